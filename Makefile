@@ -1,0 +1,91 @@
+# Everything that is done with this project, each from a clone and nothing else: a target installs what it needs
+# into .venv, builds what changed and then runs. `make` alone lists them.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+
+# What the extension module is made of. Folders are among them, so that a deleted file is noticed too.
+EXTENSION := python/ullage/_core.abi3.so
+SOURCES   := $(shell find src -not -name '.*') $(wildcard Cargo.toml Cargo.lock build.rs pyproject.toml)
+BENCHES   := $(sort $(wildcard benches/*.py))
+
+# maturin installs into the environment that is named here; a conda of the user's beside it would make it refuse.
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+unexport CONDA_PREFIX
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# cargo keeps all cores busy; two installs at once would damage the environment.
+.NOTPARALLEL:
+
+.PHONY: help
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort \
+		| while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+.PHONY: all
+all: lint test ## Run every check: lint, then test
+
+.PHONY: demo
+demo: $(STAMPS)/extension $(STAMPS)/group-strands ## Show what the engine does for an agent
+	$(BIN)/python -m demo
+
+.PHONY: test
+test: $(STAMPS)/extension $(STAMPS)/group-test ## Run the tests of both languages
+	cargo test
+	$(BIN)/python -m pytest
+
+.PHONY: lint
+lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, and the stub against the module
+	cargo fmt --check
+	cargo clippy --all-targets -- -D warnings
+	cargo clippy --all-targets --features python -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	@# How PyO3 lays out an object is no part of the stub.
+	MYPYPATH=python $(BIN)/python -m mypy.stubtest --ignore-disjoint-bases ullage._core
+
+.PHONY: bench
+bench: $(STAMPS)/extension $(STAMPS)/group-bench ## Measure the core, then the package
+	cargo bench --bench core
+	set -e; for bench in $(BENCHES); do $(BIN)/python $$bench; done
+
+.PHONY: build
+build: $(STAMPS)/extension ## Build the extension module and install it into .venv
+
+.PHONY: fmt
+fmt: $(STAMPS)/group-lint ## Format all source, sort imports
+	cargo fmt
+	$(BIN)/ruff check --select I --fix
+	$(BIN)/ruff format
+
+.PHONY: clean
+clean: ## Remove everything that was built or installed
+	rm -rf target $(VENV) $(EXTENSION) demo-output .hypothesis .pytest_cache .mypy_cache .ruff_cache
+	find python demo tests benches -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# A stamp is touched last, so what was interrupted is done again. They live inside the environment and go with it.
+
+# pip 25.1 is the first that installs the groups of pyproject.toml.
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("ullage needs Python 3.10 or newer: make PYTHON=python3.x ...")'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/group-%: pyproject.toml $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --group $*
+	@touch $@
+
+# An editable install: Python is used where it lies, and only a change in Rust builds again. Without the module
+# itself the stamp means nothing, so then it is made whatever the stamp says.
+$(STAMPS)/extension: $(SOURCES) $(STAMPS)/group-build $(if $(wildcard $(EXTENSION)),,missing-extension)
+	$(BIN)/maturin develop --release
+	@test -f $(EXTENSION)
+	@touch $@
+
+.PHONY: missing-extension
+missing-extension:

@@ -1,0 +1,1 @@
+"""A real `strands.Agent` over this checkout, without ullage and with it: `python -m demo`."""

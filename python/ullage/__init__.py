@@ -1,0 +1,61 @@
+"""A context engine for LLM agents.
+
+It keeps a conversation inside its token budget, always valid for the provider, losing as little as
+possible, with everything recoverable. The decisions are made in Rust; this package gives them the
+shape that a host calls.
+
+    >>> import ullage
+    >>> engine = ullage.ContextManager(store=ullage.MemoryStore())
+    >>> messages = [{"role": "user", "content": [{"text": "What is in this folder?"}]}]
+    >>> engine.compact(messages).tokens_before
+    13
+
+Importing ullage imports no host; ``ullage.strands`` does.
+"""
+
+import logging
+
+from ullage._core import (
+    BudgetError,
+    FileStore,
+    MemoryStore,
+    MessageError,
+    Plan,
+    Policy,
+    PolicyError,
+    StoreError,
+    TokenCounter,
+    UllageError,
+    __version__,
+    count_tokens,
+    detect_format,
+)
+from ullage.manager import ContextManager
+from ullage.report import Report, StageReport, Stats, Status
+from ullage.store import Store, retrieve
+
+__all__ = [
+    "BudgetError",
+    "ContextManager",
+    "FileStore",
+    "MemoryStore",
+    "MessageError",
+    "Plan",
+    "Policy",
+    "PolicyError",
+    "Report",
+    "StageReport",
+    "Stats",
+    "Status",
+    "Store",
+    "StoreError",
+    "TokenCounter",
+    "UllageError",
+    "__version__",
+    "count_tokens",
+    "detect_format",
+    "retrieve",
+]
+
+# A library does not decide where its log goes.
+logging.getLogger(__name__).addHandler(logging.NullHandler())

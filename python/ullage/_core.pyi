@@ -1,0 +1,263 @@
+"""The native half of ullage."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, final
+
+__version__: str
+
+class UllageError(Exception):
+    """Base of everything that ullage raises."""
+
+class BudgetError(UllageError):
+    """The conversation cannot be brought inside its budget.
+
+    Attributes:
+        budget: Tokens that may be used.
+        floor: Tokens that cannot be removed.
+        messages: Indices of the messages that take them, largest first.
+    """
+
+    budget: int
+    floor: int
+    messages: list[int]
+
+class MessageError(UllageError):
+    """A message, or the list of them, is not what its format asks for.
+
+    Attributes:
+        index: Index of the message, where it is one message.
+    """
+
+    index: int
+
+class PolicyError(UllageError):
+    """A setting is unknown, out of range, or contradicts another."""
+
+class StoreError(UllageError):
+    """A store could not write, read or find."""
+
+def count_tokens(text: str, encoding: str = "o200k_base") -> int:
+    """Number of tokens in ``text``, exactly as tiktoken counts them.
+
+    Text of special tokens, such as ``<|endoftext|>``, is ordinary text. O(length), also for a
+    megabyte of one letter. Lone surrogates count as U+FFFD. Releases the GIL on long texts.
+
+    Args:
+        text: Any string.
+        encoding: "o200k_base" or "cl100k_base".
+
+    Raises:
+        PolicyError: If there is no such encoding.
+    """
+
+def detect_format(messages: Sequence[Any]) -> str:
+    """The wire format of ``messages``: "bedrock" or "anthropic".
+
+    A list in which nothing tells them apart (empty, or plain strings) is "anthropic".
+
+    Raises:
+        MessageError: If it is not a list, or in a format that is not read.
+    """
+
+def retrieve(
+    reference: str,
+    content: bytes,
+    *,
+    pattern: str | None = None,
+    lines: tuple[int, int] | None = None,
+    context: int = 0,
+    limit: int = 20_000,
+) -> str:
+    """A piece of stored content as text, see ``ullage.retrieve``."""
+
+class TokenCounter:
+    """Counts tokens: exactly for a public encoding, by estimate for other families.
+
+    Args:
+        encoding: "o200k_base" or "cl100k_base".
+
+    Raises:
+        PolicyError: If there is no such encoding.
+    """
+
+    def __new__(cls, encoding: str = "o200k_base") -> TokenCounter: ...
+    @staticmethod
+    def for_model(model: str) -> TokenCounter:
+        """The counter of a model's family, by its id: exact where the tokenizer is public."""
+    @property
+    def name(self) -> str:
+        """The encoding, or the family."""
+    def count(self, text: str) -> int:
+        """Number of tokens in ``text``. O(length); releases the GIL on long texts."""
+    def fits(self, text: str, limit: int) -> bool:
+        """Whether ``text`` takes at most ``limit`` tokens. Stops once the answer is known."""
+    def count_messages(self, messages: Sequence[Any], format: str | None = None) -> int:
+        """Tokens of a whole conversation, overheads included, as the engine counts it.
+
+        Remembers the counts of texts that it has seen.
+
+        Raises:
+            MessageError: If the messages cannot be read.
+        """
+
+@final
+class Policy:
+    """What an engine aims at. Sizes are tokens unless a setting says otherwise.
+
+    Args:
+        window: Context window of the model.
+        reserve_output: Room kept free for the answer.
+        high: Share of the budget at which compaction starts.
+        low: Share of the budget to which it goes down.
+        keep_first: Messages at the start that are never removed. The first request never is.
+        keep_recent: Messages at the end that are left alone as long as the rest suffices.
+        shrink_above: A tool result above this is shrunk when it arrives.
+        shrink_to: What is left of it.
+        offload_above: An older tool result above this is moved out.
+        offload_preview: What is left of it.
+        compress_to: A tool result above this is shortened to this size where nothing else helped.
+        stages: The stages in their order: "offload", "compress", "window".
+
+    Raises:
+        PolicyError: If a setting is unknown or out of range.
+    """
+
+    window: int
+    reserve_output: int
+    high: float
+    low: float
+    keep_first: int
+    keep_recent: int
+    shrink_above: int
+    shrink_to: int
+    offload_above: int
+    offload_preview: int
+    compress_to: int
+    stages: list[str]
+
+    def __new__(
+        cls,
+        *,
+        window: int = 200_000,
+        reserve_output: int = 8_000,
+        high: float = 0.85,
+        low: float = 0.5,
+        keep_first: int = 1,
+        keep_recent: int = 6,
+        shrink_above: int = 2_500,
+        shrink_to: int = 1_000,
+        offload_above: int = 400,
+        offload_preview: int = 100,
+        compress_to: int = 1_000,
+        stages: Sequence[str] = ("offload", "compress", "window"),
+    ) -> Policy: ...
+    @staticmethod
+    def preset(name: str) -> Policy:
+        """A policy by name: "default".
+
+        Raises:
+            PolicyError: If there is none of that name.
+        """
+    def to_dict(self) -> dict[str, Any]:
+        """The settings; ``Policy(**policy.to_dict())`` is the same policy."""
+
+@final
+class Plan:
+    """What to do to a conversation, why, and what it comes to. Nothing has happened yet."""
+
+    @property
+    def format(self) -> str:
+        """The wire format of the conversation."""
+    @property
+    def budget(self) -> int:
+        """The most tokens that the messages may take."""
+    @property
+    def tokens_before(self) -> int:
+        """Tokens of the messages before."""
+    @property
+    def tokens_after(self) -> int:
+        """Tokens of the messages after."""
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+    @property
+    def edits(self) -> list[dict[str, Any]]:
+        """The edits, in the order of the conversation: stage, action, why, tokens, reference."""
+    def explain(self) -> str:
+        """The plan in words, a line for each edit."""
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as a JSON-able dict."""
+    def report(self) -> dict[str, Any]:
+        """The fields of a ``Report`` but for the time it took."""
+    def artifacts(self) -> list[tuple[str, str, bytes]]:
+        """What must be stored first: reference, tool, content."""
+    def apply(self, messages: Sequence[Any]) -> list[Any]:
+        """The messages that the plan leaves, as a new list; untouched ones are the same objects.
+
+        Raises:
+            MessageError: If these are not the messages that the plan was made for.
+        """
+
+@final
+class Engine:
+    """The engine itself; ``ullage.ContextManager`` is its face."""
+
+    def __new__(cls, policy: Policy, counter: TokenCounter, *, storing: bool) -> Engine: ...
+    def plan(
+        self,
+        messages: Sequence[Any],
+        *,
+        budget: int | None,
+        fixed: int,
+        hard: bool,
+        format: str | None,
+        pins: list[int],
+    ) -> Plan: ...
+    def status(
+        self, messages: Sequence[Any], *, budget: int | None, fixed: int, format: str | None
+    ) -> dict[str, Any]: ...
+    def shrink(self, tool: str, result: Any) -> tuple[Any, list[tuple[str, bytes]]] | None: ...
+    def fixed_tokens(self, system: Any, tools: Any) -> int: ...
+    def record(self, plan: Plan) -> None: ...
+    def stats(self) -> dict[str, Any]: ...
+
+class NativeStore:
+    """What the native stores have in common."""
+
+    def put(self, content: bytes, *, reference: str, tool: str | None = None) -> str:
+        """Keeps ``content`` under ``reference`` and returns it.
+
+        Raises:
+            StoreError: If it cannot be written, or other content has that reference.
+        """
+    def get(self, reference: str) -> bytes:
+        """The content of ``reference``, byte for byte.
+
+        Raises:
+            StoreError: If there is none, or it cannot be read.
+        """
+    def list(self) -> list[str]:
+        """Every reference, sorted."""
+    def delete(self, reference: str) -> bool:
+        """Forgets ``reference``; whether there was anything to forget."""
+
+class MemoryStore(NativeStore):
+    """A store that lives as long as the process."""
+
+    def __new__(cls) -> MemoryStore: ...
+
+class FileStore(NativeStore):
+    """A store in a folder, one file for each reference; safe for many threads and processes.
+
+    A file appears whole or not at all. The folder is made at the first write.
+
+    Args:
+        folder: The folder.
+    """
+
+    def __new__(cls, folder: str | PathLike[str]) -> FileStore: ...
+    @property
+    def folder(self) -> Path:
+        """The folder."""

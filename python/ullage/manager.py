@@ -1,0 +1,310 @@
+"""``ContextManager``: the engine as Python calls it.
+
+The core decides and the store keeps; this class only puts the two in order. What a plan takes out
+of a conversation is stored first and the messages are changed last, so after an error they are as
+they were.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import Engine, MessageError, Plan, Policy, PolicyError, StoreError, TokenCounter
+from ullage.report import Report, Stats, Status
+
+if TYPE_CHECKING:
+    from ullage.store import Store
+
+logger = logging.getLogger(__name__)
+
+# A compaction beside a running agent plans again when messages came in meanwhile; after so many
+# times it holds the agent up instead.
+_ASYNC_TRIES = 3
+
+
+class ContextManager:
+    """Keeps conversations inside their budget.
+
+    One engine may serve any number of conversations and threads. It remembers token counts, so a
+    call costs what is new in the conversation and one pass over the rest at memory speed.
+
+    Args:
+        policy: The settings; ``Policy()`` if not given.
+        counter: What counts; ``TokenCounter("o200k_base")`` if not given.
+        store: Where what leaves the conversation is kept. Without one it is lost, and the texts
+            left behind say so.
+        system: The system prompt, as text or as blocks, which takes its part of the window.
+        tools: The tool definitions, likewise.
+        format: The wire format; told from the messages if not given.
+    """
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        *,
+        counter: TokenCounter | None = None,
+        store: Store | None = None,
+        system: Any = None,
+        tools: Any = None,
+        format: str | None = None,  # noqa: A002 - the word of the public functions
+    ) -> None:
+        for name, value, kind in (("policy", policy, Policy), ("counter", counter, TokenCounter)):
+            if value is not None and not isinstance(value, kind):
+                raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
+        if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
+            raise PolicyError(f"store: a {type(store).__name__} has no `put` and `get`")
+        self.policy = policy if policy is not None else Policy()
+        self.counter = counter if counter is not None else TokenCounter("o200k_base")
+        self.store = store
+        self.system = system
+        self.tools = tools
+        self.format = format
+        self._engine = Engine(self.policy, self.counter, storing=store is not None)
+        self._seconds = 0.0
+        self._seconds_lock = threading.Lock()
+
+    def plan(
+        self,
+        messages: Sequence[Any],
+        budget: int | None = None,
+        hard: bool = False,
+        *,
+        pins: Sequence[int] = (),
+        system: Any = None,
+        tools: Any = None,
+    ) -> Plan:
+        """Decides what to do, and does nothing.
+
+        Args:
+            messages: The conversation.
+            budget: Tokens that the messages may take; if not given, what the policy's window leaves
+                beside the reserve, the system prompt and the tools.
+            hard: Compact down to the low mark now, rather than only above the high mark.
+            pins: Indices of messages that must stay as they are.
+            system: The system prompt of this request, if it is not the engine's.
+            tools: The tool definitions of this request, if they are not the engine's.
+
+        Returns:
+            The plan; ``plan.is_empty`` where nothing is due.
+
+        Raises:
+            BudgetError: If what must stay does not fit, with the messages that take the room.
+            MessageError: If the messages cannot be read, or break a provider's rule as they are.
+        """
+        with self._timed():
+            return self._engine.plan(
+                messages,
+                budget=budget,
+                fixed=self._fixed_tokens(system, tools),
+                hard=hard,
+                format=self.format,
+                pins=list(pins),
+            )
+
+    def compact(
+        self,
+        messages: list[Any],
+        budget: int | None = None,
+        hard: bool = False,
+        *,
+        pins: Sequence[int] = (),
+        system: Any = None,
+        tools: Any = None,
+    ) -> Report:
+        """Makes a plan and carries it out, in place: ``messages[:] = ...``.
+
+        Messages that do not change stay the same objects; those that do are replaced by copies. The
+        arguments are those of :meth:`plan`.
+
+        Raises:
+            BudgetError: If what must stay does not fit.
+            MessageError: If the messages cannot be read, or break a provider's rule as they are.
+            StoreError: If the store cannot keep what would leave. After any error the messages are
+                as they were.
+        """
+        start = time.perf_counter()
+        _require_list(messages)
+        plan = self.plan(messages, budget, hard, pins=pins, system=system, tools=tools)
+        if not plan.is_empty:
+            with self._timed():
+                self._keep(plan)
+                messages[:] = plan.apply(messages)
+        return self._done(plan, start)
+
+    async def acompact(
+        self,
+        messages: list[Any],
+        budget: int | None = None,
+        hard: bool = False,
+        *,
+        pins: Sequence[int] = (),
+        system: Any = None,
+        tools: Any = None,
+    ) -> Report:
+        """:meth:`compact` without holding up the event loop.
+
+        Planning and storing run in a thread; a store whose ``put`` is a coroutine is awaited. If
+        the conversation changes meanwhile, the plan is made again.
+        """
+        start = time.perf_counter()
+        _require_list(messages)
+        for attempt in range(1, _ASYNC_TRIES + 1):
+            plan = await asyncio.to_thread(
+                self.plan, messages, budget, hard, pins=pins, system=system, tools=tools
+            )
+            if plan.is_empty:
+                break
+            await self._akeep(plan)
+            try:
+                messages[:] = plan.apply(messages)
+                break
+            except MessageError:
+                if attempt == _ASYNC_TRIES:
+                    raise
+                logger.debug("attempt=<%d> | messages changed while planning", attempt)
+        return self._done(plan, start)
+
+    def view(
+        self,
+        messages: Sequence[Any],
+        budget: int | None = None,
+        *,
+        pins: Sequence[int] = (),
+        system: Any = None,
+        tools: Any = None,
+    ) -> list[Any]:
+        """What :meth:`compact` would leave, as a new list; ``messages`` stay as they are.
+
+        What leaves is stored, so that the references in the view can be followed.
+        """
+        start = time.perf_counter()
+        plan = self.plan(messages, budget, pins=pins, system=system, tools=tools)
+        if plan.is_empty:
+            return list(messages)
+        with self._timed():
+            self._keep(plan)
+            outcome = plan.apply(messages)
+        self._done(plan, start)
+        return outcome
+
+    def shrink(self, tool_name: str, result: Any) -> Any:
+        """Shrinks a tool result as it arrives, before it enters the history.
+
+        Args:
+            tool_name: The tool that it came from.
+            result: A string, a tool-result block, a list of its items, or any JSON-like value.
+
+        Returns:
+            A shorter result of the same shape, or the same object where nothing is too long.
+
+        Raises:
+            StoreError: If the store cannot keep the whole; ``result`` is as it was.
+        """
+        with self._timed():
+            shrunk = self._engine.shrink(tool_name, result)
+            if shrunk is None:
+                return result
+            shorter, artifacts = shrunk
+            for reference, content in artifacts:
+                self._put(reference, tool_name, content)
+            return shorter
+
+    def status(
+        self,
+        messages: Sequence[Any],
+        budget: int | None = None,
+        *,
+        system: Any = None,
+        tools: Any = None,
+    ) -> Status:
+        """How full the conversation is, and what a compaction would have to do."""
+        with self._timed():
+            fixed = self._fixed_tokens(system, tools)
+            values = self._engine.status(messages, budget=budget, fixed=fixed, format=self.format)
+        return Status(**values)
+
+    @property
+    def stats(self) -> Stats:
+        """What this engine did so far."""
+        return Stats(**self._engine.stats(), seconds=self._seconds)
+
+    def _fixed_tokens(self, system: Any, tools: Any) -> int:
+        return self._engine.fixed_tokens(
+            self.system if system is None else system,
+            self.tools if tools is None else tools,
+        )
+
+    def _keep(self, plan: Plan) -> None:
+        for reference, tool, content in plan.artifacts():
+            self._put(reference, tool, content)
+
+    def _put(self, reference: str, tool: str, content: bytes) -> None:
+        if self.store is None:
+            return
+        returned = self.store.put(content, reference=reference, tool=tool)
+        if inspect.isawaitable(returned):
+            if inspect.iscoroutine(returned):
+                returned.close()
+            raise StoreError(
+                f"the put of {type(self.store).__name__} is a coroutine; call acompact"
+            )
+        _check_reference(self.store, reference, returned)
+
+    async def _akeep(self, plan: Plan) -> None:
+        if self.store is None:
+            return
+        if not inspect.iscoroutinefunction(self.store.put):
+            await asyncio.to_thread(self._keep, plan)
+            return
+        for reference, tool, content in plan.artifacts():
+            returned = await self.store.put(content, reference=reference, tool=tool)
+            _check_reference(self.store, reference, returned)
+
+    def _done(self, plan: Plan, start: float) -> Report:
+        report = Report._of(plan.report(), time.perf_counter() - start)  # noqa: SLF001
+        if plan.is_empty:
+            return report
+        self._engine.record(plan)
+        for warning in report.warnings:
+            logger.warning("budget=<%d> | %s", report.budget, warning)
+        logger.info(
+            "before=<%d>, after=<%d>, budget=<%d>, stages=<%s>, removed_messages=<%d> | compacted",
+            report.tokens_before,
+            report.tokens_after,
+            report.budget,
+            ",".join(report.stages),
+            report.removed_messages,
+        )
+        return report
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            with self._seconds_lock:
+                self._seconds += time.perf_counter() - start
+
+
+def _require_list(messages: Any) -> None:
+    if not isinstance(messages, list):
+        raise MessageError(
+            f"the messages are a {type(messages).__name__}, not a list; compact changes a list in"
+            " place, use view for anything else"
+        )
+
+
+def _check_reference(store: Any, given: str, returned: Any) -> None:
+    if returned != given:
+        raise StoreError(
+            f"{type(store).__name__}.put returned {returned!r} for {given!r}; it must keep content"
+            " under the reference it is given"
+        )

@@ -1,0 +1,103 @@
+"""What an engine says about what it did: plain values, made from what the core reports."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class StageReport:
+    """What one stage did.
+
+    Attributes:
+        edits: Number of its edits.
+        saved: Tokens that they saved.
+    """
+
+    edits: int
+    saved: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one compaction did.
+
+    Attributes:
+        tokens_before: Tokens of the messages before.
+        tokens_after: Tokens of the messages after.
+        budget: The most that they might take.
+        stages: Each stage that did something, by name.
+        removed_messages: Messages removed.
+        references: References of what was stored.
+        first_changed: Index of the first message that changed, or None. From here on the
+            provider's prompt cache is of no use.
+        warnings: Soft wishes that were not met.
+        elapsed: Seconds that it took, storing included.
+    """
+
+    tokens_before: int
+    tokens_after: int
+    budget: int
+    stages: dict[str, StageReport]
+    removed_messages: int
+    references: list[str]
+    first_changed: int | None
+    warnings: list[str]
+    elapsed: float
+
+    @classmethod
+    def _of(cls, values: dict[str, Any], elapsed: float) -> Report:
+        stages = {name: StageReport(**stage) for name, stage in values.pop("stages").items()}
+        return cls(**values, stages=stages, elapsed=elapsed)
+
+    @property
+    def saved(self) -> int:
+        """Tokens saved."""
+        return self.tokens_before - self.tokens_after
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as a JSON-able dict."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Status:
+    """How full a conversation is.
+
+    Attributes:
+        tokens: Tokens of the messages.
+        window: Context window of the model.
+        fixed: Tokens that the system prompt and the tool definitions take of it.
+        available: Tokens that the messages may take.
+        high: Above this, compaction starts.
+        low: Down to this it goes.
+        due: What the fill asks for: "soft" above the high mark, "hard" above what is available.
+        parts: Tokens by kind of content.
+    """
+
+    tokens: int
+    window: int
+    fixed: int
+    available: int
+    high: int
+    low: int
+    due: Literal["none", "soft", "hard"]
+    parts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What an engine did in its life.
+
+    Attributes:
+        compactions: Compactions that changed something.
+        shrinks: Tool results shrunk at arrival.
+        saved: Tokens saved, by stage; "shrink" is what happened at arrival.
+        seconds: Time spent in ullage, storing included.
+    """
+
+    compactions: int
+    shrinks: int
+    saved: dict[str, int]
+    seconds: float

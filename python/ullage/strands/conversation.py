@@ -1,0 +1,111 @@
+"""The conversation manager: compaction before a model call needs it, and when a provider refused."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from strands.agent.conversation_manager import ConversationManager
+from strands.hooks import BeforeModelCallEvent, HookRegistry
+from strands.types.exceptions import ContextWindowOverflowException
+
+from ullage import BudgetError, ContextManager, Policy, UllageError
+
+if TYPE_CHECKING:
+    from strands import Agent
+
+logger = logging.getLogger(__name__)
+
+# When a provider refuses a history that counted as fitting, its own count is higher than ours by a
+# share that nobody knows. The next try aims so far below what was refused.
+_OVERFLOW_SHARE = 0.7
+
+
+class MappingConversationManager(ConversationManager):
+    """Keeps an agent's conversation inside its model's window.
+
+    Before each model call the history is compacted if it is above the policy's high mark, the
+    system prompt and the tool definitions of the agent counted. If the provider still reports an
+    overflow, the history is brought well below what was refused, or the overflow is raised again:
+    never a loop without progress.
+
+    Messages are changed in place (``agent.messages[:] = ...``).
+
+    Args:
+        engine: What decides. One engine may serve several agents. If not given, an engine of the
+            default policy and without a store, whose window is the model's at the first call.
+    """
+
+    def __init__(self, *, engine: ContextManager | None = None) -> None:
+        super().__init__()
+        self.engine = engine
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Registers the check before each model call."""
+        super().register_hooks(registry, **kwargs)
+        registry.add_callback(BeforeModelCallEvent, self._before_model_call)
+
+    def _before_model_call(self, event: BeforeModelCallEvent) -> None:
+        try:
+            self._compact(event.agent)
+        except BudgetError as error:
+            # The provider decides whether it really does not fit: it may count less than we do.
+            logger.warning("error=<%s> | the history cannot be brought inside its budget", error)
+
+    def apply_management(self, agent: Agent, **_: Any) -> None:
+        """Compacts the history after an invocation, if it is above the high mark."""
+        try:
+            self._compact(agent)
+        except UllageError as error:
+            # Strands calls this in its `finally`: raising would hide the answer, or the error, of
+            # the invocation. The check before the next model call reports what is still wrong.
+            logger.warning("error=<%s> | the history was left as it is", error)
+
+    def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:
+        """Makes the history smaller: after an overflow (``e``) it must, otherwise it may.
+
+        Raises:
+            ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
+        """
+        engine = self._engine_for(agent)
+        fixed = {"system": _system_prompt(agent), "tools": _tool_specs(agent)}
+        budget = None
+        if e is not None:
+            status = engine.status(agent.messages, **fixed)
+            budget = min(status.available, int(status.tokens * _OVERFLOW_SHARE))
+        before = len(agent.messages)
+        try:
+            report = engine.compact(agent.messages, budget=budget, hard=True, **fixed)
+        except UllageError as error:
+            if e is None:
+                raise
+            raise ContextWindowOverflowException(
+                f"the history cannot be made smaller: {error}"
+            ) from e
+        self.removed_message_count += max(0, before - len(agent.messages))
+        if e is not None and report.saved <= 0:
+            raise ContextWindowOverflowException(
+                "the history cannot be made smaller: nothing in it may be shortened or removed"
+            ) from e
+
+    def _compact(self, agent: Agent) -> None:
+        before = len(agent.messages)
+        self._engine_for(agent).compact(
+            agent.messages, system=_system_prompt(agent), tools=_tool_specs(agent)
+        )
+        self.removed_message_count += max(0, before - len(agent.messages))
+
+    def _engine_for(self, agent: Agent) -> ContextManager:
+        if self.engine is None:
+            window = getattr(agent.model, "context_window_limit", None)
+            self.engine = ContextManager(Policy(window=window) if window else None, format="bedrock")
+        return self.engine
+
+
+def _system_prompt(agent: Agent) -> Any:
+    return getattr(agent, "system_prompt", None)
+
+
+def _tool_specs(agent: Agent) -> Any:
+    registry = getattr(agent, "tool_registry", None)
+    return registry.get_all_tool_specs() if registry is not None else None

@@ -1,0 +1,33 @@
+//! The Python extension module `ullage._core`: names, types and errors. No decision is taken here.
+
+mod counter;
+mod engine;
+mod errors;
+mod node;
+mod policy;
+mod store;
+mod text;
+
+use pyo3::prelude::*;
+
+/// The native half of the package `ullage`.
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use super::counter::{PyTokenCounter, count_tokens};
+    #[pymodule_export]
+    use super::engine::{PyEngine, PyPlan, detect_format};
+    #[pymodule_export]
+    use super::errors::{BudgetError, MessageError, PolicyError, StoreError, UllageError};
+    #[pymodule_export]
+    use super::policy::PyPolicy;
+    #[pymodule_export]
+    use super::store::{PyFileStore, PyMemoryStore, PyStore, retrieve};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,297 @@
+//! Reading and building over Python objects: dicts, or anything with attributes.
+
+use std::fmt::Write;
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
+};
+
+use super::text::PyText;
+use crate::error::{Error, Result};
+use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH, Node, too_deep};
+
+/// A Python object, seen as a node.
+#[derive(Debug, Clone)]
+pub struct PyNode<'py>(pub Bound<'py, PyAny>);
+
+/// The Python string of `key`, made once: a dict finds an interned key without hashing it again.
+fn name(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
+    static NAMES: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
+    let names = NAMES.get_or_init(py, || {
+        Key::ALL
+            .iter()
+            .map(|key| PyString::intern(py, key.name()).unbind())
+            .collect()
+    });
+    names[key as usize].bind(py)
+}
+
+impl Node for PyNode<'_> {
+    type Text = PyText;
+
+    fn kind(&self) -> Kind {
+        let object = &self.0;
+        if object.is_instance_of::<PyDict>() {
+            Kind::Map
+        } else if object.is_instance_of::<PyString>() {
+            Kind::Text
+        } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            Kind::List
+        } else if object.is_none() {
+            Kind::Null
+        } else if object.is_instance_of::<PyBool>()
+            || object.is_instance_of::<PyInt>()
+            || object.is_instance_of::<PyFloat>()
+        {
+            Kind::Scalar
+        } else if object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>() {
+            Kind::Bytes
+        } else {
+            Kind::Map
+        }
+    }
+
+    fn get(&self, key: Key) -> Option<Self> {
+        let name = name(self.0.py(), key);
+        if let Ok(dict) = self.0.cast::<PyDict>() {
+            return dict.get_item(name).ok().flatten().map(PyNode);
+        }
+        if self.kind() != Kind::Map {
+            return None;
+        }
+        // An attribute that cannot be read is one that the object does not have, as far as a message goes.
+        self.0.getattr_opt(name).ok().flatten().map(PyNode)
+    }
+
+    fn items(&self) -> Option<Vec<Self>> {
+        if let Ok(list) = self.0.cast::<PyList>() {
+            return Some(list.iter().map(PyNode).collect());
+        }
+        self.0
+            .cast::<PyTuple>()
+            .ok()
+            .map(|tuple| tuple.iter().map(PyNode).collect())
+    }
+
+    fn text(&self) -> Option<PyText> {
+        self.0.cast::<PyString>().ok().map(PyText::of)
+    }
+
+    fn is_true(&self) -> bool {
+        self.0.cast::<PyBool>().is_ok_and(PyBoolMethods::is_true)
+    }
+
+    fn render(&self, out: &mut String, bytes: Bytes) -> Result<()> {
+        render(&self.0, out, bytes, MAX_DEPTH)
+    }
+}
+
+fn render(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes, depth: usize) -> Result<()> {
+    if depth == 0 {
+        return Err(too_deep());
+    }
+    let node = PyNode(object.clone());
+    match node.kind() {
+        Kind::Null => out.push_str("null"),
+        Kind::Text => {
+            if let Some(text) = node.text() {
+                render_text(&text, out);
+            }
+        }
+        Kind::Scalar => render_scalar(object, out)?,
+        Kind::Bytes => render_bytes(object, out, bytes)?,
+        Kind::List => {
+            out.push('[');
+            for (position, item) in node.items().unwrap_or_default().iter().enumerate() {
+                if position > 0 {
+                    out.push(',');
+                }
+                render(&item.0, out, bytes, depth - 1)?;
+            }
+            out.push(']');
+        }
+        Kind::Map => match object.cast::<PyDict>() {
+            Ok(dict) => render_dict(dict, out, bytes, depth)?,
+            Err(_) => render(&plain(object)?, out, bytes, depth - 1)?,
+        },
+    }
+    Ok(())
+}
+
+fn render_dict(
+    dict: &Bound<'_, PyDict>,
+    out: &mut String,
+    bytes: Bytes,
+    depth: usize,
+) -> Result<()> {
+    out.push('{');
+    // A copy of the items: rendering an object may run code that changes the dict.
+    for (position, entry) in dict.items().iter().enumerate() {
+        if position > 0 {
+            out.push(',');
+        }
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+            entry.extract().map_err(|e| host_error(&e))?;
+        match key.cast::<PyString>() {
+            Ok(key) => render_text(&PyText::of(key), out),
+            Err(_) => render_text(
+                &key.str().map_err(|e| host_error(&e))?.to_string_lossy(),
+                out,
+            ),
+        }
+        out.push(':');
+        render(&value, out, bytes, depth - 1)?;
+    }
+    out.push('}');
+    Ok(())
+}
+
+/// Appends a JSON string. Runs that need no escape, nearly all of any text, are copied whole.
+fn render_text(text: &str, out: &mut String) {
+    out.reserve(text.len() + 2);
+    out.push('"');
+    let mut start = 0;
+    for (index, byte) in text.bytes().enumerate() {
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(&text[start..index]);
+        start = index + 1;
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            _ => {
+                let _ = write!(out, "\\u{byte:04x}"); // Writing to a string cannot fail.
+            }
+        }
+    }
+    out.push_str(&text[start..]);
+    out.push('"');
+}
+
+fn render_scalar(object: &Bound<'_, PyAny>, out: &mut String) -> Result<()> {
+    if let Ok(flag) = object.cast::<PyBool>() {
+        out.push_str(if flag.is_true() { "true" } else { "false" });
+        return Ok(());
+    }
+    let text = object
+        .str()
+        .map_err(|e| host_error(&e))?
+        .to_string_lossy()
+        .into_owned();
+    // JSON has no `nan` and `inf`; Python's own module writes them as these names.
+    out.push_str(match text.as_str() {
+        "nan" => "NaN",
+        "inf" => "Infinity",
+        "-inf" => "-Infinity",
+        number => number,
+    });
+    Ok(())
+}
+
+fn render_bytes(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes) -> Result<()> {
+    match bytes {
+        Bytes::Length => {
+            let length = object.len().map_err(|e| host_error(&e))?;
+            let _ = write!(out, "\"<{length} bytes>\""); // Writing to a string cannot fail.
+        }
+        Bytes::Whole => {
+            let encoded = object
+                .py()
+                .import("base64")
+                .and_then(|base64| {
+                    base64
+                        .call_method1("b64encode", (object,))?
+                        .call_method1("decode", ("ascii",))
+                })
+                .and_then(|text| text.extract::<String>())
+                .map_err(|e| host_error(&e))?;
+            out.push_str("{\"__bytes_encoded__\":true,\"data\":\"");
+            out.push_str(&encoded);
+            out.push_str("\"}");
+        }
+    }
+    Ok(())
+}
+
+/// An object as a plain value: what its `model_dump` gives (pydantic), else its attributes, else its text.
+fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+    let py = object.py();
+    for method in ["model_dump", "_asdict"] {
+        if let Ok(method) = object.getattr(method) {
+            return method.call0().map_err(|e| host_error(&e));
+        }
+    }
+    if let Ok(attributes) = object.getattr("__dict__")
+        && attributes.is_instance_of::<PyDict>()
+    {
+        return Ok(attributes);
+    }
+    object
+        .str()
+        .map(Bound::into_any)
+        .or_else(|_| Ok(PyString::new(py, "<unprintable>").into_any()))
+}
+
+/// An exception of the host while one of its values was read or built.
+fn host_error(error: &PyErr) -> Error {
+    Error::Conversation {
+        problem: format!("a value of a message cannot be used: {error}"),
+        remedy: "give plain dicts, lists and strings".to_owned(),
+    }
+}
+
+impl<'py> Build for PyNode<'py> {
+    type Out = Bound<'py, PyAny>;
+
+    fn keep(&self) -> Self::Out {
+        self.0.clone()
+    }
+
+    fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out> {
+        let py = self.0.py();
+        let build = || -> PyResult<Self::Out> {
+            if let Ok(dict) = self.0.cast::<PyDict>() {
+                let copy = dict.copy()?;
+                copy.set_item(name(py, key), value)?;
+                return Ok(copy.into_any());
+            }
+            if let Some(model_copy) = self.0.getattr_opt("model_copy")? {
+                let update = PyDict::new(py);
+                update.set_item(name(py, key), value)?;
+                let arguments = PyDict::new(py);
+                arguments.set_item("update", update)?;
+                return model_copy.call((), Some(&arguments));
+            }
+            let copy = py.import("copy")?.call_method1("copy", (&self.0,))?;
+            copy.setattr(name(py, key), value)?;
+            Ok(copy)
+        };
+        build().map_err(|e| host_error(&e))
+    }
+
+    fn list(&self, items: Vec<Self::Out>) -> Result<Self::Out> {
+        PyList::new(self.0.py(), items)
+            .map(Bound::into_any)
+            .map_err(|e| host_error(&e))
+    }
+
+    fn string(&self, text: &str) -> Self::Out {
+        PyString::new(self.0.py(), text).into_any()
+    }
+
+    fn map(&self, entries: Vec<(Key, Self::Out)>) -> Result<Self::Out> {
+        let py = self.0.py();
+        let dict = PyDict::new(py);
+        for (key, value) in entries {
+            dict.set_item(name(py, key), value)
+                .map_err(|e| host_error(&e))?;
+        }
+        Ok(dict.into_any())
+    }
+}

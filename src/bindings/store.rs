@@ -1,0 +1,119 @@
+//! The stores, and reading a stored output back.
+
+use std::path::PathBuf;
+
+use pyo3::PyClassInitializer;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::Error;
+use crate::store::{self, Deletion, FileStore, MemoryStore, Reference, Request, Store};
+
+/// Characters that a retrieval gives back at the most, unless it asks for another number: about 5,000 tokens, so that
+/// reading an output back cannot overflow the window that it was moved out of.
+const RETRIEVAL_LIMIT: usize = 20_000;
+
+/// What the native stores have in common.
+#[pyclass(frozen, subclass, name = "NativeStore", module = "ullage._core")]
+#[derive(Debug)]
+pub struct PyStore(Box<dyn Store>);
+
+#[pymethods]
+impl PyStore {
+    #[pyo3(signature = (content, *, reference, tool = None))]
+    #[allow(unused_variables)] // `tool` is for stores that file by tool; here the reference names it.
+    fn put(
+        &self,
+        py: Python<'_>,
+        content: &[u8],
+        reference: &str,
+        tool: Option<&str>,
+    ) -> PyResult<String> {
+        let parsed = Reference::parse(reference)?;
+        py.detach(|| self.0.put(&parsed, content))?;
+        Ok(reference.to_owned())
+    }
+
+    fn get<'py>(&self, py: Python<'py>, reference: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let reference = Reference::parse(reference)?;
+        let content = py.detach(|| self.0.get(&reference))?;
+        Ok(PyBytes::new(py, &content))
+    }
+
+    fn list(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(py
+            .detach(|| self.0.list())?
+            .iter()
+            .map(ToString::to_string)
+            .collect())
+    }
+
+    fn delete(&self, py: Python<'_>, reference: &str) -> PyResult<bool> {
+        let reference = Reference::parse(reference)?;
+        Ok(py.detach(|| self.0.delete(&reference))? == Deletion::Deleted)
+    }
+}
+
+#[pyclass(frozen, subclass, extends = PyStore, name = "MemoryStore", module = "ullage")]
+#[derive(Debug)]
+pub struct PyMemoryStore;
+
+#[pymethods]
+impl PyMemoryStore {
+    #[new]
+    fn new() -> PyClassInitializer<PyMemoryStore> {
+        PyClassInitializer::from(PyStore(Box::new(MemoryStore::default())))
+            .add_subclass(PyMemoryStore)
+    }
+}
+
+#[pyclass(frozen, subclass, extends = PyStore, name = "FileStore", module = "ullage")]
+#[derive(Debug)]
+pub struct PyFileStore {
+    folder: PathBuf,
+}
+
+#[pymethods]
+impl PyFileStore {
+    #[new]
+    fn new(folder: PathBuf) -> PyClassInitializer<PyFileStore> {
+        let store = PyStore(Box::new(FileStore::new(&folder)));
+        PyClassInitializer::from(store).add_subclass(PyFileStore { folder })
+    }
+
+    #[getter]
+    fn folder(&self) -> PathBuf {
+        self.folder.clone()
+    }
+}
+
+#[pyfunction]
+#[allow(clippy::similar_names)] // `content` and `context` are the public names.
+#[pyo3(signature = (reference, content, *, pattern = None, lines = None, context = 0, limit = RETRIEVAL_LIMIT))]
+pub fn retrieve(
+    py: Python<'_>,
+    reference: &str,
+    content: &[u8],
+    pattern: Option<&str>,
+    lines: Option<(usize, usize)>,
+    context: usize,
+    limit: usize,
+) -> PyResult<String> {
+    let reference = Reference::parse(reference)?;
+    let lines = match lines {
+        Some((first, last)) if first == 0 || last < first => {
+            return Err(PyErr::from(Error::Store {
+                problem: format!("there are no lines {first} to {last}"),
+                remedy: "count lines from 1, the first not behind the last".to_owned(),
+            }));
+        }
+        lines => lines.map(|(first, last)| first..=last),
+    };
+    let request = Request {
+        pattern,
+        lines,
+        context,
+        limit,
+    };
+    Ok(py.detach(|| store::retrieve(&reference, content, &request))?)
+}

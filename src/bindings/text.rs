@@ -1,0 +1,43 @@
+//! Python strings, borrowed.
+
+use std::ops::Deref;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyString;
+
+/// A string of the host: its own memory where that is UTF-8, a copy of ours where it was rendered or is not.
+#[derive(Debug)]
+pub enum PyText {
+    /// The memory of the Python string, which the value keeps alive.
+    Backed(PyBackedStr),
+    /// Our own.
+    Owned(String),
+}
+
+impl PyText {
+    /// The text of a Python string. O(1) for ASCII. Lone surrogates, which are not text in any encoding, are replaced.
+    pub fn of(string: &Bound<'_, PyString>) -> PyText {
+        match PyBackedStr::try_from(string.clone()) {
+            Ok(text) => PyText::Backed(text),
+            Err(_) => PyText::Owned(string.to_string_lossy().into_owned()),
+        }
+    }
+}
+
+impl Deref for PyText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            PyText::Backed(text) => text,
+            PyText::Owned(text) => text,
+        }
+    }
+}
+
+impl From<String> for PyText {
+    fn from(text: String) -> PyText {
+        PyText::Owned(text)
+    }
+}

@@ -1,0 +1,140 @@
+//! Edits: what a plan does to a conversation, as data.
+
+use std::ops::Range;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::message::Role;
+use crate::policy::StageName;
+use crate::store::Reference;
+
+/// One item of one tool result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Place {
+    /// Index of the message.
+    pub message: usize,
+    /// Index of the block in the message.
+    pub part: usize,
+    /// Index of the item in the block's result.
+    pub item: usize,
+}
+
+/// What an edit does. Indices are those of the conversation before any edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// An item of a tool result becomes this text.
+    Shorten {
+        /// Where it stands.
+        place: Place,
+        /// The new text.
+        text: String,
+    },
+    /// Messages go away, and a note takes their place.
+    Remove {
+        /// The messages.
+        messages: Range<usize>,
+        /// The note, and where it stands.
+        note: Note,
+    },
+}
+
+/// A note about removed messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Its text.
+    pub text: String,
+    /// Where it stands.
+    pub standing: Standing,
+}
+
+/// Where a note stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// As the last block of a message that stays, in place of older notes there.
+    In {
+        /// The message.
+        message: usize,
+        /// Blocks of it that are older notes and go away.
+        instead_of: Vec<usize>,
+    },
+    /// As a message of its own in the gap, with an answer behind it where roles ask for one.
+    Own {
+        /// Who it is from.
+        role: Role,
+        /// Whether the other role answers.
+        answer: Answer,
+    },
+}
+
+/// Whether a note that is a message of its own is followed by an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// The note stands alone.
+    None,
+    /// A message of the other role follows.
+    Follows,
+}
+
+/// One edit, with its reason and its effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The stage that proposed it.
+    pub stage: StageName,
+    /// What it does.
+    pub action: Action,
+    /// Why, for people.
+    pub why: String,
+    /// Tokens of what it touches, before.
+    pub tokens_before: usize,
+    /// The same, after.
+    pub tokens_after: usize,
+    /// Where the original is, if it was stored.
+    pub reference: Option<Reference>,
+}
+
+impl Edit {
+    /// Tokens that it saves.
+    pub fn saved(&self) -> usize {
+        self.tokens_before.saturating_sub(self.tokens_after)
+    }
+
+    /// Index of the first message that it touches.
+    pub fn first_message(&self) -> usize {
+        match &self.action {
+            Action::Shorten { place, .. } => place.message,
+            Action::Remove { messages, note } => match note.standing {
+                Standing::In { message, .. } => message.min(messages.start),
+                Standing::Own { .. } => messages.start,
+            },
+        }
+    }
+
+    /// The edit as JSON, for programs.
+    pub fn to_json(&self) -> Value {
+        let mut out = json!({
+            "stage": self.stage.name(),
+            "why": self.why,
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "reference": self.reference.as_ref().map(Reference::as_str),
+        });
+        match &self.action {
+            Action::Shorten { place, text } => {
+                out["action"] = json!("shorten");
+                out["place"] = json!(place);
+                out["text"] = json!(text);
+            }
+            Action::Remove { messages, note } => {
+                out["action"] = json!("remove");
+                out["messages"] = json!([messages.start, messages.end]);
+                out["note"] = json!(note.text);
+                out["note_in"] = match &note.standing {
+                    Standing::In { message, .. } => json!(message),
+                    Standing::Own { role, .. } => json!(role.name()),
+                };
+            }
+        }
+        out
+    }
+}

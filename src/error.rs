@@ -1,0 +1,74 @@
+//! What can go wrong, as data. Text is made in `Display`; Python gets one exception class per kind.
+
+use thiserror::Error;
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that the core refuses, by kind.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The conversation cannot be brought inside its budget.
+    #[error(
+        "the conversation cannot be made smaller than {floor} tokens, over its budget of {budget}: {parts} must stay; \
+         raise the budget, shorten those messages or unpin them"
+    )]
+    Budget {
+        /// Tokens that may be used.
+        budget: usize,
+        /// Tokens that cannot be removed.
+        floor: usize,
+        /// Indices into the caller's list of the messages that make up the floor, largest first.
+        messages: Vec<usize>,
+        /// The same in words, with the tokens of each.
+        parts: String,
+    },
+
+    /// The budget leaves no room for any message.
+    #[error("{problem}; {remedy}")]
+    NoRoom {
+        /// What is wrong.
+        problem: String,
+        /// What to do about it.
+        remedy: String,
+    },
+
+    /// A message is not what its wire format asks for.
+    #[error("message {index}: {problem}; {remedy}")]
+    Message {
+        /// Index of the message in the caller's list.
+        index: usize,
+        /// What is wrong.
+        problem: String,
+        /// What to do about it.
+        remedy: String,
+    },
+
+    /// The list as a whole is not a conversation.
+    #[error("{problem}; {remedy}")]
+    Conversation {
+        /// What is wrong.
+        problem: String,
+        /// What to do about it.
+        remedy: String,
+    },
+
+    /// A setting is out of its range, or contradicts another.
+    #[error("{setting}: {problem}")]
+    Policy {
+        /// Name of the setting.
+        setting: String,
+        /// What is wrong with it, and what it may be.
+        problem: String,
+    },
+
+    /// A store could not write, read or find.
+    #[error("{problem}; {remedy}")]
+    Store {
+        /// What happened, with the path or reference it happened to.
+        problem: String,
+        /// What to do about it.
+        remedy: String,
+    },
+}

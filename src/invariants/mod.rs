@@ -1,0 +1,68 @@
+//! What a provider rejects, and where a history may therefore be cut.
+//!
+//! Each rule is a file. A rule reports [`Violation`]s of a history as it is, and forbids cuts that would break it. The
+//! places where one may cut are what no rule forbids; between two of them lies a *group*, which stays or goes whole.
+
+mod pairs;
+mod roles;
+mod thinking;
+
+use std::ops::Range;
+
+pub use pairs::{CallSite, Pairs};
+pub use roles::{Seam, seam};
+
+use crate::message::{Conversation, Text};
+
+/// A rule of the providers that a history breaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Name of the rule.
+    pub rule: &'static str,
+    /// Index of the message.
+    pub message: usize,
+    /// What is wrong.
+    pub problem: String,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+/// Where a history may be cut: position `i` lies between message `i - 1` and message `i`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutPoints {
+    legal: Vec<bool>,
+}
+
+impl CutPoints {
+    /// The positions that no rule forbids. O(parts).
+    pub fn of<T: Text>(conversation: &Conversation<T>, pairs: &Pairs) -> CutPoints {
+        let mut cuts = CutPoints {
+            legal: vec![true; conversation.messages.len() + 1],
+        };
+        pairs.forbid(&mut cuts);
+        thinking::forbid(conversation, &mut cuts);
+        cuts
+    }
+
+    /// Whether one may cut in front of message `position`.
+    pub fn is_legal(&self, position: usize) -> bool {
+        self.legal.get(position).copied().unwrap_or(false)
+    }
+
+    fn forbid(&mut self, position: usize) {
+        self.legal[position] = false;
+    }
+
+    /// The ranges of messages between neighbouring cut points, oldest first.
+    pub fn groups(&self) -> Vec<Range<usize>> {
+        let mut groups = Vec::new();
+        let mut start = 0;
+        for position in 1..self.legal.len() {
+            if self.legal[position] || position + 1 == self.legal.len() {
+                groups.push(start..position);
+                start = position;
+            }
+        }
+        groups
+    }
+}

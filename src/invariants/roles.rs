@@ -1,0 +1,39 @@
+//! The first message is the user's, and roles alternate.
+//!
+//! Bedrock Converse rejects a conversation that does not start with a user message or in which two neighbours have one
+//! role; Anthropic wants the first message to be the user's (<https://docs.anthropic.com/en/api/messages>). Removing
+//! messages joins two that were apart; [`seam`] says what a note about the removal must look like there, so that the
+//! joint keeps the rule.
+
+use crate::message::{Pin, Role};
+
+/// How a note about removed messages stands between what is left on both sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seam {
+    /// Added to the user message in front of the gap.
+    AppendBefore,
+    /// Added to the user message behind the gap.
+    AppendAfter,
+    /// A message of its own.
+    Insert(Role),
+    /// A message of its own, and a short answer to it from the other role.
+    InsertPair(Role),
+}
+
+/// The seam between the message in front of the gap and the one behind it, where there is one.
+///
+/// A gap between two messages of one role is filled with a message of the other role, so that they alternate again;
+/// elsewhere one message more would break the alternation, and the note joins the user message at hand, or comes with
+/// an answer where that message is pinned.
+pub fn seam(before: Option<(Role, Pin)>, after: Option<(Role, Pin)>) -> Seam {
+    match (before, after) {
+        (Some((Role::User, _)), Some((Role::User, _)))
+        | (Some((Role::User, Pin::Pinned)), None) => Seam::Insert(Role::Assistant),
+        (Some((Role::User, Pin::Free)), _) => Seam::AppendBefore,
+        (Some((Role::User, Pin::Pinned)), Some(_)) => Seam::InsertPair(Role::Assistant),
+        // An assistant message, or nothing but system messages, in front of the gap: the user speaks next.
+        (_, Some((Role::User, Pin::Free))) => Seam::AppendAfter,
+        (_, Some((Role::User, Pin::Pinned))) => Seam::InsertPair(Role::User),
+        (_, _) => Seam::Insert(Role::User),
+    }
+}

@@ -1,0 +1,40 @@
+//! Signed reasoning stays with its tool loop.
+//!
+//! While a model works through a tool loop, Anthropic wants the thinking block that opened it sent back unchanged, and
+//! refuses a final assistant message that does not start with thinking when thinking is on
+//! (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>). So the
+//! kept part may not begin inside a loop after its signed thinking, unless it begins with signed thinking of its own.
+
+use super::CutPoints;
+use crate::message::{Conversation, Message, Part, Role, Signature, Text};
+
+pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, cuts: &mut CutPoints) {
+    let mut loop_has_thinking = false;
+    for (index, message) in conversation.messages.iter().enumerate() {
+        match message.role {
+            Role::Assistant => {
+                let thinks = is_signed(message);
+                if loop_has_thinking && !thinks {
+                    cuts.forbid(index);
+                }
+                loop_has_thinking |= thinks;
+            }
+            // A user message with results carries the loop on, and nothing may come between it and its calls, which
+            // the rule of pairs sees to. Any other message starts a new turn.
+            _ if message.has_result() => {}
+            _ => loop_has_thinking = false,
+        }
+    }
+}
+
+fn is_signed<T>(message: &Message<T>) -> bool {
+    message.parts.iter().any(|part| {
+        matches!(
+            part,
+            Part::Reasoning {
+                signature: Signature::Signed,
+                ..
+            }
+        )
+    })
+}

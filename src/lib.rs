@@ -1,0 +1,39 @@
+//! The core of ullage: a context engine for LLM agents.
+//!
+//! A conversation that is about to outgrow its model's window goes in; a [`planner::Plan`] comes out: a list of
+//! edits that brings it inside its budget, keeps it valid for the provider and says what became of everything that
+//! left. The core takes values and returns values: it knows no Python, no network, no clock and no environment.
+//!
+//! The modules are floors, and a module uses only floors below its own (`tests/floors.rs` watches):
+//!
+//! | floor | modules |
+//! |---|---|
+//! | 1 words | [`error`], [`numbers`], [`tokens`] |
+//! | 2 conversation | [`message`] |
+//! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
+//! | 4 means | [`compress`], [`store`] |
+//! | 5 decisions as data | [`policy`], [`budget`], [`edit`], [`draft`], [`report`] |
+//! | 6 stages | [`stages`] |
+//! | 7 planner | [`planner`] |
+//! | 8 front door | [`engine`] |
+
+pub mod budget;
+pub mod compress;
+pub mod draft;
+pub mod edit;
+pub mod engine;
+pub mod error;
+pub mod invariants;
+pub mod ledger;
+pub mod message;
+pub mod numbers;
+pub mod planner;
+pub mod policy;
+pub mod report;
+pub mod stages;
+pub mod store;
+pub mod tokens;
+pub mod wire;
+
+#[cfg(feature = "python")]
+mod bindings;

@@ -1,0 +1,167 @@
+//! A conversation as the engine sees it: roles and parts over text borrowed from the host's own messages.
+//!
+//! `T` is the text: `Cow<str>` over JSON values, a borrowed Python string over Python objects. What the engine does
+//! not understand is an opaque part: counted and kept whole.
+
+use std::ops::Deref;
+
+/// Text that a conversation holds, wherever it lives.
+pub trait Text: Deref<Target = str> {}
+impl<T: Deref<Target = str>> Text for T {}
+
+/// Who a message is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Instructions that stand above the conversation.
+    System,
+    /// The person, or the tool results that travel in their name.
+    User,
+    /// The model.
+    Assistant,
+}
+
+impl Role {
+    /// The name that wire formats use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        }
+    }
+}
+
+/// What a block of media shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MediaKind {
+    /// A picture.
+    Image,
+    /// A file such as a PDF.
+    Document,
+    /// Sound.
+    Audio,
+    /// Moving pictures.
+    Video,
+}
+
+impl MediaKind {
+    /// Tokens of one block of this kind when its dimensions are not known.
+    ///
+    /// Images: Anthropic scales them to at most about 1.15 megapixels and bills `width * height / 750`, so 1,600 is
+    /// the most that one costs (<https://docs.anthropic.com/en/docs/build-with-claude/vision>). Documents: 1,500 to
+    /// 3,000 tokens a page (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>), one page assumed.
+    /// Audio: 25 to 32 tokens a second, one minute assumed; video: 258 tokens a second, ten seconds assumed
+    /// (<https://ai.google.dev/gemini-api/docs/tokens>).
+    pub fn tokens(self) -> usize {
+        match self {
+            MediaKind::Image => 1_600,
+            MediaKind::Document => 3_000,
+            MediaKind::Audio => 1_920,
+            MediaKind::Video => 2_580,
+        }
+    }
+}
+
+/// Whether a provider signed a reasoning block; a signed one must travel with its tool loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Signature {
+    /// The block carries a signature, or is redacted and so opaque.
+    Signed,
+    /// Plain text.
+    Unsigned,
+}
+
+/// One piece of a tool result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item<T> {
+    /// What the tool printed.
+    Text(T),
+    /// A structured result, as compact JSON.
+    Json(T),
+    /// A picture or file beside the text.
+    Media(MediaKind),
+    /// Something else, as compact JSON.
+    Opaque(T),
+}
+
+/// One content block of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part<T> {
+    /// Words.
+    Text(T),
+    /// The model's reasoning.
+    Reasoning {
+        /// The words, or the encrypted data of a redacted block.
+        text: T,
+        /// Whether it may be parted from its tool loop.
+        signature: Signature,
+    },
+    /// A tool call.
+    Call {
+        /// Identifier that the result repeats.
+        id: T,
+        /// Name of the tool.
+        name: T,
+        /// Arguments, as compact JSON.
+        input: T,
+    },
+    /// What a tool call returned.
+    Result {
+        /// Identifier of the call.
+        id: T,
+        /// The pieces of the result, in order.
+        items: Vec<Item<T>>,
+    },
+    /// A picture or file.
+    Media(MediaKind),
+    /// A place up to which the provider caches the prompt; costs nothing.
+    CachePoint,
+    /// Something else, as compact JSON: kept whole.
+    Opaque(T),
+}
+
+/// Whether a message may be touched at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pin {
+    /// Never edited and never removed.
+    Pinned,
+    /// The stages decide.
+    Free,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message<T> {
+    /// Who it is from.
+    pub role: Role,
+    /// Its content blocks, in order.
+    pub parts: Vec<Part<T>>,
+    /// Whether it may be touched.
+    pub pin: Pin,
+}
+
+impl<T: Text> Message<T> {
+    /// Whether a person's words are in it: a user message with a text that is not a note of ours.
+    pub fn is_request(&self, is_note: impl Fn(&str) -> bool) -> bool {
+        self.role == Role::User
+            && self.parts.iter().any(|part| match part {
+                Part::Text(text) => !is_note(text),
+                Part::Media(_) => true,
+                _ => false,
+            })
+    }
+
+    /// Whether any of its parts is a tool result.
+    pub fn has_result(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|part| matches!(part, Part::Result { .. }))
+    }
+}
+
+/// A conversation, oldest message first. Indices are those of the caller's list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Conversation<T> {
+    /// The messages.
+    pub messages: Vec<Message<T>>,
+}

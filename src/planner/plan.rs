@@ -1,0 +1,184 @@
+//! A plan: the edits, and what they come to.
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+
+use crate::budget::Budget;
+use crate::edit::{Action, Answer, Edit, Place, Standing};
+use crate::message::Role;
+use crate::report::{Report, StageReport};
+use crate::store::{NOTE_ANSWER, Reference};
+use crate::wire::{Change, Format};
+
+/// Where the content of an artifact is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// The text of an item of a tool result.
+    Item(Place),
+    /// Messages that go away, one to a line as JSON.
+    Transcript(Vec<u8>),
+}
+
+/// Content to be stored before a plan is applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    /// Its name.
+    pub reference: Reference,
+    /// The tool that it came from.
+    pub tool: String,
+    /// Where the content is.
+    pub source: Source,
+}
+
+/// What to do to a conversation, why, and what it comes to. Nothing has happened yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The wire format of the conversation.
+    pub format: Format,
+    /// Number of its messages.
+    pub messages: usize,
+    /// Digest of the conversation: a plan fits this one only.
+    pub fingerprint: u128,
+    /// What it had to fit.
+    pub budget: Budget,
+    /// Tokens of the messages before.
+    pub tokens_before: usize,
+    /// Tokens of the messages after.
+    pub tokens_after: usize,
+    /// The edits, in the order of the conversation.
+    pub edits: Vec<Edit>,
+    /// What must be stored first.
+    pub artifacts: Vec<Artifact>,
+    /// Soft wishes that are not met.
+    pub warnings: Vec<String>,
+}
+
+impl Plan {
+    /// The messages that go away.
+    pub fn removed(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.edits.iter().filter_map(|edit| match &edit.action {
+            Action::Remove { messages, .. } => Some(messages.clone()),
+            Action::Shorten { .. } => None,
+        })
+    }
+
+    /// The outcome as a list of changes, one for each message that is there afterwards. O(messages + edits).
+    pub fn changes(&self) -> Vec<Change<'_>> {
+        let mut kept: Vec<Option<Change<'_>>> = (0..self.messages)
+            .map(|message| Some(Change::Keep { message }))
+            .collect();
+        let mut inserts: Vec<(usize, Role, &str)> = Vec::new();
+        for edit in &self.edits {
+            match &edit.action {
+                Action::Shorten { place, text } => {
+                    let (items, ..) = editing(&mut kept, place.message);
+                    items.push((place.part, place.item, text));
+                }
+                Action::Remove { messages, note } => {
+                    kept[messages.clone()].fill(None);
+                    match &note.standing {
+                        Standing::In {
+                            message,
+                            instead_of,
+                        } => {
+                            let (_, drop, append) = editing(&mut kept, *message);
+                            drop.extend(instead_of);
+                            append.push(&note.text);
+                        }
+                        Standing::Own { role, answer } => {
+                            inserts.push((messages.start, *role, &note.text));
+                            if *answer == Answer::Follows {
+                                inserts.push((messages.start, other(*role), NOTE_ANSWER));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let mut inserts = inserts.into_iter().peekable();
+        let mut changes = Vec::with_capacity(self.messages);
+        for (index, change) in kept.into_iter().enumerate() {
+            while let Some((_, role, text)) = inserts.next_if(|(before, ..)| *before == index) {
+                changes.push(Change::Insert { role, text });
+            }
+            changes.extend(change);
+        }
+        changes
+    }
+
+    /// What applying the plan does, in numbers.
+    pub fn report(&self) -> Report {
+        let mut report = Report {
+            tokens_before: self.tokens_before,
+            tokens_after: self.tokens_after,
+            budget: self.budget.limit,
+            removed_messages: self.removed().map(|range| range.len()).sum(),
+            references: self
+                .artifacts
+                .iter()
+                .map(|artifact| artifact.reference.to_string())
+                .collect(),
+            first_changed: self.edits.iter().map(Edit::first_message).min(),
+            warnings: self.warnings.clone(),
+            ..Report::default()
+        };
+        for edit in &self.edits {
+            let stage: &mut StageReport = report.stages.entry(edit.stage).or_default();
+            stage.edits += 1;
+            stage.saved += edit.saved();
+        }
+        report
+    }
+
+    /// The plan as JSON, for programs.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "format": self.format.name(),
+            "messages": self.messages,
+            "fingerprint": format!("{:032x}", self.fingerprint),
+            "budget": { "limit": self.budget.limit, "high": self.budget.high, "low": self.budget.low },
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "edits": self.edits.iter().map(Edit::to_json).collect::<Vec<_>>(),
+            "references": self.artifacts.iter().map(|artifact| artifact.reference.as_str()).collect::<Vec<_>>(),
+            "warnings": self.warnings,
+        })
+    }
+}
+
+fn other(role: Role) -> Role {
+    if role == Role::User {
+        Role::Assistant
+    } else {
+        Role::User
+    }
+}
+
+type Editing<'e, 'a> = (
+    &'e mut Vec<(usize, usize, &'a str)>,
+    &'e mut Vec<usize>,
+    &'e mut Vec<&'a str>,
+);
+
+/// The parts of the edit of `message`, which from now on is one.
+fn editing<'e, 'a>(kept: &'e mut [Option<Change<'a>>], message: usize) -> Editing<'e, 'a> {
+    let slot = &mut kept[message];
+    if !matches!(slot, Some(Change::Edit { .. })) {
+        *slot = Some(Change::Edit {
+            message,
+            items: Vec::new(),
+            drop: Vec::new(),
+            append: Vec::new(),
+        });
+    }
+    match slot {
+        Some(Change::Edit {
+            items,
+            drop,
+            append,
+            ..
+        }) => (items, drop, append),
+        _ => unreachable!("the slot was just made an edit"),
+    }
+}

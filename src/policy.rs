@@ -1,0 +1,169 @@
+//! The settings of an engine, checked.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// One step of compaction. Their order in [`Policy::stages`] is the order in which they run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StageName {
+    /// Moves older tool results to the store and leaves a preview and a reference.
+    Offload,
+    /// Shortens long tool results where they stand.
+    Compress,
+    /// Removes the oldest messages.
+    Window,
+}
+
+impl StageName {
+    /// The public name.
+    pub fn name(self) -> &'static str {
+        match self {
+            StageName::Offload => "offload",
+            StageName::Compress => "compress",
+            StageName::Window => "window",
+        }
+    }
+}
+
+/// What an engine aims at. Sizes are tokens unless a field says otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// Context window of the model.
+    pub window: usize,
+    /// Room kept free for the answer.
+    pub reserve_output: usize,
+    /// Share of the budget at which compaction starts.
+    pub high: f64,
+    /// Share of the budget to which it goes down. Far below `high`, because every compaction throws away the
+    /// provider's prompt cache: rarely and deeply beats a little on every turn.
+    pub low: f64,
+    /// Messages at the start that are never removed, system messages aside. The first request never is.
+    pub keep_first: usize,
+    /// Messages at the end that are left alone as long as the rest suffices.
+    pub keep_recent: usize,
+    /// A tool result above this is shrunk when it arrives.
+    pub shrink_above: usize,
+    /// What is left of it.
+    pub shrink_to: usize,
+    /// An older tool result above this is moved out.
+    pub offload_above: usize,
+    /// What is left of it.
+    pub offload_preview: usize,
+    /// A tool result above this is shortened to this size where nothing else helped.
+    pub compress_to: usize,
+    /// The stages, in the order in which they run: reversible before lossy.
+    pub stages: Vec<StageName>,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            window: 200_000,
+            reserve_output: 8_000,
+            high: 0.85,
+            low: 0.5,
+            keep_first: 1,
+            keep_recent: 6,
+            shrink_above: 2_500,
+            shrink_to: 1_000,
+            offload_above: 400,
+            offload_preview: 100,
+            compress_to: 1_000,
+            stages: vec![StageName::Offload, StageName::Compress, StageName::Window],
+        }
+    }
+}
+
+impl Policy {
+    /// The names that [`Policy::preset`] knows.
+    pub const PRESETS: [&'static str; 1] = ["default"];
+
+    /// A policy by name.
+    ///
+    /// # Errors
+    /// `Policy` if there is none of that name.
+    pub fn preset(name: &str) -> Result<Policy> {
+        match name {
+            "default" => Ok(Policy::default()),
+            _ => Err(Error::Policy {
+                setting: "preset".to_owned(),
+                problem: format!(
+                    "there is no preset '{name}'; known are: {}",
+                    Policy::PRESETS.join(", ")
+                ),
+            }),
+        }
+    }
+
+    /// The policy itself, if its settings make sense together.
+    ///
+    /// # Errors
+    /// `Policy` with the first setting that does not.
+    pub fn checked(self) -> Result<Policy> {
+        let refuse = |setting: &str, problem: String| {
+            Err(Error::Policy {
+                setting: setting.to_owned(),
+                problem,
+            })
+        };
+        if self.window == 0 {
+            return refuse("window", "it must be at least 1 token".to_owned());
+        }
+        if self.reserve_output >= self.window {
+            let problem = format!(
+                "{} tokens leave nothing of a window of {}",
+                self.reserve_output, self.window
+            );
+            return refuse("reserve_output", problem);
+        }
+        if !(self.high > 0.0 && self.high <= 1.0) {
+            return refuse(
+                "high",
+                format!("it is {}, and must be above 0 and at most 1", self.high),
+            );
+        }
+        if !(self.low > 0.0 && self.low <= self.high) {
+            return refuse(
+                "low",
+                format!(
+                    "it is {}, and must be above 0 and at most `high` ({})",
+                    self.low, self.high
+                ),
+            );
+        }
+        if self.shrink_to == 0 || self.shrink_to > self.shrink_above {
+            return refuse(
+                "shrink_to",
+                format!(
+                    "it must be from 1 to `shrink_above` ({})",
+                    self.shrink_above
+                ),
+            );
+        }
+        if self.offload_preview == 0 || self.offload_preview > self.offload_above {
+            return refuse(
+                "offload_preview",
+                format!(
+                    "it must be from 1 to `offload_above` ({})",
+                    self.offload_above
+                ),
+            );
+        }
+        if self.compress_to == 0 {
+            return refuse("compress_to", "it must be at least 1 token".to_owned());
+        }
+        let mut seen = self.stages.clone();
+        seen.sort_unstable();
+        seen.dedup();
+        if self.stages.is_empty() || seen.len() != self.stages.len() {
+            return refuse(
+                "stages",
+                "name at least one stage, and each at most once".to_owned(),
+            );
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,67 @@
+//! What a compaction did, and what an engine did in its life.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::policy::StageName;
+
+/// What one stage did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct StageReport {
+    /// Number of its edits.
+    pub edits: usize,
+    /// Tokens that they saved.
+    pub saved: usize,
+}
+
+/// What one compaction did.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Report {
+    /// Tokens of the messages before.
+    pub tokens_before: usize,
+    /// Tokens of the messages after.
+    pub tokens_after: usize,
+    /// The most that they might take.
+    pub budget: usize,
+    /// Each stage that did something.
+    pub stages: BTreeMap<StageName, StageReport>,
+    /// Messages removed.
+    pub removed_messages: usize,
+    /// References of what was stored.
+    pub references: Vec<String>,
+    /// Index of the first message that changed: from here on the provider's prompt cache is of no use.
+    pub first_changed: Option<usize>,
+    /// Soft wishes that were not met.
+    pub warnings: Vec<String>,
+}
+
+/// What an engine did in its life.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Stats {
+    /// Compactions that changed something.
+    pub compactions: usize,
+    /// Tool results shrunk at arrival.
+    pub shrinks: usize,
+    /// Tokens saved, by stage; `shrink` is what happened at arrival.
+    pub saved: BTreeMap<&'static str, usize>,
+}
+
+impl Stats {
+    /// Adds a compaction.
+    pub fn add_report(&mut self, report: &Report) {
+        if report.stages.is_empty() {
+            return;
+        }
+        self.compactions += 1;
+        for (stage, part) in &report.stages {
+            *self.saved.entry(stage.name()).or_default() += part.saved;
+        }
+    }
+
+    /// Adds a tool result that was shrunk at arrival.
+    pub fn add_shrink(&mut self, saved: usize) {
+        self.shrinks += 1;
+        *self.saved.entry("shrink").or_default() += saved;
+    }
+}

@@ -1,0 +1,47 @@
+//! The stages: each looks at a draft and proposes edits, nothing else.
+//!
+//! What a stage proposes does not depend on the budget: the planner takes proposals in order and stops when the target
+//! is met. So a bigger budget takes a shorter run of the same proposals, and never keeps less.
+
+mod compress;
+mod offload;
+mod window;
+
+use crate::draft::{Draft, Pressure, Proposal};
+use crate::message::Text;
+use crate::policy::StageName;
+
+/// Whether there is a store to move things to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storing {
+    /// What leaves the conversation is stored.
+    On,
+    /// What leaves the conversation is lost.
+    Off,
+}
+
+/// What the stage `name` proposes for `draft`, in the order in which it should be taken. O(parts).
+pub fn propose<T: Text>(
+    name: StageName,
+    draft: &Draft<'_, T>,
+    pressure: Pressure,
+    storing: Storing,
+) -> Vec<Proposal> {
+    match name {
+        StageName::Offload => match storing {
+            Storing::On => offload::propose(draft, pressure),
+            Storing::Off => Vec::new(),
+        },
+        StageName::Compress => compress::propose(draft, pressure),
+        StageName::Window => window::propose(draft, pressure),
+    }
+}
+
+/// Why a stage does what it does, for people.
+pub fn reason(name: StageName) -> &'static str {
+    match name {
+        StageName::Offload => "an older tool result; its preview and reference stay",
+        StageName::Compress => "a long tool result; its head and tail stay",
+        StageName::Window => "the oldest messages that may go",
+    }
+}

@@ -1,0 +1,17 @@
+//! Moves tool results out of the older part of the conversation, oldest first. Reversible: a preview and a reference stay.
+
+use crate::draft::{Draft, Pressure, Proposal};
+use crate::message::Text;
+
+pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, pressure: Pressure) -> Vec<Proposal> {
+    let policy = draft.policy;
+    let recent = draft.recent_start(pressure);
+    draft
+        .shortenable()
+        .filter(|(place, tokens)| place.message < recent && *tokens > policy.offload_above)
+        .map(|(place, _)| Proposal::Shorten {
+            place,
+            keep: policy.offload_preview,
+        })
+        .collect()
+}

@@ -1,0 +1,125 @@
+//! A store in a folder: one file for each reference.
+//!
+//! A file appears whole or not at all: it is written under a temporary name, flushed to the disk and renamed. So a
+//! crash or a full disk at any moment leaves every file that is there readable, and two processes may share a folder.
+#![allow(clippy::disallowed_methods)] // This is the one door to the file system.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Deletion, Reference, Store, collision, unknown};
+use crate::error::{Error, Result};
+
+/// What the name of a stored file ends with.
+const SUFFIX: &str = ".log";
+
+/// Keeps content in a folder, which is made at the first write.
+#[derive(Debug)]
+pub struct FileStore {
+    folder: PathBuf,
+    written: AtomicU64,
+}
+
+impl FileStore {
+    /// A store in `folder`. Touches nothing yet.
+    pub fn new(folder: impl Into<PathBuf>) -> FileStore {
+        FileStore {
+            folder: folder.into(),
+            written: AtomicU64::new(0),
+        }
+    }
+
+    fn path(&self, reference: &Reference) -> PathBuf {
+        self.folder.join(format!("{reference}{SUFFIX}"))
+    }
+
+    fn write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        // Unique among the threads of this process by the counter and among processes by the process id.
+        let turn = self.written.fetch_add(1, Ordering::Relaxed);
+        let temporary = self
+            .folder
+            .join(format!(".{}-{turn}.tmp", std::process::id()));
+        let outcome = write_and_rename(&temporary, path, content);
+        if outcome.is_err() {
+            // The write has failed already, and that is what the caller hears of.
+            let _ = fs::remove_file(&temporary);
+        }
+        outcome?;
+        // The rename itself must reach the disk too; a folder that cannot be opened for that (Windows) does it itself.
+        File::open(&self.folder)
+            .and_then(|folder| folder.sync_all())
+            .or(Ok(()))
+    }
+}
+
+fn write_and_rename(temporary: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(temporary)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(temporary, path)
+}
+
+impl Store for FileStore {
+    fn put(&self, reference: &Reference, content: &[u8]) -> Result<()> {
+        let path = self.path(reference);
+        match fs::read(&path) {
+            Ok(known) if known == content => return Ok(()),
+            Ok(_) => return Err(collision(reference)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed("read", &path, &error)),
+        }
+        self.write(&path, content)
+            .map_err(|error| failed("write", &path, &error))
+    }
+
+    fn get(&self, reference: &Reference) -> Result<Vec<u8>> {
+        let path = self.path(reference);
+        fs::read(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => unknown(reference),
+            _ => failed("read", &path, &error),
+        })
+    }
+
+    fn list(&self) -> Result<Vec<Reference>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed("list", &self.folder, &error)),
+        };
+        let mut references = Vec::new();
+        for entry in entries {
+            let name = entry
+                .map_err(|error| failed("list", &self.folder, &error))?
+                .file_name();
+            // Other files in the folder are somebody else's, or half written: no mistake, and not ours to show.
+            let stem = name.to_str().and_then(|name| name.strip_suffix(SUFFIX));
+            references.extend(stem.and_then(|stem| Reference::parse(stem).ok()));
+        }
+        references.sort();
+        Ok(references)
+    }
+
+    fn delete(&self, reference: &Reference) -> Result<Deletion> {
+        let path = self.path(reference);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(Deletion::Deleted),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Deletion::NotFound),
+            Err(error) => Err(failed("delete", &path, &error)),
+        }
+    }
+}
+
+fn failed(what: &str, path: &Path, error: &io::Error) -> Error {
+    Error::Store {
+        problem: format!("cannot {what} {}: {error}", path.display()),
+        remedy: "check that the folder exists, is writable and has space left".to_owned(),
+    }
+}

@@ -1,0 +1,117 @@
+//! Reading stored content back, a bounded piece at a time.
+
+use std::fmt::Write;
+use std::ops::RangeInclusive;
+
+use regex::RegexBuilder;
+
+use super::{Reference, retrieval_mark};
+use crate::error::{Error, Result};
+use crate::numbers::thousands;
+
+/// Memory that a compiled pattern may take: enough for any sensible one, and a bound on a hostile one.
+const PATTERN_LIMIT: usize = 1 << 20;
+
+/// Which lines to give back, counted from 1, both ends included.
+pub type LineRange = RangeInclusive<usize>;
+
+/// What to read of stored content.
+#[derive(Debug, Clone, Default)]
+pub struct Request<'a> {
+    /// Only lines that match this regular expression.
+    pub pattern: Option<&'a str>,
+    /// Only these lines.
+    pub lines: Option<LineRange>,
+    /// With a pattern: this many lines before and after each match.
+    pub context: usize,
+    /// Most characters to give back.
+    pub limit: usize,
+}
+
+/// What `request` asks of `content`, behind a line that names the reference. Bytes that are not UTF-8 are replaced.
+/// O(length), whatever the pattern.
+///
+/// # Errors
+/// `Store` if the pattern is not a regular expression or too large.
+pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) -> Result<String> {
+    let text = String::from_utf8_lossy(content);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut wanted = vec![true; lines.len()];
+    if let Some(range) = &request.lines {
+        for (index, keep) in wanted.iter_mut().enumerate() {
+            *keep = range.contains(&(index + 1));
+        }
+    }
+    let mut matches = None;
+    if let Some(pattern) = request.pattern {
+        matches = Some(keep_matches(pattern, request.context, &lines, &mut wanted)?);
+    }
+    let mut what = format!("{} lines in all", thousands(lines.len()));
+    if let Some(found) = matches {
+        let _ = write!(what, ", {} match the pattern", thousands(found)); // Writing to a string cannot fail.
+    }
+    let whole = request.pattern.is_none() && request.lines.is_none();
+    let body = if whole {
+        clip_whole(&text, request.limit)
+    } else {
+        numbered(&lines, &wanted, request.limit)
+    };
+    Ok(format!("{}\n{body}", retrieval_mark(reference, &what)))
+}
+
+/// Narrows `wanted` to the lines that match and those around them; how many matched.
+fn keep_matches(
+    pattern: &str,
+    context: usize,
+    lines: &[&str],
+    wanted: &mut [bool],
+) -> Result<usize> {
+    let regex = RegexBuilder::new(pattern)
+        .size_limit(PATTERN_LIMIT)
+        .build()
+        .map_err(|error| Error::Store {
+            problem: format!("the pattern cannot be used: {error}"),
+            remedy: "give a regular expression without look-around or back-references".to_owned(),
+        })?;
+    let hits: Vec<usize> = (0..lines.len())
+        .filter(|index| wanted[*index] && regex.is_match(lines[*index]))
+        .collect();
+    let mut near = vec![false; lines.len()];
+    for hit in &hits {
+        let last = hit.saturating_add(context).min(lines.len() - 1);
+        near[hit.saturating_sub(context)..=last].fill(true);
+    }
+    for (keep, near) in wanted.iter_mut().zip(near) {
+        *keep &= near;
+    }
+    Ok(hits.len())
+}
+
+fn clip_whole(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let rest = thousands(text[end..].chars().count());
+            format!(
+                "{}\n[... {rest} characters more; ask for lines or a pattern]",
+                &text[..end]
+            )
+        }
+    }
+}
+
+fn numbered(lines: &[&str], wanted: &[bool], limit: usize) -> String {
+    let mut out = String::new();
+    let mut left = limit;
+    for (index, line) in lines.iter().enumerate().filter(|(index, _)| wanted[*index]) {
+        let size = line.chars().count();
+        if size > left {
+            out.extend(line.chars().take(left));
+            out.push_str("\n[... more; ask for fewer lines]");
+            break;
+        }
+        left -= size;
+        let _ = writeln!(out, "{}: {line}", index + 1); // Writing to a string cannot fail.
+    }
+    out
+}

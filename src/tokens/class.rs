@@ -1,0 +1,80 @@
+//! The class of a character: what the published patterns ask about it.
+//!
+//! The tables are baked by the build script from the tables of the regex engine that the patterns were written for.
+
+/// Set on `\p{Lu}`, `\p{Lt}`, `\p{Lm}`, `\p{Lo}` and `\p{M}`: what may stand in the capitals of a word.
+pub(super) const UPPER: u8 = 0x01;
+/// Set on `\p{Ll}`, `\p{Lm}`, `\p{Lo}` and `\p{M}`: what may stand in the small letters of a word.
+pub(super) const LOWER: u8 = 0x02;
+/// Set on `\p{L}`.
+pub(super) const LETTER: u8 = 0x04;
+/// Set on `\p{N}`.
+pub(super) const NUMBER: u8 = 0x08;
+/// Set on `\s`.
+pub(super) const SPACE: u8 = 0x10;
+/// Set on carriage return and line feed.
+pub(super) const NEWLINE: u8 = 0x20;
+/// Set on what is neither space nor letter nor number; marks are among them.
+pub(super) const OTHER: u8 = 0x40;
+/// Set in [`BYTES`] on a byte that begins a character beyond ASCII.
+const BEYOND_ASCII: u8 = 0x80;
+
+/// The class past the end of the text: it carries no flag.
+const END: (u8, usize) = (0, 0);
+
+/// The class of an ASCII character, by its byte.
+static BYTES: &[u8; 256] = include_bytes!(concat!(env!("OUT_DIR"), "/class_bytes.bin"));
+/// The block of a code point, by its upper bits.
+static INDEX: &[u8; 0x1100] = include_bytes!(concat!(env!("OUT_DIR"), "/class_index.bin"));
+/// The classes of 256 code points, block after block.
+static BLOCKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/class_blocks.bin"));
+
+/// Class and length in bytes of the character at `at`, which must begin a character or be the end of the text.
+#[inline]
+pub(super) fn class_at(text: &[u8], at: usize) -> (u8, usize) {
+    let Some(&first) = text.get(at) else {
+        return END;
+    };
+    let class = BYTES[usize::from(first)];
+    if class == BEYOND_ASCII {
+        class_beyond_ascii(text, at)
+    } else {
+        (class, 1)
+    }
+}
+
+/// Where the run of characters with any of `flags` ends that begins at `at`.
+#[inline]
+pub(super) fn run(text: &[u8], mut at: usize, flags: u8) -> usize {
+    loop {
+        // ASCII by itself first: most runs are nothing else.
+        while let Some(&byte) = text.get(at)
+            && BYTES[usize::from(byte)] & flags != 0
+        {
+            at += 1;
+        }
+        let (class, length) = class_at(text, at);
+        if class & flags == 0 {
+            return at;
+        }
+        at += length;
+    }
+}
+
+// Out of line, so that what serves ASCII is small enough to go in line.
+#[inline(never)]
+fn class_beyond_ascii(text: &[u8], at: usize) -> (u8, usize) {
+    // The text was a `str`: a first byte says truly how many bytes follow it.
+    let first = usize::from(text[at]);
+    let follower = |distance: usize| usize::from(text[at + distance] & 0x3F);
+    let (code_point, length) = if first < 0xE0 {
+        ((first & 0x1F) << 6 | follower(1), 2)
+    } else if first < 0xF0 {
+        ((first & 0x0F) << 12 | follower(1) << 6 | follower(2), 3)
+    } else {
+        let high = (first & 0x07) << 18 | follower(1) << 12;
+        (high | follower(2) << 6 | follower(3), 4)
+    };
+    let block = usize::from(INDEX[code_point >> 8]);
+    (BLOCKS[block << 8 | code_point & 0xFF], length)
+}

@@ -1,0 +1,37 @@
+//! The published encodings, by name.
+
+use super::split::Pieces;
+
+/// A byte-pair encoding whose vocabulary is public.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// GPT-4o, GPT-4.1, GPT-5 and the o-series.
+    O200kBase,
+    /// GPT-4 and GPT-3.5.
+    Cl100kBase,
+}
+
+impl Encoding {
+    /// Every encoding.
+    pub const ALL: [Self; 2] = [Self::O200kBase, Self::Cl100kBase];
+
+    /// The published name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::O200kBase => "o200k_base",
+            Self::Cl100kBase => "cl100k_base",
+        }
+    }
+
+    /// The encoding of this published name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|encoding| encoding.name() == name)
+    }
+
+    /// The pieces that the published pattern splits `text` into; no token reaches across two of them.
+    pub fn pieces(self, text: &str) -> Pieces<'_> {
+        Pieces::new(self, text)
+    }
+}

@@ -1,0 +1,61 @@
+//! Counting tokens.
+//!
+//! A [`CountTokens`] answers how many tokens a text costs. [`Exact`] runs the published byte-pair encodings;
+//! [`Estimate`] serves model families whose tokenizer is not public.
+
+mod bpe;
+mod class;
+mod encoding;
+mod estimate;
+mod memo;
+mod merge;
+mod models;
+mod split;
+mod vocabulary;
+
+pub use bpe::Exact;
+pub use encoding::Encoding;
+pub use estimate::Estimate;
+pub use models::{Family, ModelLimits, counter_for_model, limits_for_model};
+pub use split::Pieces;
+
+use std::fmt::Debug;
+
+/// What a text is, for counters whose ratio depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TextKind {
+    /// Words of a person or a model.
+    Prose,
+    /// JSON: the arguments of a tool call, a structured result.
+    Json,
+    /// What a tool printed: logs, listings, code, search results.
+    ToolOutput,
+}
+
+/// Tokens that the provider adds around the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overhead {
+    /// For each message: role markers and separators.
+    pub message: usize,
+    /// For each content block: its type, ids and framing.
+    pub block: usize,
+}
+
+/// Answers how many tokens a text costs.
+///
+/// An implementation is deterministic: the same text and kind give the same count on every machine.
+pub trait CountTokens: Debug + Send + Sync {
+    /// Name for people: the encoding or the family.
+    fn name(&self) -> &str;
+
+    /// Number of tokens in `text`. O(length).
+    fn count(&self, text: &str, kind: TextKind) -> usize;
+
+    /// Whether `text` takes at most `limit` tokens. Stops reading once the answer is known.
+    fn fits(&self, text: &str, kind: TextKind, limit: usize) -> bool {
+        self.count(text, kind) <= limit
+    }
+
+    /// What each message and block costs beside its text.
+    fn overhead(&self) -> Overhead;
+}

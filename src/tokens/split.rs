@@ -1,0 +1,248 @@
+//! Splits a text into pieces as the published patterns do.
+//!
+//! Each alternative of a pattern is one function here, with what its backtracking comes to worked out, so that a
+//! piece costs O(its length) and no text is too long. The patterns, `|` at the line ends left out:
+//!
+//! ```text
+//! o200k_base
+//!   [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//!   [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//!   \p{N}{1,3}
+//!    ?[^\s\p{L}\p{N}]+[\r\n/]*
+//!   \s*[\r\n]+
+//!   \s+(?!\S)
+//!   \s+
+//! cl100k_base
+//!   '(?i:[sdmt]|ll|ve|re)
+//!   [^\r\n\p{L}\p{N}]?+\p{L}++
+//!   \p{N}{1,3}+
+//!    ?[^\s\p{L}\p{N}]++[\r\n]*+
+//!   \s++$
+//!   \s*[\r\n]
+//!   \s+(?!\S)
+//!   \s
+//! ```
+
+use super::class::{LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_at, run};
+use super::encoding::Encoding;
+
+/// Both patterns take at most this many numbers in one piece.
+const NUMBERS_A_PIECE: usize = 3;
+
+/// The pieces of a text, in order; together they are the text. See [`Encoding::pieces`].
+#[derive(Debug, Clone)]
+pub struct Pieces<'text> {
+    encoding: Encoding,
+    text: &'text str,
+    at: usize,
+}
+
+impl<'text> Pieces<'text> {
+    pub(super) fn new(encoding: Encoding, text: &'text str) -> Self {
+        Self {
+            encoding,
+            text,
+            at: 0,
+        }
+    }
+}
+
+impl<'text> Iterator for Pieces<'text> {
+    type Item = &'text str;
+
+    fn next(&mut self) -> Option<&'text str> {
+        if self.at == self.text.len() {
+            return None;
+        }
+        let start = self.at;
+        self.at = piece_end(self.encoding, self.text.as_bytes(), start);
+        Some(&self.text[start..self.at])
+    }
+}
+
+/// Where the piece ends that begins at `at`. `text` must be UTF-8, and `at` before its end and between characters.
+#[inline]
+pub(super) fn piece_end(encoding: Encoding, text: &[u8], at: usize) -> usize {
+    match encoding {
+        Encoding::O200kBase => o200k_end(text, at),
+        Encoding::Cl100kBase => cl100k_end(text, at),
+    }
+}
+
+#[inline]
+fn o200k_end(text: &[u8], at: usize) -> usize {
+    let (class, length) = class_at(text, at);
+    if class & NUMBER != 0 {
+        return numbers_end(text, at);
+    }
+    if let Some(end) = o200k_word_end(text, at, class, length) {
+        return contraction_end(text, end).unwrap_or(end);
+    }
+    if let Some(end) = others_end(text, at, class) {
+        return tail_end(text, end, Slash::InTail);
+    }
+    spaces_end(text, at, TextEnd::Ordinary)
+}
+
+#[inline]
+fn cl100k_end(text: &[u8], at: usize) -> usize {
+    if let Some(end) = contraction_end(text, at) {
+        return end;
+    }
+    let (class, length) = class_at(text, at);
+    if class & NUMBER != 0 {
+        return numbers_end(text, at);
+    }
+    let letters = if may_lead_word(class) {
+        at + length
+    } else {
+        at
+    };
+    let end = run(text, letters, LETTER);
+    if end > letters {
+        return end;
+    }
+    if let Some(end) = others_end(text, at, class) {
+        return tail_end(text, end, Slash::NotInTail);
+    }
+    spaces_end(text, at, TextEnd::TakesSpaces)
+}
+
+/// `[^\r\n\p{L}\p{N}]`
+#[inline]
+fn may_lead_word(class: u8) -> bool {
+    class & (OTHER | SPACE) != 0 && class & NEWLINE == 0
+}
+
+/// The first two alternatives of `o200k_base`, without the contraction.
+#[inline]
+fn o200k_word_end(text: &[u8], at: usize, class: u8, length: usize) -> Option<usize> {
+    let leads = may_lead_word(class);
+    let body = if leads { at + length } else { at };
+
+    // The capitals are greedy. When no small letter follows them they give back as far as the last character that
+    // can be either, and it becomes the small letters.
+    let mut capitals_end = body;
+    let mut last_either = None;
+    loop {
+        let (class, length) = class_at(text, capitals_end);
+        if class & UPPER == 0 {
+            if class & LOWER != 0 {
+                return Some(run(text, capitals_end + length, LOWER));
+            }
+            break;
+        }
+        capitals_end += length;
+        if class & LOWER != 0 {
+            last_either = Some(capitals_end);
+        }
+    }
+    if last_either.is_some() {
+        return last_either;
+    }
+
+    // A mark may lead a word, but is also a word by itself, and the first alternative tries that before the second
+    // is tried with the mark in the lead.
+    if leads && class & LOWER != 0 {
+        return Some(body);
+    }
+    (capitals_end > body).then_some(capitals_end)
+}
+
+/// `'(?i:[sdmt]|ll|ve|re)`
+#[inline]
+fn contraction_end(text: &[u8], at: usize) -> Option<usize> {
+    if text.get(at) != Some(&b'\'') {
+        return None;
+    }
+    let letter = |distance: usize| text.get(at + distance).map(u8::to_ascii_lowercase);
+    match (letter(1)?, letter(2)) {
+        (b's' | b't' | b'm' | b'd', _) => Some(at + 2),
+        // The last is U+017F, the long s: an s where case does not matter, and the only such letter beyond ASCII.
+        (b'r' | b'v', Some(b'e')) | (b'l', Some(b'l')) | (0xC5, Some(0xBF)) => Some(at + 3),
+        _ => None,
+    }
+}
+
+/// `\p{N}{1,3}`, where the first is known to be one.
+#[inline]
+fn numbers_end(text: &[u8], mut at: usize) -> usize {
+    for _ in 0..NUMBERS_A_PIECE {
+        let (class, length) = class_at(text, at);
+        if class & NUMBER == 0 {
+            break;
+        }
+        at += length;
+    }
+    at
+}
+
+/// ` ?[^\s\p{L}\p{N}]+`
+#[inline]
+fn others_end(text: &[u8], at: usize, class: u8) -> Option<usize> {
+    if class & OTHER != 0 {
+        return Some(run(text, at, OTHER));
+    }
+    if text[at] != b' ' {
+        return None;
+    }
+    let end = run(text, at + 1, OTHER);
+    (end > at + 1).then_some(end)
+}
+
+/// Whether a slash may follow among the newlines.
+#[derive(Clone, Copy, PartialEq)]
+enum Slash {
+    InTail,
+    NotInTail,
+}
+
+/// `[\r\n/]*` or `[\r\n]*`
+#[inline]
+fn tail_end(text: &[u8], mut at: usize, slash: Slash) -> usize {
+    while let Some(&byte) = text.get(at)
+        && (matches!(byte, b'\r' | b'\n') || byte == b'/' && slash == Slash::InTail)
+    {
+        at += 1;
+    }
+    at
+}
+
+/// What the end of the text does to the spaces before it.
+#[derive(Clone, Copy, PartialEq)]
+enum TextEnd {
+    /// The last newline among them still ends a piece.
+    Ordinary,
+    /// They are one piece: `\s++$`.
+    TakesSpaces,
+}
+
+/// The alternatives for white space. A greedy run gives back until the rest of its alternative matches: as far as
+/// its last newline, or else by one character if something other than space follows.
+#[inline]
+fn spaces_end(text: &[u8], at: usize, text_end: TextEnd) -> usize {
+    let mut end = at;
+    let mut last_start = at;
+    let mut last_newline = None;
+    loop {
+        let (class, length) = class_at(text, end);
+        if class & SPACE == 0 {
+            break;
+        }
+        last_start = end;
+        end += length;
+        if class & NEWLINE != 0 {
+            last_newline = Some(end);
+        }
+    }
+    if end == text.len() && text_end == TextEnd::TakesSpaces {
+        return end;
+    }
+    if let Some(newline) = last_newline {
+        return newline;
+    }
+    if end == text.len() || last_start == at {
+        return end;
+    }
+    last_start
+}

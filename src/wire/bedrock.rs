@@ -1,0 +1,121 @@
+//! Bedrock Converse, the shape that Strands uses.
+//!
+//! A message is `{role, content: [block]}` and a block is a map whose one key says what it is
+//! (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html>).
+
+use super::detect::Format;
+use super::key::Key;
+use super::node::{Build, Node};
+use super::rewrite::{replaced, text_for};
+use super::{block_list, required_text, unknown_block};
+use crate::error::Result;
+use crate::message::{Item, MediaKind, Part, Signature};
+
+const MEDIA: [(Key, MediaKind); 4] = [
+    (Key::Image, MediaKind::Image),
+    (Key::Document, MediaKind::Document),
+    (Key::Audio, MediaKind::Audio),
+    (Key::Video, MediaKind::Video),
+];
+
+fn media<N: Node>(block: &N) -> Option<MediaKind> {
+    MEDIA
+        .iter()
+        .find(|(key, _)| block.present(*key).is_some())
+        .map(|(_, kind)| *kind)
+}
+
+pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
+    if let Some(text) = block.get(Key::Text).and_then(|text| text.text()) {
+        return Ok(Part::Text(text));
+    }
+    if let Some(result) = block.present(Key::ToolResult) {
+        let id = required_text(&result, Key::ToolUseIdCamel, "toolResult", index)?;
+        let items = match result.present(Key::Content) {
+            None => Vec::new(),
+            Some(content) => match content.text() {
+                Some(text) => vec![Item::Text(text)],
+                None => block_list(&content, index)?
+                    .iter()
+                    .map(read_item)
+                    .collect::<Result<_>>()?,
+            },
+        };
+        return Ok(Part::Result { id, items });
+    }
+    if let Some(call) = block.present(Key::ToolUse) {
+        return Ok(Part::Call {
+            id: required_text(&call, Key::ToolUseIdCamel, "toolUse", index)?,
+            name: required_text(&call, Key::Name, "toolUse", index)?,
+            input: super::rendered_input(&call)?,
+        });
+    }
+    if let Some(reasoning) = block.present(Key::ReasoningContent) {
+        return read_reasoning(&reasoning, block, index);
+    }
+    if block.present(Key::CachePoint).is_some() {
+        return Ok(Part::CachePoint);
+    }
+    match media(block) {
+        Some(kind) => Ok(Part::Media(kind)),
+        None => unknown_block(block, Format::Bedrock, index),
+    }
+}
+
+fn read_reasoning<N: Node>(reasoning: &N, block: &N, index: usize) -> Result<Part<N::Text>> {
+    let Some(plain) = reasoning.present(Key::ReasoningText) else {
+        // Redacted reasoning is encrypted: it can only travel whole, like a signed one.
+        return Ok(Part::Reasoning {
+            text: block.rendered()?,
+            signature: Signature::Signed,
+        });
+    };
+    let signature = match plain.present(Key::Signature) {
+        Some(_) => Signature::Signed,
+        None => Signature::Unsigned,
+    };
+    match plain.get(Key::Text).and_then(|text| text.text()) {
+        Some(text) => Ok(Part::Reasoning { text, signature }),
+        None => unknown_block(block, Format::Bedrock, index),
+    }
+}
+
+fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
+    if let Some(text) = item.get(Key::Text).and_then(|text| text.text()) {
+        return Ok(Item::Text(text));
+    }
+    if let Some(json) = item.present(Key::Json) {
+        return Ok(Item::Json(json.rendered()?));
+    }
+    match media(item) {
+        Some(kind) => Ok(Item::Media(kind)),
+        None => Ok(Item::Opaque(item.rendered()?)),
+    }
+}
+
+pub(super) fn text_block<N: Build>(like: &N, text: &str) -> Result<N::Out> {
+    like.map(vec![(Key::Text, like.string(text))])
+}
+
+/// The block with some items of its tool result replaced by texts.
+pub(super) fn replace_items<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
+    let Some(result) = block.present(Key::ToolResult) else {
+        return Ok(block.keep());
+    };
+    let items = match result
+        .present(Key::Content)
+        .and_then(|content| content.items())
+    {
+        Some(items) => replaced(&items, changes, text_block)?,
+        // A plain string, which reads as one item.
+        None => text_for(changes, 0)
+            .map(|text| text_block(block, text))
+            .transpose()?
+            .into_iter()
+            .collect(),
+    };
+    block.with(
+        Key::ToolResult,
+        result.with(Key::Content, block.list(items)?)?,
+    )
+}

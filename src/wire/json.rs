@@ -1,0 +1,91 @@
+//! Reading and building over `serde_json::Value`.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::key::Key;
+use super::node::{Build, Bytes, Kind, MAX_DEPTH, Node};
+use super::too_deep;
+use crate::error::Result;
+
+impl<'a> Node for &'a Value {
+    type Text = Cow<'a, str>;
+
+    fn kind(&self) -> Kind {
+        match self {
+            Value::Null => Kind::Null,
+            Value::Bool(_) | Value::Number(_) => Kind::Scalar,
+            Value::String(_) => Kind::Text,
+            Value::Array(_) => Kind::List,
+            Value::Object(_) => Kind::Map,
+        }
+    }
+
+    fn get(&self, key: Key) -> Option<Self> {
+        Value::get(self, key.name())
+    }
+
+    fn items(&self) -> Option<Vec<Self>> {
+        self.as_array().map(|items| items.iter().collect())
+    }
+
+    fn text(&self) -> Option<Self::Text> {
+        self.as_str().map(Cow::Borrowed)
+    }
+
+    fn is_true(&self) -> bool {
+        self.as_bool() == Some(true)
+    }
+
+    fn render(&self, out: &mut String, _: Bytes) -> Result<()> {
+        if depth_exceeds(self, MAX_DEPTH) {
+            return Err(too_deep());
+        }
+        out.push_str(&self.to_string());
+        Ok(())
+    }
+}
+
+fn depth_exceeds(value: &Value, limit: usize) -> bool {
+    if limit == 0 {
+        return true;
+    }
+    match value {
+        Value::Array(items) => items.iter().any(|item| depth_exceeds(item, limit - 1)),
+        Value::Object(fields) => fields.values().any(|field| depth_exceeds(field, limit - 1)),
+        _ => false,
+    }
+}
+
+impl Build for &Value {
+    type Out = Value;
+
+    fn keep(&self) -> Value {
+        (*self).clone()
+    }
+
+    fn with(&self, key: Key, value: Value) -> Result<Value> {
+        let mut copy = (*self).clone();
+        if let Value::Object(fields) = &mut copy {
+            fields.insert(key.name().to_owned(), value);
+        }
+        Ok(copy)
+    }
+
+    fn list(&self, items: Vec<Value>) -> Result<Value> {
+        Ok(Value::Array(items))
+    }
+
+    fn string(&self, text: &str) -> Value {
+        Value::String(text.to_owned())
+    }
+
+    fn map(&self, entries: Vec<(Key, Value)>) -> Result<Value> {
+        let fields: Map<String, Value> = entries
+            .into_iter()
+            .map(|(key, value)| (key.name().to_owned(), value))
+            .collect();
+        Ok(Value::Object(fields))
+    }
+}

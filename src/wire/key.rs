@@ -1,0 +1,122 @@
+//! The field names of every wire format, as one closed set.
+//!
+//! A host object is asked for its fields thousands of times per plan. With a closed set the Python binding keeps one
+//! interned string for each name instead of making a new one at every look-up.
+
+/// A field name that some wire format uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs)] // Each variant is the field that `name` spells.
+pub enum Key {
+    Audio,
+    CachePoint,
+    CitationsContent,
+    Content,
+    Custom,
+    Data,
+    Document,
+    GuardContent,
+    Id,
+    Image,
+    Input,
+    Json,
+    Metadata,
+    Name,
+    Pinned,
+    ReasoningContent,
+    ReasoningText,
+    RedactedContent,
+    Result,
+    Role,
+    Signature,
+    Source,
+    Text,
+    Thinking,
+    ToolCallId,
+    ToolCalls,
+    ToolResult,
+    ToolUse,
+    ToolUseId,
+    ToolUseIdCamel,
+    Type,
+    Video,
+    Parts,
+}
+
+impl Key {
+    /// Every key, in the order of its discriminant.
+    pub const ALL: [Key; 33] = [
+        Key::Audio,
+        Key::CachePoint,
+        Key::CitationsContent,
+        Key::Content,
+        Key::Custom,
+        Key::Data,
+        Key::Document,
+        Key::GuardContent,
+        Key::Id,
+        Key::Image,
+        Key::Input,
+        Key::Json,
+        Key::Metadata,
+        Key::Name,
+        Key::Pinned,
+        Key::ReasoningContent,
+        Key::ReasoningText,
+        Key::RedactedContent,
+        Key::Result,
+        Key::Role,
+        Key::Signature,
+        Key::Source,
+        Key::Text,
+        Key::Thinking,
+        Key::ToolCallId,
+        Key::ToolCalls,
+        Key::ToolResult,
+        Key::ToolUse,
+        Key::ToolUseId,
+        Key::ToolUseIdCamel,
+        Key::Type,
+        Key::Video,
+        Key::Parts,
+    ];
+
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Key::Audio => "audio",
+            Key::CachePoint => "cachePoint",
+            Key::CitationsContent => "citationsContent",
+            Key::Content => "content",
+            Key::Custom => "custom",
+            Key::Data => "data",
+            Key::Document => "document",
+            Key::GuardContent => "guardContent",
+            Key::Id => "id",
+            Key::Image => "image",
+            Key::Input => "input",
+            Key::Json => "json",
+            Key::Metadata => "metadata",
+            Key::Name => "name",
+            Key::Pinned => "pinned",
+            Key::ReasoningContent => "reasoningContent",
+            Key::ReasoningText => "reasoningText",
+            Key::RedactedContent => "redactedContent",
+            Key::Result => "result",
+            Key::Role => "role",
+            Key::Signature => "signature",
+            Key::Source => "source",
+            Key::Text => "text",
+            Key::Thinking => "thinking",
+            Key::ToolCallId => "tool_call_id",
+            Key::ToolCalls => "tool_calls",
+            Key::ToolResult => "toolResult",
+            Key::ToolUse => "toolUse",
+            Key::ToolUseId => "tool_use_id",
+            Key::ToolUseIdCamel => "toolUseId",
+            Key::Type => "type",
+            Key::Video => "video",
+            Key::Parts => "parts",
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The two small traits that every wire format is written over.
+
+use std::ops::Deref;
+
+use super::key::Key;
+use crate::error::Result;
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `null` or `None`.
+    Null,
+    /// A number or a truth value.
+    Scalar,
+    /// A string.
+    Text,
+    /// Raw bytes (Python only).
+    Bytes,
+    /// A list or tuple.
+    List,
+    /// A dict, or an object with attributes.
+    Map,
+}
+
+impl Kind {
+    /// The word for it in an error.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Null => "null",
+            Kind::Scalar => "a number or truth value",
+            Kind::Text => "a string",
+            Kind::Bytes => "bytes",
+            Kind::List => "a list",
+            Kind::Map => "an object",
+        }
+    }
+}
+
+/// What becomes of raw bytes in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bytes {
+    /// Only how many there are: for counting, since a provider does not count them as text.
+    Length,
+    /// All of them, in base64 as Strands stores them in a session: for keeping.
+    Whole,
+}
+
+/// How deep a value may be nested before it is refused: well over any real tool result, well under what would
+/// exhaust the stack of a thread. A cyclic Python structure ends here too.
+pub const MAX_DEPTH: usize = 256;
+
+/// A value of the host, read in place.
+pub trait Node: Clone {
+    /// A string of the host, borrowed where that is possible.
+    type Text: Deref<Target = str> + From<String>;
+
+    /// What this node is.
+    fn kind(&self) -> Kind;
+
+    /// The field `key`, also when it is null. `None` where there is no such field.
+    fn get(&self, key: Key) -> Option<Self>;
+
+    /// The elements of a list, `None` for anything else.
+    fn items(&self) -> Option<Vec<Self>>;
+
+    /// The text of a string, `None` for anything else. O(1) where the host keeps UTF-8.
+    fn text(&self) -> Option<Self::Text>;
+
+    /// Whether this is the truth value `true`.
+    fn is_true(&self) -> bool;
+
+    /// Appends the value to `out` as compact JSON.
+    ///
+    /// # Errors
+    /// `Conversation` if it is nested deeper than [`MAX_DEPTH`].
+    fn render(&self, out: &mut String, bytes: Bytes) -> Result<()>;
+
+    /// The field `key`, if it is there and not null.
+    fn present(&self, key: Key) -> Option<Self> {
+        self.get(key).filter(|node| node.kind() != Kind::Null)
+    }
+
+    /// The value as compact JSON, for counting.
+    ///
+    /// # Errors
+    /// As [`Node::render`].
+    fn rendered(&self) -> Result<Self::Text> {
+        let mut out = String::new();
+        self.render(&mut out, Bytes::Length)?;
+        Ok(out.into())
+    }
+}
+
+/// A host that can make new values: what applying a plan needs beyond reading.
+///
+/// Nothing is changed in place. A new value shares every part that did not change with the old one.
+pub trait Build: Node {
+    /// An owned value of the host.
+    type Out;
+
+    /// This very value.
+    fn keep(&self) -> Self::Out;
+
+    /// A shallow copy of this map or object with one field set.
+    fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out>;
+
+    /// A new list.
+    fn list(&self, items: Vec<Self::Out>) -> Result<Self::Out>;
+
+    /// A new string.
+    fn string(&self, text: &str) -> Self::Out;
+
+    /// A new map.
+    fn map(&self, entries: Vec<(Key, Self::Out)>) -> Result<Self::Out>;
+}
