@@ -5,10 +5,7 @@
 //! - `class_index.bin`, `class_blocks.bin`: the class of every code point, as a two-stage table.
 //! - `class_bytes.bin`: the class of a character by its first byte.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a build script speaks to cargo on its output and leaves files"
-)]
+#![expect(clippy::disallowed_methods, reason = "a build script speaks to cargo on its output and leaves files")]
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -54,9 +51,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn vocabulary(published: &CoreBPE, tokens: u32) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut blob = Vec::new();
     for rank in 0..tokens {
-        let token = published
-            .decode_bytes(&[rank])
-            .map_err(|_| format!("the vocabulary has no token of rank {rank}"))?;
+        let token =
+            published.decode_bytes(&[rank]).map_err(|_| format!("the vocabulary has no token of rank {rank}"))?;
         let length = u8::try_from(token.len())?;
         if length == 0 {
             return Err(format!("the token of rank {rank} is empty").into());
@@ -101,14 +97,10 @@ fn write_classes(out: &Path) -> Result<(), Box<dyn Error>> {
 /// The ranges of characters that a pattern of one character matches.
 fn characters(pattern: &str) -> Result<Vec<(char, char)>, Box<dyn Error>> {
     match regex_syntax::parse(pattern)?.into_kind() {
-        HirKind::Class(Class::Unicode(class)) => Ok(class
-            .iter()
-            .map(|range| (range.start(), range.end()))
-            .collect()),
-        HirKind::Class(Class::Bytes(class)) => Ok(class
-            .iter()
-            .map(|range| (range.start().into(), range.end().into()))
-            .collect()),
+        HirKind::Class(Class::Unicode(class)) => Ok(class.iter().map(|range| (range.start(), range.end())).collect()),
+        HirKind::Class(Class::Bytes(class)) => {
+            Ok(class.iter().map(|range| (range.start().into(), range.end().into())).collect())
+        }
         other => Err(format!("{pattern} is not a class but {other:?}").into()),
     }
 }

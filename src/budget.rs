@@ -22,12 +22,10 @@ impl Budget {
     /// # Errors
     /// `NoRoom` if that is nothing.
     pub fn of(policy: &Policy, fixed: usize) -> Result<Budget> {
-        let limit = policy
-            .window
-            .saturating_sub(policy.reserve_output)
-            .saturating_sub(fixed);
+        let limit = policy.window.saturating_sub(policy.reserve_output).saturating_sub(fixed);
         if limit == 0 {
             return Err(Error::NoRoom {
+                taken: fixed.saturating_add(policy.reserve_output),
                 problem: format!(
                     "the system prompt and the tools take {} tokens, and {} are reserved for the answer: nothing is \
                      left of a window of {}",
@@ -48,6 +46,7 @@ impl Budget {
     pub fn given(limit: usize, policy: &Policy) -> Result<Budget> {
         if limit == 0 {
             return Err(Error::NoRoom {
+                taken: 0,
                 problem: "a budget of 0 tokens has room for no message".to_owned(),
                 remedy: "give a positive number of tokens".to_owned(),
             });
@@ -55,18 +54,17 @@ impl Budget {
         Ok(Budget::with_marks(limit, policy))
     }
 
+    /// The same budget, its limit and marks lower by `tokens`.
+    #[must_use]
+    pub fn lowered(self, tokens: usize) -> Budget {
+        let less = |mark: usize| mark.saturating_sub(tokens);
+        Budget { limit: less(self.limit), high: less(self.high), low: less(self.low) }
+    }
+
     // Shares of token counts stay far below 2^52, where every whole number is exact.
-    #[allow(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss
-    )]
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn with_marks(limit: usize, policy: &Policy) -> Budget {
         let share = |part: f64| (limit as f64 * part) as usize;
-        Budget {
-            limit,
-            high: share(policy.high),
-            low: share(policy.low),
-        }
+        Budget { limit, high: share(policy.high), low: share(policy.low) }
     }
 }

@@ -4,21 +4,42 @@
 //! the most its note can take. So nothing is cut or hashed that a later stage removes anyway, and a draft that is
 //! inside its budget stays inside when its texts are made.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::compress::gap_line;
 use crate::edit::Place;
 use crate::invariants::{CutPoints, Pairs};
-use crate::ledger::MessageTokens;
+use crate::ledger::Measured;
 use crate::message::{Conversation, Item, Part, Pin, Role, Text};
 use crate::policy::{Policy, StageName};
-use crate::store::noted_removals;
+use crate::store::{NOTE_ANSWER, Reference, Whereabouts, noted_removals, output_mark, removal_note};
+use crate::tokens::{CountTokens, TextKind};
 
-/// The most tokens that the mark in front of a shortened text and the line in its gap take together.
-pub const MARK_TOKENS: usize = 96;
+/// What the texts that a plan adds take, as its counter counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// The mark in front of a shortened text, and the line in its gap.
+    pub mark: usize,
+    /// The note in a gap, with its answer and their overheads.
+    pub note: usize,
+}
 
-/// The most tokens that the note in a gap takes, with its answer and their overheads.
-pub const NOTE_TOKENS: usize = 160;
+impl Bounds {
+    /// The bounds under `counter`: what a long mark and a long note take, and some more, since a hash can take as many
+    /// tokens as it has digits. A mark of an even longer tool name can take more; the plan is then made again, tighter.
+    pub fn of(counter: &dyn CountTokens) -> Bounds {
+        /// Tokens that the digits of a hash can take above those of the sample.
+        const HASH: usize = 10;
+        let (sample, overhead) = (Reference::of("a_long_tool_name", b"sample"), counter.overhead());
+        let mark = output_mark("a_long_tool_name", 123_456_789, &Whereabouts::Stored(&sample)) + &gap_line(123_456_789);
+        let note = removal_note(123_456, &Whereabouts::Stored(&sample));
+        let prose = |text: &str| counter.count(text, TextKind::Prose) + overhead.block + overhead.message;
+        Bounds {
+            mark: counter.count(&mark, TextKind::ToolOutput) + HASH,
+            note: prose(&note) + HASH + prose(NOTE_ANSWER),
+        }
+    }
+}
 
 /// How hard the planner is pressed. Each level takes what the one before it spared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,13 +92,19 @@ pub struct Draft<'a, T> {
     pub conversation: &'a Conversation<T>,
     /// The settings.
     pub policy: &'a Policy,
+    /// What the texts that are added take.
+    pub bounds: Bounds,
+    /// Its calls and results.
+    pub pairs: Pairs,
     /// The ranges of messages that stay or go whole.
     pub groups: Vec<Range<usize>>,
     /// Tokens as they came.
-    pub tokens: &'a [MessageTokens],
+    pub tokens: &'a Measured,
+    cut_points: CutPoints,
     kept: Vec<Keeping>,
     removed: Vec<bool>,
-    cuts: BTreeMap<Place, Cut>,
+    /// The accepted cut of each item, in the order of the conversation.
+    cuts: Vec<Option<(Place, Cut)>>,
     total: usize,
 }
 
@@ -92,11 +119,13 @@ impl<'a, T: Text> Draft<'a, T> {
     /// A draft without edits. O(parts).
     pub fn new(
         conversation: &'a Conversation<T>,
-        tokens: &'a [MessageTokens],
-        pairs: &Pairs,
+        tokens: &'a Measured,
+        pairs: Pairs,
         policy: &'a Policy,
+        bounds: Bounds,
     ) -> Draft<'a, T> {
-        let groups = CutPoints::of(conversation, pairs).groups();
+        let cut_points = CutPoints::of(conversation, &pairs);
+        let groups = cut_points.groups();
         let mut kept = vec![Keeping::May; conversation.messages.len()];
         for index in musts(conversation, policy) {
             kept[index] = Keeping::Must;
@@ -113,12 +142,15 @@ impl<'a, T: Text> Draft<'a, T> {
         Draft {
             conversation,
             policy,
+            bounds,
+            pairs,
+            cut_points,
             groups,
             tokens,
             kept,
             removed: vec![false; conversation.messages.len()],
-            cuts: BTreeMap::new(),
-            total: tokens.iter().map(|message| message.total).sum(),
+            cuts: vec![None; tokens.item_count()],
+            total: tokens.total(),
         }
     }
 
@@ -150,44 +182,28 @@ impl<'a, T: Text> Draft<'a, T> {
     /// Whether all of the message is notes about removals.
     pub fn is_note(&self, message: usize) -> bool {
         let parts = &self.conversation.messages[message].parts;
-        !parts.is_empty()
-            && parts
-                .iter()
-                .all(|part| matches!(part, Part::Text(text) if noted_removals(text).is_some()))
+        !parts.is_empty() && parts.iter().all(|part| matches!(part, Part::Text(text) if noted_removals(text).is_some()))
     }
 
     /// Every item of a tool result that may be shortened, oldest first, with the most tokens that it takes now. Items that
     /// the engine does not understand are kept whole.
     pub fn shortenable(&self) -> impl Iterator<Item = (Place, usize)> + '_ {
-        self.conversation
-            .messages
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| self.may_touch(*index))
-            .flat_map(move |(message, content)| {
-                content
-                    .parts
-                    .iter()
-                    .enumerate()
-                    .flat_map(move |(part, block)| {
-                        let items: &[Item<T>] = match block {
-                            Part::Result { items, .. } => items,
-                            _ => &[],
-                        };
-                        items
-                            .iter()
-                            .enumerate()
-                            .filter(|(_, item)| matches!(item, Item::Text(_) | Item::Json(_)))
-                            .map(move |(item, _)| {
-                                let place = Place {
-                                    message,
-                                    part,
-                                    item,
-                                };
-                                (place, self.item_tokens(place))
-                            })
-                    })
-            })
+        self.conversation.messages.iter().enumerate().filter(|(index, _)| self.may_touch(*index)).flat_map(
+            move |(message, content)| {
+                content.parts.iter().enumerate().flat_map(move |(part, block)| {
+                    let items: &[Item<T>] = match block {
+                        Part::Result { items, .. } => items,
+                        _ => &[],
+                    };
+                    items.iter().enumerate().filter(|(_, item)| matches!(item, Item::Text(_) | Item::Json(_))).map(
+                        move |(item, _)| {
+                            let place = Place { message, part, item };
+                            (place, self.item_tokens(place))
+                        },
+                    )
+                })
+            },
+        )
     }
 
     fn may_touch(&self, message: usize) -> bool {
@@ -195,10 +211,14 @@ impl<'a, T: Text> Draft<'a, T> {
     }
 
     fn item_tokens(&self, place: Place) -> usize {
-        match self.cuts.get(&place) {
-            Some(cut) => cut.keep + MARK_TOKENS,
-            None => self.tokens[place.message].parts[place.part].items[place.item],
+        match self.cuts[self.index_of(place)] {
+            Some((_, cut)) => cut.keep + self.bounds.mark,
+            None => self.tokens.item(place.message, place.part, place.item),
         }
+    }
+
+    fn index_of(&self, place: Place) -> usize {
+        self.tokens.item_index(place.message, place.part, place.item)
     }
 
     /// Makes a proposal part of the draft, unless it would save nothing or touch what must not be touched: no stage can
@@ -212,68 +232,47 @@ impl<'a, T: Text> Draft<'a, T> {
 
     fn shorten(&mut self, stage: StageName, place: Place, keep: usize) {
         let now = self.item_tokens(place);
-        let then = keep + MARK_TOKENS;
+        let then = keep + self.bounds.mark;
         if !self.may_touch(place.message) || then >= now {
             return;
         }
-        let tokens_before = self.tokens[place.message].parts[place.part].items[place.item];
-        self.cuts.insert(
-            place,
-            Cut {
-                stage,
-                keep,
-                tokens_before,
-            },
-        );
+        let tokens_before = self.tokens.item(place.message, place.part, place.item);
+        let index = self.index_of(place);
+        self.cuts[index] = Some((place, Cut { stage, keep, tokens_before }));
         self.total = self.total - now + then;
     }
 
     fn remove(&mut self, messages: Range<usize>) {
-        let whole_groups = self
-            .groups
-            .iter()
-            .any(|group| group.start == messages.start)
-            && self.groups.iter().any(|group| group.end == messages.end);
-        if messages.is_empty()
-            || !whole_groups
-            || !messages.clone().all(|message| self.may_remove(message))
-        {
+        let whole_groups = self.cut_points.is_legal(messages.start) && self.cut_points.is_legal(messages.end);
+        if messages.is_empty() || !whole_groups || !messages.clone().all(|message| self.may_remove(message)) {
             return;
         }
-        let freed: usize = messages
-            .clone()
-            .map(|message| self.message_tokens(message))
-            .sum();
+        let freed: usize = messages.clone().map(|message| self.message_tokens(message)).sum();
         // A gap beside another one grows it; a gap between two others joins them.
-        let before = messages
-            .start
-            .checked_sub(1)
-            .is_some_and(|message| self.removed[message]);
+        let before = messages.start.checked_sub(1).is_some_and(|message| self.removed[message]);
         let after = self.removed.get(messages.end).copied().unwrap_or(false);
-        let (notes_gone, notes_new) = (usize::from(before) + usize::from(after), 1);
-        self.removed[messages.clone()].fill(true);
-        let gone: Vec<Place> = self
-            .cuts
-            .range(first(messages.start)..first(messages.end))
-            .map(|(p, _)| *p)
-            .collect();
-        for place in gone {
-            self.cuts.remove(&place);
+        let notes_gone = usize::from(before) + usize::from(after);
+        if freed + notes_gone * self.bounds.note <= self.bounds.note {
+            return;
         }
-        self.total = self.total + notes_new * NOTE_TOKENS - notes_gone * NOTE_TOKENS - freed;
+        for message in messages {
+            self.removed[message] = true;
+            self.cuts[self.tokens.items_of(message)].fill(None);
+        }
+        self.total = self.total + self.bounds.note - notes_gone * self.bounds.note - freed;
     }
 
-    fn message_tokens(&self, message: usize) -> usize {
-        let mut total = self.tokens[message].total;
-        for (place, cut) in self.cuts.range(first(message)..first(message + 1)) {
-            total = total - cut.tokens_before + self.item_tokens(*place);
-        }
-        total
+    /// The most tokens that the message takes with the edits so far.
+    pub fn message_tokens(&self, message: usize) -> usize {
+        let cuts = self.cuts[self.tokens.items_of(message)].iter().flatten();
+        cuts.fold(self.tokens.message(message), |total, (_, cut)| {
+            total - cut.tokens_before + cut.keep + self.bounds.mark
+        })
     }
 
     /// The shortenings, in the order of the conversation.
     pub fn cuts(&self) -> impl Iterator<Item = (Place, Cut)> + '_ {
-        self.cuts.iter().map(|(place, cut)| (*place, *cut))
+        self.cuts.iter().flatten().copied()
     }
 
     /// The gaps: maximal ranges of removed messages.
@@ -299,28 +298,14 @@ impl<'a, T: Text> Draft<'a, T> {
     }
 }
 
-fn first(message: usize) -> Place {
-    Place {
-        message,
-        part: 0,
-        item: 0,
-    }
-}
-
 /// The messages that every plan keeps: system messages, the first ones, the task, the last request, pins.
 fn musts<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> Vec<usize> {
     let messages = &conversation.messages;
     let is_note = |text: &str| noted_removals(text).is_some();
     let requests = || (0..messages.len()).filter(|index| messages[*index].is_request(is_note));
-    let stands_above = |index: &usize| {
-        messages[*index].role == Role::System || messages[*index].pin == Pin::Pinned
-    };
+    let stands_above = |index: &usize| messages[*index].role == Role::System || messages[*index].pin == Pin::Pinned;
     let mut musts: Vec<usize> = (0..messages.len()).filter(stands_above).collect();
-    musts.extend(
-        (0..messages.len())
-            .filter(|i| messages[*i].role != Role::System)
-            .take(policy.keep_first),
-    );
+    musts.extend((0..messages.len()).filter(|i| messages[*i].role != Role::System).take(policy.keep_first));
     musts.extend(requests().next());
     musts.extend(requests().next_back());
     musts

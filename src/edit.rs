@@ -99,15 +99,21 @@ impl Edit {
         self.tokens_before.saturating_sub(self.tokens_after)
     }
 
+    /// Indices of the messages that it touches.
+    pub fn touches(&self) -> impl Iterator<Item = usize> + '_ {
+        let (messages, noted) = match &self.action {
+            Action::Shorten { place, .. } => (place.message..place.message + 1, None),
+            Action::Remove { messages, note } => match note.standing {
+                Standing::In { message, .. } => (messages.clone(), Some(message)),
+                Standing::Own { .. } => (messages.clone(), None),
+            },
+        };
+        noted.into_iter().chain(messages)
+    }
+
     /// Index of the first message that it touches.
     pub fn first_message(&self) -> usize {
-        match &self.action {
-            Action::Shorten { place, .. } => place.message,
-            Action::Remove { messages, note } => match note.standing {
-                Standing::In { message, .. } => message.min(messages.start),
-                Standing::Own { .. } => messages.start,
-            },
-        }
+        self.touches().min().unwrap_or_default() // OK because an edit touches at least one.
     }
 
     /// The edit as JSON, for programs.

@@ -5,6 +5,16 @@ use thiserror::Error;
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+impl Error {
+    /// The same error, said of the message at `index`, if it is about a value and not yet about a message.
+    pub(crate) fn at(self, index: usize) -> Error {
+        match self {
+            Error::Conversation { problem, remedy } => Error::Message { index, problem, remedy },
+            other => other,
+        }
+    }
+}
+
 /// Everything that the core refuses, by kind.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -28,6 +38,8 @@ pub enum Error {
     /// The budget leaves no room for any message.
     #[error("{problem}; {remedy}")]
     NoRoom {
+        /// Tokens that are taken before any message.
+        taken: usize,
         /// What is wrong.
         problem: String,
         /// What to do about it.
@@ -54,6 +66,10 @@ pub enum Error {
         remedy: String,
     },
 
+    /// The messages are not those that a plan was made for.
+    #[error("the messages have changed since the plan was made; make a new plan for them")]
+    Changed,
+
     /// A setting is out of its range, or contradicts another.
     #[error("{setting}: {problem}")]
     Policy {
@@ -61,6 +77,13 @@ pub enum Error {
         setting: String,
         /// What is wrong with it, and what it may be.
         problem: String,
+    },
+
+    /// A store has other content under a reference.
+    #[error("other content is already stored as {reference}; delete it, or use another store")]
+    Taken {
+        /// The reference.
+        reference: String,
     },
 
     /// A store could not write, read or find.

@@ -6,42 +6,91 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use crate::message::{Conversation, Item, Message, Part, Text};
+use crate::message::{Conversation, Item, MediaKind, Message, Part, Role, Signature, Text};
+use crate::parallel;
 use crate::tokens::{CountTokens, TextKind};
 
 /// A text this short costs less to count than to look up.
-const NOT_WORTH_REMEMBERING: usize = 32;
+const NOT_WORTH_REMEMBERING: usize = 8;
 
 /// A count that no measurement asked for in this many measurements is forgotten.
 const GENERATIONS_KEPT: u32 = 16;
 
 /// From this many bytes of unknown text on, counting is shared among threads; below it, starting one costs more.
-const WORTH_A_THREAD: usize = 256 * 1024;
+const WORTH_A_THREAD: usize = 128 * 1024;
 
-/// Threads that one measurement may use: beyond this the reading of the history dominates.
-const MOST_THREADS: usize = 4;
-
-/// Tokens of one message.
+/// Tokens of a conversation, and a digest of what was counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MessageTokens {
-    /// Everything, its overhead included.
-    pub total: usize,
-    /// For each part, everything, its overhead included.
-    pub parts: Vec<PartTokens>,
+pub struct Measured {
+    messages: Vec<MeasuredMessage>,
+    parts: Vec<MeasuredPart>,
+    items: Vec<usize>,
 }
 
-/// Tokens of one part of a message.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PartTokens {
-    /// Everything, its overhead included.
-    pub total: usize,
-    /// For a tool result, the tokens of each of its items; empty for other parts.
-    pub items: Vec<usize>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct MeasuredMessage {
+    total: usize,
+    first_part: usize,
+    digest: u128,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct MeasuredPart {
+    total: usize,
+    first_item: usize,
+}
+
+impl Measured {
+    /// Tokens of everything, overheads included.
+    pub fn total(&self) -> usize {
+        self.messages.iter().map(|message| message.total).sum()
+    }
+
+    /// Tokens of a message, its overhead and that of its parts included.
+    pub fn message(&self, message: usize) -> usize {
+        self.messages[message].total
+    }
+
+    /// Tokens of a part of a message, its overhead included.
+    pub fn part(&self, message: usize, part: usize) -> usize {
+        self.parts[self.messages[message].first_part + part].total
+    }
+
+    /// Tokens of an item of a part that is a tool result.
+    pub fn item(&self, message: usize, part: usize, item: usize) -> usize {
+        self.items[self.item_index(message, part, item)]
+    }
+
+    /// Where the items of the tool results of a message are among all items of the conversation.
+    pub fn items_of(&self, message: usize) -> Range<usize> {
+        let first = |message: usize| match self.messages.get(message).map(|message| message.first_part) {
+            Some(part) if part < self.parts.len() => self.parts[part].first_item,
+            _ => self.items.len(),
+        };
+        first(message)..first(message + 1)
+    }
+
+    /// Where an item of a tool result is among all items of the conversation.
+    pub fn item_index(&self, message: usize, part: usize, item: usize) -> usize {
+        self.parts[self.messages[message].first_part + part].first_item + item
+    }
+
+    /// Number of items of tool results in the conversation.
+    pub fn item_count(&self) -> usize {
+        self.items.len()
+    }
+
+    /// A digest of some messages: of every text that counts, and of the order of roles and parts.
+    pub fn digest(&self, messages: Range<usize>) -> u128 {
+        self.messages[messages].iter().fold(0, |digest, message| mix(digest, message.digest))
+    }
 }
 
 struct Remembered {
@@ -51,8 +100,31 @@ struct Remembered {
 
 #[derive(Default)]
 struct Known {
-    counts: HashMap<u128, Remembered>,
+    counts: HashMap<u128, Remembered, BuildHasherDefault<AlreadyHashed>>,
     generation: u32,
+}
+
+/// The hasher of keys that are hashes themselves.
+#[derive(Default)]
+struct AlreadyHashed(u64);
+
+impl Hasher for AlreadyHashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 ^= u64::from_le_bytes(word);
+        }
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // Either half of the hash is as good as the other.
+    fn write_u128(&mut self, key: u128) {
+        self.0 = key as u64;
+    }
 }
 
 /// A counter that remembers what it has counted. Shared freely between threads.
@@ -63,19 +135,14 @@ pub struct Ledger {
 
 impl fmt::Debug for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ledger")
-            .field("counter", &self.counter)
-            .finish_non_exhaustive()
+        f.debug_struct("Ledger").field("counter", &self.counter).finish_non_exhaustive()
     }
 }
 
 impl Ledger {
     /// An empty ledger over `counter`.
     pub fn new(counter: Arc<dyn CountTokens>) -> Ledger {
-        Ledger {
-            counter,
-            known: Mutex::default(),
-        }
+        Ledger { counter, known: Mutex::default() }
     }
 
     /// The counter underneath.
@@ -89,86 +156,77 @@ impl Ledger {
     }
 
     /// Tokens of every message of `conversation`. Hashes every text, O(length) at memory speed, and counts only
-    /// those not seen before.
-    pub fn measure<T: Text + Sync>(&self, conversation: &Conversation<T>) -> Vec<MessageTokens> {
-        let texts: Vec<(&str, TextKind)> = conversation
-            .messages
-            .iter()
-            .flat_map(texts_of_message)
-            .collect();
+    /// those not seen before, on several threads where they are long.
+    pub fn measure<T: Text + Sync>(&self, conversation: &Conversation<T>) -> Measured {
+        let texts = Texts::of(conversation);
         let counts = self.count_all(&texts);
-        let mut next = counts.into_iter();
-        conversation
-            .messages
-            .iter()
-            .map(|message| self.assemble(message, &mut next))
-            .collect()
+        let mut measured = Measured::default();
+        let (mut next, mut digested) = (counts.iter().copied(), 0);
+        for message in &conversation.messages {
+            let first_part = measured.parts.len();
+            let mut total = self.counter.overhead().message;
+            for part in &message.parts {
+                let first_item = measured.items.len();
+                let part = self.measure_part(part, &mut next, &mut measured.items);
+                measured.parts.push(MeasuredPart { total: part, first_item });
+                total += part;
+            }
+            let seen = counts.len() - next.len();
+            let digest = digest(message, &texts.keys[digested..seen]);
+            digested = seen;
+            measured.messages.push(MeasuredMessage { total, first_part, digest });
+        }
+        measured
+    }
+
+    fn measure_part<T: Text>(
+        &self,
+        part: &Part<T>,
+        counts: &mut impl Iterator<Item = usize>,
+        items: &mut Vec<usize>,
+    ) -> usize {
+        let mut next = || counts.next().unwrap_or_default(); // OK because each text of a part has its count.
+        let content = match part {
+            Part::CachePoint => return 0,
+            Part::Media(kind) => kind.tokens(),
+            Part::Text(_) | Part::Reasoning { .. } | Part::Opaque(_) => next(),
+            Part::Call { .. } => next() + next() + next(),
+            Part::Result { items: pieces, .. } => {
+                let mut total = next();
+                for piece in pieces {
+                    let tokens = match piece {
+                        Item::Media(kind) => kind.tokens(),
+                        Item::Text(_) | Item::Json(_) | Item::Opaque(_) => next(),
+                    };
+                    items.push(tokens);
+                    total += tokens;
+                }
+                total
+            }
+        };
+        content + self.counter.overhead().block
     }
 
     /// Tokens of a text that is asked for again and again, such as a system prompt. O(length) at memory speed when seen
     /// before.
     pub fn count_remembered(&self, text: &str, kind: TextKind) -> usize {
-        self.count_all(&[(text, kind)])[0]
-    }
-
-    /// Tokens of one tool-result item that holds `text`, as [`Ledger::measure`] would count it in its place.
-    pub fn count_text(&self, text: &str, kind: TextKind) -> usize {
-        self.counter.count(text, kind)
-    }
-
-    fn assemble<T: Text>(
-        &self,
-        message: &Message<T>,
-        counts: &mut impl Iterator<Item = usize>,
-    ) -> MessageTokens {
-        let overhead = self.counter.overhead();
-        let parts: Vec<PartTokens> = message
-            .parts
-            .iter()
-            .map(|part| {
-                let mut items = Vec::new();
-                let content = match part {
-                    Part::CachePoint => return PartTokens::default(),
-                    Part::Media(kind) => kind.tokens(),
-                    Part::Result { items: pieces, .. } => {
-                        let id = counts.next().unwrap_or_default();
-                        items = pieces
-                            .iter()
-                            .map(|item| match item {
-                                Item::Media(kind) => kind.tokens(),
-                                _ => counts.next().unwrap_or_default(),
-                            })
-                            .collect();
-                        id + items.iter().sum::<usize>()
-                    }
-                    _ => counts.by_ref().take(texts_of_part(part).count()).sum(),
-                };
-                PartTokens {
-                    total: content + overhead.block,
-                    items,
-                }
-            })
-            .collect();
-        MessageTokens {
-            total: overhead.message + parts.iter().map(|part| part.total).sum::<usize>(),
-            parts,
-        }
+        let mut texts = Texts::default();
+        texts.push(text, kind);
+        self.count_all(&texts)[0]
     }
 
     /// Counts of many texts, in their order. No lock is held while a text is counted.
-    fn count_all(&self, texts: &[(&str, TextKind)]) -> Vec<usize> {
-        let keys: Vec<Option<u128>> = texts
-            .iter()
-            .map(|(text, kind)| key_of(text, *kind))
-            .collect();
-        let mut counts = vec![0; texts.len()];
+    fn count_all(&self, texts: &Texts<'_>) -> Vec<usize> {
+        let mut counts = vec![0; texts.texts.len()];
         let mut missing = Vec::new();
         {
             let mut known = self.known.lock();
             let known = &mut *known;
             known.generation = known.generation.wrapping_add(1);
-            for (index, key) in keys.iter().enumerate() {
-                match key.and_then(|key| known.counts.get_mut(&key)) {
+            for (index, (text, _)) in texts.texts.iter().enumerate() {
+                let remembered =
+                    if text.len() < NOT_WORTH_REMEMBERING { None } else { known.counts.get_mut(&texts.keys[index]) };
+                match remembered {
                     Some(remembered) => {
                         remembered.generation = known.generation;
                         counts[index] = remembered.count;
@@ -177,122 +235,68 @@ impl Ledger {
                 }
             }
         }
-        self.count_missing(texts, &missing, &mut counts);
-        self.remember(&keys, &missing, &counts);
+        let count = |index: &usize| {
+            let (text, kind) = texts.texts[*index];
+            self.counter.count(text, kind)
+        };
+        let counted = parallel::map(&missing, |index| texts.texts[*index].0.len(), WORTH_A_THREAD, count);
+        for (index, count) in missing.iter().zip(counted) {
+            counts[*index] = count;
+        }
+        self.remember(texts, &missing, &counts);
         counts
     }
 
-    fn count_missing(&self, texts: &[(&str, TextKind)], missing: &[usize], counts: &mut [usize]) {
-        let count = |index: &usize| {
-            let (text, kind) = texts[*index];
-            self.counter.count(text, kind)
-        };
-        let bytes: usize = missing.iter().map(|index| texts[*index].0.len()).sum();
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = (bytes / WORTH_A_THREAD).clamp(1, cores.min(MOST_THREADS));
-        if threads == 1 {
-            for index in missing {
-                counts[*index] = count(index);
-            }
-            return;
-        }
-        let shares = shares_of_equal_size(texts, missing, bytes.div_ceil(threads));
-        let counted: Vec<Vec<usize>> = std::thread::scope(|scope| {
-            let workers: Vec<_> = shares
-                .iter()
-                .map(|share| scope.spawn(|| share.iter().map(count).collect()))
-                .collect();
-            // A worker only panics if counting does, and then the panic belongs to the caller.
-            workers
-                .into_iter()
-                .map(|worker| {
-                    worker
-                        .join()
-                        .unwrap_or_else(|p| std::panic::resume_unwind(p))
-                })
-                .collect()
-        });
-        for (index, value) in missing.iter().zip(counted.into_iter().flatten()) {
-            counts[*index] = value;
-        }
-    }
-
-    fn remember(&self, keys: &[Option<u128>], missing: &[usize], counts: &[usize]) {
+    fn remember(&self, texts: &Texts<'_>, missing: &[usize], counts: &[usize]) {
         let mut known = self.known.lock();
         let generation = known.generation;
-        for index in missing {
-            if let Some(key) = keys[*index] {
-                known.counts.insert(
-                    key,
-                    Remembered {
-                        count: counts[*index],
-                        generation,
-                    },
-                );
-            }
+        for index in missing.iter().filter(|index| texts.texts[**index].0.len() >= NOT_WORTH_REMEMBERING) {
+            known.counts.insert(texts.keys[*index], Remembered { count: counts[*index], generation });
         }
         // Looked at only when the ledger has outgrown what is in use, so that a turn does not pay for it.
-        if known.counts.len() > 2 * keys.len() + usize::from(u16::MAX) {
-            known
-                .counts
-                .retain(|_, entry| generation.wrapping_sub(entry.generation) < GENERATIONS_KEPT);
+        if known.counts.len() > 2 * counts.len() + usize::from(u16::MAX) {
+            known.counts.retain(|_, entry| generation.wrapping_sub(entry.generation) < GENERATIONS_KEPT);
         }
     }
 }
 
-fn shares_of_equal_size<'m>(
-    texts: &[(&str, TextKind)],
-    missing: &'m [usize],
-    size: usize,
-) -> Vec<&'m [usize]> {
-    let mut shares = Vec::new();
-    let (mut start, mut filled) = (0, 0);
-    for (position, index) in missing.iter().enumerate() {
-        filled += texts[*index].0.len();
-        if filled >= size {
-            shares.push(&missing[start..=position]);
-            (start, filled) = (position + 1, 0);
+/// The texts of a conversation that count, in their order, with the keys that they are remembered by.
+#[derive(Default)]
+struct Texts<'a> {
+    texts: Vec<(&'a str, TextKind)>,
+    keys: Vec<u128>,
+}
+
+impl<'a> Texts<'a> {
+    fn of<T: Text>(conversation: &'a Conversation<T>) -> Texts<'a> {
+        /// Most messages have a call or a result, with its id.
+        const TEXTS_A_MESSAGE: usize = 4;
+        let expected = conversation.messages.len() * TEXTS_A_MESSAGE;
+        let mut texts = Texts { texts: Vec::with_capacity(expected), keys: Vec::with_capacity(expected) };
+        for part in conversation.messages.iter().flat_map(|message| &message.parts) {
+            match part {
+                Part::Text(text) | Part::Reasoning { text, .. } => texts.push(text, TextKind::Prose),
+                Part::Call { id, name, input } => {
+                    texts.push(id, TextKind::Prose);
+                    texts.push(name, TextKind::Prose);
+                    texts.push(input, TextKind::Json);
+                }
+                Part::Result { id, items } => {
+                    texts.push(id, TextKind::Prose);
+                    for (text, kind) in items.iter().filter_map(item_text) {
+                        texts.push(text, kind);
+                    }
+                }
+                Part::Opaque(text) => texts.push(text, TextKind::Json),
+                Part::Media(_) | Part::CachePoint => {}
+            }
         }
+        texts
     }
-    if start < missing.len() {
-        shares.push(&missing[start..]);
-    }
-    shares
-}
 
-fn key_of(text: &str, kind: TextKind) -> Option<u128> {
-    let seed = match kind {
-        TextKind::Prose => 1,
-        TextKind::Json => 2,
-        TextKind::ToolOutput => 3,
-    };
-    (text.len() >= NOT_WORTH_REMEMBERING).then(|| xxh3_128_with_seed(text.as_bytes(), seed))
-}
-
-/// The texts that count towards a message, in the order of its parts.
-fn texts_of_message<T: Text>(message: &Message<T>) -> impl Iterator<Item = (&str, TextKind)> {
-    message.parts.iter().flat_map(texts_of_part)
-}
-
-fn texts_of_part<T: Text>(part: &Part<T>) -> Box<dyn Iterator<Item = (&str, TextKind)> + '_> {
-    match part {
-        Part::Text(text) | Part::Reasoning { text, .. } => {
-            Box::new(std::iter::once((&**text, TextKind::Prose)))
-        }
-        Part::Call { id, name, input } => Box::new(
-            [
-                (&**id, TextKind::Prose),
-                (&**name, TextKind::Prose),
-                (&**input, TextKind::Json),
-            ]
-            .into_iter(),
-        ),
-        Part::Result { id, items } => Box::new(
-            std::iter::once((&**id, TextKind::Prose))
-                .chain(items.iter().filter_map(|item| item_text(item))),
-        ),
-        Part::Opaque(text) => Box::new(std::iter::once((&**text, TextKind::Json))),
-        Part::Media(_) | Part::CachePoint => Box::new(std::iter::empty()),
+    fn push(&mut self, text: &'a str, kind: TextKind) {
+        self.texts.push((text, kind));
+        self.keys.push(xxh3_128_with_seed(text.as_bytes(), kind as u64));
     }
 }
 
@@ -305,25 +309,58 @@ pub fn item_text<T: Text>(item: &Item<T>) -> Option<(&str, TextKind)> {
     }
 }
 
-/// A digest of everything that [`Ledger::measure`] reads: two conversations with one fingerprint are the same to the
-/// engine. O(length) at memory speed.
+/// The digest that [`Measured::digest`] gives of the whole conversation, without counting it.
 pub fn fingerprint<T: Text>(conversation: &Conversation<T>) -> u128 {
-    let mut digest: u128 = 0;
-    for message in &conversation.messages {
-        digest = chain(
-            digest ^ message.role as u128,
-            &message.parts.len().to_le_bytes(),
-        );
-        for part in &message.parts {
-            for (text, kind) in texts_of_part(part) {
-                digest = chain(digest ^ kind as u128, text.as_bytes());
-            }
-        }
-    }
-    digest
+    let keys = Texts::of(conversation).keys;
+    let mut rest = keys.as_slice();
+    conversation.messages.iter().fold(0, |fingerprint, message| {
+        let (own, others) = rest.split_at(texts_in(message));
+        rest = others;
+        mix(fingerprint, digest(message, own))
+    })
 }
 
-fn chain(digest: u128, bytes: &[u8]) -> u128 {
-    let hash = xxh3_128_with_seed(bytes, u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-    xxh3_128_with_seed(&[digest.to_le_bytes(), hash.to_le_bytes()].concat(), 0)
+fn texts_in<T>(message: &Message<T>) -> usize {
+    let in_part = |part: &Part<T>| match part {
+        Part::Media(_) | Part::CachePoint => 0,
+        Part::Text(_) | Part::Reasoning { .. } | Part::Opaque(_) => 1,
+        Part::Call { .. } => 3,
+        Part::Result { items, .. } => 1 + items.iter().filter(|item| !matches!(item, Item::Media(_))).count(),
+    };
+    message.parts.iter().map(in_part).sum()
+}
+
+/// A digest of the texts of a message, and of the kinds and the order of everything in it.
+fn digest<T>(message: &Message<T>, keys: &[u128]) -> u128 {
+    let role = match message.role {
+        Role::System => 1,
+        Role::User => 2,
+        Role::Assistant => 3,
+    };
+    let media = |kind: MediaKind| 16 + kind as u128;
+    let mut digest = mix(role, message.parts.len() as u128);
+    for part in &message.parts {
+        digest = match part {
+            Part::Text(_) => mix(digest, 1),
+            Part::Reasoning { signature, .. } => mix(digest, 2 + 8 * u128::from(*signature == Signature::Signed)),
+            Part::Call { .. } => mix(digest, 3),
+            Part::CachePoint => mix(digest, 4),
+            Part::Opaque(_) => mix(digest, 5),
+            Part::Media(kind) => mix(digest, media(*kind)),
+            Part::Result { items, .. } => items.iter().fold(mix(digest, 6), |digest, item| match item {
+                Item::Text(_) => mix(digest, 1),
+                Item::Json(_) => mix(digest, 2),
+                Item::Opaque(_) => mix(digest, 3),
+                Item::Media(kind) => mix(digest, media(*kind)),
+            }),
+        };
+    }
+    keys.iter().fold(digest, |digest, key| mix(digest, *key))
+}
+
+/// Folds a hash into a digest so that order matters.
+fn mix(digest: u128, hash: u128) -> u128 {
+    /// An odd constant with evenly spread bits (the golden ratio in 128 bits), as multiplicative hashing asks for.
+    const SPREAD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+    (digest.rotate_left(29) ^ hash).wrapping_mul(SPREAD)
 }

@@ -8,7 +8,7 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 1 words | [`error`], [`numbers`], [`tokens`] |
+//! | 1 words | [`error`], [`numbers`], [`parallel`], [`tokens`] |
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
 //! | 4 means | [`compress`], [`store`] |
@@ -27,6 +27,7 @@ pub mod invariants;
 pub mod ledger;
 pub mod message;
 pub mod numbers;
+pub mod parallel;
 pub mod planner;
 pub mod policy;
 pub mod report;

@@ -21,6 +21,15 @@ pub enum Role {
 }
 
 impl Role {
+    /// The role that speaks next.
+    #[must_use]
+    pub fn other(self) -> Role {
+        match self {
+            Role::User => Role::Assistant,
+            Role::System | Role::Assistant => Role::User,
+        }
+    }
+
     /// The name that wire formats use.
     pub fn name(self) -> &'static str {
         match self {
@@ -153,9 +162,7 @@ impl<T: Text> Message<T> {
 
     /// Whether any of its parts is a tool result.
     pub fn has_result(&self) -> bool {
-        self.parts
-            .iter()
-            .any(|part| matches!(part, Part::Result { .. }))
+        self.parts.iter().any(|part| matches!(part, Part::Result { .. }))
     }
 }
 

@@ -90,10 +90,7 @@ impl Policy {
             "default" => Ok(Policy::default()),
             _ => Err(Error::Policy {
                 setting: "preset".to_owned(),
-                problem: format!(
-                    "there is no preset '{name}'; known are: {}",
-                    Policy::PRESETS.join(", ")
-                ),
+                problem: format!("there is no preset '{name}'; known are: {}", Policy::PRESETS.join(", ")),
             }),
         }
     }
@@ -103,54 +100,28 @@ impl Policy {
     /// # Errors
     /// `Policy` with the first setting that does not.
     pub fn checked(self) -> Result<Policy> {
-        let refuse = |setting: &str, problem: String| {
-            Err(Error::Policy {
-                setting: setting.to_owned(),
-                problem,
-            })
-        };
+        let refuse = |setting: &str, problem: String| Err(Error::Policy { setting: setting.to_owned(), problem });
         if self.window == 0 {
             return refuse("window", "it must be at least 1 token".to_owned());
         }
         if self.reserve_output >= self.window {
-            let problem = format!(
-                "{} tokens leave nothing of a window of {}",
-                self.reserve_output, self.window
-            );
+            let problem = format!("{} tokens leave nothing of a window of {}", self.reserve_output, self.window);
             return refuse("reserve_output", problem);
         }
         if !(self.high > 0.0 && self.high <= 1.0) {
-            return refuse(
-                "high",
-                format!("it is {}, and must be above 0 and at most 1", self.high),
-            );
+            return refuse("high", format!("it is {}, and must be above 0 and at most 1", self.high));
         }
         if !(self.low > 0.0 && self.low <= self.high) {
             return refuse(
                 "low",
-                format!(
-                    "it is {}, and must be above 0 and at most `high` ({})",
-                    self.low, self.high
-                ),
+                format!("it is {}, and must be above 0 and at most `high` ({})", self.low, self.high),
             );
         }
         if self.shrink_to == 0 || self.shrink_to > self.shrink_above {
-            return refuse(
-                "shrink_to",
-                format!(
-                    "it must be from 1 to `shrink_above` ({})",
-                    self.shrink_above
-                ),
-            );
+            return refuse("shrink_to", format!("it must be from 1 to `shrink_above` ({})", self.shrink_above));
         }
         if self.offload_preview == 0 || self.offload_preview > self.offload_above {
-            return refuse(
-                "offload_preview",
-                format!(
-                    "it must be from 1 to `offload_above` ({})",
-                    self.offload_above
-                ),
-            );
+            return refuse("offload_preview", format!("it must be from 1 to `offload_above` ({})", self.offload_above));
         }
         if self.compress_to == 0 {
             return refuse("compress_to", "it must be at least 1 token".to_owned());
@@ -159,10 +130,7 @@ impl Policy {
         seen.sort_unstable();
         seen.dedup();
         if self.stages.is_empty() || seen.len() != self.stages.len() {
-            return refuse(
-                "stages",
-                "name at least one stage, and each at most once".to_owned(),
-            );
+            return refuse("stages", "name at least one stage, and each at most once".to_owned());
         }
         Ok(self)
     }

@@ -19,14 +19,11 @@ enum Neighbours {
 
 /// The house, from the ground up. A new module of the crate is given its floor here.
 const FLOORS: &[(Neighbours, &[&str])] = &[
-    (Neighbours::InOrder, &["error", "numbers", "tokens"]),
+    (Neighbours::InOrder, &["error", "numbers", "parallel", "tokens"]),
     (Neighbours::Apart, &["message"]),
     (Neighbours::Apart, &["wire", "invariants", "ledger"]),
     (Neighbours::Apart, &["compress", "store"]),
-    (
-        Neighbours::InOrder,
-        &["policy", "budget", "edit", "draft", "report"],
-    ),
+    (Neighbours::InOrder, &["policy", "budget", "edit", "draft", "report"]),
     (Neighbours::Apart, &["stages"]),
     (Neighbours::Apart, &["planner"]),
     (Neighbours::Apart, &["engine"]),
@@ -43,22 +40,13 @@ const FILES: &str = "store";
 fn a_module_uses_only_lower_floors() {
     let sources = sources();
     assert!(
-        sources
-            .iter()
-            .any(|(path, _)| path == Path::new("src/error.rs")),
+        sources.iter().any(|(path, _)| path == Path::new("src/error.rs")),
         "src/error.rs was not seen: this test looks in the wrong place"
     );
 
-    let violations: Vec<String> = sources
-        .iter()
-        .flat_map(|(path, text)| check(path, text))
-        .map(|violation| violation.to_string())
-        .collect();
-    assert!(
-        violations.is_empty(),
-        "the floors are broken:\n{}",
-        violations.join("\n")
-    );
+    let violations: Vec<String> =
+        sources.iter().flat_map(|(path, text)| check(path, text)).map(|violation| violation.to_string()).collect();
+    assert!(violations.is_empty(), "the floors are broken:\n{}", violations.join("\n"));
 }
 
 #[test]
@@ -143,11 +131,7 @@ fn the_doors_to_the_outside_are_each_in_one_place() {
         ("src/bindings/view.rs", "use pyo3::prelude::*;", true),
         ("src/lib.rs", "use pyo3::prelude::*;", false),
         ("src/wire/node.rs", "#[pyo3::pyclass]", false),
-        (
-            "src/policy.rs",
-            "fn f() { pythonize::depythonize(); }",
-            false,
-        ),
+        ("src/policy.rs", "fn f() { pythonize::depythonize(); }", false),
         ("src/store/file.rs", "use std::fs::File;", true),
         ("src/bindings/store.rs", "use std::fs;", false),
         ("src/engine.rs", "use std::{fmt, fs::{self, File}};", false),
@@ -168,23 +152,13 @@ struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}: `{}`: {}",
-            self.path.display(),
-            self.line,
-            self.offender,
-            self.rule
-        )
+        write!(f, "{}:{}: `{}`: {}", self.path.display(), self.line, self.offender, self.rule)
     }
 }
 
 /// What [`check`] reports, as text.
 fn reported(path: &str, text: &str) -> Vec<String> {
-    check(Path::new(path), text)
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    check(Path::new(path), text).iter().map(ToString::to_string).collect()
 }
 
 /// The broken rules in one source file.
@@ -192,43 +166,27 @@ fn check(path: &Path, text: &str) -> Vec<Violation> {
     let rooms = rooms(path);
     // The root of the crate names every module and is on no floor.
     let own = rooms.first().map(String::as_str);
-    let violation = |line, offender: &str, rule| Violation {
-        path: path.to_owned(),
-        line,
-        offender: offender.to_owned(),
-        rule,
-    };
+    let violation =
+        |line, offender: &str, rule| Violation { path: path.to_owned(), line, offender: offender.to_owned(), rule };
     if let Some(own) = own
         && floor(own).is_none()
     {
-        return vec![violation(
-            1,
-            own,
-            format!("`{own}` has no floor; give it one in FLOORS"),
-        )];
+        return vec![violation(1, own, format!("`{own}` has no floor; give it one in FLOORS"))];
     }
 
     let tokens = tokens(&blank(text));
     let mut violations = Vec::new();
     let (boundary, home) = BOUNDARY;
-    for token in tokens
-        .iter()
-        .filter(|token| boundary.contains(&token.text.as_str()))
-    {
+    for token in tokens.iter().filter(|token| boundary.contains(&token.text.as_str())) {
         if own != Some(home) {
-            violations.push(violation(
-                token.line,
-                &token.text,
-                format!("only src/{home} may name it"),
-            ));
+            violations.push(violation(token.line, &token.text, format!("only src/{home} may name it")));
         }
     }
     for (line, used) in paths(&tokens) {
         let rule = if used.starts_with(&["std".to_owned(), "fs".to_owned()]) {
             (own != Some(FILES)).then(|| format!("only src/{FILES} may touch files"))
         } else {
-            own.zip(target(&used, rooms.len()))
-                .and_then(|(own, target)| objection(own, target))
+            own.zip(target(&used, rooms.len())).and_then(|(own, target)| objection(own, target))
         };
         violations.extend(rule.map(|rule| violation(line, &used.join("::"), rule)));
     }
@@ -238,55 +196,40 @@ fn check(path: &Path, text: &str) -> Vec<Violation> {
 /// Why `own` may not use `target`, both names of modules at the root of the crate.
 fn objection(own: &str, target: &str) -> Option<String> {
     let (Some((own_floor, own_place)), Some((floor, place))) = (floor(own), floor(target)) else {
-        return Some(format!(
-            "`{target}` has no floor; name the module that it lives in, or give it one in FLOORS"
-        ));
+        return Some(format!("`{target}` has no floor; name the module that it lives in, or give it one in FLOORS"));
     };
     if floor > own_floor {
         let (own_floor, floor) = (own_floor + 1, floor + 1);
-        return Some(format!(
-            "`{own}` is on floor {own_floor}, `{target}` on floor {floor}; look down, never up"
-        ));
+        return Some(format!("`{own}` is on floor {own_floor}, `{target}` on floor {floor}; look down, never up"));
     }
     if floor < own_floor || place == own_place {
         return None;
     }
     match FLOORS[floor].0 {
-        Neighbours::Apart => Some(format!(
-            "`{own}` and `{target}` are neighbours and do not use each other"
-        )),
-        Neighbours::InOrder => {
-            (place > own_place).then(|| format!("`{target}` comes after `{own}` on their floor"))
-        }
+        Neighbours::Apart => Some(format!("`{own}` and `{target}` are neighbours and do not use each other")),
+        Neighbours::InOrder => (place > own_place).then(|| format!("`{target}` comes after `{own}` on their floor")),
     }
 }
 
 /// The floor of a module and its place there, both from zero.
 fn floor(module: &str) -> Option<(usize, usize)> {
-    FLOORS.iter().enumerate().find_map(|(floor, (_, modules))| {
-        modules
-            .iter()
-            .position(|name| *name == module)
-            .map(|place| (floor, place))
-    })
+    FLOORS
+        .iter()
+        .enumerate()
+        .find_map(|(floor, (_, modules))| modules.iter().position(|name| *name == module).map(|place| (floor, place)))
 }
 
 /// The module at the root of the crate that a path leads to, seen from a file `depth` modules below the root.
 /// `super` that climbs past the file's own modules counts as `crate`: it does so at the latest in an inline module.
 fn target(path: &[String], depth: usize) -> Option<&str> {
-    let climbed = path
-        .iter()
-        .take_while(|segment| *segment == "super")
-        .count();
+    let climbed = path.iter().take_while(|segment| *segment == "super").count();
     let rest = match path[0].as_str() {
         "crate" => &path[1..],
         "super" if climbed >= depth => &path[climbed..],
         // A name beside the file's own items: `super::*` in its tests, for one.
         _ => return None,
     };
-    rest.first()
-        .map(String::as_str)
-        .filter(|name| path[0] == "crate" || floor(name).is_some())
+    rest.first().map(String::as_str).filter(|name| path[0] == "crate" || floor(name).is_some())
 }
 
 /// `src/wire/bedrock.rs` is `["wire", "bedrock"]`, `src/wire/mod.rs` is `["wire"]`, `src/lib.rs` is `[]`.
@@ -311,9 +254,7 @@ fn sources() -> Vec<(PathBuf, String)> {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = fs::read_to_string(&path).expect("a source file is UTF-8");
-                let path = path
-                    .strip_prefix(root)
-                    .expect("the file was found below the root");
+                let path = path.strip_prefix(root).expect("the file was found below the root");
                 sources.push((path.to_owned(), text));
             }
         }
@@ -333,11 +274,7 @@ fn blank(text: &str) -> String {
             blanked.push(chars[at]);
             at += 1;
         } else {
-            blanked.extend(
-                chars[at..end]
-                    .iter()
-                    .map(|c| if *c == '\n' { '\n' } else { ' ' }),
-            );
+            blanked.extend(chars[at..end].iter().map(|c| if *c == '\n' { '\n' } else { ' ' }));
             at = end;
         }
     }
@@ -424,10 +361,7 @@ fn tokens(text: &str) -> Vec<Token> {
                 first.len_utf8()
             };
             let (text, after) = rest.split_at(length);
-            tokens.push(Token {
-                text: text.to_owned(),
-                line: index + 1,
-            });
+            tokens.push(Token { text: text.to_owned(), line: index + 1 });
             rest = after.trim_start();
         }
     }
@@ -454,12 +388,7 @@ fn paths(tokens: &[Token]) -> Vec<(usize, Vec<String>)> {
 }
 
 /// Follows one path or one branch of a group from `at`; returns where it ends.
-fn walk(
-    tokens: &[Token],
-    at: usize,
-    before: &[String],
-    found: &mut Vec<(usize, Vec<String>)>,
-) -> usize {
+fn walk(tokens: &[Token], at: usize, before: &[String], found: &mut Vec<(usize, Vec<String>)>) -> usize {
     let mut path = before.to_vec();
     let mut at = at;
     loop {

@@ -1,26 +1,14 @@
 //! The estimate, and what the table of models says of an id.
 
-use ullage::tokens::{
-    CountTokens, Encoding, Estimate, Family, TextKind, counter_for_model, limits_for_model,
-};
+use ullage::tokens::{CountTokens, Encoding, Estimate, Family, TextKind, counter_for_model, limits_for_model};
 
 #[test]
 fn an_estimate_rounds_up_and_counts_characters_not_bytes() {
     let estimate = Estimate::with_ratio("plain", 400);
-    for (text, tokens) in [
-        ("", 0),
-        ("a", 1),
-        ("abcd", 1),
-        ("abcde", 2),
-        ("éééé", 1),
-        ("😀😀😀😀", 1),
-    ] {
+    for (text, tokens) in [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("éééé", 1), ("😀😀😀😀", 1)] {
         assert_eq!(estimate.count(text, TextKind::Prose), tokens, "{text:?}");
     }
-    assert_eq!(
-        Estimate::with_ratio("zero", 0).count("ab", TextKind::Json),
-        200
-    );
+    assert_eq!(Estimate::with_ratio("zero", 0).count("ab", TextKind::Json), 200);
 }
 
 #[test]
@@ -50,11 +38,7 @@ fn the_longest_beginning_of_a_model_id_wins() {
         ("gpt-4-turbo-2024-04-09", cl100k, 128_000),
         ("claude-sonnet-4-5-20250929", Family::Claude, 200_000),
         ("anthropic/claude-opus-4-1", Family::Claude, 200_000),
-        (
-            "bedrock/us.anthropic.claude-3-5-sonnet-20241022-v2:0",
-            Family::Claude,
-            200_000,
-        ),
+        ("bedrock/us.anthropic.claude-3-5-sonnet-20241022-v2:0", Family::Claude, 200_000),
         ("models/gemini-2.5-pro", Family::Gemini, 1_048_576),
         ("llama-3.3-70b", Family::Unknown, 200_000),
         ("o1ive", Family::Unknown, 200_000),

@@ -151,9 +151,7 @@ fn published_pieces(encoding: Encoding, text: &str) -> Vec<&str> {
         Encoding::O200kBase => &O200K,
         Encoding::Cl100kBase => &CL100K,
     };
-    (pattern.find_iter(text))
-        .map(|found| found.unwrap().as_str())
-        .collect()
+    (pattern.find_iter(text)).map(|found| found.unwrap().as_str()).collect()
 }
 
 fn count(encoding: Encoding, text: &str) -> usize {
@@ -170,10 +168,7 @@ fn assert_exact(text: &str) {
         assert_eq!(count(encoding, text), tokens, "{name}: {text:?}");
         // The memo has it by now; the second answer must be the first.
         assert_eq!(count(encoding, text), tokens, "{name}, again: {text:?}");
-        let by_piece: usize = Exact::new(encoding)
-            .pieces(text)
-            .map(|(_, tokens)| tokens)
-            .sum();
+        let by_piece: usize = Exact::new(encoding).pieces(text).map(|(_, tokens)| tokens).sum();
         assert_eq!(by_piece, tokens, "{name}, by piece: {text:?}");
     }
 }
@@ -205,10 +200,7 @@ fn every_character_has_the_class_that_the_published_patterns_give_it() {
     // Each character stands where its class decides the boundaries: at the start, after a letter, in white space.
     let characters: Vec<char> = ('\0'..=char::MAX).collect();
     for group in characters.chunks(64) {
-        let text: String = group
-            .iter()
-            .flat_map(|&c| [c, 'a', c, 'A', c, ' ', c, '.', '\'', c, '1'])
-            .collect();
+        let text: String = group.iter().flat_map(|&c| [c, 'a', c, 'A', c, ' ', c, '.', '\'', c, '1']).collect();
         for encoding in Encoding::ALL {
             let pieces: Vec<&str> = encoding.pieces(&text).collect();
             assert_eq!(pieces, published_pieces(encoding, &text));
@@ -256,19 +248,13 @@ proptest! {
 fn counts_equal_the_published_ones_on_long_runs() {
     // Long enough for many windows, short enough for the oracle's backtracking.
     for length in [127, 128, 129, 255, 256, 257, 1_000, 4_999] {
-        for unit in [
-            "a", "A", " ", "\n", "\t", "=", "-", "/", "ab", "中", "的", "é", "\u{301}", "0", "😀",
-            "\r\n", " \n",
-        ] {
+        for unit in
+            ["a", "A", " ", "\n", "\t", "=", "-", "/", "ab", "中", "的", "é", "\u{301}", "0", "😀", "\r\n", " \n"]
+        {
             let text = unit.repeat(length);
             for encoding in Encoding::ALL {
                 let tokens = oracle(encoding).encode_ordinary(&text).len();
-                assert_eq!(
-                    count(encoding, &text),
-                    tokens,
-                    "{}: {length} of {unit:?}",
-                    encoding.name()
-                );
+                assert_eq!(count(encoding, &text), tokens, "{}: {length} of {unit:?}", encoding.name());
             }
         }
     }
@@ -296,10 +282,7 @@ fn no_run_is_too_long() {
         for encoding in Encoding::ALL {
             let tokens = count(encoding, text);
             assert!(tokens > 0 && tokens <= text.len());
-            assert_eq!(
-                encoding.pieces(text).map(str::len).sum::<usize>(),
-                text.len()
-            );
+            assert_eq!(encoding.pieces(text).map(str::len).sum::<usize>(), text.len());
         }
     }
 }

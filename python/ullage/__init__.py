@@ -8,7 +8,7 @@ shape that a host calls.
     >>> engine = ullage.ContextManager(store=ullage.MemoryStore())
     >>> messages = [{"role": "user", "content": [{"text": "What is in this folder?"}]}]
     >>> engine.compact(messages).tokens_before
-    13
+    14
 
 Importing ullage imports no host; ``ullage.strands`` does.
 """
@@ -20,9 +20,11 @@ from ullage._core import (
     FileStore,
     MemoryStore,
     MessageError,
+    MessagesChangedError,
     Plan,
     Policy,
     PolicyError,
+    ReferenceTakenError,
     StoreError,
     TokenCounter,
     UllageError,
@@ -40,9 +42,11 @@ __all__ = [
     "FileStore",
     "MemoryStore",
     "MessageError",
+    "MessagesChangedError",
     "Plan",
     "Policy",
     "PolicyError",
+    "ReferenceTakenError",
     "Report",
     "StageReport",
     "Stats",

@@ -5,6 +5,29 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, final
 
+from typing_extensions import Self
+
+__all__ = [
+    "BudgetError",
+    "Engine",
+    "FileStore",
+    "MemoryStore",
+    "MessageError",
+    "MessagesChangedError",
+    "NativeStore",
+    "Plan",
+    "Policy",
+    "PolicyError",
+    "ReferenceTakenError",
+    "StoreError",
+    "TokenCounter",
+    "UllageError",
+    "__version__",
+    "count_tokens",
+    "detect_format",
+    "retrieve",
+]
+
 __version__: str
 
 class UllageError(Exception):
@@ -14,7 +37,7 @@ class BudgetError(UllageError):
     """The conversation cannot be brought inside its budget.
 
     Attributes:
-        budget: Tokens that may be used.
+        budget: Tokens that may be used; 0 if there is no room for any message.
         floor: Tokens that cannot be removed.
         messages: Indices of the messages that take them, largest first.
     """
@@ -32,11 +55,17 @@ class MessageError(UllageError):
 
     index: int
 
+class MessagesChangedError(MessageError):
+    """The messages are not those that a plan was made for."""
+
 class PolicyError(UllageError):
     """A setting is unknown, out of range, or contradicts another."""
 
 class StoreError(UllageError):
     """A store could not write, read or find."""
+
+class ReferenceTakenError(StoreError):
+    """A store has other content under a reference."""
 
 def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     """Number of tokens in ``text``, exactly as tiktoken counts them.
@@ -65,10 +94,10 @@ def retrieve(
     reference: str,
     content: bytes,
     *,
-    pattern: str | None = None,
-    lines: tuple[int, int] | None = None,
-    context: int = 0,
-    limit: int = 20_000,
+    pattern: str | None,
+    lines: tuple[int, int] | None,
+    context: int,
+    limit: int,
 ) -> str:
     """A piece of stored content as text, see ``ullage.retrieve``."""
 
@@ -82,7 +111,7 @@ class TokenCounter:
         PolicyError: If there is no such encoding.
     """
 
-    def __new__(cls, encoding: str = "o200k_base") -> TokenCounter: ...
+    def __new__(cls, encoding: str = "o200k_base") -> Self: ...
     @staticmethod
     def for_model(model: str) -> TokenCounter:
         """The counter of a model's family, by its id: exact where the tokenizer is public."""
@@ -160,8 +189,15 @@ class Policy:
         Raises:
             PolicyError: If there is none of that name.
         """
+    @staticmethod
+    def from_dict(settings: dict[str, Any]) -> Policy:
+        """The policy of these settings.
+
+        Raises:
+            PolicyError: If a setting is unknown or out of range.
+        """
     def to_dict(self) -> dict[str, Any]:
-        """The settings; ``Policy(**policy.to_dict())`` is the same policy."""
+        """The settings; ``Policy.from_dict(policy.to_dict())`` is the same policy."""
 
 @final
 class Plan:
@@ -180,6 +216,9 @@ class Plan:
     def tokens_after(self) -> int:
         """Tokens of the messages after."""
     @property
+    def messages(self) -> int:
+        """Number of messages that it was made for."""
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
     @property
@@ -191,20 +230,26 @@ class Plan:
         """The plan as a JSON-able dict."""
     def report(self) -> dict[str, Any]:
         """The fields of a ``Report`` but for the time it took."""
-    def artifacts(self) -> list[tuple[str, str, bytes]]:
-        """What must be stored first: reference, tool, content."""
+    def artifacts(self, messages: Sequence[Any]) -> list[tuple[str, str, bytes]]:
+        """What must be stored first: reference, tool, content.
+
+        Raises:
+            MessagesChangedError: If these are not the messages that the plan was made for.
+        """
     def apply(self, messages: Sequence[Any]) -> list[Any]:
         """The messages that the plan leaves, as a new list; untouched ones are the same objects.
 
         Raises:
-            MessageError: If these are not the messages that the plan was made for.
+            MessagesChangedError: If these are not the messages that the plan was made for.
         """
 
 @final
 class Engine:
     """The engine itself; ``ullage.ContextManager`` is its face."""
 
-    def __new__(cls, policy: Policy, counter: TokenCounter, *, storing: bool) -> Engine: ...
+    def __new__(
+        cls, policy: Policy, counter: TokenCounter, *, storing: bool, format: str | None
+    ) -> Self: ...
     def plan(
         self,
         messages: Sequence[Any],
@@ -212,13 +257,14 @@ class Engine:
         budget: int | None,
         fixed: int,
         hard: bool,
-        format: str | None,
         pins: list[int],
+        salt: int,
     ) -> Plan: ...
     def status(
-        self, messages: Sequence[Any], *, budget: int | None, fixed: int, format: str | None
+        self, messages: Sequence[Any], *, budget: int | None, fixed: int
     ) -> dict[str, Any]: ...
-    def shrink(self, tool: str, result: Any) -> tuple[Any, list[tuple[str, bytes]]] | None: ...
+    def shrink(self, tool: str, result: Any) -> tuple[Any, list[tuple[str, bytes]], int] | None: ...
+    def record_shrink(self, saved: int) -> None: ...
     def fixed_tokens(self, system: Any, tools: Any) -> int: ...
     def record(self, plan: Plan) -> None: ...
     def stats(self) -> dict[str, Any]: ...
@@ -246,7 +292,7 @@ class NativeStore:
 class MemoryStore(NativeStore):
     """A store that lives as long as the process."""
 
-    def __new__(cls) -> MemoryStore: ...
+    def __new__(cls) -> Self: ...
 
 class FileStore(NativeStore):
     """A store in a folder, one file for each reference; safe for many threads and processes.
@@ -257,7 +303,7 @@ class FileStore(NativeStore):
         folder: The folder.
     """
 
-    def __new__(cls, folder: str | PathLike[str]) -> FileStore: ...
+    def __new__(cls, folder: str | PathLike[str]) -> Self: ...
     @property
     def folder(self) -> Path:
         """The folder."""

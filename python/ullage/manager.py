@@ -12,21 +12,48 @@ import inspect
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import Engine, MessageError, Plan, Policy, PolicyError, StoreError, TokenCounter
+from ullage._core import (
+    Engine,
+    MessageError,
+    MessagesChangedError,
+    Plan,
+    Policy,
+    PolicyError,
+    ReferenceTakenError,
+    StoreError,
+    TokenCounter,
+)
 from ullage.report import Report, Stats, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from ullage.store import Store
 
 logger = logging.getLogger(__name__)
 
+# A store may hold other content under a reference that is made from what the model saw of removed
+# messages, if they differ in fields that it does not see. Then another reference is taken.
+_REFERENCE_TRIES = 4
+
 # A compaction beside a running agent plans again when messages came in meanwhile; after so many
 # times it holds the agent up instead.
 _ASYNC_TRIES = 3
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a caller asks of a plan."""
+
+    budget: int | None
+    hard: bool
+    pins: Sequence[int]
+    system: Any
+    tools: Any
 
 
 class ContextManager:
@@ -53,7 +80,7 @@ class ContextManager:
         store: Store | None = None,
         system: Any = None,
         tools: Any = None,
-        format: str | None = None,  # noqa: A002 - the word of the public functions
+        format: str | None = None,
     ) -> None:
         for name, value, kind in (("policy", policy, Policy), ("counter", counter, TokenCounter)):
             if value is not None and not isinstance(value, kind):
@@ -65,8 +92,7 @@ class ContextManager:
         self.store = store
         self.system = system
         self.tools = tools
-        self.format = format
-        self._engine = Engine(self.policy, self.counter, storing=store is not None)
+        self._engine = Engine(self.policy, self.counter, storing=store is not None, format=format)
         self._seconds = 0.0
         self._seconds_lock = threading.Lock()
 
@@ -98,15 +124,7 @@ class ContextManager:
             BudgetError: If what must stay does not fit, with the messages that take the room.
             MessageError: If the messages cannot be read, or break a provider's rule as they are.
         """
-        with self._timed():
-            return self._engine.plan(
-                messages,
-                budget=budget,
-                fixed=self._fixed_tokens(system, tools),
-                hard=hard,
-                format=self.format,
-                pins=list(pins),
-            )
+        return self._plan(messages, _Asked(budget, hard, pins, system, tools))
 
     def compact(
         self,
@@ -131,11 +149,8 @@ class ContextManager:
         """
         start = time.perf_counter()
         _require_list(messages)
-        plan = self.plan(messages, budget, hard, pins=pins, system=system, tools=tools)
-        if not plan.is_empty:
-            with self._timed():
-                self._keep(plan)
-                messages[:] = plan.apply(messages)
+        plan = self._kept_plan(messages, _Asked(budget, hard, pins, system, tools))
+        self._apply(plan, messages)
         return self._done(plan, start)
 
     async def acompact(
@@ -150,22 +165,19 @@ class ContextManager:
     ) -> Report:
         """:meth:`compact` without holding up the event loop.
 
-        Planning and storing run in a thread; a store whose ``put`` is a coroutine is awaited. If
-        the conversation changes meanwhile, the plan is made again.
+        Planning and storing run in a thread; a store whose ``put`` is a coroutine is awaited.
+        Messages that come in meanwhile stay behind those that were planned for; if an older one
+        changes, the plan is made again.
         """
         start = time.perf_counter()
         _require_list(messages)
+        asked = _Asked(budget, hard, pins, system, tools)
         for attempt in range(1, _ASYNC_TRIES + 1):
-            plan = await asyncio.to_thread(
-                self.plan, messages, budget, hard, pins=pins, system=system, tools=tools
-            )
-            if plan.is_empty:
-                break
-            await self._akeep(plan)
             try:
-                messages[:] = plan.apply(messages)
+                plan = await self._akept_plan(messages, asked)
+                self._apply(plan, messages)
                 break
-            except MessageError:
+            except MessagesChangedError:
                 if attempt == _ASYNC_TRIES:
                     raise
                 logger.debug("attempt=<%d> | messages changed while planning", attempt)
@@ -185,12 +197,12 @@ class ContextManager:
         What leaves is stored, so that the references in the view can be followed.
         """
         start = time.perf_counter()
-        plan = self.plan(messages, budget, pins=pins, system=system, tools=tools)
+        asked = _Asked(budget, hard=False, pins=pins, system=system, tools=tools)
+        plan = self._kept_plan(messages, asked)
         if plan.is_empty:
             return list(messages)
-        with self._timed():
-            self._keep(plan)
-            outcome = plan.apply(messages)
+        outcome = list(messages)
+        self._apply(plan, outcome)
         self._done(plan, start)
         return outcome
 
@@ -211,9 +223,22 @@ class ContextManager:
             shrunk = self._engine.shrink(tool_name, result)
             if shrunk is None:
                 return result
-            shorter, artifacts = shrunk
+            shorter, artifacts, saved = shrunk
             for reference, content in artifacts:
                 self._put(reference, tool_name, content)
+            self._engine.record_shrink(saved)
+            return shorter
+
+    async def ashrink(self, tool_name: str, result: Any) -> Any:
+        """:meth:`shrink` without holding up the event loop, for any store."""
+        with self._timed():
+            shrunk = await asyncio.to_thread(self._engine.shrink, tool_name, result)
+            if shrunk is None:
+                return result
+            shorter, artifacts, saved = shrunk
+            for reference, content in artifacts:
+                await self._aput(reference, tool_name, content)
+            self._engine.record_shrink(saved)
             return shorter
 
     def status(
@@ -227,7 +252,7 @@ class ContextManager:
         """How full the conversation is, and what a compaction would have to do."""
         with self._timed():
             fixed = self._fixed_tokens(system, tools)
-            values = self._engine.status(messages, budget=budget, fixed=fixed, format=self.format)
+            values = self._engine.status(messages, budget=budget, fixed=fixed)
         return Status(**values)
 
     @property
@@ -241,31 +266,83 @@ class ContextManager:
             self.tools if tools is None else tools,
         )
 
-    def _keep(self, plan: Plan) -> None:
-        for reference, tool, content in plan.artifacts():
-            self._put(reference, tool, content)
+    def _plan(self, messages: Sequence[Any], asked: _Asked, salt: int = 0) -> Plan:
+        with self._timed():
+            return self._engine.plan(
+                messages,
+                budget=asked.budget,
+                fixed=self._fixed_tokens(asked.system, asked.tools),
+                hard=asked.hard,
+                pins=list(asked.pins),
+                salt=salt,
+            )
+
+    def _kept_plan(self, messages: Sequence[Any], asked: _Asked) -> Plan:
+        """A plan whose artifacts are in the store."""
+        for salt in range(_REFERENCE_TRIES):
+            plan = self._plan(messages, asked, salt)
+            try:
+                with self._timed():
+                    for reference, tool, content in self._artifacts(plan, messages):
+                        self._put(reference, tool, content)
+                break
+            except ReferenceTakenError:
+                if salt + 1 == _REFERENCE_TRIES:
+                    raise
+        return plan
+
+    async def _akept_plan(self, messages: Sequence[Any], asked: _Asked) -> Plan:
+        """The same beside the event loop; a store whose ``put`` is a coroutine is awaited."""
+        for salt in range(_REFERENCE_TRIES):
+            plan = await asyncio.to_thread(self._plan, messages, asked, salt)
+            try:
+                for reference, tool, content in self._artifacts(plan, messages):
+                    await self._aput(reference, tool, content)
+                break
+            except ReferenceTakenError:
+                if salt + 1 == _REFERENCE_TRIES:
+                    raise
+        return plan
+
+    def _artifacts(self, plan: Plan, messages: Sequence[Any]) -> list[tuple[str, str, bytes]]:
+        if self.store is None or plan.is_empty:
+            return []
+        return plan.artifacts(messages[: plan.messages])
+
+    def _apply(self, plan: Plan, messages: list[Any]) -> None:
+        if plan.is_empty:
+            return
+        with self._timed():
+            # Only the messages that were planned for: another thread may have added some.
+            messages[: plan.messages] = plan.apply(messages[: plan.messages])
 
     def _put(self, reference: str, tool: str, content: bytes) -> None:
-        if self.store is None:
-            return
-        returned = self.store.put(content, reference=reference, tool=tool)
+        returned = self._offered(reference, tool, content)
         if inspect.isawaitable(returned):
             if inspect.iscoroutine(returned):
                 returned.close()
             raise StoreError(
-                f"the put of {type(self.store).__name__} is a coroutine; call acompact"
+                f"{type(self.store).__name__}.put has to be awaited; call acompact or ashrink"
             )
         _check_reference(self.store, reference, returned)
 
-    async def _akeep(self, plan: Plan) -> None:
+    async def _aput(self, reference: str, tool: str, content: bytes) -> None:
+        # A thread, since most stores write to a disk; a coroutine is only made there.
+        returned = await asyncio.to_thread(self._offered, reference, tool, content)
+        if inspect.isawaitable(returned):
+            try:
+                returned = await returned
+            except Exception as error:
+                raise _store_error(self.store, reference, error) from error
+        _check_reference(self.store, reference, returned)
+
+    def _offered(self, reference: str, tool: str, content: bytes) -> Any:
         if self.store is None:
-            return
-        if not inspect.iscoroutinefunction(self.store.put):
-            await asyncio.to_thread(self._keep, plan)
-            return
-        for reference, tool, content in plan.artifacts():
-            returned = await self.store.put(content, reference=reference, tool=tool)
-            _check_reference(self.store, reference, returned)
+            return reference
+        try:
+            return self.store.put(content, reference=reference, tool=tool)
+        except Exception as error:
+            raise _store_error(self.store, reference, error) from error
 
     def _done(self, plan: Plan, start: float) -> Report:
         report = Report._of(plan.report(), time.perf_counter() - start)  # noqa: SLF001
@@ -273,7 +350,7 @@ class ContextManager:
             return report
         self._engine.record(plan)
         for warning in report.warnings:
-            logger.warning("budget=<%d> | %s", report.budget, warning)
+            logger.info("budget=<%d> | %s", report.budget, warning)
         logger.info(
             "before=<%d>, after=<%d>, budget=<%d>, stages=<%s>, removed_messages=<%d> | compacted",
             report.tokens_before,
@@ -300,6 +377,15 @@ def _require_list(messages: Any) -> None:
             f"the messages are a {type(messages).__name__}, not a list; compact changes a list in"
             " place, use view for anything else"
         )
+
+
+def _store_error(store: Any, reference: str, error: Exception) -> StoreError:
+    if isinstance(error, StoreError):
+        return error
+    return StoreError(
+        f"{type(store).__name__} could not keep {reference}: {type(error).__name__}: {error}; the"
+        " conversation is as it was"
+    )
 
 
 def _check_reference(store: Any, given: str, returned: Any) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ullage import _core
 
-# Re-exported types keep one home: the classes themselves are native.
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+# Characters that a retrieval gives back unless another number is asked for: about 5,000 tokens, so
+# that reading an output back cannot overflow the window that it was moved out of.
 _DEFAULT_LIMIT = 20_000
 
 
@@ -17,11 +21,14 @@ class Store(Protocol):
     ``MemoryStore`` and ``FileStore`` are such stores; anything with these two methods is one.
     """
 
-    def put(self, content: bytes, *, reference: str, tool: str | None = None, **kwargs: Any) -> str:
+    def put(
+        self, content: bytes, *, reference: str, tool: str | None = None
+    ) -> str | Awaitable[str]:
         """Keeps ``content`` and returns its reference, which must be the one given.
 
-        Putting the same content twice is no mistake. Raise any exception if it cannot be kept: the
-        conversation then stays as it was.
+        May be a coroutine function; then compact with ``acompact``. Putting the same content twice
+        is no mistake. Raise any exception if it cannot be kept: the conversation then stays as it
+        was.
         """
         ...
 

@@ -7,6 +7,7 @@ use pyo3::types::PyString;
 
 use super::node::PyNode;
 use super::text::PyText;
+use super::whole::Amount;
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::tokens::{CountTokens, Encoding, Exact, TextKind, counter_for_model};
@@ -45,10 +46,7 @@ pub struct PyTokenCounter {
 
 impl PyTokenCounter {
     fn over(counter: Arc<dyn CountTokens>) -> PyTokenCounter {
-        PyTokenCounter {
-            ledger: Ledger::new(Arc::clone(&counter)),
-            counter,
-        }
+        PyTokenCounter { ledger: Ledger::new(Arc::clone(&counter)), counter }
     }
 }
 
@@ -74,34 +72,22 @@ impl PyTokenCounter {
         count(py, &*self.counter, &PyText::of(text))
     }
 
-    fn fits(&self, py: Python<'_>, text: &Bound<'_, PyString>, limit: i64) -> bool {
+    fn fits(&self, py: Python<'_>, text: &Bound<'_, PyString>, limit: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Amount(most) = limit.extract()?;
         let text = PyText::of(text);
-        match usize::try_from(limit) {
-            Ok(limit) => py.detach(|| self.counter.fits(&text, TextKind::Prose, limit)),
-            Err(_) => false,
-        }
+        // Even an empty text takes more than a negative number of tokens.
+        Ok(!limit.lt(0)? && py.detach(|| self.counter.fits(&text, TextKind::Prose, most)))
     }
 
     #[pyo3(signature = (messages, format = None))]
-    fn count_messages(
-        &self,
-        py: Python<'_>,
-        messages: &Bound<'_, PyAny>,
-        format: Option<&str>,
-    ) -> PyResult<usize> {
+    fn count_messages(&self, py: Python<'_>, messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<usize> {
         let node = PyNode(messages.clone());
         let format = match format {
             Some(name) => named_format(name)?,
             None => wire::detect_format(&node)?,
         };
         let conversation = wire::read(&node, format)?;
-        Ok(py.detach(|| {
-            self.ledger
-                .measure(&conversation)
-                .iter()
-                .map(|message| message.total)
-                .sum()
-        }))
+        Ok(py.detach(|| self.ledger.measure(&conversation).total()))
     }
 
     fn __repr__(&self) -> String {
@@ -111,8 +97,8 @@ impl PyTokenCounter {
 
 /// The format of that public name.
 pub fn named_format(name: &str) -> Result<Format, Error> {
-    Format::from_name(name).ok_or_else(|| Error::Conversation {
-        problem: format!("there is no format '{name}'"),
-        remedy: format!("use one of: {}", Format::ALL.map(Format::name).join(", ")),
+    Format::from_name(name).ok_or_else(|| Error::Policy {
+        setting: "format".to_owned(),
+        problem: format!("there is no format '{name}'; known are {}", Format::ALL.map(Format::name).join(", ")),
     })
 }

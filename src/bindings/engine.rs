@@ -1,6 +1,5 @@
 //! `Engine` and `Plan`.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -11,137 +10,122 @@ use super::counter::{PyTokenCounter, named_format};
 use super::node::PyNode;
 use super::policy::PyPolicy;
 use super::text::PyText;
-use crate::engine::{Engine, HostMessages, Reading, Room, apply};
+use super::whole::Amount;
+use crate::engine::{Ask, Engine, Reading, Room, apply, check, content};
 use crate::error::Error;
-use crate::planner::{Plan, Transcripts, Urgency};
+use crate::planner::{Plan, Urgency};
 use crate::stages::Storing;
-use crate::wire;
+use crate::wire::{self, Format};
 
 #[pyfunction]
 pub fn detect_format(messages: &Bound<'_, PyAny>) -> PyResult<&'static str> {
     Ok(wire::detect_format(&PyNode(messages.clone()))?.name())
 }
 
-/// Renders removed messages from the host's own list, which is read again for it: other threads may run in between.
-struct Host(Py<PyAny>);
-
-impl Transcripts for Host {
-    fn transcript(&self, messages: Range<usize>) -> Result<Vec<u8>, Error> {
-        Python::attach(|py| HostMessages(&PyNode(self.0.bind(py).clone())).transcript(messages))
-    }
-}
-
-/// A shrunk result, and what must be stored first: reference and content.
-type ShrunkResult<'py> = (Bound<'py, PyAny>, Vec<(String, Bound<'py, PyBytes>)>);
+/// A shrunk result, what must be stored first (reference and content), and the tokens saved.
+type ShrunkResult<'py> = (Bound<'py, PyAny>, Vec<(String, Bound<'py, PyBytes>)>, usize);
 
 #[pyclass(frozen, name = "Engine", module = "ullage._core")]
 #[derive(Debug)]
-pub struct PyEngine(Engine);
+pub struct PyEngine {
+    engine: Engine,
+    format: Option<Format>,
+}
 
 #[pymethods]
 impl PyEngine {
     #[new]
-    #[pyo3(signature = (policy, counter, *, storing))]
-    fn new(policy: &PyPolicy, counter: &PyTokenCounter, storing: bool) -> PyResult<PyEngine> {
+    #[pyo3(signature = (policy, counter, *, storing, format))]
+    fn new(policy: &PyPolicy, counter: &PyTokenCounter, storing: bool, format: Option<&str>) -> PyResult<PyEngine> {
         let storing = if storing { Storing::On } else { Storing::Off };
-        Ok(PyEngine(Engine::new(
-            policy.0.clone(),
-            Arc::clone(&counter.counter),
-            storing,
-        )?))
+        let engine = Engine::new(policy.0.clone(), Arc::clone(&counter.counter), storing)?;
+        Ok(PyEngine { engine, format: format.map(named_format).transpose()? })
     }
 
-    #[pyo3(signature = (messages, *, budget, fixed, hard, format, pins))]
+    #[pyo3(signature = (messages, *, budget, fixed, hard, pins, salt))]
     // One argument for each keyword of the Python method that calls it; a list arrives as a `Vec`.
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
     fn plan(
         &self,
         py: Python<'_>,
         messages: &Bound<'_, PyAny>,
-        budget: Option<i64>,
+        budget: Option<Amount>,
         fixed: usize,
         hard: bool,
-        format: Option<&str>,
-        pins: Vec<usize>,
+        pins: Vec<Bound<'_, PyAny>>,
+        salt: u64,
     ) -> PyResult<PyPlan> {
-        let reading = self.read(messages, format, &pins)?;
+        let reading = self.read(messages, &indices(&pins)?)?;
         let room = room(budget, fixed);
         let urgency = if hard { Urgency::Hard } else { Urgency::Soft };
-        let host = Host(messages.clone().unbind());
-        let plan = py.detach(|| self.0.plan(&reading, room, urgency, &host))?;
+        let ask = Ask { room, urgency, salt: u128::from(salt) };
+        let plan = py.detach(|| self.engine.plan(&reading, ask))?;
         Ok(PyPlan { plan, reading })
     }
 
-    #[pyo3(signature = (messages, *, budget, fixed, format))]
+    #[pyo3(signature = (messages, *, budget, fixed))]
     fn status<'py>(
         &self,
         py: Python<'py>,
         messages: &Bound<'py, PyAny>,
-        budget: Option<i64>,
+        budget: Option<Amount>,
         fixed: usize,
-        format: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let reading = self.read(messages, format, &[])?;
+        let reading = self.read(messages, &[])?;
         let room = room(budget, fixed);
-        let status = py.detach(|| self.0.status(&reading, room))?;
+        let status = py.detach(|| self.engine.status(&reading, room))?;
         Ok(pythonize(py, &status)?)
     }
 
-    fn shrink<'py>(
-        &self,
-        tool: &str,
-        result: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<ShrunkResult<'py>>> {
+    fn shrink<'py>(&self, tool: &str, result: &Bound<'py, PyAny>) -> PyResult<Option<ShrunkResult<'py>>> {
         let py = result.py();
-        let Some(shrunk) = self.0.shrink_result(tool, &PyNode(result.clone()))? else {
+        let Some(shrunk) = self.engine.shrink_result(tool, &PyNode(result.clone()))? else {
             return Ok(None);
         };
         let artifacts = shrunk
             .artifacts
             .iter()
-            .map(|(reference, content)| {
-                (reference.to_string(), PyBytes::new(py, content.as_bytes()))
-            })
+            .map(|(reference, content)| (reference.to_string(), PyBytes::new(py, content.as_bytes())))
             .collect();
-        Ok(Some((shrunk.result, artifacts)))
+        Ok(Some((shrunk.result, artifacts, shrunk.saved)))
     }
 
     #[pyo3(signature = (system, tools))]
-    fn fixed_tokens(
-        &self,
-        system: Option<&Bound<'_, PyAny>>,
-        tools: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<usize> {
+    fn fixed_tokens(&self, system: Option<&Bound<'_, PyAny>>, tools: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
         let (system, tools) = (system.cloned().map(PyNode), tools.cloned().map(PyNode));
-        Ok(self.0.fixed_tokens(system.as_ref(), tools.as_ref())?)
+        Ok(self.engine.fixed_tokens(system.as_ref(), tools.as_ref())?)
+    }
+
+    fn record_shrink(&self, saved: usize) {
+        self.engine.record_shrink(saved);
     }
 
     fn record(&self, plan: &PyPlan) {
-        self.0.record(&plan.plan.report());
+        self.engine.record(&plan.plan.report());
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.0.stats())?)
+        Ok(pythonize(py, &self.engine.stats())?)
     }
 }
 
 impl PyEngine {
-    fn read(
-        &self,
-        messages: &Bound<'_, PyAny>,
-        format: Option<&str>,
-        pins: &[usize],
-    ) -> Result<Reading<PyText>, Error> {
-        let format = format.map(named_format).transpose()?;
-        self.0.read(&PyNode(messages.clone()), format, pins)
+    fn read(&self, messages: &Bound<'_, PyAny>, pins: &[usize]) -> Result<Reading<PyText>, Error> {
+        self.engine.read(&PyNode(messages.clone()), self.format, pins)
     }
 }
 
-fn room(budget: Option<i64>, fixed: usize) -> Room {
-    // A budget below nothing has no more room than nothing.
-    let budget = budget.map(|tokens| usize::try_from(tokens).unwrap_or(0));
-    Room { budget, fixed }
+fn room(budget: Option<Amount>, fixed: usize) -> Room {
+    Room { budget: budget.map(|Amount(tokens)| tokens), fixed }
 }
+
+/// Pins as indices. What is no index of any list is beyond the end of every list, and refused as such.
+fn indices(pins: &[Bound<'_, PyAny>]) -> PyResult<Vec<usize>> {
+    pins.iter().map(|pin| if pin.lt(0)? { Ok(usize::MAX) } else { Ok(pin.extract::<Amount>()?.0) }).collect()
+}
+
+/// What must be stored before a plan is applied: reference, tool, content.
+type ToStore<'py> = (String, String, Bound<'py, PyBytes>);
 
 #[pyclass(frozen, name = "Plan", module = "ullage")]
 #[derive(Debug)]
@@ -173,6 +157,11 @@ impl PyPlan {
     }
 
     #[getter]
+    fn messages(&self) -> usize {
+        self.plan.messages
+    }
+
+    #[getter]
     fn is_empty(&self) -> bool {
         self.plan.edits.is_empty()
     }
@@ -194,19 +183,19 @@ impl PyPlan {
         Ok(pythonize(py, &self.plan.report())?)
     }
 
-    fn artifacts<'py>(&self, py: Python<'py>) -> Vec<(String, String, Bound<'py, PyBytes>)> {
-        self.plan
-            .artifacts
-            .iter()
-            .map(|artifact| {
-                let content = PyBytes::new(py, self.reading.content(&artifact.source));
-                (
-                    artifact.reference.to_string(),
-                    artifact.tool.clone(),
-                    content,
-                )
-            })
-            .collect()
+    fn artifacts<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<ToStore<'py>>> {
+        let host = PyNode(messages.clone());
+        check(&self.plan, &host)?;
+        let mut artifacts = Vec::with_capacity(self.plan.artifacts.len());
+        for artifact in &self.plan.artifacts {
+            let content = content(&self.reading, &artifact.source, &host)?;
+            artifacts.push((
+                artifact.reference.to_string(),
+                artifact.tool.clone(),
+                PyBytes::new(messages.py(), &content),
+            ));
+        }
+        Ok(artifacts)
     }
 
     fn apply<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {

@@ -6,64 +6,45 @@ use pyo3::prelude::*;
 
 use crate::error::Error;
 
-create_exception!(
-    ullage,
-    UllageError,
-    PyException,
-    "Base of everything that ullage raises."
-);
-create_exception!(
-    ullage,
-    BudgetError,
-    UllageError,
-    "The conversation cannot be brought inside its budget."
-);
+create_exception!(ullage, UllageError, PyException, "Base of everything that ullage raises.");
+create_exception!(ullage, BudgetError, UllageError, "The conversation cannot be brought inside its budget.");
 create_exception!(
     ullage,
     MessageError,
     UllageError,
     "A message, or the list of them, is not what its format asks for."
 );
-create_exception!(
-    ullage,
-    PolicyError,
-    UllageError,
-    "A setting is unknown, out of range, or contradicts another."
-);
-create_exception!(
-    ullage,
-    StoreError,
-    UllageError,
-    "A store could not write, read or find."
-);
+create_exception!(ullage, MessagesChangedError, MessageError, "The messages are not those that a plan was made for.");
+create_exception!(ullage, PolicyError, UllageError, "A setting is unknown, out of range, or contradicts another.");
+create_exception!(ullage, StoreError, UllageError, "A store could not write, read or find.");
+create_exception!(ullage, ReferenceTakenError, StoreError, "A store has other content under a reference.");
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
         let text = error.to_string();
         match error {
-            Error::Budget {
-                budget,
-                floor,
-                messages,
-                ..
-            } => Python::attach(|py| {
-                let raised = BudgetError::new_err(text);
-                let value = raised.value(py);
-                let set = value
-                    .setattr("budget", budget)
-                    .and_then(|()| value.setattr("floor", floor))
-                    .and_then(|()| value.setattr("messages", messages));
-                set.err().unwrap_or(raised)
-            }),
-            Error::NoRoom { .. } => BudgetError::new_err(text),
-            Error::Message { index, .. } => Python::attach(|py| {
-                let raised = MessageError::new_err(text);
-                let set = raised.value(py).setattr("index", index);
-                set.err().unwrap_or(raised)
-            }),
+            Error::Budget { budget, floor, messages, .. } => budget_error(text, budget, floor, messages),
+            Error::NoRoom { taken, .. } => budget_error(text, 0, taken, Vec::new()),
+            Error::Message { index, .. } => {
+                with_attributes(MessageError::new_err(text), |value| value.setattr("index", index))
+            }
             Error::Conversation { .. } => MessageError::new_err(text),
+            Error::Changed => MessagesChangedError::new_err(text),
             Error::Policy { .. } => PolicyError::new_err(text),
+            Error::Taken { .. } => ReferenceTakenError::new_err(text),
             Error::Store { .. } => StoreError::new_err(text),
         }
     }
+}
+
+fn budget_error(text: String, budget: usize, floor: usize, messages: Vec<usize>) -> PyErr {
+    with_attributes(BudgetError::new_err(text), |value| {
+        value.setattr("budget", budget)?;
+        value.setattr("floor", floor)?;
+        value.setattr("messages", messages)
+    })
+}
+
+fn with_attributes(raised: PyErr, set: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<()>) -> PyErr {
+    Python::attach(|py| set(raised.value(py)).err().unwrap_or(raised))
 }

@@ -7,6 +7,7 @@ mod node;
 mod policy;
 mod store;
 mod text;
+mod whole;
 
 use pyo3::prelude::*;
 
@@ -18,7 +19,9 @@ mod _core {
     #[pymodule_export]
     use super::engine::{PyEngine, PyPlan, detect_format};
     #[pymodule_export]
-    use super::errors::{BudgetError, MessageError, PolicyError, StoreError, UllageError};
+    use super::errors::{
+        BudgetError, MessageError, MessagesChangedError, PolicyError, ReferenceTakenError, StoreError, UllageError,
+    };
     #[pymodule_export]
     use super::policy::PyPolicy;
     #[pymodule_export]

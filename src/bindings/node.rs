@@ -4,13 +4,11 @@ use std::fmt::Write;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
-};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use super::text::PyText;
 use crate::error::{Error, Result};
-use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH, Node, too_deep};
+use crate::wire::{Build, Bytes, Key, Kind, Node, too_deep};
 
 /// A Python object, seen as a node.
 #[derive(Debug, Clone)]
@@ -19,12 +17,8 @@ pub struct PyNode<'py>(pub Bound<'py, PyAny>);
 /// The Python string of `key`, made once: a dict finds an interned key without hashing it again.
 fn name(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
     static NAMES: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
-    let names = NAMES.get_or_init(py, || {
-        Key::ALL
-            .iter()
-            .map(|key| PyString::intern(py, key.name()).unbind())
-            .collect()
-    });
+    let names =
+        NAMES.get_or_init(py, || Key::ALL.iter().map(|key| PyString::intern(py, key.name()).unbind()).collect());
     names[key as usize].bind(py)
 }
 
@@ -53,6 +47,10 @@ impl Node for PyNode<'_> {
         }
     }
 
+    fn is_null(&self) -> bool {
+        self.0.is_none()
+    }
+
     fn get(&self, key: Key) -> Option<Self> {
         let name = name(self.0.py(), key);
         if let Ok(dict) = self.0.cast::<PyDict>() {
@@ -65,14 +63,19 @@ impl Node for PyNode<'_> {
         self.0.getattr_opt(name).ok().flatten().map(PyNode)
     }
 
-    fn items(&self) -> Option<Vec<Self>> {
-        if let Ok(list) = self.0.cast::<PyList>() {
-            return Some(list.iter().map(PyNode).collect());
+    fn length(&self) -> Option<usize> {
+        match self.0.cast::<PyList>() {
+            Ok(list) => Some(list.len()),
+            Err(_) => self.0.cast::<PyTuple>().ok().map(PyTupleMethods::len),
         }
-        self.0
-            .cast::<PyTuple>()
-            .ok()
-            .map(|tuple| tuple.iter().map(PyNode).collect())
+    }
+
+    fn at(&self, index: usize) -> Option<Self> {
+        let item = match self.0.cast::<PyList>() {
+            Ok(list) => list.get_item(index),
+            Err(_) => self.0.cast::<PyTuple>().ok()?.get_item(index),
+        };
+        item.ok().map(PyNode)
     }
 
     fn text(&self) -> Option<PyText> {
@@ -83,8 +86,12 @@ impl Node for PyNode<'_> {
         self.0.cast::<PyBool>().is_ok_and(PyBoolMethods::is_true)
     }
 
-    fn render(&self, out: &mut String, bytes: Bytes) -> Result<()> {
-        render(&self.0, out, bytes, MAX_DEPTH)
+    fn aside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.0.py().detach(work)
+    }
+
+    fn render(&self, out: &mut String, bytes: Bytes, depth: usize) -> Result<()> {
+        render(&self.0, out, bytes, depth)
     }
 }
 
@@ -120,26 +127,17 @@ fn render(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes, depth: usiz
     Ok(())
 }
 
-fn render_dict(
-    dict: &Bound<'_, PyDict>,
-    out: &mut String,
-    bytes: Bytes,
-    depth: usize,
-) -> Result<()> {
+fn render_dict(dict: &Bound<'_, PyDict>, out: &mut String, bytes: Bytes, depth: usize) -> Result<()> {
     out.push('{');
     // A copy of the items: rendering an object may run code that changes the dict.
     for (position, entry) in dict.items().iter().enumerate() {
         if position > 0 {
             out.push(',');
         }
-        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
-            entry.extract().map_err(|e| host_error(&e))?;
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = entry.extract().map_err(|e| host_error(&e))?;
         match key.cast::<PyString>() {
             Ok(key) => render_text(&PyText::of(key), out),
-            Err(_) => render_text(
-                &key.str().map_err(|e| host_error(&e))?.to_string_lossy(),
-                out,
-            ),
+            Err(_) => render_text(&key.str().map_err(|e| host_error(&e))?.to_string_lossy(), out),
         }
         out.push(':');
         render(&value, out, bytes, depth - 1)?;
@@ -179,11 +177,7 @@ fn render_scalar(object: &Bound<'_, PyAny>, out: &mut String) -> Result<()> {
         out.push_str(if flag.is_true() { "true" } else { "false" });
         return Ok(());
     }
-    let text = object
-        .str()
-        .map_err(|e| host_error(&e))?
-        .to_string_lossy()
-        .into_owned();
+    let text = object.str().map_err(|e| host_error(&e))?.to_string_lossy().into_owned();
     // JSON has no `nan` and `inf`; Python's own module writes them as these names.
     out.push_str(match text.as_str() {
         "nan" => "NaN",
@@ -204,11 +198,7 @@ fn render_bytes(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes) -> Re
             let encoded = object
                 .py()
                 .import("base64")
-                .and_then(|base64| {
-                    base64
-                        .call_method1("b64encode", (object,))?
-                        .call_method1("decode", ("ascii",))
-                })
+                .and_then(|base64| base64.call_method1("b64encode", (object,))?.call_method1("decode", ("ascii",)))
                 .and_then(|text| text.extract::<String>())
                 .map_err(|e| host_error(&e))?;
             out.push_str("{\"__bytes_encoded__\":true,\"data\":\"");
@@ -232,10 +222,7 @@ fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     {
         return Ok(attributes);
     }
-    object
-        .str()
-        .map(Bound::into_any)
-        .or_else(|_| Ok(PyString::new(py, "<unprintable>").into_any()))
+    object.str().map(Bound::into_any).or_else(|_| Ok(PyString::new(py, "<unprintable>").into_any()))
 }
 
 /// An exception of the host while one of its values was read or built.
@@ -256,7 +243,8 @@ impl<'py> Build for PyNode<'py> {
     fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out> {
         let py = self.0.py();
         let build = || -> PyResult<Self::Out> {
-            if let Ok(dict) = self.0.cast::<PyDict>() {
+            // A dict of the host's own kind is copied as that kind, below.
+            if let Ok(dict) = self.0.cast_exact::<PyDict>() {
                 let copy = dict.copy()?;
                 copy.set_item(name(py, key), value)?;
                 return Ok(copy.into_any());
@@ -269,16 +257,17 @@ impl<'py> Build for PyNode<'py> {
                 return model_copy.call((), Some(&arguments));
             }
             let copy = py.import("copy")?.call_method1("copy", (&self.0,))?;
-            copy.setattr(name(py, key), value)?;
+            match copy.cast::<PyDict>() {
+                Ok(dict) => dict.set_item(name(py, key), value)?,
+                Err(_) => copy.setattr(name(py, key), value)?,
+            }
             Ok(copy)
         };
         build().map_err(|e| host_error(&e))
     }
 
     fn list(&self, items: Vec<Self::Out>) -> Result<Self::Out> {
-        PyList::new(self.0.py(), items)
-            .map(Bound::into_any)
-            .map_err(|e| host_error(&e))
+        PyList::new(self.0.py(), items).map(Bound::into_any).map_err(|e| host_error(&e))
     }
 
     fn string(&self, text: &str) -> Self::Out {
@@ -289,8 +278,7 @@ impl<'py> Build for PyNode<'py> {
         let py = self.0.py();
         let dict = PyDict::new(py);
         for (key, value) in entries {
-            dict.set_item(name(py, key), value)
-                .map_err(|e| host_error(&e))?;
+            dict.set_item(name(py, key), value).map_err(|e| host_error(&e))?;
         }
         Ok(dict.into_any())
     }

@@ -8,6 +8,10 @@ use pythonize::{depythonize, pythonize};
 use crate::error::Error;
 use crate::policy::Policy;
 
+fn read(settings: &Bound<'_, PyDict>, name: &str) -> Result<Policy, Error> {
+    depythonize(settings).map_err(|error| Error::Policy { setting: name.to_owned(), problem: error.to_string() })
+}
+
 #[pyclass(frozen, eq, skip_from_py_object, name = "Policy", module = "ullage")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct PyPolicy(pub Policy);
@@ -17,14 +21,23 @@ impl PyPolicy {
     #[new]
     #[pyo3(signature = (**settings))]
     fn new(settings: Option<&Bound<'_, PyDict>>) -> PyResult<PyPolicy> {
-        let policy = match settings {
-            None => Policy::default(),
-            Some(settings) => depythonize(settings).map_err(|error| Error::Policy {
-                setting: "settings".to_owned(),
-                problem: error.to_string(),
-            })?,
-        };
-        Ok(PyPolicy(policy.checked()?))
+        let Some(settings) = settings else { return Ok(PyPolicy(Policy::default())) };
+        // One by one first, so that an error names the setting.
+        for (name, value) in settings {
+            let one = PyDict::new(settings.py());
+            one.set_item(&name, value)?;
+            read(&one, &name.to_string())?;
+        }
+        Ok(PyPolicy(read(settings, "settings")?.checked()?))
+    }
+
+    #[staticmethod]
+    fn from_dict(settings: &Bound<'_, PyDict>) -> PyResult<PyPolicy> {
+        PyPolicy::new(Some(settings))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        Ok((slf.get_type().getattr("from_dict")?, (slf.get().to_dict(slf.py())?,)))
     }
 
     #[staticmethod]
@@ -38,9 +51,7 @@ impl PyPolicy {
 
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let settings = self.to_dict(py)?;
-        settings
-            .get_item(name)
-            .map_err(|_| PyAttributeError::new_err(format!("a policy has no setting '{name}'")))
+        settings.get_item(name).map_err(|_| PyAttributeError::new_err(format!("a policy has no setting '{name}'")))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 
 use pyo3::PyClassInitializer;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
+
+use super::text::PyText;
+use super::whole::Amount;
 
 use crate::error::Error;
 use crate::store::{self, Deletion, FileStore, MemoryStore, Reference, Request, Store};
-
-/// Characters that a retrieval gives back at the most, unless it asks for another number: about 5,000 tokens, so that
-/// reading an output back cannot overflow the window that it was moved out of.
-const RETRIEVAL_LIMIT: usize = 20_000;
 
 /// What the native stores have in common.
 #[pyclass(frozen, subclass, name = "NativeStore", module = "ullage._core")]
@@ -26,30 +25,26 @@ impl PyStore {
         &self,
         py: Python<'_>,
         content: &[u8],
-        reference: &str,
+        reference: &Bound<'_, PyString>,
         tool: Option<&str>,
     ) -> PyResult<String> {
-        let parsed = Reference::parse(reference)?;
+        let parsed = Reference::parse(&PyText::of(reference))?;
         py.detach(|| self.0.put(&parsed, content))?;
-        Ok(reference.to_owned())
+        Ok(parsed.to_string())
     }
 
-    fn get<'py>(&self, py: Python<'py>, reference: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let reference = Reference::parse(reference)?;
+    fn get<'py>(&self, py: Python<'py>, reference: &Bound<'_, PyString>) -> PyResult<Bound<'py, PyBytes>> {
+        let reference = Reference::parse(&PyText::of(reference))?;
         let content = py.detach(|| self.0.get(&reference))?;
         Ok(PyBytes::new(py, &content))
     }
 
     fn list(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(py
-            .detach(|| self.0.list())?
-            .iter()
-            .map(ToString::to_string)
-            .collect())
+        Ok(py.detach(|| self.0.list())?.iter().map(ToString::to_string).collect())
     }
 
-    fn delete(&self, py: Python<'_>, reference: &str) -> PyResult<bool> {
-        let reference = Reference::parse(reference)?;
+    fn delete(&self, py: Python<'_>, reference: &Bound<'_, PyString>) -> PyResult<bool> {
+        let reference = Reference::parse(&PyText::of(reference))?;
         Ok(py.detach(|| self.0.delete(&reference))? == Deletion::Deleted)
     }
 }
@@ -62,8 +57,7 @@ pub struct PyMemoryStore;
 impl PyMemoryStore {
     #[new]
     fn new() -> PyClassInitializer<PyMemoryStore> {
-        PyClassInitializer::from(PyStore(Box::new(MemoryStore::default())))
-            .add_subclass(PyMemoryStore)
+        PyClassInitializer::from(PyStore(Box::new(MemoryStore::default()))).add_subclass(PyMemoryStore)
     }
 }
 
@@ -89,31 +83,28 @@ impl PyFileStore {
 
 #[pyfunction]
 #[allow(clippy::similar_names)] // `content` and `context` are the public names.
-#[pyo3(signature = (reference, content, *, pattern = None, lines = None, context = 0, limit = RETRIEVAL_LIMIT))]
+#[pyo3(signature = (reference, content, *, pattern, lines, context, limit))]
 pub fn retrieve(
     py: Python<'_>,
-    reference: &str,
+    reference: &Bound<'_, PyString>,
     content: &[u8],
-    pattern: Option<&str>,
-    lines: Option<(usize, usize)>,
-    context: usize,
-    limit: usize,
+    pattern: Option<&Bound<'_, PyString>>,
+    lines: Option<(Amount, Amount)>,
+    context: Amount,
+    limit: Amount,
 ) -> PyResult<String> {
-    let reference = Reference::parse(reference)?;
+    let reference = Reference::parse(&PyText::of(reference))?;
     let lines = match lines {
-        Some((first, last)) if first == 0 || last < first => {
+        Some((Amount(first), Amount(last))) if first == 0 || last < first => {
             return Err(PyErr::from(Error::Store {
                 problem: format!("there are no lines {first} to {last}"),
                 remedy: "count lines from 1, the first not behind the last".to_owned(),
             }));
         }
-        lines => lines.map(|(first, last)| first..=last),
+        lines => lines.map(|(Amount(first), Amount(last))| first..=last),
     };
-    let request = Request {
-        pattern,
-        lines,
-        context,
-        limit,
-    };
+    let pattern = pattern.map(PyText::of);
+    let pattern = pattern.as_deref();
+    let request = Request { pattern, lines, context: context.0, limit: limit.0 };
     Ok(py.detach(|| store::retrieve(&reference, content, &request))?)
 }

@@ -20,9 +20,18 @@ impl PyText {
     pub fn of(string: &Bound<'_, PyString>) -> PyText {
         match PyBackedStr::try_from(string.clone()) {
             Ok(text) => PyText::Backed(text),
-            Err(_) => PyText::Owned(string.to_string_lossy().into_owned()),
+            Err(_) => PyText::Owned(replace_surrogates(string)),
         }
     }
+}
+
+/// The text with U+FFFD for each lone surrogate. Python's own way through UTF-8 would make three of each.
+fn replace_surrogates(string: &Bound<'_, PyString>) -> String {
+    let replaced = string
+        .call_method1("encode", ("utf-16-le", "surrogatepass"))
+        .and_then(|bytes| bytes.call_method1("decode", ("utf-16-le", "replace")))
+        .and_then(|text| text.extract::<String>());
+    replaced.unwrap_or_else(|_| string.to_string_lossy().into_owned())
 }
 
 impl Deref for PyText {

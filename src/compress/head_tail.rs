@@ -25,12 +25,7 @@ pub struct Shortened {
 
 /// `text` cut to its head and tail so that both together take at most `budget` tokens, the line between them not
 /// counted; `None` if nothing would be left out. Reads only what it keeps: O(budget), but for counting characters.
-pub fn head_and_tail(
-    text: &str,
-    budget: usize,
-    kind: TextKind,
-    counter: &dyn CountTokens,
-) -> Option<Shortened> {
+pub fn head_and_tail(text: &str, budget: usize, kind: TextKind, counter: &dyn CountTokens) -> Option<Shortened> {
     let head_budget = budget * HEAD_SHARE / 100;
     let head = take_from_front(text, head_budget, kind, counter);
     let tail = take_from_back(&text[head..], budget - head_budget, kind, counter) + head;
@@ -43,18 +38,16 @@ pub fn head_and_tail(
     if !out.is_empty() && !out.ends_with('\n') {
         out.push('\n');
     }
-    out.push_str(&gap(left_out));
+    out.push_str(&gap_line(left_out));
     if tail < text.len() {
         out.push('\n');
         out.push_str(&text[tail..]);
     }
-    Some(Shortened {
-        text: out,
-        left_out,
-    })
+    Some(Shortened { text: out, left_out })
 }
 
-fn gap(characters: usize) -> String {
+/// The line in place of what is left out.
+pub fn gap_line(characters: usize) -> String {
     format!("[... {} characters left out ...]", thousands(characters))
 }
 
@@ -89,10 +82,7 @@ fn take_from_back(text: &str, budget: usize, kind: TextKind, counter: &dyn Count
 /// Length of the first piece: a line with its end, or a slice of one.
 fn front_piece(text: &str) -> usize {
     let window = text.floor_char_boundary(LONGEST_PIECE);
-    text.as_bytes()[..window]
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(window, |end| end + 1)
+    text.as_bytes()[..window].iter().position(|byte| *byte == b'\n').map_or(window, |end| end + 1)
 }
 
 /// Start of the last piece: a line with its end, or a slice of one.
@@ -100,8 +90,5 @@ fn back_piece(text: &str) -> usize {
     let window = text.ceil_char_boundary(text.len().saturating_sub(LONGEST_PIECE));
     // The line end that closes the piece itself does not count.
     let inside = &text.as_bytes()[window..text.len() - 1];
-    inside
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(window, |end| window + end + 1)
+    inside.iter().rposition(|byte| *byte == b'\n').map_or(window, |end| window + end + 1)
 }

@@ -2,4 +2,4 @@
 
 mod head_tail;
 
-pub use head_tail::{Shortened, head_and_tail};
+pub use head_tail::{Shortened, gap_line, head_and_tail};

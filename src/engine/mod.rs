@@ -2,23 +2,25 @@
 
 mod arrival;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::budget::Budget;
+use crate::draft::Bounds;
 use crate::error::{Error, Result};
-use crate::ledger::{Ledger, fingerprint};
+use crate::ledger::{Ledger, fingerprint, item_text};
 use crate::message::{Conversation, Part, Pin, Role, Text};
-use crate::planner::{Plan, ShortText, Source, Transcripts, Urgency, outline, seal, shorten};
+use crate::planner::{Plan, Sealing, ShortText, Source, Urgency, floor, outline, seal, shorten};
 use crate::policy::Policy;
 use crate::report::{Report, Stats};
 use crate::stages::Storing;
+use crate::store::{marked_reference, split_mark};
 use crate::tokens::{CountTokens, TextKind};
-use crate::wire::{self, Build, Bytes, Format, Node};
+use crate::wire::{self, Build, Bytes, Format, MAX_MESSAGE_DEPTH, Node};
 
 pub use arrival::Shrunk;
 
@@ -29,6 +31,17 @@ pub struct Room {
     pub budget: Option<usize>,
     /// Tokens that the system prompt and the tool definitions take of the window.
     pub fixed: usize,
+}
+
+/// What a plan is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ask {
+    /// What it may use.
+    pub room: Room,
+    /// Whether it waits for the high mark.
+    pub urgency: Urgency,
+    /// See [`Sealing::salt`]; 0 unless a store has said that it holds other content.
+    pub salt: u128,
 }
 
 /// How full a conversation is.
@@ -67,12 +80,7 @@ impl Engine {
     /// # Errors
     /// `Policy` if a setting is out of range.
     pub fn new(policy: Policy, counter: Arc<dyn CountTokens>, storing: Storing) -> Result<Engine> {
-        Ok(Engine {
-            policy: policy.checked()?,
-            ledger: Ledger::new(counter),
-            storing,
-            stats: Mutex::default(),
-        })
+        Ok(Engine { policy: policy.checked()?, ledger: Ledger::new(counter), storing, stats: Mutex::default() })
     }
 
     /// The settings.
@@ -95,16 +103,16 @@ impl Engine {
         self.stats.lock().add_report(report);
     }
 
+    /// Notes that a shrunk result entered a history.
+    pub fn record_shrink(&self, saved: usize) {
+        self.stats.lock().add_shrink(saved);
+    }
+
     /// Reads `messages` and pins those that the caller names.
     ///
     /// # Errors
     /// `Message` or `Conversation` if they cannot be read, or a pin names no message.
-    pub fn read<N: Node>(
-        &self,
-        messages: &N,
-        format: Option<Format>,
-        pins: &[usize],
-    ) -> Result<Reading<N::Text>> {
+    pub fn read<N: Node>(&self, messages: &N, format: Option<Format>, pins: &[usize]) -> Result<Reading<N::Text>> {
         let format = match format {
             Some(format) => format,
             None => wire::detect_format(messages)?,
@@ -112,53 +120,42 @@ impl Engine {
         let mut conversation = wire::read(messages, format)?;
         let count = conversation.messages.len();
         for pin in pins {
-            let message =
-                conversation
-                    .messages
-                    .get_mut(*pin)
-                    .ok_or_else(|| Error::Conversation {
-                        problem: format!("the pin {pin} names no message: there are {count}"),
-                        remedy: "give indices into the list of messages".to_owned(),
-                    })?;
+            let message = conversation.messages.get_mut(*pin).ok_or_else(|| Error::Conversation {
+                problem: format!("the pin {pin} names no message: there are {count}"),
+                remedy: "give indices into the list of messages".to_owned(),
+            })?;
             message.pin = Pin::Pinned;
         }
-        Ok(Reading {
-            format,
-            conversation,
-        })
+        Ok(Reading { format, conversation })
     }
 
-    /// The plan for what was read. The plan is made in three steps so that a host can let other threads run during the
-    /// second, which takes the time: reading, deciding, and storing what is removed as the host has it.
+    /// The plan for what was read. Nothing of the host is touched, so other threads of it may run meanwhile.
     ///
     /// # Errors
     /// `Message` if the history breaks a rule of the providers as it came; `Budget` or `NoRoom` if it cannot be made to
     /// fit, with what would have to change.
-    pub fn plan<T: Text + Sync>(
-        &self,
-        reading: &Reading<T>,
-        room: Room,
-        urgency: Urgency,
-        transcripts: &impl Transcripts,
-    ) -> Result<Plan> {
-        let budget = self.budget(room)?;
+    pub fn plan<T: Text + Sync>(&self, reading: &Reading<T>, ask: Ask) -> Result<Plan> {
+        let budget = self.budget(ask.room)?;
         let tokens = self.ledger.measure(&reading.conversation);
-        let draft = outline(
-            &reading.conversation,
-            &tokens,
-            &self.policy,
-            budget,
-            urgency,
-            self.storing,
-        )?;
-        seal(
-            &draft,
-            reading.format,
-            budget,
-            &self.ledger,
-            self.storing,
-            transcripts,
-        )
+        let bounds = Bounds::of(self.ledger.counter());
+        let with =
+            Sealing { format: reading.format, budget, ledger: &self.ledger, storing: self.storing, salt: ask.salt };
+        // A draft counts what its texts take at the most, so it is the sealed plan that is judged. Where a mark turns out
+        // longer than its bound, the plan is made again for as much less.
+        let (mut aim, mut least) = (budget, usize::MAX);
+        loop {
+            let conversation = &reading.conversation;
+            let draft = outline(conversation, &tokens, &self.policy, aim, ask.urgency, self.storing, bounds)?;
+            let plan = seal(&draft, &with);
+            if plan.tokens_after <= budget.limit {
+                return Ok(plan);
+            }
+            if plan.tokens_after >= least {
+                return Err(floor(&draft, budget, least));
+            }
+            least = plan.tokens_after;
+            aim = aim.lowered(least - budget.limit);
+        }
     }
 
     fn budget(&self, room: Room) -> Result<Budget> {
@@ -193,11 +190,11 @@ impl Engine {
     pub fn status<T: Text + Sync>(&self, reading: &Reading<T>, room: Room) -> Result<Status> {
         let budget = self.budget(room)?;
         let measured = self.ledger.measure(&reading.conversation);
-        let tokens: usize = measured.iter().map(|message| message.total).sum();
+        let tokens = measured.total();
         let mut parts: BTreeMap<&'static str, usize> = BTreeMap::new();
-        for (message, counted) in reading.conversation.messages.iter().zip(&measured) {
-            for (part, count) in message.parts.iter().zip(&counted.parts) {
-                *parts.entry(part_name(part, message.role)).or_default() += count.total;
+        for (index, message) in reading.conversation.messages.iter().enumerate() {
+            for (position, part) in message.parts.iter().enumerate() {
+                *parts.entry(part_name(part, message.role)).or_default() += measured.part(index, position);
             }
             *parts.entry("framing").or_default() += self.ledger.counter().overhead().message;
         }
@@ -218,31 +215,20 @@ impl Engine {
         })
     }
 
-    /// The output of `tool`, shrunk if it is above the policy's `shrink_above`; `None` if it may stay as it is. What
+    /// The output of `tool` and the tokens saved, shrunk if it is above the policy's `shrink_above`; `None` if it may stay as it is. What
     /// ullage has shortened or retrieved before stays.
-    pub fn shrink(&self, tool: &str, text: &str, kind: TextKind) -> Option<ShortText> {
+    pub fn shrink(&self, tool: &str, text: &str, kind: TextKind) -> Option<(ShortText, usize)> {
         let counter = self.ledger.counter();
-        if crate::store::split_mark(text).is_some()
-            || counter.fits(text, kind, self.policy.shrink_above)
-        {
+        let marked = match self.storing {
+            Storing::On => marked_reference(text).is_some(),
+            Storing::Off => split_mark(text).is_some(),
+        };
+        if marked || counter.fits(text, kind, self.policy.shrink_above) {
             return None;
         }
-        let short = shorten(
-            tool,
-            text,
-            self.policy.shrink_to,
-            kind,
-            counter,
-            self.storing,
-        )?;
-        let (before, after) = (
-            counter.count(text, kind),
-            counter.count(&short.text, TextKind::ToolOutput),
-        );
-        (after < before).then(|| {
-            self.stats.lock().add_shrink(before - after);
-            short
-        })
+        let short = shorten(tool, text, self.policy.shrink_to, counter, self.storing)?;
+        let (before, after) = (counter.count(text, kind), counter.count(&short.text, TextKind::ToolOutput));
+        (after < before).then_some((short, before - after))
     }
 }
 
@@ -267,49 +253,47 @@ pub struct Reading<T> {
     pub conversation: Conversation<T>,
 }
 
-impl<T: Text> Reading<T> {
-    /// The content of an artifact of a plan that was made for this reading, byte for byte.
-    pub fn content<'a>(&'a self, source: &'a Source) -> &'a [u8] {
-        match source {
-            Source::Transcript(content) => content,
-            Source::Item(place) => {
-                match &self.conversation.messages[place.message].parts[place.part] {
-                    Part::Result { items, .. } => crate::ledger::item_text(&items[place.item])
-                        .map_or(&[], |(text, _)| text.as_bytes()),
-                    _ => &[], // OK because a plan only stores items of results.
-                }
+/// The content of an artifact of a plan: an item's text byte for byte, or removed messages as the host has them, one to a
+/// line as JSON. `reading` is what the plan was made for, `messages` what was read; see [`check`].
+///
+/// # Errors
+/// `Conversation` if a message is nested too deeply.
+pub fn content<'a, N: Node>(reading: &'a Reading<N::Text>, source: &Source, messages: &N) -> Result<Cow<'a, [u8]>> {
+    match source {
+        Source::Item(place) => {
+            let text = match &reading.conversation.messages[place.message].parts[place.part] {
+                Part::Result { items, .. } => item_text(&items[place.item]).map(|(text, _)| text),
+                _ => None, // A plan only stores items of results.
+            };
+            Ok(Cow::Borrowed(text.unwrap_or_default().as_bytes()))
+        }
+        Source::Transcript { notes, messages: range } => {
+            let mut out = notes.clone();
+            for message in &wire::message_list(messages)?[range.clone()] {
+                message.render(&mut out, Bytes::Whole, MAX_MESSAGE_DEPTH)?;
+                out.push('\n');
             }
+            Ok(Cow::Owned(out.into_bytes()))
         }
     }
 }
 
-/// The messages of a host, as what removed ones are stored from.
-#[derive(Debug)]
-pub struct HostMessages<'a, N>(pub &'a N);
-
-impl<N: Node> Transcripts for HostMessages<'_, N> {
-    fn transcript(&self, messages: Range<usize>) -> Result<Vec<u8>> {
-        let mut out = String::new();
-        for message in &wire::message_list(self.0)?[messages] {
-            message.render(&mut out, Bytes::Whole)?;
-            out.push('\n');
-        }
-        Ok(out.into_bytes())
-    }
+/// Makes sure that `messages` are those that `plan` was made for.
+///
+/// # Errors
+/// `Changed` if they are not.
+pub fn check<N: Node>(plan: &Plan, messages: &N) -> Result<()> {
+    let now = wire::read(messages, plan.format)?;
+    let same = now.messages.len() == plan.messages && fingerprint(&now) == plan.fingerprint;
+    let may_touch = |message: usize| now.messages[message].pin == Pin::Free;
+    if same && plan.edits.iter().all(|edit| edit.touches().all(may_touch)) { Ok(()) } else { Err(Error::Changed) }
 }
 
 /// The messages that `plan` leaves, as values of the host: untouched ones are the very same objects.
 ///
 /// # Errors
-/// `Conversation` if the messages are not those that the plan was made for.
+/// `Changed` if the messages are not those that the plan was made for.
 pub fn apply<N: Build>(plan: &Plan, messages: &N) -> Result<Vec<N::Out>> {
-    let stale = || Error::Conversation {
-        problem: "the messages have changed since the plan was made".to_owned(),
-        remedy: "make a new plan for them".to_owned(),
-    };
-    let now = wire::read(messages, plan.format)?;
-    if now.messages.len() != plan.messages || fingerprint(&now) != plan.fingerprint {
-        return Err(stale());
-    }
+    check(plan, messages)?;
     wire::rewrite(messages, plan.format, &plan.changes())
 }

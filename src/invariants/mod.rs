@@ -36,9 +36,7 @@ pub struct CutPoints {
 impl CutPoints {
     /// The positions that no rule forbids. O(parts).
     pub fn of<T: Text>(conversation: &Conversation<T>, pairs: &Pairs) -> CutPoints {
-        let mut cuts = CutPoints {
-            legal: vec![true; conversation.messages.len() + 1],
-        };
+        let mut cuts = CutPoints { legal: vec![true; conversation.messages.len() + 1] };
         pairs.forbid(&mut cuts);
         thinking::forbid(conversation, &mut cuts);
         cuts

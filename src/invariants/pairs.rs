@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use super::{CutPoints, Violation};
 use crate::message::{Conversation, Part, Text};
 
@@ -33,27 +35,27 @@ impl Pairs {
     /// an id that is used again after its answer is no mistake. O(parts).
     pub fn of<T: Text>(conversation: &Conversation<T>) -> Pairs {
         let mut pairs = Pairs::default();
-        let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
+        // The newest open call of each id, and for each call the older open one of the same id.
+        let mut newest: HashMap<&str, usize, RandomState> = HashMap::default();
+        let mut older: Vec<Option<usize>> = Vec::new();
         for (message, content) in conversation.messages.iter().enumerate() {
             for (part, block) in content.parts.iter().enumerate() {
                 match block {
                     Part::Call { id, .. } => {
-                        let waiting = open.entry(id).or_default();
-                        if waiting
-                            .iter()
-                            .any(|call| pairs.calls[*call].message == message)
-                        {
+                        let waiting = newest.insert(id, pairs.calls.len());
+                        if waiting.is_some_and(|call| pairs.calls[call].message == message) {
                             pairs.repeated.push((message, part));
                         }
-                        waiting.push(pairs.calls.len());
-                        pairs.calls.push(CallSite {
-                            message,
-                            part,
-                            result: None,
-                        });
+                        older.push(waiting);
+                        pairs.calls.push(CallSite { message, part, result: None });
                     }
-                    Part::Result { id, .. } => match open.get_mut(&**id).and_then(Vec::pop) {
-                        Some(call) => pairs.calls[call].result = Some((message, part)),
+                    Part::Result { id, .. } => match newest.remove(&**id) {
+                        Some(call) => {
+                            pairs.calls[call].result = Some((message, part));
+                            if let Some(waiting) = older[call] {
+                                newest.insert(id, waiting);
+                            }
+                        }
                         None => pairs.orphans.push((message, part)),
                     },
                     _ => {}
@@ -79,32 +81,20 @@ impl Pairs {
         let orphans = self.orphans.iter().map(|&(message, part)| Violation {
             rule: "result-follows-its-call",
             message,
-            problem: format!(
-                "the tool result '{}' has no call before it",
-                id(message, part)
-            ),
+            problem: format!("the tool result '{}' has no call before it", id(message, part)),
             remedy: "remove the result, or put its call back in front of it",
         });
         let repeated = self.repeated.iter().map(|&(message, part)| Violation {
             rule: "ids-are-unique",
             message,
-            problem: format!(
-                "two calls of one message share the id '{}'",
-                id(message, part)
-            ),
+            problem: format!("two calls of one message share the id '{}'", id(message, part)),
             remedy: "give each call an id of its own",
         });
-        let unanswered = self
-            .calls
-            .iter()
-            .filter(|call| call.result.is_none() && call.message != last)
-            .map(|call| Violation {
+        let unanswered =
+            self.calls.iter().filter(|call| call.result.is_none() && call.message != last).map(|call| Violation {
                 rule: "call-has-its-result",
                 message: call.message,
-                problem: format!(
-                    "the tool call '{}' is never answered",
-                    id(call.message, call.part)
-                ),
+                problem: format!("the tool call '{}' is never answered", id(call.message, call.part)),
                 remedy: "add its result to the next message, or remove the call",
             });
         let mut violations: Vec<Violation> = orphans.chain(repeated).chain(unanswered).collect();

@@ -27,8 +27,9 @@ pub enum Seam {
 /// an answer where that message is pinned.
 pub fn seam(before: Option<(Role, Pin)>, after: Option<(Role, Pin)>) -> Seam {
     match (before, after) {
-        (Some((Role::User, _)), Some((Role::User, _)))
-        | (Some((Role::User, Pin::Pinned)), None) => Seam::Insert(Role::Assistant),
+        (Some((Role::User, _)), Some((Role::User, _))) | (Some((Role::User, Pin::Pinned)), None) => {
+            Seam::Insert(Role::Assistant)
+        }
         (Some((Role::User, Pin::Free)), _) => Seam::AppendBefore,
         (Some((Role::User, Pin::Pinned)), Some(_)) => Seam::InsertPair(Role::Assistant),
         // An assistant message, or nothing but system messages, in front of the gap: the user speaks next.

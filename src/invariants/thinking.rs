@@ -28,13 +28,5 @@ pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, cuts: &mut CutPoin
 }
 
 fn is_signed<T>(message: &Message<T>) -> bool {
-    message.parts.iter().any(|part| {
-        matches!(
-            part,
-            Part::Reasoning {
-                signature: Signature::Signed,
-                ..
-            }
-        )
-    })
+    message.parts.iter().any(|part| matches!(part, Part::Reasoning { signature: Signature::Signed, .. }))
 }

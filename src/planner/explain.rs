@@ -25,14 +25,7 @@ impl Plan {
         }
         if !self.edits.is_empty() {
             let saved = self.tokens_before.saturating_sub(self.tokens_after);
-            line(
-                &mut out,
-                &format!(
-                    "after: {} tokens, {} saved",
-                    thousands(self.tokens_after),
-                    thousands(saved)
-                ),
-            );
+            line(&mut out, &format!("after: {} tokens, {} saved", thousands(self.tokens_after), thousands(saved)));
         }
         for warning in &self.warnings {
             line(&mut out, &format!("warning: {warning}"));
@@ -49,11 +42,7 @@ fn explain_edit(out: &mut String, edit: &Edit) {
         Action::Remove { messages, .. } if messages.len() == 1 => {
             format!("message {}: removed", messages.start)
         }
-        Action::Remove { messages, .. } => format!(
-            "messages {} to {}: removed",
-            messages.start,
-            messages.end - 1
-        ),
+        Action::Remove { messages, .. } => format!("messages {} to {}: removed", messages.start, messages.end - 1),
     };
     let kept = match &edit.reference {
         Some(reference) => format!("; stored as {reference}"),

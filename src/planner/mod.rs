@@ -1,21 +1,24 @@
 //! From a conversation and a budget to a plan.
 //!
 //! [`outline`] decides: it runs the stages over a draft until the target is met, under growing pressure. [`seal`] then
-//! makes the texts and references of what was decided and counts the outcome exactly. The two are apart because the
-//! second needs the host's own messages (what is removed is stored as it was) and the first does not.
+//! makes the texts and references of what was decided and counts the outcome exactly.
 
 mod explain;
+mod gap;
 mod plan;
 mod seal;
+mod shorten;
+mod tools;
 
 pub use plan::{Artifact, Plan, Source};
-pub use seal::{ShortText, Transcripts, seal, shorten};
+pub use seal::{Sealing, seal};
+pub use shorten::{ShortText, shorten};
 
 use crate::budget::Budget;
-use crate::draft::{Draft, Pressure};
+use crate::draft::{Bounds, Draft, Pressure};
 use crate::error::{Error, Result};
 use crate::invariants::{Pairs, Violation};
-use crate::ledger::MessageTokens;
+use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
 use crate::numbers::thousands;
 use crate::policy::Policy;
@@ -33,23 +36,24 @@ pub enum Urgency {
     Hard,
 }
 
-/// The draft that brings `conversation` inside `budget`. O(parts) for each level of pressure.
+/// The draft that brings `conversation` as far inside `budget` as it can be brought. O(parts) for each level of pressure.
 ///
 /// # Errors
-/// `Message` if the conversation breaks a rule of the providers as it came; `Budget` if what must stay does not fit.
+/// `Message` if the conversation breaks a rule of the providers as it came.
 pub fn outline<'a, T: Text>(
     conversation: &'a Conversation<T>,
-    tokens: &'a [MessageTokens],
+    tokens: &'a Measured,
     policy: &'a Policy,
     budget: Budget,
     urgency: Urgency,
     storing: Storing,
+    bounds: Bounds,
 ) -> Result<Draft<'a, T>> {
     let pairs = Pairs::of(conversation);
     if let Some(violation) = pairs.violations(conversation).into_iter().next() {
         return Err(refusal(&violation));
     }
-    let mut draft = Draft::new(conversation, tokens, &pairs, policy);
+    let mut draft = Draft::new(conversation, tokens, pairs, policy, bounds);
     let starts_at = match urgency {
         Urgency::Soft => budget.high,
         Urgency::Hard => budget.low,
@@ -64,19 +68,10 @@ pub fn outline<'a, T: Text>(
             break;
         }
     }
-    if draft.total() > budget.limit {
-        return Err(floor(&draft, budget));
-    }
     Ok(draft)
 }
 
-fn run_stages<T: Text>(
-    draft: &mut Draft<'_, T>,
-    policy: &Policy,
-    target: usize,
-    pressure: Pressure,
-    storing: Storing,
-) {
+fn run_stages<T: Text>(draft: &mut Draft<'_, T>, policy: &Policy, target: usize, pressure: Pressure, storing: Storing) {
     for stage in &policy.stages {
         for proposal in propose(*stage, draft, pressure, storing) {
             if draft.total() <= target {
@@ -95,7 +90,8 @@ fn refusal(violation: &Violation) -> Error {
     }
 }
 
-fn floor<T: Text>(draft: &Draft<'_, T>, budget: Budget) -> Error {
+/// The error for a draft that comes to `floor` tokens and does not fit: what takes the room.
+pub fn floor<T: Text>(draft: &Draft<'_, T>, budget: Budget, floor: usize) -> Error {
     let rest = draft.remaining();
     let mut parts: Vec<String> = rest
         .iter()
@@ -103,14 +99,11 @@ fn floor<T: Text>(draft: &Draft<'_, T>, budget: Budget) -> Error {
         .map(|(message, tokens)| format!("message {message} ({} tokens)", thousands(*tokens)))
         .collect();
     if rest.len() > MESSAGES_NAMED {
-        parts.push(format!(
-            "{} smaller ones",
-            thousands(rest.len() - MESSAGES_NAMED)
-        ));
+        parts.push(format!("{} smaller ones", thousands(rest.len() - MESSAGES_NAMED)));
     }
     Error::Budget {
         budget: budget.limit,
-        floor: draft.total(),
+        floor,
         messages: rest.into_iter().map(|(message, _)| message).collect(),
         parts: parts.join(", "),
     }

@@ -17,7 +17,12 @@ pub enum Source {
     /// The text of an item of a tool result.
     Item(Place),
     /// Messages that go away, one to a line as JSON.
-    Transcript(Vec<u8>),
+    Transcript {
+        /// Lines in front of them, which lead to what was removed before.
+        notes: String,
+        /// The messages.
+        messages: Range<usize>,
+    },
 }
 
 /// Content to be stored before a plan is applied.
@@ -65,9 +70,8 @@ impl Plan {
 
     /// The outcome as a list of changes, one for each message that is there afterwards. O(messages + edits).
     pub fn changes(&self) -> Vec<Change<'_>> {
-        let mut kept: Vec<Option<Change<'_>>> = (0..self.messages)
-            .map(|message| Some(Change::Keep { message }))
-            .collect();
+        let mut kept: Vec<Option<Change<'_>>> =
+            (0..self.messages).map(|message| Some(Change::Keep { message })).collect();
         let mut inserts: Vec<(usize, Role, &str)> = Vec::new();
         for edit in &self.edits {
             match &edit.action {
@@ -78,10 +82,7 @@ impl Plan {
                 Action::Remove { messages, note } => {
                     kept[messages.clone()].fill(None);
                     match &note.standing {
-                        Standing::In {
-                            message,
-                            instead_of,
-                        } => {
+                        Standing::In { message, instead_of } => {
                             let (_, drop, append) = editing(&mut kept, *message);
                             drop.extend(instead_of);
                             append.push(&note.text);
@@ -89,7 +90,7 @@ impl Plan {
                         Standing::Own { role, answer } => {
                             inserts.push((messages.start, *role, &note.text));
                             if *answer == Answer::Follows {
-                                inserts.push((messages.start, other(*role), NOTE_ANSWER));
+                                inserts.push((messages.start, role.other(), NOTE_ANSWER));
                             }
                         }
                     }
@@ -114,11 +115,7 @@ impl Plan {
             tokens_after: self.tokens_after,
             budget: self.budget.limit,
             removed_messages: self.removed().map(|range| range.len()).sum(),
-            references: self
-                .artifacts
-                .iter()
-                .map(|artifact| artifact.reference.to_string())
-                .collect(),
+            references: self.artifacts.iter().map(|artifact| artifact.reference.to_string()).collect(),
             first_changed: self.edits.iter().map(Edit::first_message).min(),
             warnings: self.warnings.clone(),
             ..Report::default()
@@ -147,38 +144,16 @@ impl Plan {
     }
 }
 
-fn other(role: Role) -> Role {
-    if role == Role::User {
-        Role::Assistant
-    } else {
-        Role::User
-    }
-}
-
-type Editing<'e, 'a> = (
-    &'e mut Vec<(usize, usize, &'a str)>,
-    &'e mut Vec<usize>,
-    &'e mut Vec<&'a str>,
-);
+type Editing<'e, 'a> = (&'e mut Vec<(usize, usize, &'a str)>, &'e mut Vec<usize>, &'e mut Vec<&'a str>);
 
 /// The parts of the edit of `message`, which from now on is one.
 fn editing<'e, 'a>(kept: &'e mut [Option<Change<'a>>], message: usize) -> Editing<'e, 'a> {
     let slot = &mut kept[message];
     if !matches!(slot, Some(Change::Edit { .. })) {
-        *slot = Some(Change::Edit {
-            message,
-            items: Vec::new(),
-            drop: Vec::new(),
-            append: Vec::new(),
-        });
+        *slot = Some(Change::Edit { message, items: Vec::new(), drop: Vec::new(), append: Vec::new() });
     }
     match slot {
-        Some(Change::Edit {
-            items,
-            drop,
-            append,
-            ..
-        }) => (items, drop, append),
+        Some(Change::Edit { items, drop, append, .. }) => (items, drop, append),
         _ => unreachable!("the slot was just made an edit"),
     }
 }

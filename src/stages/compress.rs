@@ -8,10 +8,7 @@ pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, pressure: Pressure) -> Vec<
     let (recent, keep) = match pressure {
         Pressure::Normal => (draft.recent_start(pressure), policy.compress_to),
         Pressure::High => (draft.conversation.messages.len(), policy.compress_to),
-        Pressure::Emergency => (
-            draft.conversation.messages.len(),
-            policy.offload_preview.min(policy.compress_to),
-        ),
+        Pressure::Emergency => (draft.conversation.messages.len(), policy.offload_preview.min(policy.compress_to)),
     };
     draft
         .shortenable()

@@ -21,12 +21,7 @@ pub enum Storing {
 }
 
 /// What the stage `name` proposes for `draft`, in the order in which it should be taken. O(parts).
-pub fn propose<T: Text>(
-    name: StageName,
-    draft: &Draft<'_, T>,
-    pressure: Pressure,
-    storing: Storing,
-) -> Vec<Proposal> {
+pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, pressure: Pressure, storing: Storing) -> Vec<Proposal> {
     match name {
         StageName::Offload => match storing {
             Storing::On => offload::propose(draft, pressure),

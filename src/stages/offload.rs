@@ -9,9 +9,6 @@ pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, pressure: Pressure) -> Vec<
     draft
         .shortenable()
         .filter(|(place, tokens)| place.message < recent && *tokens > policy.offload_above)
-        .map(|(place, _)| Proposal::Shorten {
-            place,
-            keep: policy.offload_preview,
-        })
+        .map(|(place, _)| Proposal::Shorten { place, keep: policy.offload_preview })
         .collect()
 }

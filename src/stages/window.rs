@@ -5,20 +5,22 @@ use crate::message::Text;
 
 pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, pressure: Pressure) -> Vec<Proposal> {
     let recent = draft.recent_start(pressure);
+    let note = draft.bounds.note;
     let mut proposals = Vec::new();
-    // Notes of earlier removals are worth nothing to remove by themselves, since a note would take their place; they
-    // go with the messages behind them.
-    let mut notes_from = None;
+    // A gap costs its note. So what is small goes together with what is behind it, and so do the notes of earlier
+    // removals: a new note takes their place.
+    let (mut from, mut freed) = (None, 0);
     for group in draft.groups.iter().take_while(|group| group.end <= recent) {
         if !group.clone().all(|message| draft.may_remove(message)) {
-            notes_from = None;
-        } else if group.clone().all(|message| draft.is_note(message)) {
-            notes_from.get_or_insert(group.start);
-        } else {
-            let start = notes_from.take().unwrap_or(group.start);
-            proposals.push(Proposal::Remove {
-                messages: start..group.end,
-            });
+            // Behind a gap that is there already, the note is paid for.
+            (from, freed) = (None, if draft.is_removed(group.start) { note } else { 0 });
+            continue;
+        }
+        let start = *from.get_or_insert(group.start);
+        freed += group.clone().map(|message| draft.message_tokens(message)).sum::<usize>();
+        if freed > note && !group.clone().all(|message| draft.is_note(message)) {
+            proposals.push(Proposal::Remove { messages: start..group.end });
+            (from, freed) = (None, note);
         }
     }
     proposals

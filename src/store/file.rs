@@ -19,16 +19,12 @@ const SUFFIX: &str = ".log";
 #[derive(Debug)]
 pub struct FileStore {
     folder: PathBuf,
-    written: AtomicU64,
 }
 
 impl FileStore {
     /// A store in `folder`. Touches nothing yet.
     pub fn new(folder: impl Into<PathBuf>) -> FileStore {
-        FileStore {
-            folder: folder.into(),
-            written: AtomicU64::new(0),
-        }
+        FileStore { folder: folder.into() }
     }
 
     fn path(&self, reference: &Reference) -> PathBuf {
@@ -37,34 +33,37 @@ impl FileStore {
 
     fn write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        // Unique among the threads of this process by the counter and among processes by the process id.
-        let turn = self.written.fetch_add(1, Ordering::Relaxed);
-        let temporary = self
-            .folder
-            .join(format!(".{}-{turn}.tmp", std::process::id()));
-        let outcome = write_and_rename(&temporary, path, content);
-        if outcome.is_err() {
-            // The write has failed already, and that is what the caller hears of.
-            let _ = fs::remove_file(&temporary);
-        }
+        let outcome = write_and_rename(&self.folder, path, content);
         outcome?;
         // The rename itself must reach the disk too; a folder that cannot be opened for that (Windows) does it itself.
-        File::open(&self.folder)
-            .and_then(|folder| folder.sync_all())
-            .or(Ok(()))
+        File::open(&self.folder).and_then(|folder| folder.sync_all()).or(Ok(()))
     }
 }
 
-fn write_and_rename(temporary: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(temporary)?;
-    file.write_all(content)?;
-    file.sync_all()?;
+fn write_and_rename(folder: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    let (temporary, mut file) = temporary_file(folder)?;
+    let outcome = file.write_all(content).and_then(|()| file.sync_all());
     drop(file);
-    fs::rename(temporary, path)
+    let outcome = outcome.and_then(|()| fs::rename(&temporary, path));
+    if outcome.is_err() {
+        // The write has failed already, and that is what the caller hears of.
+        let _ = fs::remove_file(&temporary);
+    }
+    outcome
+}
+
+/// A file that is nobody else's. The counter tells the threads of this process apart and the process id the processes of
+/// this machine; where two machines share the folder, the one that comes second takes the next name.
+fn temporary_file(folder: &Path) -> io::Result<(PathBuf, File)> {
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let turn = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!(".{}-{turn}.tmp", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            outcome => return outcome.map(|file| (path, file)),
+        }
+    }
 }
 
 impl Store for FileStore {
@@ -76,8 +75,7 @@ impl Store for FileStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed("read", &path, &error)),
         }
-        self.write(&path, content)
-            .map_err(|error| failed("write", &path, &error))
+        self.write(&path, content).map_err(|error| failed("write", &path, &error))
     }
 
     fn get(&self, reference: &Reference) -> Result<Vec<u8>> {
@@ -96,9 +94,7 @@ impl Store for FileStore {
         };
         let mut references = Vec::new();
         for entry in entries {
-            let name = entry
-                .map_err(|error| failed("list", &self.folder, &error))?
-                .file_name();
+            let name = entry.map_err(|error| failed("list", &self.folder, &error))?.file_name();
             // Other files in the folder are somebody else's, or half written: no mistake, and not ours to show.
             let stem = name.to_str().and_then(|name| name.strip_suffix(SUFFIX));
             references.extend(stem.and_then(|stem| Reference::parse(stem).ok()));

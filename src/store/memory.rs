@@ -27,11 +27,7 @@ impl Store for MemoryStore {
     }
 
     fn get(&self, reference: &Reference) -> Result<Vec<u8>> {
-        self.contents
-            .read()
-            .get(reference)
-            .cloned()
-            .ok_or_else(|| unknown(reference))
+        self.contents.read().get(reference).cloned().ok_or_else(|| unknown(reference))
     }
 
     fn list(&self) -> Result<Vec<Reference>> {

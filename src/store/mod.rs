@@ -10,8 +10,8 @@ use std::fmt::Debug;
 pub use file::FileStore;
 pub use memory::MemoryStore;
 pub use reference::{
-    NOTE_ANSWER, Reference, Whereabouts, marked_reference, noted_removals, output_mark,
-    removal_note, retrieval_mark, split_mark,
+    NOTE_ANSWER, Reference, Whereabouts, marked_reference, noted_removals, output_mark, removal_note, retrieval_mark,
+    split_mark,
 };
 pub use retrieve::{LineRange, Request, retrieve};
 
@@ -22,7 +22,7 @@ pub trait Store: Debug + Send + Sync {
     /// Keeps `content` under `reference`. Putting the same content twice is no mistake.
     ///
     /// # Errors
-    /// `Store` if it cannot be written, or if other content has that reference. Then nothing has changed.
+    /// `Store` if it cannot be written, `Taken` if other content has that reference. Then nothing has changed.
     fn put(&self, reference: &Reference, content: &[u8]) -> Result<()>;
 
     /// The content of `reference`, byte for byte.
@@ -55,10 +55,5 @@ fn unknown(reference: &Reference) -> Error {
 }
 
 fn collision(reference: &Reference) -> Error {
-    Error::Store {
-        problem: format!("other content is already stored as {reference}"),
-        remedy:
-            "put the content under the reference that Reference::of gives, or delete the old one"
-                .to_owned(),
-    }
+    Error::Taken { reference: reference.to_string() }
 }

@@ -45,9 +45,7 @@ impl Reference {
                 && tool.len() <= LONGEST_TOOL
                 && tool.bytes().all(is_safe)
                 && hash.len() == HASH_DIGITS
-                && hash
-                    .bytes()
-                    .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+                && hash.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
         });
         if well_formed {
             return Ok(Reference(text.to_owned()));
@@ -84,11 +82,7 @@ fn safe_name(tool: &str) -> String {
         .take(LONGEST_TOOL)
         .collect();
     let name = name.trim_matches('_');
-    if name.is_empty() {
-        "output".to_owned()
-    } else {
-        name.to_owned()
-    }
+    if name.is_empty() { "output".to_owned() } else { name.to_owned() }
 }
 
 /// What becomes of content that leaves the conversation.
@@ -105,9 +99,9 @@ pub fn output_mark(tool: &str, characters: usize, whereabouts: &Whereabouts<'_>)
     let tool = safe_name(tool);
     let characters = thousands(characters);
     match whereabouts {
-        Whereabouts::Stored(reference) => format!(
-            "{MARK}{tool} output of {characters} characters{STORED}{reference}; retrieve it by that reference]"
-        ),
+        Whereabouts::Stored(reference) => {
+            format!("{MARK}{tool} output of {characters} characters{STORED}{reference}; retrieve it by that reference]")
+        }
         Whereabouts::Lost => format!("{MARK}{tool} output of {characters} characters{SHORTENED}]"),
     }
 }
@@ -146,7 +140,7 @@ pub fn marked_reference(text: &str) -> Option<Reference> {
 /// The line in front of a text that ullage has shortened or retrieved, and what follows it.
 pub fn split_mark(text: &str) -> Option<(&str, &str)> {
     let line = first_line(text)?;
-    let ours = line.starts_with(RETRIEVED) || line.contains(STORED) || line.contains(SHORTENED);
+    let ours = marked_reference(line).is_some() || line.contains(SHORTENED);
     ours.then(|| (line, text[line.len()..].trim_start_matches('\n')))
 }
 
@@ -155,10 +149,9 @@ pub fn noted_removals(text: &str) -> Option<usize> {
     if text == NOTE_ANSWER {
         return Some(0);
     }
-    let line = first_line(text)?.strip_prefix(MARK)?;
-    let (count, _) = line
-        .split_once(REMOVED)
-        .or_else(|| line.split_once(DROPPED))?;
+    // A note is one line: a person who quotes one and goes on writes no note.
+    let line = first_line(text).filter(|line| line.len() == text.len())?.strip_prefix(MARK)?;
+    let (count, _) = line.split_once(REMOVED).or_else(|| line.split_once(DROPPED))?;
     count.replace(',', "").parse().ok()
 }
 
@@ -169,10 +162,7 @@ fn first_line(text: &str) -> Option<&str> {
         return None;
     }
     let head = &text.as_bytes()[..text.len().min(LONGEST_MARK)];
-    let end = head
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .unwrap_or(head.len());
+    let end = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
     let line = text.get(..end)?;
     line.ends_with(']').then_some(line)
 }

@@ -51,31 +51,17 @@ pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) ->
         let _ = write!(what, ", {} match the pattern", thousands(found)); // Writing to a string cannot fail.
     }
     let whole = request.pattern.is_none() && request.lines.is_none();
-    let body = if whole {
-        clip_whole(&text, request.limit)
-    } else {
-        numbered(&lines, &wanted, request.limit)
-    };
+    let body = if whole { clip_whole(&text, request.limit) } else { numbered(&lines, &wanted, request.limit) };
     Ok(format!("{}\n{body}", retrieval_mark(reference, &what)))
 }
 
 /// Narrows `wanted` to the lines that match and those around them; how many matched.
-fn keep_matches(
-    pattern: &str,
-    context: usize,
-    lines: &[&str],
-    wanted: &mut [bool],
-) -> Result<usize> {
-    let regex = RegexBuilder::new(pattern)
-        .size_limit(PATTERN_LIMIT)
-        .build()
-        .map_err(|error| Error::Store {
-            problem: format!("the pattern cannot be used: {error}"),
-            remedy: "give a regular expression without look-around or back-references".to_owned(),
-        })?;
-    let hits: Vec<usize> = (0..lines.len())
-        .filter(|index| wanted[*index] && regex.is_match(lines[*index]))
-        .collect();
+fn keep_matches(pattern: &str, context: usize, lines: &[&str], wanted: &mut [bool]) -> Result<usize> {
+    let regex = RegexBuilder::new(pattern).size_limit(PATTERN_LIMIT).build().map_err(|error| Error::Store {
+        problem: format!("the pattern cannot be used: {error}"),
+        remedy: "give a regular expression without look-around or back-references".to_owned(),
+    })?;
+    let hits: Vec<usize> = (0..lines.len()).filter(|index| wanted[*index] && regex.is_match(lines[*index])).collect();
     let mut near = vec![false; lines.len()];
     for hit in &hits {
         let last = hit.saturating_add(context).min(lines.len() - 1);
@@ -92,10 +78,7 @@ fn clip_whole(text: &str, limit: usize) -> String {
         None => text.to_owned(),
         Some((end, _)) => {
             let rest = thousands(text[end..].chars().count());
-            format!(
-                "{}\n[... {rest} characters more; ask for lines or a pattern]",
-                &text[..end]
-            )
+            format!("{}\n[... {rest} characters more; ask for lines or a pattern]", &text[..end])
         }
     }
 }
@@ -104,14 +87,15 @@ fn numbered(lines: &[&str], wanted: &[bool], limit: usize) -> String {
     let mut out = String::new();
     let mut left = limit;
     for (index, line) in lines.iter().enumerate().filter(|(index, _)| wanted[*index]) {
-        let size = line.chars().count();
+        let entry = format!("{}: {line}\n", index + 1);
+        let size = entry.chars().count();
         if size > left {
-            out.extend(line.chars().take(left));
+            out.extend(entry.chars().take(left));
             out.push_str("\n[... more; ask for fewer lines]");
             break;
         }
         left -= size;
-        let _ = writeln!(out, "{}: {line}", index + 1); // Writing to a string cannot fail.
+        out.push_str(&entry);
     }
     out
 }

@@ -36,11 +36,7 @@ pub(super) fn class_at(text: &[u8], at: usize) -> (u8, usize) {
         return END;
     };
     let class = BYTES[usize::from(first)];
-    if class == BEYOND_ASCII {
-        class_beyond_ascii(text, at)
-    } else {
-        (class, 1)
-    }
+    if class == BEYOND_ASCII { class_beyond_ascii(text, at) } else { (class, 1) }
 }
 
 /// Where the run of characters with any of `flags` ends that begins at `at`.

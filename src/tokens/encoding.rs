@@ -25,9 +25,7 @@ impl Encoding {
 
     /// The encoding of this published name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|encoding| encoding.name() == name)
+        Self::ALL.into_iter().find(|encoding| encoding.name() == name)
     }
 
     /// The pieces that the published pattern splits `text` into; no token reaches across two of them.

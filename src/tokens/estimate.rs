@@ -41,22 +41,13 @@ impl Estimate {
     /// characters a token; 0 counts as 1.
     pub fn with_ratio(name: impl Into<String>, characters_per_token_hundredths: usize) -> Self {
         let ratio = characters_per_token_hundredths.max(1);
-        Self {
-            name: name.into(),
-            prose: ratio,
-            json: ratio,
-            tool_output: ratio,
-            block: 0,
-        }
+        Self { name: name.into(), prose: ratio, json: ratio, tool_output: ratio, block: 0 }
     }
 
     /// The same estimate under another name.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            ..self
-        }
+        Self { name: name.into(), ..self }
     }
 
     fn ratio(&self, kind: TextKind) -> usize {

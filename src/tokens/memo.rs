@@ -47,13 +47,7 @@ impl Memo {
 
     /// The number of tokens in `text[start..end]`: the one remembered, or else what `count` says.
     #[inline]
-    pub(super) fn count(
-        &mut self,
-        text: &[u8],
-        start: usize,
-        end: usize,
-        count: impl FnOnce(&[u8]) -> usize,
-    ) -> usize {
+    pub(super) fn count(&mut self, text: &[u8], start: usize, end: usize, count: impl FnOnce(&[u8]) -> usize) -> usize {
         let length = end - start;
         if length > LONGEST {
             return count(&text[start..end]);
@@ -82,10 +76,7 @@ fn key(text: &[u8], start: usize, length: usize) -> u128 {
     bytes & ((1 << (8 * length)) - 1) | (length as u128) << LENGTH_AT
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "takes the two halves apart"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "takes the two halves apart")]
 #[inline]
 fn place(key: u128) -> usize {
     let folded = (key as u64) ^ ((key >> 64) as u64).rotate_left(23);

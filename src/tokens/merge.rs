@@ -58,11 +58,7 @@ const START_BITS: u32 = 8;
 impl<const N: usize> Scan<N> {
     #[inline]
     fn new() -> Self {
-        Self {
-            keys: [NO_TOKEN; N],
-            next: [0; N],
-            previous: [0; N],
-        }
+        Self { keys: [NO_TOKEN; N], next: [0; N], previous: [0; N] }
     }
 
     /// Number of tokens in `piece`, which must have 1 to `N` bytes. Afterwards `next` leads from token to token.
@@ -116,11 +112,7 @@ impl<const N: usize> Scan<N> {
 #[expect(clippy::cast_possible_truncation, reason = "a start is below SHORT")]
 #[inline]
 fn key(rank: u32, start: usize) -> u32 {
-    if rank == NO_TOKEN {
-        NO_TOKEN
-    } else {
-        rank << START_BITS | start as u32
-    }
+    if rank == NO_TOKEN { NO_TOKEN } else { rank << START_BITS | start as u32 }
 }
 
 /// Counts window by window.
@@ -184,12 +176,7 @@ fn stands(vocabulary: &Vocabulary, scan: &mut Scan<SHORT>, both: &[u8], middle: 
     }
 }
 
-fn merge_window(
-    vocabulary: &Vocabulary,
-    scan: &mut Scan<SHORT>,
-    window: &[u8],
-    ends: &mut Vec<usize>,
-) {
+fn merge_window(vocabulary: &Vocabulary, scan: &mut Scan<SHORT>, window: &[u8], ends: &mut Vec<usize>) {
     ends.clear();
     if window.len() <= SHORT {
         scan.merge(vocabulary, window);

@@ -80,11 +80,7 @@ const TABLE: &[(&str, ModelLimits)] = &[
 ];
 
 const fn limits(family: Family, window: usize, max_output: usize) -> ModelLimits {
-    ModelLimits {
-        family,
-        window,
-        max_output,
-    }
+    ModelLimits { family, window, max_output }
 }
 
 /// The counter for a model: exact where its encoding is public, an estimate elsewhere.
@@ -105,9 +101,7 @@ pub fn limits_for_model(id: &str) -> ModelLimits {
     let id = id.to_ascii_lowercase();
     let separators = id.match_indices(['/', '.', ':']);
     let mut starts = std::iter::once(0).chain(separators.map(|(at, _)| at + 1));
-    starts
-        .find_map(|start| longest_beginning(&id[start..]))
-        .unwrap_or(UNKNOWN)
+    starts.find_map(|start| longest_beginning(&id[start..])).unwrap_or(UNKNOWN)
 }
 
 fn longest_beginning(id: &str) -> Option<ModelLimits> {
@@ -120,6 +114,5 @@ fn longest_beginning(id: &str) -> Option<ModelLimits> {
 
 /// Whether `id` begins with `beginning` and a word of it ends there: `gpt-4` begins `gpt-4-0613`, and not `gpt-4o`.
 fn begins_with_word(id: &str, beginning: &str) -> bool {
-    id.strip_prefix(beginning)
-        .is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_alphanumeric()))
+    id.strip_prefix(beginning).is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_alphanumeric()))
 }

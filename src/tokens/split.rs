@@ -39,11 +39,7 @@ pub struct Pieces<'text> {
 
 impl<'text> Pieces<'text> {
     pub(super) fn new(encoding: Encoding, text: &'text str) -> Self {
-        Self {
-            encoding,
-            text,
-            at: 0,
-        }
+        Self { encoding, text, at: 0 }
     }
 }
 
@@ -93,11 +89,7 @@ fn cl100k_end(text: &[u8], at: usize) -> usize {
     if class & NUMBER != 0 {
         return numbers_end(text, at);
     }
-    let letters = if may_lead_word(class) {
-        at + length
-    } else {
-        at
-    };
+    let letters = if may_lead_word(class) { at + length } else { at };
     let end = run(text, letters, LETTER);
     if end > letters {
         return end;

@@ -89,18 +89,12 @@ impl Vocabulary {
             while slots[slot] != 0 {
                 slot = (slot + 1) % SLOTS;
             }
-            slots[slot] = mark(hash, length) << (PLACE_BITS + RANK_BITS)
-                | (place as u64) << RANK_BITS
-                | u64::from(rank);
+            slots[slot] =
+                mark(hash, length) << (PLACE_BITS + RANK_BITS) | (place as u64) << RANK_BITS | u64::from(rank);
             at = place + length;
             rank += 1;
         }
-        Self {
-            blob,
-            slots,
-            filter,
-            pairs,
-        }
+        Self { blob, slots, filter, pairs }
     }
 
     /// The rank of the token of two bytes, or [`NO_TOKEN`].
@@ -164,11 +158,7 @@ fn mark(hash: u64, length: usize) -> u64 {
 /// Whether two byte strings of the same length are equal.
 #[inline]
 fn same(token: &[u8], bytes: &[u8]) -> bool {
-    if bytes.len() <= TWO_WORDS {
-        words(token) == words(bytes)
-    } else {
-        token == bytes
-    }
+    if bytes.len() <= TWO_WORDS { words(token) == words(bytes) } else { token == bytes }
 }
 
 #[inline]
@@ -191,10 +181,7 @@ fn mix(left: u64, right: u64) -> u64 {
     low_half(product) ^ low_half(product >> 64)
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the other half is not asked for"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the other half is not asked for")]
 #[inline]
 fn low_half(product: u128) -> u64 {
     product as u64
@@ -204,15 +191,9 @@ fn low_half(product: u128) -> u64 {
 #[inline]
 fn words(bytes: &[u8]) -> (u64, u64) {
     if bytes.len() >= 8 {
-        (
-            word::<8>(bytes.first_chunk()),
-            word::<8>(bytes.last_chunk()),
-        )
+        (word::<8>(bytes.first_chunk()), word::<8>(bytes.last_chunk()))
     } else if bytes.len() >= 4 {
-        (
-            word::<4>(bytes.first_chunk()),
-            word::<4>(bytes.last_chunk()),
-        )
+        (word::<4>(bytes.first_chunk()), word::<4>(bytes.last_chunk()))
     } else if let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) {
         let middle = bytes[bytes.len() / 2];
         (u64::from(first) << 8 | u64::from(middle), u64::from(last))

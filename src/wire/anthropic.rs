@@ -7,7 +7,7 @@ use super::detect::Format;
 use super::key::Key;
 use super::node::{Build, Node};
 use super::rewrite::{replaced, text_for};
-use super::{block_list, required_text, unknown_block};
+use super::{read_list, required_text, unknown_block};
 use crate::error::Result;
 use crate::message::{Item, MediaKind, Part, Signature};
 
@@ -36,34 +36,17 @@ pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Tex
                 None => Vec::new(),
                 Some(content) => match content.text() {
                     Some(text) => vec![Item::Text(text)],
-                    None => block_list(&content, index)?
-                        .iter()
-                        .map(read_item)
-                        .collect::<Result<_>>()?,
+                    None => read_list(&content, index, read_item)?,
                 },
             };
             Ok(Part::Result { id, items })
         }
         "thinking" => match field(Key::Thinking) {
-            Some(text) => {
-                let signed = block
-                    .present(Key::Signature)
-                    .and_then(|s| s.text())
-                    .is_some_and(|s| !s.is_empty());
-                let signature = if signed {
-                    Signature::Signed
-                } else {
-                    Signature::Unsigned
-                };
-                Ok(Part::Reasoning { text, signature })
-            }
+            Some(text) => Ok(Part::Reasoning { text, signature: super::read_signature(block) }),
             None => unknown_block(block, Format::Anthropic, index),
         },
         "redacted_thinking" => match field(Key::Data) {
-            Some(text) => Ok(Part::Reasoning {
-                text,
-                signature: Signature::Signed,
-            }),
+            Some(text) => Ok(Part::Reasoning { text, signature: Signature::Signed }),
             None => unknown_block(block, Format::Anthropic, index),
         },
         "image" => Ok(Part::Media(MediaKind::Image)),
@@ -85,23 +68,14 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
     }
 }
 
-pub(super) fn text_block<N: Build>(like: &N, text: &str) -> Result<N::Out> {
-    like.map(vec![
-        (Key::Type, like.string("text")),
-        (Key::Text, like.string(text)),
-    ])
+pub(super) fn text_block<N: Build>(like: &N, text: N::Out) -> Result<N::Out> {
+    like.map(vec![(Key::Type, like.string("text")), (Key::Text, text)])
 }
 
 /// The block with some items of its tool result replaced by texts.
 pub(super) fn replace_items<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
-    match block
-        .present(Key::Content)
-        .and_then(|content| content.items())
-    {
-        Some(items) => block.with(
-            Key::Content,
-            block.list(replaced(&items, changes, text_block)?)?,
-        ),
+    match block.present(Key::Content).and_then(|content| content.items()) {
+        Some(items) => block.with(Key::Content, block.list(replaced(&items, changes, text_block)?)?),
         // A plain string, which reads as one item and stays one.
         None => match text_for(changes, 0) {
             Some(text) => block.with(Key::Content, block.string(text)),

@@ -5,9 +5,9 @@
 
 use super::detect::Format;
 use super::key::Key;
-use super::node::{Build, Node};
+use super::node::{Build, Bytes, MAX_DEPTH, Node};
 use super::rewrite::{replaced, text_for};
-use super::{block_list, required_text, unknown_block};
+use super::{read_list, required_text, unknown_block};
 use crate::error::Result;
 use crate::message::{Item, MediaKind, Part, Signature};
 
@@ -19,10 +19,7 @@ const MEDIA: [(Key, MediaKind); 4] = [
 ];
 
 fn media<N: Node>(block: &N) -> Option<MediaKind> {
-    MEDIA
-        .iter()
-        .find(|(key, _)| block.present(*key).is_some())
-        .map(|(_, kind)| *kind)
+    MEDIA.iter().find(|(key, _)| block.present(*key).is_some()).map(|(_, kind)| *kind)
 }
 
 pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
@@ -35,10 +32,7 @@ pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Tex
             None => Vec::new(),
             Some(content) => match content.text() {
                 Some(text) => vec![Item::Text(text)],
-                None => block_list(&content, index)?
-                    .iter()
-                    .map(read_item)
-                    .collect::<Result<_>>()?,
+                None => read_list(&content, index, read_item)?,
             },
         };
         return Ok(Part::Result { id, items });
@@ -65,15 +59,9 @@ pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Tex
 fn read_reasoning<N: Node>(reasoning: &N, block: &N, index: usize) -> Result<Part<N::Text>> {
     let Some(plain) = reasoning.present(Key::ReasoningText) else {
         // Redacted reasoning is encrypted: it can only travel whole, like a signed one.
-        return Ok(Part::Reasoning {
-            text: block.rendered()?,
-            signature: Signature::Signed,
-        });
+        return Ok(Part::Reasoning { text: block.rendered()?, signature: Signature::Signed });
     };
-    let signature = match plain.present(Key::Signature) {
-        Some(_) => Signature::Signed,
-        None => Signature::Unsigned,
-    };
+    let signature = super::read_signature(&plain);
     match plain.get(Key::Text).and_then(|text| text.text()) {
         Some(text) => Ok(Part::Reasoning { text, signature }),
         None => unknown_block(block, Format::Bedrock, index),
@@ -85,7 +73,10 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
         return Ok(Item::Text(text));
     }
     if let Some(json) = item.present(Key::Json) {
-        return Ok(Item::Json(json.rendered()?));
+        // Bytes whole: this text is what is stored when the item is shortened.
+        let mut text = String::new();
+        json.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
+        return Ok(Item::Json(text.into()));
     }
     match media(item) {
         Some(kind) => Ok(Item::Media(kind)),
@@ -93,8 +84,8 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
     }
 }
 
-pub(super) fn text_block<N: Build>(like: &N, text: &str) -> Result<N::Out> {
-    like.map(vec![(Key::Text, like.string(text))])
+pub(super) fn text_block<N: Build>(like: &N, text: N::Out) -> Result<N::Out> {
+    like.map(vec![(Key::Text, text)])
 }
 
 /// The block with some items of its tool result replaced by texts.
@@ -102,20 +93,12 @@ pub(super) fn replace_items<N: Build>(block: &N, changes: &[(usize, &str)]) -> R
     let Some(result) = block.present(Key::ToolResult) else {
         return Ok(block.keep());
     };
-    let items = match result
-        .present(Key::Content)
-        .and_then(|content| content.items())
-    {
+    let items = match result.present(Key::Content).and_then(|content| content.items()) {
         Some(items) => replaced(&items, changes, text_block)?,
         // A plain string, which reads as one item.
-        None => text_for(changes, 0)
-            .map(|text| text_block(block, text))
-            .transpose()?
-            .into_iter()
-            .collect(),
+        None => {
+            text_for(changes, 0).map(|text| text_block(block, block.string(text))).transpose()?.into_iter().collect()
+        }
     };
-    block.with(
-        Key::ToolResult,
-        result.with(Key::Content, block.list(items)?)?,
-    )
+    block.with(Key::ToolResult, result.with(Key::Content, block.list(items)?)?)
 }

@@ -1,8 +1,8 @@
 //! Telling which wire format a list of messages is in.
 
 use super::key::Key;
-use super::message_list;
 use super::node::{Kind, Node};
+use super::not_a_list;
 use crate::error::{Error, Result};
 
 /// A wire format.
@@ -40,15 +40,13 @@ impl Format {
 /// # Errors
 /// `Conversation` if `messages` is not a list, `Message` if one is in a format that is not read.
 pub fn detect_format<N: Node>(messages: &N) -> Result<Format> {
-    for (index, message) in message_list(messages)?.iter().enumerate() {
+    let length = messages.length().ok_or_else(|| not_a_list(messages))?;
+    for (index, message) in (0..length).filter_map(|index| messages.at(index)).enumerate() {
         if message.kind() != Kind::Map {
             continue; // Reading it says what is wrong, with its index.
         }
-        refuse_foreign(message, index)?;
-        let blocks = message
-            .present(Key::Content)
-            .and_then(|content| content.items())
-            .unwrap_or_default();
+        refuse_foreign(&message, index)?;
+        let blocks = message.present(Key::Content).and_then(|content| content.items()).unwrap_or_default();
         if let Some(format) = blocks.iter().find_map(format_of_block) {
             return Ok(format);
         }
@@ -61,11 +59,7 @@ pub(super) fn refuse_mixed<N: Node>(block: &N, reading: Format, index: usize) ->
     match format_of_block(block) {
         Some(other) if other != reading => Err(Error::Message {
             index,
-            problem: format!(
-                "it has a block of {} form in a conversation of {} form",
-                other.name(),
-                reading.name()
-            ),
+            problem: format!("it has a block of {} form in a conversation of {} form", other.name(), reading.name()),
             remedy: "give all messages in one format".to_owned(),
         }),
         _ => Ok(()),
@@ -92,16 +86,11 @@ fn format_of_block<N: Node>(block: &N) -> Option<Format> {
     if block.present(Key::Type).is_some() {
         return Some(Format::Anthropic);
     }
-    BEDROCK
-        .iter()
-        .any(|key| block.get(*key).is_some())
-        .then_some(Format::Bedrock)
+    BEDROCK.iter().any(|key| block.get(*key).is_some()).then_some(Format::Bedrock)
 }
 
 fn refuse_foreign<N: Node>(message: &N, index: usize) -> Result<()> {
-    let name = if message.present(Key::ToolCalls).is_some()
-        || message.present(Key::ToolCallId).is_some()
-    {
+    let name = if message.present(Key::ToolCalls).is_some() || message.present(Key::ToolCallId).is_some() {
         "OpenAI Chat"
     } else if message.get(Key::Content).is_none() && message.present(Key::Parts).is_some() {
         "Gemini"

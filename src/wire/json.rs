@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::key::Key;
-use super::node::{Build, Bytes, Kind, MAX_DEPTH, Node};
+use super::node::{Build, Bytes, Kind, Node};
 use super::too_deep;
 use crate::error::Result;
 
@@ -26,8 +26,12 @@ impl<'a> Node for &'a Value {
         Value::get(self, key.name())
     }
 
-    fn items(&self) -> Option<Vec<Self>> {
-        self.as_array().map(|items| items.iter().collect())
+    fn length(&self) -> Option<usize> {
+        self.as_array().map(Vec::len)
+    }
+
+    fn at(&self, index: usize) -> Option<Self> {
+        Value::get(self, index)
     }
 
     fn text(&self) -> Option<Self::Text> {
@@ -38,8 +42,8 @@ impl<'a> Node for &'a Value {
         self.as_bool() == Some(true)
     }
 
-    fn render(&self, out: &mut String, _: Bytes) -> Result<()> {
-        if depth_exceeds(self, MAX_DEPTH) {
+    fn render(&self, out: &mut String, _: Bytes, depth: usize) -> Result<()> {
+        if depth_exceeds(self, depth) {
             return Err(too_deep());
         }
         out.push_str(&self.to_string());
@@ -82,10 +86,8 @@ impl Build for &Value {
     }
 
     fn map(&self, entries: Vec<(Key, Value)>) -> Result<Value> {
-        let fields: Map<String, Value> = entries
-            .into_iter()
-            .map(|(key, value)| (key.name().to_owned(), value))
-            .collect();
+        let fields: Map<String, Value> =
+            entries.into_iter().map(|(key, value)| (key.name().to_owned(), value)).collect();
         Ok(Value::Object(fields))
     }
 }

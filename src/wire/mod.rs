@@ -12,42 +12,39 @@ mod rewrite;
 
 pub use detect::{Format, detect_format};
 pub use key::Key;
-pub use node::{Build, Bytes, Kind, MAX_DEPTH, Node};
+pub use node::{Build, Bytes, Kind, MAX_DEPTH, MAX_MESSAGE_DEPTH, Node};
 pub use rewrite::{Change, rewrite};
 
 use crate::error::{Error, Result};
-use crate::message::{Conversation, Message, Part, Pin, Role};
+use crate::message::{Conversation, Message, Part, Pin, Role, Signature};
 
 /// Reads a list of messages in `format`. O(blocks); text is borrowed, arguments of calls are rendered.
 ///
 /// # Errors
 /// `Conversation` if `messages` is not a list, `Message` if a message is not what the format asks for.
 pub fn read<N: Node>(messages: &N, format: Format) -> Result<Conversation<N::Text>> {
-    let nodes = message_list(messages)?;
-    let mut conversation = Conversation {
-        messages: Vec::with_capacity(nodes.len()),
-    };
-    for (index, node) in nodes.iter().enumerate() {
-        conversation
-            .messages
-            .push(read_message(node, index, format)?);
+    let length = messages.length().ok_or_else(|| not_a_list(messages))?;
+    let mut conversation = Conversation { messages: Vec::with_capacity(length) };
+    for (index, node) in (0..length).filter_map(|index| messages.at(index)).enumerate() {
+        conversation.messages.push(read_message(&node, index, format).map_err(|error| error.at(index))?);
     }
     Ok(conversation)
 }
 
+/// Every message, as nodes.
 pub(crate) fn message_list<N: Node>(messages: &N) -> Result<Vec<N>> {
-    messages.items().ok_or_else(|| Error::Conversation {
+    messages.items().ok_or_else(|| not_a_list(messages))
+}
+
+fn not_a_list<N: Node>(messages: &N) -> Error {
+    Error::Conversation {
         problem: format!("the messages are {}, not a list", messages.kind().name()),
         remedy: "give a list of message dicts".to_owned(),
-    })
+    }
 }
 
 fn read_message<N: Node>(node: &N, index: usize, format: Format) -> Result<Message<N::Text>> {
-    let bad = |problem: String, remedy: &str| Error::Message {
-        index,
-        problem,
-        remedy: remedy.to_owned(),
-    };
+    let bad = |problem: String, remedy: &str| Error::Message { index, problem, remedy: remedy.to_owned() };
     if node.kind() != Kind::Map {
         return Err(bad(
             format!("it is {}, not a message", node.kind().name()),
@@ -59,39 +56,23 @@ fn read_message<N: Node>(node: &N, index: usize, format: Format) -> Result<Messa
         Some("assistant") => Role::Assistant,
         Some("system") => Role::System,
         Some(other) => {
-            return Err(bad(
-                format!("its role is '{other}'"),
-                "use 'user' or 'assistant'",
-            ));
+            return Err(bad(format!("its role is '{other}'"), "use 'user' or 'assistant'"));
         }
         None => {
-            return Err(bad(
-                "it has no role".to_owned(),
-                "set `role` to 'user' or 'assistant'",
-            ));
+            return Err(bad("it has no role".to_owned(), "set `role` to 'user' or 'assistant'"));
         }
     };
-    let content = node.present(Key::Content).ok_or_else(|| {
-        bad(
-            "its content is missing or None".to_owned(),
-            "give a string or a list of content blocks",
-        )
-    })?;
+    let content = node
+        .present(Key::Content)
+        .ok_or_else(|| bad("its content is missing or None".to_owned(), "give a string or a list of content blocks"))?;
     let parts = match content.text() {
         Some(text) => vec![Part::Text(text)],
-        None => block_list(&content, index)?
-            .iter()
-            .map(|block| match format {
-                Format::Bedrock => bedrock::read_block(block, index),
-                Format::Anthropic => anthropic::read_block(block, index),
-            })
-            .collect::<Result<_>>()?,
+        None => read_list(&content, index, |block| match format {
+            Format::Bedrock => bedrock::read_block(block, index),
+            Format::Anthropic => anthropic::read_block(block, index),
+        })?,
     };
-    Ok(Message {
-        role,
-        parts,
-        pin: read_pin(node),
-    })
+    Ok(Message { role, parts, pin: read_pin(node) })
 }
 
 /// The pin of Strands: `metadata.custom.pinned` is true. Read in every format, so that a history keeps its pins when
@@ -101,44 +82,39 @@ fn read_pin<N: Node>(node: &N) -> Pin {
         .present(Key::Metadata)
         .and_then(|metadata| metadata.present(Key::Custom))
         .and_then(|custom| custom.get(Key::Pinned));
-    if flag.is_some_and(|flag| flag.is_true()) {
-        Pin::Pinned
-    } else {
-        Pin::Free
-    }
+    if flag.is_some_and(|flag| flag.is_true()) { Pin::Pinned } else { Pin::Free }
 }
 
-fn block_list<N: Node>(content: &N, index: usize) -> Result<Vec<N>> {
+/// Reads each block of a list; says which one is no block.
+fn read_list<N: Node, P>(content: &N, index: usize, mut read: impl FnMut(&N) -> Result<P>) -> Result<Vec<P>> {
     let bad = |problem: String| Error::Message {
         index,
         problem,
         remedy: "give a list of content blocks, each a dict".to_owned(),
     };
-    let blocks = content
-        .items()
-        .ok_or_else(|| bad(format!("its content is {}", content.kind().name())))?;
-    if let Some((position, block)) = blocks
-        .iter()
-        .enumerate()
-        .find(|(_, block)| block.kind() != Kind::Map)
-    {
-        return Err(bad(format!(
-            "content block {position} is {}",
-            block.kind().name()
-        )));
+    let length = content.length().ok_or_else(|| bad(format!("its content is {}", content.kind().name())))?;
+    let mut parts = Vec::with_capacity(length);
+    for (position, block) in (0..length).filter_map(|position| content.at(position)).enumerate() {
+        if block.kind() != Kind::Map {
+            return Err(bad(format!("content block {position} is {}", block.kind().name())));
+        }
+        parts.push(read(&block)?);
     }
-    Ok(blocks)
+    Ok(parts)
+}
+
+/// An empty signature is none.
+fn read_signature<N: Node>(block: &N) -> Signature {
+    let signature = block.get(Key::Signature).and_then(|signature| signature.text());
+    if signature.is_some_and(|text| !text.is_empty()) { Signature::Signed } else { Signature::Unsigned }
 }
 
 fn required_text<N: Node>(block: &N, key: Key, what: &str, index: usize) -> Result<N::Text> {
-    block
-        .get(key)
-        .and_then(|value| value.text())
-        .ok_or_else(|| Error::Message {
-            index,
-            problem: format!("a {what} block has no `{}`", key.name()),
-            remedy: format!("set `{}` to a string", key.name()),
-        })
+    block.get(key).and_then(|value| value.text()).ok_or_else(|| Error::Message {
+        index,
+        problem: format!("a {what} block has no `{}`", key.name()),
+        remedy: format!("set `{}` to a string", key.name()),
+    })
 }
 
 fn rendered_input<N: Node>(call: &N) -> Result<N::Text> {

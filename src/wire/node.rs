@@ -49,19 +49,35 @@ pub enum Bytes {
 /// exhaust the stack of a thread. A cyclic Python structure ends here too.
 pub const MAX_DEPTH: usize = 256;
 
+/// How deep a whole message may be nested: its own levels and a value of [`MAX_DEPTH`] inside.
+pub const MAX_MESSAGE_DEPTH: usize = MAX_DEPTH + 16;
+
 /// A value of the host, read in place.
 pub trait Node: Clone {
     /// A string of the host, borrowed where that is possible.
-    type Text: Deref<Target = str> + From<String>;
+    type Text: Deref<Target = str> + From<String> + Sync;
 
     /// What this node is.
     fn kind(&self) -> Kind;
+
+    /// Whether this is `null` or `None`.
+    fn is_null(&self) -> bool {
+        self.kind() == Kind::Null
+    }
 
     /// The field `key`, also when it is null. `None` where there is no such field.
     fn get(&self, key: Key) -> Option<Self>;
 
     /// The elements of a list, `None` for anything else.
-    fn items(&self) -> Option<Vec<Self>>;
+    fn items(&self) -> Option<Vec<Self>> {
+        self.length().map(|length| (0..length).filter_map(|index| self.at(index)).collect())
+    }
+
+    /// Number of elements of a list, `None` for anything else.
+    fn length(&self) -> Option<usize>;
+
+    /// An element of a list.
+    fn at(&self, index: usize) -> Option<Self>;
 
     /// The text of a string, `None` for anything else. O(1) where the host keeps UTF-8.
     fn text(&self) -> Option<Self::Text>;
@@ -72,21 +88,26 @@ pub trait Node: Clone {
     /// Appends the value to `out` as compact JSON.
     ///
     /// # Errors
-    /// `Conversation` if it is nested deeper than [`MAX_DEPTH`].
-    fn render(&self, out: &mut String, bytes: Bytes) -> Result<()>;
+    /// `Conversation` if it is nested deeper than `depth`.
+    fn render(&self, out: &mut String, bytes: Bytes, depth: usize) -> Result<()>;
+
+    /// Does work that touches nothing of the host, and lets its other threads run meanwhile.
+    fn aside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        work()
+    }
 
     /// The field `key`, if it is there and not null.
     fn present(&self, key: Key) -> Option<Self> {
-        self.get(key).filter(|node| node.kind() != Kind::Null)
+        self.get(key).filter(|node| !node.is_null())
     }
 
     /// The value as compact JSON, for counting.
     ///
     /// # Errors
-    /// As [`Node::render`].
+    /// `Conversation` if it is nested deeper than [`MAX_DEPTH`].
     fn rendered(&self) -> Result<Self::Text> {
         let mut out = String::new();
-        self.render(&mut out, Bytes::Length)?;
+        self.render(&mut out, Bytes::Length, MAX_DEPTH)?;
         Ok(out.into())
     }
 }

@@ -42,28 +42,16 @@ pub enum Change<'a> {
 ///
 /// # Errors
 /// Those of the host when a value cannot be built.
-pub fn rewrite<N: Build>(
-    messages: &N,
-    format: Format,
-    changes: &[Change<'_>],
-) -> Result<Vec<N::Out>> {
+pub fn rewrite<N: Build>(messages: &N, format: Format, changes: &[Change<'_>]) -> Result<Vec<N::Out>> {
     let nodes = message_list(messages)?;
     changes
         .iter()
         .map(|change| match change {
             Change::Keep { message } => Ok(nodes[*message].keep()),
-            Change::Edit {
-                message,
-                items,
-                drop,
-                append,
-            } => edit(&nodes[*message], format, items, drop, append),
+            Change::Edit { message, items, drop, append } => edit(&nodes[*message], format, items, drop, append),
             Change::Insert { role, text } => {
-                let content = messages.list(vec![text_block(messages, format, text)?])?;
-                messages.map(vec![
-                    (Key::Role, messages.string(role.name())),
-                    (Key::Content, content),
-                ])
+                let content = messages.list(vec![text_block(messages, format, messages.string(text))?])?;
+                messages.map(vec![(Key::Role, messages.string(role.name())), (Key::Content, content)])
             }
         })
         .collect()
@@ -78,24 +66,15 @@ fn edit<N: Build>(
 ) -> Result<N::Out> {
     let content = message.present(Key::Content);
     let mut blocks = Vec::new();
-    if let Some(text) = content.as_ref().and_then(Node::text) {
-        blocks.push(text_block(message, format, &text)?);
+    if let Some(text) = content.as_ref().filter(|text| text.kind() == Kind::Text && !drop.contains(&0)) {
+        blocks.push(text_block(message, format, text.keep())?);
     }
-    for (position, block) in content
-        .as_ref()
-        .and_then(Node::items)
-        .unwrap_or_default()
-        .iter()
-        .enumerate()
-    {
+    for (position, block) in content.as_ref().and_then(Node::items).unwrap_or_default().iter().enumerate() {
         if drop.contains(&position) {
             continue;
         }
-        let changes: Vec<(usize, &str)> = items
-            .iter()
-            .filter(|(block, ..)| *block == position)
-            .map(|(_, item, text)| (*item, *text))
-            .collect();
+        let changes: Vec<(usize, &str)> =
+            items.iter().filter(|(block, ..)| *block == position).map(|(_, item, text)| (*item, *text)).collect();
         blocks.push(match format {
             _ if changes.is_empty() => block.keep(),
             Format::Bedrock => bedrock::replace_items(block, &changes)?,
@@ -103,12 +82,12 @@ fn edit<N: Build>(
         });
     }
     for text in append {
-        blocks.push(text_block(message, format, text)?);
+        blocks.push(text_block(message, format, message.string(text))?);
     }
     message.with(Key::Content, message.list(blocks)?)
 }
 
-fn text_block<N: Build>(like: &N, format: Format, text: &str) -> Result<N::Out> {
+fn text_block<N: Build>(like: &N, format: Format, text: N::Out) -> Result<N::Out> {
     match format {
         Format::Bedrock => bedrock::text_block(like, text),
         Format::Anthropic => anthropic::text_block(like, text),
@@ -117,17 +96,14 @@ fn text_block<N: Build>(like: &N, format: Format, text: &str) -> Result<N::Out> 
 
 /// The new text for the item at `position`, if there is one.
 pub(super) fn text_for<'a>(changes: &[(usize, &'a str)], position: usize) -> Option<&'a str> {
-    changes
-        .iter()
-        .find(|(item, _)| *item == position)
-        .map(|(_, text)| *text)
+    changes.iter().find(|(item, _)| *item == position).map(|(_, text)| *text)
 }
 
 /// The items of a tool result, some of them replaced by texts.
 pub(super) fn replaced<N: Build>(
     items: &[N],
     changes: &[(usize, &str)],
-    text_block: impl Fn(&N, &str) -> Result<N::Out>,
+    text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
 ) -> Result<Vec<N::Out>> {
     items
         .iter()
@@ -135,14 +111,10 @@ pub(super) fn replaced<N: Build>(
         .map(|(position, old)| match text_for(changes, position) {
             None => Ok(old.keep()),
             // The other fields of a text item (a cache mark, a citation) stay.
-            Some(text)
-                if old
-                    .get(Key::Text)
-                    .is_some_and(|text| text.kind() == Kind::Text) =>
-            {
+            Some(text) if old.get(Key::Text).is_some_and(|text| text.kind() == Kind::Text) => {
                 old.with(Key::Text, old.string(text))
             }
-            Some(text) => text_block(old, text),
+            Some(text) => text_block(old, old.string(text)),
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-"""The conversation manager: compaction before a model call needs it, and when a provider refused."""
+"""The conversation manager: compaction before a model call, and after a provider's refusal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import BeforeModelCallEvent, HookRegistry
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage import BudgetError, ContextManager, Policy, UllageError
+from ullage import ContextManager, Policy, UllageError
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -20,6 +20,9 @@ logger = logging.getLogger(__name__)
 # share that nobody knows. The next try aims so far below what was refused.
 _OVERFLOW_SHARE = 0.7
 
+# A small window keeps at most this part of itself free for the answer.
+_RESERVE_SHARE = 4
+
 
 class MappingConversationManager(ConversationManager):
     """Keeps an agent's conversation inside its model's window.
@@ -29,7 +32,10 @@ class MappingConversationManager(ConversationManager):
     overflow, the history is brought well below what was refused, or the overflow is raised again:
     never a loop without progress.
 
-    Messages are changed in place (``agent.messages[:] = ...``).
+    Messages are changed in place (``agent.messages[:] = ...``). A session manager that keeps a log
+    of messages has the originals, so ``removed_message_count``, from which such a session is
+    restored, stays 0: a restored agent has its whole history, which is compacted again before its
+    next model call.
 
     Args:
         engine: What decides. One engine may serve several agents. If not given, an engine of the
@@ -48,9 +54,10 @@ class MappingConversationManager(ConversationManager):
     def _before_model_call(self, event: BeforeModelCallEvent) -> None:
         try:
             self._compact(event.agent)
-        except BudgetError as error:
-            # The provider decides whether it really does not fit: it may count less than we do.
-            logger.warning("error=<%s> | the history cannot be brought inside its budget", error)
+        except UllageError as error:
+            # The provider decides: it may count less than we do, and what our store cannot keep may
+            # still fit. If it does not, the provider says so, and Strands asks for a reduction.
+            logger.warning("error=<%s> | the history was left as it is", error)
 
     def apply_management(self, agent: Agent, **_: Any) -> None:
         """Compacts the history after an invocation, if it is above the high mark."""
@@ -69,12 +76,11 @@ class MappingConversationManager(ConversationManager):
         """
         engine = self._engine_for(agent)
         fixed = {"system": _system_prompt(agent), "tools": _tool_specs(agent)}
-        budget = None
-        if e is not None:
-            status = engine.status(agent.messages, **fixed)
-            budget = min(status.available, int(status.tokens * _OVERFLOW_SHARE))
-        before = len(agent.messages)
         try:
+            budget = None
+            if e is not None:
+                status = engine.status(agent.messages, **fixed)
+                budget = min(status.available, int(status.tokens * _OVERFLOW_SHARE))
             report = engine.compact(agent.messages, budget=budget, hard=True, **fixed)
         except UllageError as error:
             if e is None:
@@ -82,23 +88,24 @@ class MappingConversationManager(ConversationManager):
             raise ContextWindowOverflowException(
                 f"the history cannot be made smaller: {error}"
             ) from e
-        self.removed_message_count += max(0, before - len(agent.messages))
         if e is not None and report.saved <= 0:
             raise ContextWindowOverflowException(
                 "the history cannot be made smaller: nothing in it may be shortened or removed"
             ) from e
 
     def _compact(self, agent: Agent) -> None:
-        before = len(agent.messages)
         self._engine_for(agent).compact(
             agent.messages, system=_system_prompt(agent), tools=_tool_specs(agent)
         )
-        self.removed_message_count += max(0, before - len(agent.messages))
 
     def _engine_for(self, agent: Agent) -> ContextManager:
         if self.engine is None:
             window = getattr(agent.model, "context_window_limit", None)
-            self.engine = ContextManager(Policy(window=window) if window else None, format="bedrock")
+            policy = Policy()
+            if window:
+                reserve = min(policy.reserve_output, window // _RESERVE_SHARE)
+                policy = Policy(window=window, reserve_output=reserve)
+            self.engine = ContextManager(policy, format="bedrock")
         return self.engine
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +33,7 @@ class ToolRouterHook(HookProvider):
     async def _after_tool_call(self, event: AfterToolCallEvent) -> None:
         tool = str(event.tool_use.get("name", "tool"))
         try:
-            # A thread, since the store writes to a disk and the event loop serves other agents.
-            result = await asyncio.to_thread(self.engine.shrink, tool, event.result)
+            result = await self.engine.ashrink(tool, event.result)
         except Exception:
             logger.exception("tool=<%s> | the result was left as it is", tool)
             return

@@ -1,0 +1,54 @@
+//! Sharing work among threads, where there is enough of it.
+
+use std::num::NonZero;
+use std::thread;
+
+/// Threads that one call may use: beyond this, reading the host's messages takes longer than the work shared.
+const MOST_THREADS: usize = 4;
+
+/// `f` of every item, in order. `weight` says how much work an item is; with less than twice `worth_a_thread` of it in
+/// all, or on a machine of one core, everything runs on the calling thread.
+pub fn map<I: Sync, O: Send>(
+    items: &[I],
+    weight: impl Fn(&I) -> usize,
+    worth_a_thread: usize,
+    f: impl Fn(&I) -> O + Sync,
+) -> Vec<O> {
+    let total: usize = items.iter().map(&weight).sum();
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = (total / worth_a_thread.max(1)).min(cores).min(MOST_THREADS);
+    if threads < 2 {
+        return items.iter().map(f).collect();
+    }
+    let shares = shares(items, weight, total.div_ceil(threads));
+    let run = |share: &[I]| share.iter().map(&f).collect::<Vec<O>>();
+    thread::scope(|scope| {
+        let mut shares = shares.into_iter();
+        let own = shares.next().unwrap_or_default();
+        let run = &run;
+        let workers: Vec<_> = shares.map(|share| scope.spawn(move || run(share))).collect();
+        let mut out = run(own);
+        for worker in workers {
+            // A worker panics only where `f` does, and then the panic is the caller's.
+            out.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        out
+    })
+}
+
+/// `items` cut into runs of about the same weight.
+fn shares<I>(items: &[I], weight: impl Fn(&I) -> usize, size: usize) -> Vec<&[I]> {
+    let mut shares = Vec::new();
+    let (mut start, mut filled) = (0, 0);
+    for (index, item) in items.iter().enumerate() {
+        filled += weight(item);
+        if filled >= size {
+            shares.push(&items[start..=index]);
+            (start, filled) = (index + 1, 0);
+        }
+    }
+    if start < items.len() {
+        shares.push(&items[start..]);
+    }
+    shares
+}

@@ -1,0 +1,184 @@
+//! The note in place of removed messages: where it stands, what it says, what it leads to.
+
+use std::ops::Range;
+
+use super::plan::{Artifact, Plan, Source};
+use super::seal::Sealing;
+use crate::draft::Draft;
+use crate::edit::{Action, Answer, Edit, Note, Standing};
+use crate::invariants::{Seam, seam};
+use crate::message::{Message, Part, Pin, Role, Text};
+use crate::policy::StageName;
+use crate::stages::{Storing, reason};
+use crate::store::{NOTE_ANSWER, Reference, Whereabouts, noted_removals, removal_note};
+use crate::tokens::TextKind;
+
+/// The tool that removed messages are stored under.
+const TRANSCRIPT: &str = "transcript";
+
+/// Adds the edit that removes the messages of `gap`.
+pub(super) fn seal_gap<T: Text>(plan: &mut Plan, draft: &Draft<'_, T>, gap: Range<usize>, with: &Sealing<'_>) {
+    let messages = &draft.conversation.messages;
+    let (before, after) = (message_before(draft, &gap, plan), message_after(draft, &gap));
+    let state = |neighbour: Neighbour| match neighbour {
+        Neighbour::Message(index) => (messages[index].role, messages[index].pin),
+        Neighbour::Inserted(role) => (role, Pin::Pinned),
+    };
+    let standing = match (seam(before.map(state), after.map(state)), before, after) {
+        (Seam::AppendBefore, Some(Neighbour::Message(index)), _)
+        | (Seam::AppendAfter, _, Some(Neighbour::Message(index))) => note_in(messages, index, plan),
+        (Seam::InsertPair(role), ..) => Standing::Own { role, answer: Answer::Follows },
+        (Seam::Insert(role), ..) => Standing::Own { role, answer: Answer::None },
+        // A seam appends to a message that is there, and to none that was inserted.
+        (Seam::AppendBefore | Seam::AppendAfter, ..) => Standing::Own { role: Role::User, answer: Answer::None },
+    };
+    let reference = match with.storing {
+        Storing::On => {
+            let artifact = transcript(draft, &gap, &standing, with);
+            let reference = artifact.reference.clone();
+            plan.artifacts.push(artifact);
+            Some(reference)
+        }
+        Storing::Off => None,
+    };
+    let whereabouts = reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
+    let text = removal_note(removed_in_all(messages, &gap, &standing), &whereabouts);
+    let (tokens_before, tokens_after) = tokens_of_gap(draft, &gap, &standing, &text, with);
+    plan.edits.push(Edit {
+        stage: StageName::Window,
+        why: reason(StageName::Window).to_owned(),
+        tokens_before,
+        tokens_after,
+        reference,
+        action: Action::Remove { messages: gap, note: Note { text, standing } },
+    });
+}
+
+/// What stands beside a gap once the plan is applied. System messages stand above the conversation and do not count.
+#[derive(Clone, Copy)]
+enum Neighbour {
+    /// A message that stays.
+    Message(usize),
+    /// A note that this plan inserts, from this role.
+    Inserted(Role),
+}
+
+fn message_before<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, plan: &Plan) -> Option<Neighbour> {
+    for index in (0..gap.start).rev() {
+        if !draft.is_removed(index) {
+            if draft.conversation.messages[index].role != Role::System {
+                return Some(Neighbour::Message(index));
+            }
+            continue;
+        }
+        // Another gap, with nothing but system messages in between; the gaps are sealed in order.
+        let inserted = plan.edits.iter().find_map(|edit| match &edit.action {
+            Action::Remove { messages, note } if messages.end == index + 1 => match note.standing {
+                Standing::Own { role, answer: Answer::None } => Some(role),
+                Standing::Own { role, answer: Answer::Follows } => Some(role.other()),
+                Standing::In { .. } => None,
+            },
+            _ => None,
+        });
+        if let Some(role) = inserted {
+            return Some(Neighbour::Inserted(role));
+        }
+    }
+    None
+}
+
+fn message_after<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>) -> Option<Neighbour> {
+    let messages = &draft.conversation.messages;
+    let stays = |index: &usize| !draft.is_removed(*index) && messages[*index].role != Role::System;
+    (gap.end..messages.len()).find(stays).map(Neighbour::Message)
+}
+
+/// A note in `message`, in place of the older notes there, unless another gap of this plan has replaced those already.
+fn note_in<T: Text>(messages: &[Message<T>], message: usize, plan: &Plan) -> Standing {
+    let taken = plan.edits.iter().any(|edit| match &edit.action {
+        Action::Remove { note, .. } => matches!(note.standing, Standing::In { message: other, .. } if other == message),
+        Action::Shorten { .. } => false,
+    });
+    let is_note = |part: &Part<T>| matches!(part, Part::Text(text) if noted_removals(text).is_some());
+    let parts = messages[message].parts.iter().enumerate();
+    let notes = parts.filter(|(_, part)| !taken && is_note(part)).map(|(index, _)| index);
+    Standing::In { message, instead_of: notes.collect() }
+}
+
+/// What is stored of a gap: the older notes that the new one replaces, which lead to what was removed before, and the
+/// messages as the host has them.
+///
+/// The reference is made from the digest of the messages, which is at hand, rather than from the bytes: rendering a long
+/// history takes longer than deciding about it, and a dry run needs the reference but not the bytes.
+fn transcript<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Standing, with: &Sealing<'_>) -> Artifact {
+    let mut notes = String::new();
+    if let Standing::In { message, instead_of } = standing {
+        for part in instead_of {
+            if let Part::Text(text) = &draft.conversation.messages[*message].parts[*part] {
+                notes.push_str(&serde_json::json!({ "ullage": &**text }).to_string());
+                notes.push('\n');
+            }
+        }
+    }
+    let digest = draft.tokens.digest(gap.clone());
+    // Two gaps of one plan may hold the same words; their places tell them apart.
+    let place = gap.start.to_le_bytes();
+    let salt = with.salt.to_le_bytes();
+    let identity = [&digest.to_le_bytes(), &salt, &place[..], notes.as_bytes()].concat();
+    Artifact {
+        reference: Reference::of(TRANSCRIPT, &identity),
+        tool: TRANSCRIPT.to_owned(),
+        source: Source::Transcript { notes, messages: gap.clone() },
+    }
+}
+
+/// The removals that the note speaks of (anybody can write a note with any number, so the sum saturates): the messages that go now, and those that older notes spoke of.
+fn removed_in_all<T: Text>(messages: &[Message<T>], gap: &Range<usize>, standing: &Standing) -> usize {
+    let noted = |part: &Part<T>| match part {
+        Part::Text(text) => noted_removals(text),
+        _ => None,
+    };
+    let gone: usize = messages[gap.clone()]
+        .iter()
+        .map(|message| {
+            let earlier: Vec<usize> = message.parts.iter().filter_map(noted).collect();
+            let is_note = earlier.len() == message.parts.len() && !earlier.is_empty();
+            earlier.into_iter().chain(std::iter::once(usize::from(!is_note))).fold(0, usize::saturating_add)
+        })
+        .fold(0, usize::saturating_add);
+    let replaced: usize = match standing {
+        Standing::In { message, instead_of } => {
+            let older = instead_of.iter().filter_map(|part| noted(&messages[*message].parts[*part]));
+            older.fold(0, usize::saturating_add)
+        }
+        Standing::Own { .. } => 0,
+    };
+    gone.saturating_add(replaced)
+}
+
+/// Tokens that a gap frees, older notes included, and tokens that its note adds.
+fn tokens_of_gap<T: Text>(
+    draft: &Draft<'_, T>,
+    gap: &Range<usize>,
+    standing: &Standing,
+    text: &str,
+    with: &Sealing<'_>,
+) -> (usize, usize) {
+    let counter = with.ledger.counter();
+    let overhead = counter.overhead();
+    let count = |text: &str| counter.count(text, TextKind::Prose) + overhead.block;
+    let mut freed: usize = gap.clone().map(|message| draft.tokens.message(message)).sum();
+    let mut added = count(text);
+    match standing {
+        Standing::In { message, instead_of } => {
+            freed += instead_of.iter().map(|part| draft.tokens.part(*message, *part)).sum::<usize>();
+        }
+        Standing::Own { answer, .. } => {
+            added += overhead.message;
+            if *answer == Answer::Follows {
+                added += overhead.message + count(NOTE_ANSWER);
+            }
+        }
+    }
+    (freed, added)
+}

@@ -1,0 +1,80 @@
+//! Cutting one text: the mark in front, the head and the tail, and where the whole is.
+
+use super::plan::{Artifact, Source};
+use super::seal::Sealing;
+use super::tools::ToolNames;
+use crate::compress::head_and_tail;
+use crate::draft::Cut;
+use crate::edit::{Action, Edit, Place};
+use crate::ledger::item_text;
+use crate::message::{Conversation, Part, Text};
+use crate::stages::{Storing, reason};
+use crate::store::{Reference, Whereabouts, marked_reference, output_mark, split_mark};
+use crate::tokens::{CountTokens, TextKind};
+
+/// A text that was shortened, and where the whole of it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShortText {
+    /// The mark, the head and the tail.
+    pub text: String,
+    /// The reference under which the whole must be stored.
+    pub to_store: Option<Reference>,
+    /// The reference under which it is stored already.
+    pub stored_before: Option<Reference>,
+}
+
+/// The output of `tool`, cut to about `keep` tokens behind a line that says what it was and where the whole is; `None`
+/// if there is nothing to leave out. What is left is a text item and counts as tool output, whatever it was. What ullage has shortened or retrieved before keeps its line and its reference.
+pub fn shorten(tool: &str, text: &str, keep: usize, counter: &dyn CountTokens, storing: Storing) -> Option<ShortText> {
+    // Without a reference the mark leads nowhere: with a store, the text is kept like any other.
+    if let Some((mark, body)) = split_mark(text)
+        && (storing == Storing::Off || marked_reference(mark).is_some())
+    {
+        let short = head_and_tail(body, keep, TextKind::ToolOutput, counter)?;
+        let stored_before = marked_reference(text);
+        return Some(ShortText { text: format!("{mark}\n{}", short.text), to_store: None, stored_before });
+    }
+    let short = head_and_tail(text, keep, TextKind::ToolOutput, counter)?;
+    let to_store = match storing {
+        Storing::On => Some(Reference::of(tool, text.as_bytes())),
+        Storing::Off => None,
+    };
+    let whereabouts = to_store.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
+    let mark = output_mark(tool, text.chars().count(), &whereabouts);
+    Some(ShortText { text: format!("{mark}\n{}", short.text), to_store, stored_before: None })
+}
+
+/// The edit that an accepted cut comes to, with what must be stored first; `None` where the text turns out to be no
+/// shorter.
+pub(super) fn seal_cut<T: Text>(
+    conversation: &Conversation<T>,
+    place: Place,
+    cut: Cut,
+    tools: &ToolNames<'_>,
+    with: &Sealing<'_>,
+) -> Option<(Edit, Option<Artifact>)> {
+    // A draft only accepts items of results that have a text.
+    let Part::Result { items, .. } = &conversation.messages[place.message].parts[place.part] else { return None };
+    let (text, _) = item_text(&items[place.item])?;
+    let tool = tools.of_result(place.message, place.part);
+    let counter = with.ledger.counter();
+    let short = shorten(tool, text, cut.keep, counter, with.storing)?;
+    let tokens_after = counter.count(&short.text, TextKind::ToolOutput);
+    if tokens_after >= cut.tokens_before {
+        return None;
+    }
+    let artifact = short.to_store.clone().map(|reference| Artifact {
+        reference,
+        tool: tool.to_owned(),
+        source: Source::Item(place),
+    });
+    let edit = Edit {
+        stage: cut.stage,
+        why: reason(cut.stage).to_owned(),
+        tokens_before: cut.tokens_before,
+        tokens_after,
+        reference: short.to_store.or(short.stored_before),
+        action: Action::Shorten { place, text: short.text },
+    };
+    Some((edit, artifact))
+}

@@ -1,0 +1,33 @@
+//! Which tool a result came from.
+
+use std::collections::HashMap;
+
+use crate::invariants::Pairs;
+use crate::message::{Conversation, Part, Text};
+
+/// The tool of a result whose call is not in the conversation.
+const UNKNOWN_TOOL: &str = "tool";
+
+/// The tool behind each result of a conversation.
+#[derive(Debug, Default)]
+pub(super) struct ToolNames<'a> {
+    by_result: HashMap<(usize, usize), &'a str>,
+}
+
+impl<'a> ToolNames<'a> {
+    pub(super) fn of<T: Text>(conversation: &'a Conversation<T>, pairs: &Pairs) -> ToolNames<'a> {
+        let mut by_result = HashMap::new();
+        for call in pairs.calls() {
+            let part = &conversation.messages[call.message].parts[call.part];
+            if let (Some(result), Part::Call { name, .. }) = (call.result, part) {
+                by_result.insert(result, &**name);
+            }
+        }
+        ToolNames { by_result }
+    }
+
+    /// The name of the tool that the result in this part of this message came from.
+    pub(super) fn of_result(&self, message: usize, part: usize) -> &'a str {
+        self.by_result.get(&(message, part)).copied().unwrap_or(UNKNOWN_TOOL)
+    }
+}

@@ -1,0 +1,189 @@
+//! A plan keeps its promises: the budget, the count, the untouched messages, and nothing left to do afterwards.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test")]
+
+mod support;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
+use support::generate::{ANY, COMMON, Settings, conversation, settings};
+use support::{Outcome, cases, compact, engine, fresh_count, render};
+use ullage::edit::Action;
+use ullage::error::Error;
+use ullage::planner::Urgency;
+use ullage::stages::Storing;
+use ullage::wire::{Change, Format};
+
+const URGENCIES: [Urgency; 2] = [Urgency::Soft, Urgency::Hard];
+
+/// The outcome and its budget; `None` where the budget is refused as too small, with a floor above it.
+fn press(input: &Value, format: Format, settings: &Settings) -> Result<(Option<Outcome>, usize), TestCaseError> {
+    let budget = settings.budget(fresh_count(input, format, &settings.counter));
+    let engine = engine(&settings.policy, &settings.counter, settings.storing);
+    match compact(&engine, input, format, budget, settings.urgency) {
+        Ok(outcome) => Ok((Some(outcome), budget)),
+        Err(Error::Budget { budget: refused, floor, messages, .. }) => {
+            prop_assert_eq!(refused, budget);
+            prop_assert!(floor > budget, "a floor of {} is no reason to refuse {}", floor, budget);
+            prop_assert!(!messages.is_empty());
+            Ok((None, budget))
+        }
+        Err(other) => Err(TestCaseError::fail(other.to_string())),
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(120))]
+
+    #[test]
+    fn rule_3_a_plan_counts_what_it_says_and_fits(messages in conversation(ANY, "t"), settings in settings()) {
+        for format in Format::ALL {
+            let input = render(&messages, format);
+            let (Some(outcome), budget) = press(&input, format, &settings)? else { continue };
+            let counted = fresh_count(&outcome.output, format, &settings.counter);
+            prop_assert_eq!(counted, outcome.plan.tokens_after, "{}", outcome.plan.explain());
+            prop_assert!(counted <= budget, "{}", outcome.plan.explain());
+        }
+    }
+
+    #[test]
+    fn rule_3_a_conversation_that_fits_is_never_refused(messages in conversation(ANY, "t"), settings in settings()) {
+        let input = render(&messages, Format::Bedrock);
+        let (outcome, budget) = press(&input, Format::Bedrock, &settings)?;
+        let tokens = fresh_count(&input, Format::Bedrock, &settings.counter);
+        prop_assert!(outcome.is_some() || tokens > budget, "{} tokens in {} were refused", tokens, budget);
+    }
+
+    #[test]
+    fn rule_4_untouched_messages_are_equal_and_in_their_order(messages in conversation(ANY, "t"), settings in settings()) {
+        for format in Format::ALL {
+            let input = render(&messages, format);
+            let (Some(outcome), _) = press(&input, format, &settings)? else { continue };
+            let changes = outcome.plan.changes();
+            prop_assert_eq!(outcome.output.as_array().map(Vec::len), Some(changes.len()));
+            for (index, change) in changes.iter().enumerate() {
+                match change {
+                    Change::Keep { message } => prop_assert_eq!(&outcome.output[index], &input[*message]),
+                    Change::Insert { role, .. } => prop_assert_eq!(&outcome.output[index]["role"], role.name()),
+                    Change::Edit { message, .. } => {
+                        let (mut after, before) = (outcome.output[index].clone(), &input[*message]);
+                        after["content"] = before["content"].clone();
+                        prop_assert_eq!(&after, before, "the fields beside the content");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rule_5_planning_again_changes_nothing(messages in conversation(ANY, "t"), settings in settings()) {
+        for format in Format::ALL {
+            let input = render(&messages, format);
+            let (Some(outcome), budget) = press(&input, format, &settings)? else { continue };
+            if outcome.plan.edits.is_empty() {
+                continue;
+            }
+            let engine = engine(&settings.policy, &settings.counter, settings.storing);
+            for urgency in URGENCIES {
+                let again = compact(&engine, &outcome.output, format, budget, urgency);
+                let again = again.map_err(|error| TestCaseError::fail(error.to_string()))?;
+                prop_assert!(again.plan.edits.is_empty(), "{}\nand then\n{}", outcome.plan.explain(), again.plan.explain());
+                prop_assert_eq!(again.output, outcome.output.clone());
+            }
+        }
+    }
+
+    #[test]
+    fn rule_5_the_same_input_gives_the_same_plan(messages in conversation(ANY, "t"), settings in settings()) {
+        let input = render(&messages, Format::Bedrock);
+        let budget = settings.budget(fresh_count(&input, Format::Bedrock, &settings.counter));
+        let make = || engine(&settings.policy, &settings.counter, settings.storing);
+        let used = make();
+        let plans = [&used, &used, &make()].map(|engine| {
+            compact(engine, &input, Format::Bedrock, budget, settings.urgency).map(|outcome| outcome.plan.to_json().to_string())
+        });
+        prop_assert_eq!(&plans[0], &plans[1]);
+        prop_assert_eq!(&plans[0], &plans[2]);
+    }
+
+    #[test]
+    fn rule_7_no_edit_makes_anything_longer(messages in conversation(ANY, "t"), settings in settings()) {
+        let input = render(&messages, Format::Bedrock);
+        let (Some(outcome), _) = press(&input, Format::Bedrock, &settings)? else { return Ok(()) };
+        for edit in &outcome.plan.edits {
+            prop_assert!(edit.tokens_after < edit.tokens_before, "{}", outcome.plan.explain());
+        }
+    }
+
+    #[test]
+    fn rule_7_a_bigger_budget_never_keeps_less(messages in conversation(ANY, "t"), settings in settings()) {
+        let input = render(&messages, Format::Bedrock);
+        let mut least = 0;
+        for share in (5..=120).step_by(5) {
+            let settings = Settings { share, ..settings.clone() };
+            let (outcome, budget) = press(&input, Format::Bedrock, &settings)?;
+            let Some(outcome) = outcome else {
+                prop_assert_eq!(least, 0, "{} is refused, though less was enough", budget);
+                continue;
+            };
+            // Notes aside: what one costs depends on the digits of its reference.
+            let notes = outcome.plan.edits.iter().filter(|edit| matches!(edit.action, Action::Remove { .. }));
+            let kept = outcome.plan.tokens_after - notes.map(|edit| edit.tokens_after).sum::<usize>();
+            prop_assert!(kept >= least, "{} after {}\n{}", kept, least, outcome.plan.explain());
+            least = kept;
+        }
+    }
+
+    #[test]
+    fn rule_8_every_format_gives_the_same_plan(messages in conversation(COMMON, "t"), settings in settings()) {
+        let plans = Format::ALL.map(|format| {
+            let input = render(&messages, format);
+            let settings = Settings { storing: Storing::Off, ..settings.clone() };
+            press(&input, format, &settings).map(|(outcome, _)| outcome.map(|outcome| outcome.plan.edits))
+        });
+        let [bedrock, anthropic] = plans;
+        prop_assert_eq!(bedrock?, anthropic?);
+    }
+
+    #[test]
+    fn rule_8_every_format_gives_the_same_plan_with_a_store(messages in conversation(COMMON, "t"), settings in settings()) {
+        // Names of transcripts hash what the format wrote: only an estimate counts them all the same.
+        let settings = Settings { storing: Storing::On, counter: support::estimate(), ..settings };
+        let plans = Format::ALL.map(|format| {
+            let (outcome, _) = press(&render(&messages, format), format, &settings)?;
+            let edits = outcome.map(|outcome| outcome.plan.edits).unwrap_or_default();
+            Ok(edits.into_iter().map(|edit| match edit.action {
+                Action::Shorten { place, text } => (format!("{place:?} {text}"), edit.tokens_before, edit.tokens_after),
+                Action::Remove { messages, note } => {
+                    (format!("{messages:?} {:?}", note.standing), edit.tokens_before, edit.tokens_after)
+                }
+            }).collect::<Vec<_>>())
+        });
+        let [bedrock, anthropic]: [Result<_, TestCaseError>; 2] = plans;
+        prop_assert_eq!(bedrock?, anthropic?);
+    }
+}
+
+/// The properties above are worth something: the conversations do make work, of every kind.
+#[test]
+fn the_generated_conversations_make_work() {
+    let mut runner = TestRunner::deterministic();
+    let (mut shortened, mut removed, mut refused, mut untouched) = (0, 0, 0, 0);
+    for _ in 0..200 {
+        let strategy = (conversation(ANY, "t"), settings());
+        let (messages, settings) = strategy.new_tree(&mut runner).unwrap().current();
+        match press(&render(&messages, Format::Bedrock), Format::Bedrock, &settings).unwrap().0 {
+            None => refused += 1,
+            Some(outcome) if outcome.plan.edits.is_empty() => untouched += 1,
+            Some(outcome) => {
+                let removals = outcome.plan.removed().count();
+                removed += usize::from(removals > 0);
+                shortened += usize::from(outcome.plan.edits.len() > removals);
+            }
+        }
+    }
+    let all = [shortened, removed, refused, untouched];
+    assert!(all.iter().all(|count| *count >= 20), "shortened, removed, refused, untouched: {all:?}");
+}

@@ -1,0 +1,136 @@
+//! Settings are checked, and a budget has room for something.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test")]
+
+mod support;
+
+use serde_json::json;
+use support::{Message, compact, engine, exact, render, small_policy};
+use ullage::budget::Budget;
+use ullage::error::Error;
+use ullage::planner::Urgency;
+use ullage::policy::{Policy, StageName};
+use ullage::stages::Storing;
+use ullage::wire::Format;
+
+#[test]
+fn a_setting_out_of_range_is_named() {
+    let base = Policy::default;
+    let twice = vec![StageName::Window, StageName::Offload, StageName::Window];
+    for (setting, policy) in [
+        ("window", Policy { window: 0, ..base() }),
+        ("reserve_output", Policy { reserve_output: 200_000, ..base() }),
+        ("reserve_output", Policy { reserve_output: usize::MAX, ..base() }),
+        ("high", Policy { high: 0.0, ..base() }),
+        ("high", Policy { high: -1.0, ..base() }),
+        ("high", Policy { high: 1.01, ..base() }),
+        ("high", Policy { high: f64::NAN, ..base() }),
+        ("high", Policy { high: f64::INFINITY, ..base() }),
+        ("low", Policy { low: 0.0, ..base() }),
+        ("low", Policy { low: 0.86, ..base() }),
+        ("low", Policy { low: f64::NAN, ..base() }),
+        ("shrink_to", Policy { shrink_to: 0, ..base() }),
+        ("shrink_to", Policy { shrink_to: 2_501, ..base() }),
+        ("offload_preview", Policy { offload_preview: 0, ..base() }),
+        ("offload_preview", Policy { offload_preview: 401, ..base() }),
+        ("compress_to", Policy { compress_to: 0, ..base() }),
+        ("stages", Policy { stages: vec![], ..base() }),
+        ("stages", Policy { stages: twice, ..base() }),
+    ] {
+        let said = policy.clone().checked();
+        assert!(matches!(&said, Err(Error::Policy { setting: named, .. }) if named == setting), "{setting}: {said:?}");
+    }
+}
+
+#[test]
+fn a_setting_at_the_end_of_its_range_is_taken() {
+    let base = Policy::default;
+    for policy in [
+        base(),
+        Policy { window: 8_001, ..base() },
+        Policy { high: 1.0, low: 1.0, ..base() },
+        Policy { keep_first: usize::MAX, keep_recent: usize::MAX, ..base() },
+        Policy { compress_to: usize::MAX, ..base() },
+        Policy { shrink_to: usize::MAX, shrink_above: usize::MAX, ..base() },
+        Policy { offload_preview: usize::MAX, offload_above: usize::MAX, ..base() },
+    ] {
+        let messages =
+            [Message::text("user", "a"), Message::call("c", "bash"), Message::result("c", &"b ".repeat(3_000))];
+        let engine = engine(&policy.checked().unwrap(), &exact(), Storing::On);
+        let input = render(&messages, Format::Bedrock);
+        let outcome = compact(&engine, &input, Format::Bedrock, 2_000, Urgency::Hard);
+        assert!(matches!(outcome, Ok(_) | Err(Error::Budget { .. })), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_policy_is_read_from_json_and_misspellings_are_not() {
+    let policy: Policy = serde_json::from_value(json!({ "window": 9_000, "stages": ["window"] })).unwrap();
+    assert_eq!(policy, Policy { window: 9_000, stages: vec![StageName::Window], ..Policy::default() });
+    for wrong in
+        [json!({ "windows": 1 }), json!({ "stages": ["shred"] }), json!({ "window": -1 }), json!({ "high": "1" })]
+    {
+        assert!(serde_json::from_value::<Policy>(wrong.clone()).is_err(), "{wrong}");
+    }
+    assert_eq!(Policy::preset("default"), Ok(Policy::default()));
+    assert!(Policy::preset("nope").is_err_and(|error| error.to_string().contains("known are: default")));
+}
+
+#[test]
+fn a_budget_is_what_is_left_or_an_error() {
+    let policy = Policy { window: 10_000, reserve_output: 1_000, high: 0.8, low: 0.5, ..Policy::default() };
+    assert_eq!(Budget::of(&policy, 1_000), Ok(Budget { limit: 8_000, high: 6_400, low: 4_000 }));
+    assert_eq!(Budget::given(1, &policy), Ok(Budget { limit: 1, high: 0, low: 0 }));
+    for refused in [
+        Budget::of(&policy, 9_000),
+        Budget::of(&policy, 10_001),
+        Budget::of(&policy, usize::MAX),
+        Budget::given(0, &policy),
+    ] {
+        assert!(matches!(refused, Err(Error::NoRoom { .. })), "{refused:?}");
+    }
+    let largest = Budget::given(usize::MAX, &policy).unwrap();
+    assert!(largest.low <= largest.high && largest.high <= largest.limit);
+}
+
+#[test]
+fn a_pin_that_names_no_message_is_refused() {
+    let engine = engine(&small_policy(), &exact(), Storing::On);
+    let input = render(&[Message::text("user", "a")], Format::Bedrock);
+    assert!(engine.read(&&input, None, &[0]).is_ok());
+    assert!(matches!(engine.read(&&input, None, &[1]), Err(Error::Conversation { .. })));
+}
+
+#[test]
+fn an_empty_conversation_is_left_alone() {
+    let engine = engine(&small_policy(), &exact(), Storing::On);
+    let outcome = compact(&engine, &json!([]), Format::Bedrock, 1, Urgency::Hard).unwrap();
+    assert!(outcome.plan.edits.is_empty() && outcome.output == json!([]));
+}
+
+#[test]
+fn a_plan_explains_itself() {
+    let mut messages = vec![Message::text("user", "go"), Message::call("a", "bash")];
+    messages.push(Message::result("a", &"all is well\n".repeat(400)));
+    messages.extend([Message::text("assistant", &"so ".repeat(400)), Message::text("user", "and now?")]);
+    let policy = Policy { keep_recent: 1, ..small_policy() };
+    let input = render(&messages, Format::Bedrock);
+    let engine = engine(&policy, &exact(), Storing::Off);
+    let plan = |budget| compact(&engine, &input, Format::Bedrock, budget, Urgency::Hard).unwrap().plan.explain();
+    assert_eq!(
+        plan(10_000),
+        "5 messages, 2,053 tokens; budget 10,000 (starts above 8,500, goes down to 5,000)\nnothing to do\n"
+    );
+    assert_eq!(
+        plan(2_000),
+        "5 messages, 2,053 tokens; budget 2,000 (starts above 1,700, goes down to 1,000)\n  \
+         compress message 2, block 0: shortened, 1,600 -> 151 tokens (a long tool result; its head and tail stay)\n\
+         after: 604 tokens, 1,449 saved\n"
+    );
+    assert_eq!(
+        plan(300),
+        "5 messages, 2,053 tokens; budget 300 (starts above 255, goes down to 150)\n  \
+         window   messages 1 to 3: removed, 2,033 -> 24 tokens (the oldest messages that may go)\n\
+         after: 44 tokens, 2,009 saved\n"
+    );
+}

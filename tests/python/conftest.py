@@ -1,0 +1,29 @@
+"""Profiles of hypothesis, and the fixtures that every file may use."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+_QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+# A flaky test is a bug, so the examples are the same in every run; `--hypothesis-profile=thorough`
+# looks for new ones.
+settings.register_profile(
+    "default",
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=_QUIET,
+)
+settings.register_profile(
+    "thorough", max_examples=1500, deadline=None, database=None, suppress_health_check=_QUIET
+)
+settings.load_profile("default")
+
+
+@pytest.fixture
+def project() -> Path:
+    """The root of the checkout."""
+    return Path(__file__).resolve().parents[2]

@@ -1,0 +1,75 @@
+"""What importing the package brings, and what it does not."""
+
+import doctest
+import importlib.metadata
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import ullage
+
+HOSTS = ("strands", "google", "boto3", "botocore", "tiktoken", "anthropic", "openai", "pydantic")
+
+
+def test_importing_ullage_imports_no_host():
+    code = f"import sys, ullage; print([m for m in {HOSTS} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    assert done.stdout.strip() == "[]"
+    assert not done.stderr
+
+
+def test_importing_ullage_configures_no_logging():
+    code = "import logging, ullage; print(logging.root.handlers, logging.getLogger('ullage').level)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert done.stdout.strip() == "[] 0"
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert ullage.__version__ == importlib.metadata.version("ullage")
+
+
+@pytest.mark.parametrize("name", ullage.__all__)
+def test_every_public_name_exists(name):
+    assert getattr(ullage, name) is not None
+
+
+def test_public_names_are_sorted_and_complete():
+    assert list(ullage.__all__) == sorted(ullage.__all__)
+    public = {
+        n for n, v in vars(ullage).items() if not n.startswith("_") and not inspect.ismodule(v)
+    }
+    assert public - {"annotations"} <= set(ullage.__all__)
+
+
+@pytest.mark.parametrize("name", ["BudgetError", "MessageError", "PolicyError", "StoreError"])
+def test_every_error_is_an_ullage_error(name):
+    assert issubclass(getattr(ullage, name), ullage.UllageError)
+    assert not issubclass(ullage.UllageError, ValueError)
+
+
+def test_the_example_of_the_package_runs():
+    outcome = doctest.testmod(ullage)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+def test_the_package_is_typed(project):
+    assert (project / "python/ullage/py.typed").is_file()
+
+
+@pytest.mark.parametrize("name", sorted({"MappingConversationManager", "ToolRouterHook"}))
+def test_the_strands_adapter_exports_its_names(name):
+    import ullage.strands
+
+    assert name in ullage.strands.__all__
+    assert hasattr(ullage.strands, name)

@@ -1,0 +1,211 @@
+//! Strategies for conversations, policies and rooms.
+
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use ullage::planner::Urgency;
+use ullage::policy::{Policy, StageName};
+use ullage::stages::Storing;
+use ullage::tokens::CountTokens;
+
+use super::{Block, Item, Message, estimate, exact, small_policy};
+
+const TOOLS: [&str; 5] = ["read_file", "bash", "Web.Search", "工具", "mcp__server__list_all_the_things_there_are"];
+
+/// A text of about `size` characters, unlike every other by its `seed`.
+fn make_text(kind: u8, size: usize, seed: u32) -> String {
+    let repeated = |unit: &str| unit.repeat(size / unit.chars().count() + 1);
+    match kind {
+        0 => (0..=size / 24).map(|line| format!("{seed} line {line}: all is well\n")).collect(),
+        1 => format!("{seed} {}", repeated("one long line, no end; ")),
+        2 => format!("{seed}{}", repeated("東京都の天気は晴れ。")),
+        3 => format!("<|endoftext|>{seed}{}", repeated("<|im_start|>user<|fim_prefix|>")),
+        4 => format!("\n\n{seed}{}", repeated("\n")),
+        5 => format!("{seed} {}", repeated("👨\u{200d}👩\u{200d}👧 e\u{301} ")),
+        6 => format!("{seed}\r\n{}", repeated("a\tb  \r\n")),
+        7 => format!("[ullage: {seed} is not a mark of ours]\n{}", repeated("[... 12 characters left out ...]\n")),
+        _ => format!("ok {seed}"),
+    }
+}
+
+/// A text of at most about `most` characters.
+pub fn text(most: usize) -> impl Strategy<Value = String> {
+    (0_u8..14, 0..most, any::<u32>()).prop_map(|(kind, size, seed)| make_text(kind, size, seed))
+}
+
+fn json_value(most: usize) -> impl Strategy<Value = Value> {
+    (vec((text(most / 8), any::<i32>()), 0..8), any::<u32>()).prop_map(|(rows, seed)| {
+        let rows: Vec<Value> = rows.into_iter().map(|(name, size)| json!({ "name": name, "size": size })).collect();
+        json!({ "seed": seed, "rows": rows })
+    })
+}
+
+/// What a conversation may contain.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub turns: usize,
+    pub output: usize,
+    pub json: bool,
+    /// User messages in a row and messages that a provider would only take with another call.
+    pub irregular: bool,
+}
+
+pub const ANY: Shape = Shape { turns: 5, output: 3_000, json: true, irregular: true };
+/// What both formats can say.
+pub const COMMON: Shape = Shape { json: false, ..ANY };
+
+fn item(shape: Shape) -> impl Strategy<Value = Item> {
+    prop_oneof![
+        6 => text(shape.output).prop_map(Item::Text),
+        2 => (json_value(shape.output), text(40)).prop_map(move |(value, text)| {
+            if shape.json { Item::Json(value) } else { Item::Text(text) }
+        }),
+        1 => Just(Item::Image),
+    ]
+}
+
+fn thinking() -> impl Strategy<Value = Option<Block>> {
+    prop_oneof![
+        4 => Just(None),
+        2 => text(200).prop_map(|text| Some(Block::Thinking { text, signed: true })),
+        1 => text(200).prop_map(|text| Some(Block::Thinking { text, signed: false })),
+    ]
+}
+
+fn pinned_and_cached() -> impl Strategy<Value = (bool, bool)> {
+    (prop::bool::weighted(0.07), prop::bool::weighted(0.1))
+}
+
+type Round = (Option<Block>, Option<String>, Vec<(usize, Vec<Item>)>, (bool, bool), (bool, bool));
+
+/// A round of a tool loop: thinking, words, parallel calls, and their results.
+fn round(shape: Shape) -> impl Strategy<Value = Round> {
+    (
+        thinking(),
+        prop::option::of(text(80)),
+        vec((0..TOOLS.len(), vec(item(shape), 0..3)), 1..4),
+        pinned_and_cached(),
+        pinned_and_cached(),
+    )
+}
+
+#[derive(Debug, Clone)]
+struct Turn {
+    system: Option<String>,
+    request: Vec<Block>,
+    again: Option<String>,
+    rounds: Vec<Round>,
+    answer: Vec<Block>,
+    flags: (bool, bool),
+}
+
+fn turn(shape: Shape) -> impl Strategy<Value = Turn> {
+    let extra = prop_oneof![8 => Just(None), 1 => Just(Some(Block::Image)), 1 => text(60).prop_map(|t| Some(Block::Unknown(t)))];
+    let again = prop::option::weighted(if shape.irregular { 0.15 } else { 0.0 }, text(60));
+    (
+        (text(300), extra, again),
+        vec(round(shape), 0..3),
+        (thinking(), text(400)),
+        pinned_and_cached(),
+        prop::option::weighted(0.3, text(100)),
+    )
+        .prop_map(|((request, extra, again), rounds, (thinking, answer), flags, system)| Turn {
+            system,
+            request: std::iter::once(Block::Text(request)).chain(extra).collect(),
+            again,
+            rounds,
+            answer: thinking.into_iter().chain([Block::Text(answer)]).collect(),
+            flags,
+        })
+}
+
+/// A conversation that a provider takes (but for roles, where it is `irregular`). The ids of its calls begin with `name`.
+pub fn conversation(shape: Shape, name: &'static str) -> impl Strategy<Value = Vec<Message>> {
+    vec(turn(shape), 1..=shape.turns).prop_map(move |turns| flatten(turns, name))
+}
+
+fn flatten(turns: Vec<Turn>, name: &str) -> Vec<Message> {
+    let mut out = Vec::new();
+    let mut calls = 0;
+    for turn in turns {
+        if let (true, Some(system)) = (out.is_empty(), &turn.system) {
+            out.push(Message::text("system", system));
+        }
+        let (pinned, cached) = turn.flags;
+        out.push(Message { pinned, cached, ..Message::new("user", turn.request) });
+        out.extend(turn.again.iter().map(|text| Message::text("user", text)));
+        for (thinking, words, tools, call_flags, result_flags) in turn.rounds {
+            let mut asked: Vec<Block> = thinking.into_iter().chain(words.map(Block::Text)).collect();
+            let mut results = Vec::new();
+            for (tool, items) in tools {
+                calls += 1;
+                let id = format!("{name}-{calls}");
+                let input = json!({ "n": calls, "path": "/etc/hosts" });
+                asked.push(Block::Call { id: id.clone(), tool: TOOLS[tool].to_owned(), input });
+                results.push(Block::Result { id, items });
+            }
+            let message = |role, blocks, (pinned, cached)| Message { role, blocks, pinned, cached };
+            out.push(message("assistant", asked, call_flags));
+            out.push(message("user", results, result_flags));
+        }
+        out.push(Message::new("assistant", turn.answer));
+    }
+    out
+}
+
+/// How the engine is set up and pressed.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub policy: Policy,
+    pub counter: Arc<dyn CountTokens>,
+    pub storing: Storing,
+    pub urgency: Urgency,
+    /// The budget, in hundredths of what the conversation takes.
+    pub share: usize,
+}
+
+impl Settings {
+    pub fn budget(&self, tokens: usize) -> usize {
+        (tokens * self.share / 100).max(1)
+    }
+}
+
+pub fn counter() -> impl Strategy<Value = Arc<dyn CountTokens>> {
+    prop_oneof![Just(exact()), Just(estimate())]
+}
+
+pub fn settings() -> impl Strategy<Value = Settings> {
+    let stages = prop_oneof![
+        3 => Just(small_policy().stages),
+        1 => Just(vec![StageName::Window]),
+        1 => Just(vec![StageName::Compress]),
+        1 => Just(vec![StageName::Compress, StageName::Window, StageName::Offload]),
+    ];
+    let sizes =
+        (0_usize..3, 0_usize..9, prop::sample::select(vec![(1, 1), (60, 20), (150, 40), (400, 100)]), 1_usize..1_500);
+    let storing = prop_oneof![3 => Just(Storing::On), 1 => Just(Storing::Off)];
+    let urgency = prop_oneof![Just(Urgency::Soft), Just(Urgency::Hard)];
+    (counter(), stages, sizes, storing, urgency, 5_usize..140).prop_map(
+        |(
+            counter,
+            stages,
+            (keep_first, keep_recent, (offload_above, offload_preview), compress_to),
+            storing,
+            urgency,
+            share,
+        )| {
+            let policy = Policy {
+                stages,
+                keep_first,
+                keep_recent,
+                offload_above,
+                offload_preview,
+                compress_to,
+                ..small_policy()
+            };
+            Settings { policy, counter, storing, urgency, share }
+        },
+    )
+}

@@ -1,0 +1,241 @@
+//! Conversations, abstract and rendered, and how a test runs the engine on them.
+
+#![allow(
+    dead_code,
+    clippy::format_collect,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "every test binary uses a part of it, and a helper of a test fails the test"
+)]
+
+pub mod check;
+pub mod generate;
+
+use std::sync::{Arc, LazyLock};
+
+use proptest::prelude::ProptestConfig;
+use serde_json::{Value, json};
+use ullage::engine::{Ask, Engine, Room, apply, content};
+use ullage::error::{Error, Result};
+use ullage::ledger::Ledger;
+use ullage::planner::{Plan, Urgency};
+use ullage::policy::Policy;
+use ullage::stages::Storing;
+use ullage::store::{MemoryStore, Reference, Store};
+use ullage::tokens::{CountTokens, Encoding, Estimate, Exact};
+use ullage::wire::Format;
+
+/// An item of a tool result. Anthropic has no JSON items: there they are text.
+#[derive(Debug, Clone)]
+pub enum Item {
+    Text(String),
+    Json(Value),
+    Image,
+}
+
+#[derive(Debug, Clone)]
+pub enum Block {
+    Text(String),
+    Thinking { text: String, signed: bool },
+    Image,
+    Unknown(String),
+    Call { id: String, tool: String, input: Value },
+    Result { id: String, items: Vec<Item> },
+}
+
+/// A message of no format.
+#[derive(Debug, Clone)]
+pub struct Message {
+    pub role: &'static str,
+    pub blocks: Vec<Block>,
+    pub pinned: bool,
+    /// Ends in a cache point.
+    pub cached: bool,
+}
+
+impl Message {
+    pub fn new(role: &'static str, blocks: Vec<Block>) -> Message {
+        Message { role, blocks, pinned: false, cached: false }
+    }
+
+    pub fn text(role: &'static str, text: &str) -> Message {
+        Message::new(role, vec![Block::Text(text.to_owned())])
+    }
+
+    pub fn call(id: &str, tool: &str) -> Message {
+        let (id, tool, input) = (id.to_owned(), tool.to_owned(), json!({ "path": "a" }));
+        Message::new("assistant", vec![Block::Call { id, tool, input }])
+    }
+
+    pub fn result(id: &str, text: &str) -> Message {
+        let items = vec![Item::Text(text.to_owned())];
+        Message::new("user", vec![Block::Result { id: id.to_owned(), items }])
+    }
+
+    #[must_use]
+    pub fn pinned(self) -> Message {
+        Message { pinned: true, ..self }
+    }
+}
+
+/// The conversation in a wire format, with fields that ullage does not know.
+pub fn render(messages: &[Message], format: Format) -> Value {
+    messages.iter().enumerate().map(|(index, message)| render_message(message, format, index)).collect()
+}
+
+fn render_message(message: &Message, format: Format, index: usize) -> Value {
+    let mut blocks: Vec<Value> = message.blocks.iter().map(|block| render_block(block, format)).collect();
+    match (format, message.cached, blocks.last_mut()) {
+        (Format::Bedrock, true, _) => blocks.push(json!({ "cachePoint": { "type": "default" } })),
+        (Format::Anthropic, true, Some(last)) if !last["type"].is_null() => {
+            last["cache_control"] = json!({ "type": "ephemeral" });
+        }
+        _ => {}
+    }
+    let mut out = json!({ "role": message.role, "content": blocks, "x-turn": index });
+    if let (Format::Anthropic, false, [Block::Text(text)]) = (format, message.cached, &message.blocks[..]) {
+        out["content"] = json!(text);
+    }
+    if message.pinned {
+        out["metadata"] = json!({ "custom": { "pinned": true }, "x": [1, 2] });
+    }
+    out
+}
+
+fn render_block(block: &Block, format: Format) -> Value {
+    match (format, block) {
+        (_, Block::Unknown(text)) => json!({ "future": { "words": text } }),
+        (Format::Bedrock, Block::Text(text)) => json!({ "text": text }),
+        (Format::Anthropic, Block::Text(text)) => json!({ "type": "text", "text": text }),
+        (Format::Bedrock, Block::Thinking { text, signed }) => {
+            let mut plain = json!({ "text": text });
+            if *signed {
+                plain["signature"] = json!("c2ln");
+            }
+            json!({ "reasoningContent": { "reasoningText": plain } })
+        }
+        (Format::Anthropic, Block::Thinking { text, signed }) => {
+            json!({ "type": "thinking", "thinking": text, "signature": if *signed { "c2ln" } else { "" } })
+        }
+        (Format::Bedrock, Block::Image) => json!({ "image": { "format": "png", "source": { "bytes": "AA==" } } }),
+        (Format::Anthropic, Block::Image) => json!({ "type": "image", "source": { "type": "base64", "data": "AA==" } }),
+        (Format::Bedrock, Block::Call { id, tool, input }) => {
+            json!({ "toolUse": { "toolUseId": id, "name": tool, "input": input } })
+        }
+        (Format::Anthropic, Block::Call { id, tool, input }) => {
+            json!({ "type": "tool_use", "id": id, "name": tool, "input": input })
+        }
+        (Format::Bedrock, Block::Result { id, items }) => {
+            let items: Vec<Value> = items.iter().map(|item| render_item(item, format)).collect();
+            json!({ "toolResult": { "toolUseId": id, "status": "success", "content": items } })
+        }
+        (Format::Anthropic, Block::Result { id, items }) => {
+            let content = match &items[..] {
+                [Item::Text(text)] if text.len() % 2 == 0 => json!(text),
+                items => items.iter().map(|item| render_item(item, format)).collect(),
+            };
+            json!({ "type": "tool_result", "tool_use_id": id, "content": content, "is_error": false })
+        }
+    }
+}
+
+fn render_item(item: &Item, format: Format) -> Value {
+    match (format, item) {
+        (_, Item::Image) => render_block(&Block::Image, format),
+        (_, Item::Text(text)) => render_block(&Block::Text(text.clone()), format),
+        (Format::Bedrock, Item::Json(value)) => json!({ "json": value }),
+        (Format::Anthropic, Item::Json(value)) => render_block(&Block::Text(value.to_string()), format),
+    }
+}
+
+static EXACT: LazyLock<Arc<dyn CountTokens>> = LazyLock::new(|| Arc::new(Exact::new(Encoding::O200kBase)));
+static ESTIMATE: LazyLock<Arc<dyn CountTokens>> = LazyLock::new(|| Arc::new(Estimate::claude()));
+
+pub fn exact() -> Arc<dyn CountTokens> {
+    EXACT.clone()
+}
+
+pub fn estimate() -> Arc<dyn CountTokens> {
+    ESTIMATE.clone()
+}
+
+/// Small sizes, so that small conversations have something to lose.
+pub fn small_policy() -> Policy {
+    Policy {
+        window: 20_000,
+        reserve_output: 500,
+        keep_recent: 4,
+        shrink_above: 300,
+        shrink_to: 120,
+        offload_above: 150,
+        offload_preview: 40,
+        compress_to: 120,
+        ..Policy::default()
+    }
+}
+
+pub fn engine(policy: &Policy, counter: &Arc<dyn CountTokens>, storing: Storing) -> Engine {
+    Engine::new(policy.clone(), counter.clone(), storing).unwrap()
+}
+
+pub fn ask(budget: usize, urgency: Urgency) -> Ask {
+    Ask { room: Room { budget: Some(budget), fixed: 0 }, urgency, salt: 0 }
+}
+
+/// What came of a compaction.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub plan: Plan,
+    pub output: Value,
+    pub stored: Vec<(Reference, Vec<u8>)>,
+}
+
+/// Reads, plans and applies, as a host without a store does.
+pub fn compact(engine: &Engine, messages: &Value, format: Format, budget: usize, urgency: Urgency) -> Result<Outcome> {
+    run(engine, messages, format, ask(budget, urgency))
+}
+
+/// The same with a store, as a host does it: where other content has a reference, with another salt.
+pub fn compact_into(
+    store: &MemoryStore,
+    engine: &Engine,
+    messages: &Value,
+    format: Format,
+    ask: Ask,
+) -> Result<Outcome> {
+    let outcome = run(engine, messages, format, ask)?;
+    let put = outcome.stored.iter().try_for_each(|(reference, content)| store.put(reference, content));
+    match put {
+        Err(Error::Taken { .. }) if ask.salt < 8 => {
+            compact_into(store, engine, messages, format, Ask { salt: ask.salt + 1, ..ask })
+        }
+        put => put.map(|()| outcome),
+    }
+}
+
+fn run(engine: &Engine, messages: &Value, format: Format, ask: Ask) -> Result<Outcome> {
+    let reading = engine.read(&messages, Some(format), &[])?;
+    let plan = engine.plan(&reading, ask)?;
+    let mut stored = Vec::new();
+    for artifact in &plan.artifacts {
+        stored.push((artifact.reference.clone(), content(&reading, &artifact.source, &messages)?.into_owned()));
+    }
+    let output = Value::Array(apply(&plan, &messages)?);
+    Ok(Outcome { plan, output, stored })
+}
+
+/// Tokens of the messages, by an engine that has seen nothing.
+pub fn fresh_count(messages: &Value, format: Format, counter: &Arc<dyn CountTokens>) -> usize {
+    let conversation = ullage::wire::read(&messages, format).unwrap();
+    Ledger::new(counter.clone()).measure(&conversation).total()
+}
+
+/// The first `end` messages, or those from `start` on.
+pub fn slice(messages: &Value, range: std::ops::Range<usize>) -> Value {
+    Value::Array(messages.as_array().unwrap()[range].to_vec())
+}
+
+/// Proptest without files beside the sources.
+pub fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 4_000, ..ProptestConfig::default() }
+}
