@@ -29,7 +29,7 @@ help: ## Show this list
 all: lint test ## Run every check: lint, then test
 
 .PHONY: demo
-demo: $(STAMPS)/extension $(STAMPS)/group-strands ## Show what the engine does for an agent
+demo: $(STAMPS)/extension $(STAMPS)/group-test ## Show what the engine does for an agent
 	$(BIN)/python -m demo
 
 .PHONY: test

@@ -9,7 +9,7 @@ use tiktoken_rs::o200k_base_singleton;
 use ullage::engine::{Ask, Engine, Room};
 use ullage::planner::Urgency;
 use ullage::policy::Policy;
-use ullage::stages::Storing;
+use ullage::store::Storing;
 use ullage::tokens::{CountTokens, Encoding, Exact, TextKind};
 
 /// Calls in the history: two messages each.
@@ -54,7 +54,8 @@ fn planning(criterion: &mut Criterion) {
         .expect("the default policy is valid");
     let mut group = criterion.benchmark_group(format!("{} messages", 2 * CALLS + 1));
     for (name, budget) in [("nothing due", 10_000_000), ("down to half of 100k", 100_000)] {
-        let ask = Ask { room: Room { budget: Some(budget), fixed: 0 }, urgency: Urgency::Soft, salt: 0 };
+        let ask =
+            Ask { room: Room { budget: Some(budget), fixed: 0 }, urgency: Urgency::Soft, salt: 0, distrusted: &[] };
         group.bench_function(name, |bench| {
             bench.iter(|| {
                 let reading = engine.read(&black_box(&messages), None, &[]).expect("the history is valid");

@@ -6,7 +6,6 @@ Plain functions, because `script.py` measures the outputs that the agent's tools
 from __future__ import annotations
 
 import fnmatch
-import importlib.util
 import os
 import re
 import subprocess
@@ -75,7 +74,7 @@ class Checkout:
         """The newest commits that a revision reaches; detail is "none", "stat" or "patch"."""
         command = ["git", "--no-pager", "log", "--no-color", f"--max-count={count}"]
         command += {"stat": ["--stat"], "patch": ["--patch", "--stat"]}.get(detail, [])
-        return self._run([*command, revision, "--"])
+        return self._run([*command, "--end-of-options", revision, "--"])
 
     def commits(self, count: int) -> list[str]:
         """Abbreviated names of the newest commits; empty where there is no history."""
@@ -85,14 +84,9 @@ class Checkout:
         return [name for name in names if re.fullmatch(r"[0-9a-f]{4,40}", name)]
 
     def run_tests(self) -> str:
-        """Run one quick test file with pytest, or say why it cannot be run."""
+        """Run one quick test file with pytest, or say that there is none."""
         if not (self.root / TEST_FILE).is_file():
             return f"no tests were run: there is no {TEST_FILE} in this checkout"
-        if importlib.util.find_spec("pytest") is None:
-            # unittest sees no test in plain functions, but it imports the file and says so.
-            return "pytest is not installed; unittest says:\n" + self._run(
-                [sys.executable, "-m", "unittest", TEST_FILE]
-            )
         return self._run(
             [
                 sys.executable,

@@ -298,11 +298,23 @@ impl<'a, T: Text> Draft<'a, T> {
     }
 }
 
+/// How many removals a part speaks of, if it is a note about some.
+pub fn noted<T: Text>(part: &Part<T>) -> Option<usize> {
+    match part {
+        Part::Text(text) => noted_removals(text),
+        _ => None,
+    }
+}
+
 /// The messages that every plan keeps: system messages, the first ones, the task, the last request, pins.
 fn musts<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> Vec<usize> {
     let messages = &conversation.messages;
-    let is_note = |text: &str| noted_removals(text).is_some();
-    let requests = || (0..messages.len()).filter(|index| messages[*index].is_request(is_note));
+    let is_request = |index: &usize| {
+        // A person's words or a picture; the results of tools travel under the same role, and so do our notes.
+        let asks = |part: &Part<T>| matches!(part, Part::Text(_) | Part::Media(_)) && noted(part).is_none();
+        messages[*index].role == Role::User && messages[*index].parts.iter().any(asks)
+    };
+    let requests = || (0..messages.len()).filter(is_request);
     let stands_above = |index: &usize| messages[*index].role == Role::System || messages[*index].pin == Pin::Pinned;
     let mut musts: Vec<usize> = (0..messages.len()).filter(stands_above).collect();
     musts.extend((0..messages.len()).filter(|i| messages[*i].role != Role::System).take(policy.keep_first));

@@ -83,8 +83,6 @@ pub struct Edit {
     pub stage: StageName,
     /// What it does.
     pub action: Action,
-    /// Why, for people.
-    pub why: String,
     /// Tokens of what it touches, before.
     pub tokens_before: usize,
     /// The same, after.
@@ -120,7 +118,7 @@ impl Edit {
     pub fn to_json(&self) -> Value {
         let mut out = json!({
             "stage": self.stage.name(),
-            "why": self.why,
+            "why": self.stage.reason(),
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "reference": self.reference.as_ref().map(Reference::as_str),

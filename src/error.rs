@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::numbers::thousands;
+
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -21,18 +23,17 @@ impl Error {
 pub enum Error {
     /// The conversation cannot be brought inside its budget.
     #[error(
-        "the conversation cannot be made smaller than {floor} tokens, over its budget of {budget}: {parts} must stay; \
-         raise the budget, shorten those messages or unpin them"
+        "the conversation cannot be made smaller than {} tokens, over its budget of {}: {} must stay; \
+         raise the budget, shorten those messages or unpin them",
+        thousands(*floor), thousands(*budget), largest(messages)
     )]
     Budget {
         /// Tokens that may be used.
         budget: usize,
         /// Tokens that cannot be removed.
         floor: usize,
-        /// Indices into the caller's list of the messages that make up the floor, largest first.
-        messages: Vec<usize>,
-        /// The same in words, with the tokens of each.
-        parts: String,
+        /// The messages that make up the floor, largest first: index in the caller's list, and tokens.
+        messages: Vec<(usize, usize)>,
     },
 
     /// The budget leaves no room for any message.
@@ -94,4 +95,16 @@ pub enum Error {
         /// What to do about it.
         remedy: String,
     },
+}
+
+/// The largest of these messages in words.
+fn largest(messages: &[(usize, usize)]) -> String {
+    /// More would hide the largest.
+    const NAMED: usize = 4;
+    let name = |(message, tokens): &(usize, usize)| format!("message {message} ({} tokens)", thousands(*tokens));
+    let mut parts: Vec<String> = messages.iter().take(NAMED).map(name).collect();
+    if messages.len() > NAMED {
+        parts.push(format!("{} smaller ones", thousands(messages.len() - NAMED)));
+    }
+    parts.join(", ")
 }

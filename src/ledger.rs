@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,6 +21,10 @@ const NOT_WORTH_REMEMBERING: usize = 8;
 
 /// A count that no measurement asked for in this many measurements is forgotten.
 const GENERATIONS_KEPT: u32 = 16;
+
+/// Fewer counts than this are never swept: they take about 3 MB. Beyond it a sweep waits until the ledger has doubled, so
+/// that its cost is spread over the counts that made it due.
+const SMALLEST_SWEEP: usize = 65_536;
 
 /// From this many bytes of unknown text on, counting is shared among threads; below it, starting one costs more.
 const WORTH_A_THREAD: usize = 128 * 1024;
@@ -100,31 +103,10 @@ struct Remembered {
 
 #[derive(Default)]
 struct Known {
-    counts: HashMap<u128, Remembered, BuildHasherDefault<AlreadyHashed>>,
+    // Keyed against texts that are made to collide, which the hash that is the key is not.
+    counts: HashMap<u128, Remembered, foldhash::fast::RandomState>,
     generation: u32,
-}
-
-/// The hasher of keys that are hashes themselves.
-#[derive(Default)]
-struct AlreadyHashed(u64);
-
-impl Hasher for AlreadyHashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 ^= u64::from_le_bytes(word);
-        }
-    }
-
-    #[allow(clippy::cast_possible_truncation)] // Either half of the hash is as good as the other.
-    fn write_u128(&mut self, key: u128) {
-        self.0 = key as u64;
-    }
+    sweep_above: usize,
 }
 
 /// A counter that remembers what it has counted. Shared freely between threads.
@@ -159,6 +141,10 @@ impl Ledger {
     /// those not seen before, on several threads where they are long.
     pub fn measure<T: Text + Sync>(&self, conversation: &Conversation<T>) -> Measured {
         let texts = Texts::of(conversation);
+        {
+            let mut known = self.known.lock();
+            known.generation = known.generation.wrapping_add(1);
+        }
         let counts = self.count_all(&texts);
         let mut measured = Measured::default();
         let (mut next, mut digested) = (counts.iter().copied(), 0);
@@ -222,7 +208,6 @@ impl Ledger {
         {
             let mut known = self.known.lock();
             let known = &mut *known;
-            known.generation = known.generation.wrapping_add(1);
             for (index, (text, _)) in texts.texts.iter().enumerate() {
                 let remembered =
                     if text.len() < NOT_WORTH_REMEMBERING { None } else { known.counts.get_mut(&texts.keys[index]) };
@@ -248,14 +233,18 @@ impl Ledger {
     }
 
     fn remember(&self, texts: &Texts<'_>, missing: &[usize], counts: &[usize]) {
+        if missing.is_empty() {
+            return;
+        }
         let mut known = self.known.lock();
+        let known = &mut *known;
         let generation = known.generation;
         for index in missing.iter().filter(|index| texts.texts[**index].0.len() >= NOT_WORTH_REMEMBERING) {
             known.counts.insert(texts.keys[*index], Remembered { count: counts[*index], generation });
         }
-        // Looked at only when the ledger has outgrown what is in use, so that a turn does not pay for it.
-        if known.counts.len() > 2 * counts.len() + usize::from(u16::MAX) {
+        if known.counts.len() > known.sweep_above {
             known.counts.retain(|_, entry| generation.wrapping_sub(entry.generation) < GENERATIONS_KEPT);
+            known.sweep_above = SMALLEST_SWEEP.max(2 * known.counts.len());
         }
     }
 }

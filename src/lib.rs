@@ -8,7 +8,7 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 1 words | [`error`], [`numbers`], [`parallel`], [`tokens`] |
+//! | 1 words | [`numbers`], [`error`], [`parallel`], [`tokens`] |
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
 //! | 4 means | [`compress`], [`store`] |

@@ -150,16 +150,6 @@ pub struct Message<T> {
 }
 
 impl<T: Text> Message<T> {
-    /// Whether a person's words are in it: a user message with a text that is not a note of ours.
-    pub fn is_request(&self, is_note: impl Fn(&str) -> bool) -> bool {
-        self.role == Role::User
-            && self.parts.iter().any(|part| match part {
-                Part::Text(text) => !is_note(text),
-                Part::Media(_) => true,
-                _ => false,
-            })
-    }
-
     /// Whether any of its parts is a tool result.
     pub fn has_result(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Result { .. }))

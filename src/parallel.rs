@@ -15,8 +15,10 @@ pub fn map<I: Sync, O: Send>(
     f: impl Fn(&I) -> O + Sync,
 ) -> Vec<O> {
     let total: usize = items.iter().map(&weight).sum();
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = (total / worth_a_thread.max(1)).min(cores).min(MOST_THREADS);
+    let wanted = (total / worth_a_thread.max(1)).min(MOST_THREADS);
+    // Asked last: the answer is read from files of the system, which takes longer than a small plan.
+    let cores = || thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = if wanted < 2 { 1 } else { wanted.min(cores()) };
     if threads < 2 {
         return items.iter().map(f).collect();
     }

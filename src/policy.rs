@@ -17,6 +17,15 @@ pub enum StageName {
 }
 
 impl StageName {
+    /// Why the stage does what it does, for people.
+    pub fn reason(self) -> &'static str {
+        match self {
+            StageName::Offload => "an older tool result; its preview and reference stay",
+            StageName::Compress => "a long tool result; its head and tail stay",
+            StageName::Window => "the oldest messages that may go",
+        }
+    }
+
     /// The public name.
     pub fn name(self) -> &'static str {
         match self {

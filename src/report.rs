@@ -1,4 +1,4 @@
-//! What a compaction did, and what an engine did in its life.
+//! What a compaction did, how full a conversation is, and what an engine did in its life.
 
 use std::collections::BTreeMap;
 
@@ -34,6 +34,27 @@ pub struct Report {
     pub first_changed: Option<usize>,
     /// Soft wishes that were not met.
     pub warnings: Vec<String>,
+}
+
+/// How full a conversation is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// Tokens of the messages.
+    pub tokens: usize,
+    /// Context window of the model.
+    pub window: usize,
+    /// Tokens that the system prompt and the tool definitions take of it.
+    pub fixed: usize,
+    /// Tokens that the messages may take.
+    pub available: usize,
+    /// Above this, compaction starts.
+    pub high: usize,
+    /// Down to this it goes.
+    pub low: usize,
+    /// What the fill asks for: `none`, `soft` above the high mark, `hard` above what is available.
+    pub due: &'static str,
+    /// Tokens by kind of content.
+    pub parts: BTreeMap<&'static str, usize>,
 }
 
 /// What an engine did in its life.

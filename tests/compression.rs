@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use support::generate::{counter, text};
 use support::{cases, engine, estimate, exact, small_policy};
 use ullage::compress::head_and_tail;
-use ullage::stages::Storing;
-use ullage::store::{marked_reference, split_mark};
+use ullage::store::Storing;
+use ullage::store::{marked, marked_reference};
 use ullage::tokens::{CountTokens, TextKind};
 
 const KIND: TextKind = TextKind::ToolOutput;
@@ -95,7 +95,7 @@ fn the_end_of_a_text_is_kept_as_well_as_its_beginning() {
 }
 
 fn shrunk(result: &Value) -> Option<Value> {
-    engine(&small_policy(), &exact(), Storing::On).shrink_result("bash", &result).unwrap().map(|shrunk| shrunk.result)
+    engine(&small_policy(), &exact(), Storing::On).shrink_result("bash", &result, 0, &[]).unwrap().result
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn results_of_every_shape_are_shrunk_at_arrival() {
     ] {
         let after = shrunk(&result).unwrap_or_else(|| panic!("{name} stays"));
         let text = after.pointer(text_at).and_then(Value::as_str).unwrap_or_else(|| panic!("{name}: {after}"));
-        assert!(split_mark(text).is_some() && exact().count(text, KIND) <= 120 + 96, "{name}: {text}");
+        assert!(marked(text, Storing::On, &[]).is_some() && exact().count(text, KIND) <= 120 + 96, "{name}: {text}");
         assert_eq!(shrunk(&after), None, "{name} is shrunk again");
     }
     for small in [json!("ok"), json!(null), json!(7), json!([]), json!({ "a": 1 }), json!([image, "ok"])] {
@@ -131,14 +131,15 @@ fn what_is_shrunk_is_to_be_stored_whole() {
     let rows = json!({ "rows": (0..400).collect::<Vec<_>>() });
     let (one, two) = ("first\n".repeat(500), "second\n".repeat(500));
     let result = json!([{ "text": one }, { "text": "short" }, { "json": rows }, { "text": two }]);
-    let shrunk = engine.shrink_result("Read File", &&result).unwrap().unwrap();
+    let shrunk = engine.shrink_result("Read File", &&result, 0, &[]).unwrap();
+    let output = shrunk.result.unwrap();
     let contents: Vec<&str> = shrunk.artifacts.iter().map(|(_, content)| &**content).collect();
     assert_eq!(contents, [&*one, &*rows.to_string(), &*two]);
     for ((reference, _), item) in shrunk.artifacts.iter().zip([0, 2, 3]) {
-        let text = shrunk.result[item]["text"].as_str().unwrap();
+        let text = output[item]["text"].as_str().unwrap();
         assert_eq!(marked_reference(text).as_ref(), Some(reference));
     }
-    assert_eq!(shrunk.result[1], result[1]);
+    assert_eq!(output[1], result[1]);
     assert!(shrunk.saved > 1_000);
     assert_eq!(engine.stats().shrinks, 0, "nothing has entered a history yet");
     engine.record_shrink(shrunk.saved);

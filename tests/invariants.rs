@@ -131,7 +131,7 @@ fn wordy(role: &'static str, name: &str) -> Message {
 }
 
 fn press_hard(messages: &[Message], format: Format, budget: usize) -> Outcome {
-    let engine = engine(&small_policy(), &support::exact(), ullage::stages::Storing::On);
+    let engine = engine(&small_policy(), &support::exact(), ullage::store::Storing::On);
     compact(&engine, &render(messages, format), format, budget, Urgency::Hard).expect("it fits")
 }
 

@@ -12,7 +12,7 @@ use support::generate::{ANY, Shape, conversation, counter, text};
 use support::{Block, Item, Message, cases, engine, estimate, exact, fresh_count, render, small_policy};
 use ullage::engine::Room;
 use ullage::ledger::Ledger;
-use ullage::stages::Storing;
+use ullage::store::Storing;
 use ullage::tokens::{CountTokens, TextKind};
 use ullage::wire::{Format, read};
 

@@ -13,7 +13,7 @@ use support::{Outcome, cases, compact, engine, fresh_count, render};
 use ullage::edit::Action;
 use ullage::error::Error;
 use ullage::planner::Urgency;
-use ullage::stages::Storing;
+use ullage::store::Storing;
 use ullage::wire::{Change, Format};
 
 const URGENCIES: [Urgency; 2] = [Urgency::Soft, Urgency::Hard];

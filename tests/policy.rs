@@ -10,7 +10,7 @@ use ullage::budget::Budget;
 use ullage::error::Error;
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
-use ullage::stages::Storing;
+use ullage::store::Storing;
 use ullage::wire::Format;
 
 #[test]

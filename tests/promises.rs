@@ -11,7 +11,7 @@ use support::{Block, Item, Message, compact, engine, estimate, exact, fresh_coun
 use ullage::error::Error;
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
-use ullage::stages::Storing;
+use ullage::store::Storing;
 use ullage::tokens::{CountTokens, Estimate};
 use ullage::wire::Format;
 

@@ -16,7 +16,7 @@ use ullage::edit::Action;
 use ullage::engine::apply;
 use ullage::error::Error;
 use ullage::planner::{Source, Urgency};
-use ullage::stages::Storing;
+use ullage::store::Storing;
 use ullage::store::{MemoryStore, Reference, Request, Store, marked_reference, retrieve};
 use ullage::wire::Format;
 

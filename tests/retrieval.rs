@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use ullage::error::Error;
-use ullage::store::{Reference, Request, marked_reference, retrieve, split_mark};
+use ullage::store::{Reference, Request, Storing, marked, marked_reference, retrieve};
 
 fn reference() -> Reference {
     Reference::parse("bash-0123456789abcdef").unwrap()
@@ -52,7 +52,11 @@ fn what_is_asked_for_comes_back() {
         let text = read(numbers().as_bytes(), &request);
         assert_eq!(text, expected, "{name}");
         assert_eq!(marked_reference(&text), Some(reference()), "{name}");
-        assert_eq!(split_mark(&text).map(|(_, body)| body), expected.split_once('\n').map(|(_, body)| body), "{name}");
+        assert_eq!(
+            marked(&text, Storing::On, &[]).map(|marked| marked.body),
+            expected.split_once('\n').map(|(_, body)| body),
+            "{name}"
+        );
     }
 }
 

@@ -10,7 +10,7 @@ use ullage::engine::{Room, apply, content};
 use ullage::error::Error;
 use ullage::message::{Item, MediaKind, Part, Pin, Role, Signature};
 use ullage::planner::Urgency;
-use ullage::stages::Storing;
+use ullage::store::Storing;
 use ullage::wire::{Format, MAX_DEPTH, detect_format, read};
 
 fn nested(levels: usize) -> Value {
@@ -202,7 +202,7 @@ fn a_shortened_item_keeps_its_other_fields_and_its_neighbours() {
     let engine = engine(&small_policy(), &exact(), Storing::On);
     let reading = engine.read(&&messages, None, &[]).unwrap();
     let plan = engine.plan(&reading, ask(2_000, Urgency::Hard)).unwrap();
-    assert_eq!(&*content(&reading, &plan.artifacts[0].source, &&messages).unwrap(), long.as_bytes());
+    assert_eq!(&*content(&reading.conversation, &plan.artifacts[0].source, &&messages).unwrap(), long.as_bytes());
     let mut after = apply(&plan, &&messages).unwrap();
     let text = after[2].pointer_mut("/content/0/content/1/text").unwrap();
     assert!(text.as_str().unwrap().len() < 1_500);

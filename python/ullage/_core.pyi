@@ -50,10 +50,10 @@ class MessageError(UllageError):
     """A message, or the list of them, is not what its format asks for.
 
     Attributes:
-        index: Index of the message, where it is one message.
+        index: Index of the message, or None where it is about the whole list.
     """
 
-    index: int
+    index: int | None
 
 class MessagesChangedError(MessageError):
     """The messages are not those that a plan was made for."""
@@ -219,6 +219,9 @@ class Plan:
     def messages(self) -> int:
         """Number of messages that it was made for."""
     @property
+    def relied_on(self) -> list[str]:
+        """References in marks that it believes: what is cut behind them is not stored again."""
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
     @property
@@ -259,11 +262,14 @@ class Engine:
         hard: bool,
         pins: list[int],
         salt: int,
+        distrusted: list[str],
     ) -> Plan: ...
     def status(
         self, messages: Sequence[Any], *, budget: int | None, fixed: int
     ) -> dict[str, Any]: ...
-    def shrink(self, tool: str, result: Any) -> tuple[Any, list[tuple[str, bytes]], int] | None: ...
+    def shrink(
+        self, tool: str, result: Any, *, salt: int, distrusted: list[str]
+    ) -> tuple[Any | None, list[tuple[str, bytes]], int, list[str]]: ...
     def record_shrink(self, saved: int) -> None: ...
     def fixed_tokens(self, system: Any, tools: Any) -> int: ...
     def record(self, plan: Plan) -> None: ...

@@ -8,7 +8,6 @@ they were.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import threading
 import time
@@ -24,9 +23,9 @@ from ullage._core import (
     Policy,
     PolicyError,
     ReferenceTakenError,
-    StoreError,
     TokenCounter,
 )
+from ullage.keeper import Keeper
 from ullage.report import Report, Stats, Status
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ logger = logging.getLogger(__name__)
 # messages, if they differ in fields that it does not see. Then another reference is taken.
 _REFERENCE_TRIES = 4
 
-# A compaction beside a running agent plans again when messages came in meanwhile; after so many
-# times it holds the agent up instead.
+# A compaction beside a running agent plans again when an older message changed meanwhile.
 _ASYNC_TRIES = 3
 
 
@@ -87,14 +85,29 @@ class ContextManager:
                 raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
         if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
             raise PolicyError(f"store: a {type(store).__name__} has no `put` and `get`")
-        self.policy = policy if policy is not None else Policy()
-        self.counter = counter if counter is not None else TokenCounter("o200k_base")
-        self.store = store
+        self._policy = policy if policy is not None else Policy()
+        self._counter = counter if counter is not None else TokenCounter("o200k_base")
+        self._keeper = Keeper(store)
         self.system = system
         self.tools = tools
         self._engine = Engine(self.policy, self.counter, storing=store is not None, format=format)
         self._seconds = 0.0
         self._seconds_lock = threading.Lock()
+
+    @property
+    def policy(self) -> Policy:
+        """The settings."""
+        return self._policy
+
+    @property
+    def counter(self) -> TokenCounter:
+        """What counts."""
+        return self._counter
+
+    @property
+    def store(self) -> Store | None:
+        """Where what leaves a conversation is kept."""
+        return self._keeper.store
 
     def plan(
         self,
@@ -168,6 +181,9 @@ class ContextManager:
         Planning and storing run in a thread; a store whose ``put`` is a coroutine is awaited.
         Messages that come in meanwhile stay behind those that were planned for; if an older one
         changes, the plan is made again.
+
+        Raises:
+            MessagesChangedError: If an older message keeps changing.
         """
         start = time.perf_counter()
         _require_list(messages)
@@ -196,14 +212,10 @@ class ContextManager:
 
         What leaves is stored, so that the references in the view can be followed.
         """
-        start = time.perf_counter()
         asked = _Asked(budget, hard=False, pins=pins, system=system, tools=tools)
         plan = self._kept_plan(messages, asked)
-        if plan.is_empty:
-            return list(messages)
         outcome = list(messages)
         self._apply(plan, outcome)
-        self._done(plan, start)
         return outcome
 
     def shrink(self, tool_name: str, result: Any) -> Any:
@@ -220,26 +232,32 @@ class ContextManager:
             StoreError: If the store cannot keep the whole; ``result`` is as it was.
         """
         with self._timed():
-            shrunk = self._engine.shrink(tool_name, result)
-            if shrunk is None:
-                return result
-            shorter, artifacts, saved = shrunk
-            for reference, content in artifacts:
-                self._put(reference, tool_name, content)
-            self._engine.record_shrink(saved)
-            return shorter
+            for salt in range(_REFERENCE_TRIES):
+                shorter, artifacts, saved = self._shrunk(tool_name, result, salt)
+                try:
+                    for reference, content in artifacts:
+                        self._keeper.put(reference, tool_name, content)
+                    break
+                except ReferenceTakenError:
+                    if salt + 1 == _REFERENCE_TRIES:
+                        raise
+            return self._entered(result, shorter, saved)
 
     async def ashrink(self, tool_name: str, result: Any) -> Any:
         """:meth:`shrink` without holding up the event loop, for any store."""
         with self._timed():
-            shrunk = await asyncio.to_thread(self._engine.shrink, tool_name, result)
-            if shrunk is None:
-                return result
-            shorter, artifacts, saved = shrunk
-            for reference, content in artifacts:
-                await self._aput(reference, tool_name, content)
-            self._engine.record_shrink(saved)
-            return shorter
+            for salt in range(_REFERENCE_TRIES):
+                shorter, artifacts, saved = await asyncio.to_thread(
+                    self._shrunk, tool_name, result, salt
+                )
+                try:
+                    for reference, content in artifacts:
+                        await self._keeper.aput(reference, tool_name, content)
+                    break
+                except ReferenceTakenError:
+                    if salt + 1 == _REFERENCE_TRIES:
+                        raise
+            return self._entered(result, shorter, saved)
 
     def status(
         self,
@@ -268,14 +286,40 @@ class ContextManager:
 
     def _plan(self, messages: Sequence[Any], asked: _Asked, salt: int = 0) -> Plan:
         with self._timed():
-            return self._engine.plan(
-                messages,
-                budget=asked.budget,
-                fixed=self._fixed_tokens(asked.system, asked.tools),
-                hard=asked.hard,
-                pins=list(asked.pins),
-                salt=salt,
-            )
+            fixed = self._fixed_tokens(asked.system, asked.tools)
+
+            def made(distrusted: list[str]) -> Plan:
+                return self._engine.plan(
+                    messages,
+                    budget=asked.budget,
+                    fixed=fixed,
+                    hard=asked.hard,
+                    pins=list(asked.pins),
+                    salt=salt,
+                    distrusted=distrusted,
+                )
+
+            plan = made([])
+            missing = self._keeper.missing(plan.relied_on)
+            return made(missing) if missing else plan
+
+    def _shrunk(
+        self, tool_name: str, result: Any, salt: int
+    ) -> tuple[Any, list[tuple[str, bytes]], int]:
+        def made(distrusted: list[str]) -> tuple[Any, list[tuple[str, bytes]], int, list[str]]:
+            return self._engine.shrink(tool_name, result, salt=salt, distrusted=distrusted)
+
+        shorter, artifacts, saved, relied_on = made([])
+        missing = self._keeper.missing(relied_on)
+        if missing:
+            shorter, artifacts, saved, _ = made(missing)
+        return shorter, artifacts, saved
+
+    def _entered(self, result: Any, shorter: Any, saved: int) -> Any:
+        if shorter is None:
+            return result
+        self._engine.record_shrink(saved)
+        return shorter
 
     def _kept_plan(self, messages: Sequence[Any], asked: _Asked) -> Plan:
         """A plan whose artifacts are in the store."""
@@ -284,7 +328,7 @@ class ContextManager:
             try:
                 with self._timed():
                     for reference, tool, content in self._artifacts(plan, messages):
-                        self._put(reference, tool, content)
+                        self._keeper.put(reference, tool, content)
                 break
             except ReferenceTakenError:
                 if salt + 1 == _REFERENCE_TRIES:
@@ -296,8 +340,9 @@ class ContextManager:
         for salt in range(_REFERENCE_TRIES):
             plan = await asyncio.to_thread(self._plan, messages, asked, salt)
             try:
-                for reference, tool, content in self._artifacts(plan, messages):
-                    await self._aput(reference, tool, content)
+                with self._timed():
+                    for reference, tool, content in self._artifacts(plan, messages):
+                        await self._keeper.aput(reference, tool, content)
                 break
             except ReferenceTakenError:
                 if salt + 1 == _REFERENCE_TRIES:
@@ -305,6 +350,7 @@ class ContextManager:
         return plan
 
     def _artifacts(self, plan: Plan, messages: Sequence[Any]) -> list[tuple[str, str, bytes]]:
+        # Without a store there are none, and looking for them would read the messages again.
         if self.store is None or plan.is_empty:
             return []
         return plan.artifacts(messages[: plan.messages])
@@ -316,37 +362,9 @@ class ContextManager:
             # Only the messages that were planned for: another thread may have added some.
             messages[: plan.messages] = plan.apply(messages[: plan.messages])
 
-    def _put(self, reference: str, tool: str, content: bytes) -> None:
-        returned = self._offered(reference, tool, content)
-        if inspect.isawaitable(returned):
-            if inspect.iscoroutine(returned):
-                returned.close()
-            raise StoreError(
-                f"{type(self.store).__name__}.put has to be awaited; call acompact or ashrink"
-            )
-        _check_reference(self.store, reference, returned)
-
-    async def _aput(self, reference: str, tool: str, content: bytes) -> None:
-        # A thread, since most stores write to a disk; a coroutine is only made there.
-        returned = await asyncio.to_thread(self._offered, reference, tool, content)
-        if inspect.isawaitable(returned):
-            try:
-                returned = await returned
-            except Exception as error:
-                raise _store_error(self.store, reference, error) from error
-        _check_reference(self.store, reference, returned)
-
-    def _offered(self, reference: str, tool: str, content: bytes) -> Any:
-        if self.store is None:
-            return reference
-        try:
-            return self.store.put(content, reference=reference, tool=tool)
-        except Exception as error:
-            raise _store_error(self.store, reference, error) from error
-
     def _done(self, plan: Plan, start: float) -> Report:
         report = Report._of(plan.report(), time.perf_counter() - start)  # noqa: SLF001
-        if plan.is_empty:
+        if plan.is_empty and not report.warnings:
             return report
         self._engine.record(plan)
         for warning in report.warnings:
@@ -376,21 +394,4 @@ def _require_list(messages: Any) -> None:
         raise MessageError(
             f"the messages are a {type(messages).__name__}, not a list; compact changes a list in"
             " place, use view for anything else"
-        )
-
-
-def _store_error(store: Any, reference: str, error: Exception) -> StoreError:
-    if isinstance(error, StoreError):
-        return error
-    return StoreError(
-        f"{type(store).__name__} could not keep {reference}: {type(error).__name__}: {error}; the"
-        " conversation is as it was"
-    )
-
-
-def _check_reference(store: Any, given: str, returned: Any) -> None:
-    if returned != given:
-        raise StoreError(
-            f"{type(store).__name__}.put returned {returned!r} for {given!r}; it must keep content"
-            " under the reference it is given"
         )

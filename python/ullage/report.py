@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 
@@ -83,7 +83,7 @@ class Status:
     high: int
     low: int
     due: Literal["none", "soft", "hard"]
-    parts: dict[str, int] = field(default_factory=dict)
+    parts: dict[str, int]
 
 
 @dataclass(frozen=True)

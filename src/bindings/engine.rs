@@ -14,7 +14,7 @@ use super::whole::Amount;
 use crate::engine::{Ask, Engine, Reading, Room, apply, check, content};
 use crate::error::Error;
 use crate::planner::{Plan, Urgency};
-use crate::stages::Storing;
+use crate::store::{Reference, Storing};
 use crate::wire::{self, Format};
 
 #[pyfunction]
@@ -22,8 +22,13 @@ pub fn detect_format(messages: &Bound<'_, PyAny>) -> PyResult<&'static str> {
     Ok(wire::detect_format(&PyNode(messages.clone()))?.name())
 }
 
-/// A shrunk result, what must be stored first (reference and content), and the tokens saved.
-type ShrunkResult<'py> = (Bound<'py, PyAny>, Vec<(String, Bound<'py, PyBytes>)>, usize);
+/// A shrunk result or none, what must be stored first (reference and content), the tokens saved, and the references that
+/// were believed.
+type ShrunkResult<'py> = (Option<Bound<'py, PyAny>>, Vec<(String, Bound<'py, PyBytes>)>, usize, Vec<String>);
+
+fn references(texts: &[String]) -> Result<Vec<Reference>, Error> {
+    texts.iter().map(|text| Reference::parse(text)).collect()
+}
 
 #[pyclass(frozen, name = "Engine", module = "ullage._core")]
 #[derive(Debug)]
@@ -42,7 +47,7 @@ impl PyEngine {
         Ok(PyEngine { engine, format: format.map(named_format).transpose()? })
     }
 
-    #[pyo3(signature = (messages, *, budget, fixed, hard, pins, salt))]
+    #[pyo3(signature = (messages, *, budget, fixed, hard, pins, salt, distrusted))]
     // One argument for each keyword of the Python method that calls it; a list arrives as a `Vec`.
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
     fn plan(
@@ -54,13 +59,15 @@ impl PyEngine {
         hard: bool,
         pins: Vec<Bound<'_, PyAny>>,
         salt: u64,
+        distrusted: Vec<String>,
     ) -> PyResult<PyPlan> {
         let reading = self.read(messages, &indices(&pins)?)?;
         let room = room(budget, fixed);
         let urgency = if hard { Urgency::Hard } else { Urgency::Soft };
-        let ask = Ask { room, urgency, salt: u128::from(salt) };
+        let distrusted = references(&distrusted)?;
+        let ask = Ask { room, urgency, salt, distrusted: &distrusted };
         let plan = py.detach(|| self.engine.plan(&reading, ask))?;
-        Ok(PyPlan { plan, reading })
+        Ok(PyPlan(plan))
     }
 
     #[pyo3(signature = (messages, *, budget, fixed))]
@@ -77,17 +84,24 @@ impl PyEngine {
         Ok(pythonize(py, &status)?)
     }
 
-    fn shrink<'py>(&self, tool: &str, result: &Bound<'py, PyAny>) -> PyResult<Option<ShrunkResult<'py>>> {
+    #[pyo3(signature = (tool, result, *, salt, distrusted))]
+    #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
+    fn shrink<'py>(
+        &self,
+        tool: &str,
+        result: &Bound<'py, PyAny>,
+        salt: u64,
+        distrusted: Vec<String>,
+    ) -> PyResult<ShrunkResult<'py>> {
         let py = result.py();
-        let Some(shrunk) = self.engine.shrink_result(tool, &PyNode(result.clone()))? else {
-            return Ok(None);
-        };
+        let shrunk = self.engine.shrink_result(tool, &PyNode(result.clone()), salt, &references(&distrusted)?)?;
         let artifacts = shrunk
             .artifacts
             .iter()
             .map(|(reference, content)| (reference.to_string(), PyBytes::new(py, content.as_bytes())))
             .collect();
-        Ok(Some((shrunk.result, artifacts, shrunk.saved)))
+        let relied_on = shrunk.relied_on.iter().map(ToString::to_string).collect();
+        Ok((shrunk.result, artifacts, shrunk.saved, relied_on))
     }
 
     #[pyo3(signature = (system, tools))]
@@ -101,7 +115,7 @@ impl PyEngine {
     }
 
     fn record(&self, plan: &PyPlan) {
-        self.engine.record(&plan.plan.report());
+        self.engine.record(&plan.0.report());
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -129,41 +143,38 @@ type ToStore<'py> = (String, String, Bound<'py, PyBytes>);
 
 #[pyclass(frozen, name = "Plan", module = "ullage")]
 #[derive(Debug)]
-pub struct PyPlan {
-    plan: Plan,
-    reading: Reading<PyText>,
-}
+pub struct PyPlan(Plan);
 
 #[pymethods]
 impl PyPlan {
     #[getter]
     fn format(&self) -> &'static str {
-        self.plan.format.name()
+        self.0.format.name()
     }
 
     #[getter]
     fn budget(&self) -> usize {
-        self.plan.budget.limit
+        self.0.budget.limit
     }
 
     #[getter]
     fn tokens_before(&self) -> usize {
-        self.plan.tokens_before
+        self.0.tokens_before
     }
 
     #[getter]
     fn tokens_after(&self) -> usize {
-        self.plan.tokens_after
+        self.0.tokens_after
     }
 
     #[getter]
     fn messages(&self) -> usize {
-        self.plan.messages
+        self.0.messages
     }
 
     #[getter]
     fn is_empty(&self) -> bool {
-        self.plan.edits.is_empty()
+        self.0.edits.is_empty()
     }
 
     #[getter]
@@ -171,24 +182,29 @@ impl PyPlan {
         self.to_dict(py)?.get_item("edits")
     }
 
+    #[getter]
+    fn relied_on(&self) -> Vec<String> {
+        self.0.relied_on().map(ToString::to_string).collect()
+    }
+
     fn explain(&self) -> String {
-        self.plan.explain()
+        self.0.explain()
     }
 
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.plan.to_json())?)
+        Ok(pythonize(py, &self.0.to_json())?)
     }
 
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.plan.report())?)
+        Ok(pythonize(py, &self.0.report())?)
     }
 
     fn artifacts<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<ToStore<'py>>> {
         let host = PyNode(messages.clone());
-        check(&self.plan, &host)?;
-        let mut artifacts = Vec::with_capacity(self.plan.artifacts.len());
-        for artifact in &self.plan.artifacts {
-            let content = content(&self.reading, &artifact.source, &host)?;
+        let conversation = check(&self.0, &host)?;
+        let mut artifacts = Vec::with_capacity(self.0.artifacts.len());
+        for artifact in &self.0.artifacts {
+            let content = content(&conversation, &artifact.source, &host)?;
             artifacts.push((
                 artifact.reference.to_string(),
                 artifact.tool.clone(),
@@ -199,16 +215,16 @@ impl PyPlan {
     }
 
     fn apply<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        Ok(apply(&self.plan, &PyNode(messages.clone()))?)
+        Ok(apply(&self.0, &PyNode(messages.clone()))?)
     }
 
     fn __repr__(&self) -> String {
         format!(
             "<Plan: {} edits, {} -> {} tokens of {}>",
-            self.plan.edits.len(),
-            self.plan.tokens_before,
-            self.plan.tokens_after,
-            self.plan.budget.limit
+            self.0.edits.len(),
+            self.0.tokens_before,
+            self.0.tokens_after,
+            self.0.budget.limit
         )
     }
 }

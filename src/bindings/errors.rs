@@ -23,18 +23,24 @@ impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
         let text = error.to_string();
         match error {
-            Error::Budget { budget, floor, messages, .. } => budget_error(text, budget, floor, messages),
-            Error::NoRoom { taken, .. } => budget_error(text, 0, taken, Vec::new()),
-            Error::Message { index, .. } => {
-                with_attributes(MessageError::new_err(text), |value| value.setattr("index", index))
+            Error::Budget { budget, floor, messages } => {
+                budget_error(text, budget, floor, messages.into_iter().map(|(message, _)| message).collect())
             }
-            Error::Conversation { .. } => MessageError::new_err(text),
-            Error::Changed => MessagesChangedError::new_err(text),
+            Error::NoRoom { taken, .. } => budget_error(text, 0, taken, Vec::new()),
+            Error::Message { index, .. } => message_error(text, Some(index)),
+            Error::Conversation { .. } => message_error(text, None),
+            Error::Changed => {
+                with_attributes(MessagesChangedError::new_err(text), |value| value.setattr("index", None::<usize>))
+            }
             Error::Policy { .. } => PolicyError::new_err(text),
             Error::Taken { .. } => ReferenceTakenError::new_err(text),
             Error::Store { .. } => StoreError::new_err(text),
         }
     }
+}
+
+fn message_error(text: String, index: Option<usize>) -> PyErr {
+    with_attributes(MessageError::new_err(text), |value| value.setattr("index", index))
 }
 
 fn budget_error(text: String, budget: usize, floor: usize, messages: Vec<usize>) -> PyErr {

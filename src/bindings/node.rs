@@ -18,7 +18,7 @@ pub struct PyNode<'py>(pub Bound<'py, PyAny>);
 fn name(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
     static NAMES: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
     let names =
-        NAMES.get_or_init(py, || Key::ALL.iter().map(|key| PyString::intern(py, key.name()).unbind()).collect());
+        NAMES.get_or_init(py, || Key::ALL.iter().map(|(_, name)| PyString::intern(py, name).unbind()).collect());
     names[key as usize].bind(py)
 }
 

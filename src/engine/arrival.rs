@@ -3,24 +3,36 @@
 
 use super::Engine;
 use crate::error::Result;
-use crate::planner::ShortText;
-use crate::store::Reference;
+use crate::planner::{Referring, ShortText, shorten};
+use crate::store::{Reference, marked};
 use crate::tokens::TextKind;
 use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH};
 
-/// A tool result that was shrunk.
+/// What became of a tool result.
 #[derive(Debug, Clone)]
-pub struct Shrunk<O> {
-    /// The result as it enters the history.
-    pub result: O,
+pub struct Shrunk<O, T> {
+    /// The result as it enters the history; `None` where all of it may stay as it is.
+    pub result: Option<O>,
     /// What must be stored first: the reference and the content.
-    pub artifacts: Vec<(Reference, String)>,
+    pub artifacts: Vec<(Reference, T)>,
     /// Tokens saved.
     pub saved: usize,
+    /// References in texts that were believed to be marks of ullage, and so left alone.
+    pub relied_on: Vec<Reference>,
+}
+
+/// What was taken out of a result so far.
+struct Taking<'a, T> {
+    tool: &'a str,
+    referring: Referring<'a>,
+    artifacts: Vec<(Reference, T)>,
+    saved: usize,
+    relied_on: Vec<Reference>,
 }
 
 impl Engine {
-    /// The result of `tool`, shrunk where a text in it is above the policy's `shrink_above`; `None` if all of it may stay.
+    /// The result of `tool`, shrunk where a text in it is above the policy's `shrink_above`. What ullage has shortened or
+    /// retrieved before stays. `salt` and `distrusted` are those of [`super::Ask`].
     ///
     /// A result is a string, a tool-result block of a wire format, a list of its items, or any other JSON-like value.
     /// Text items are cut to head and tail. A JSON value that is too large becomes a text; outside of a block, where a
@@ -29,62 +41,73 @@ impl Engine {
     ///
     /// # Errors
     /// `Conversation` if a value is nested too deeply.
-    pub fn shrink_result<N: Build>(&self, tool: &str, result: &N) -> Result<Option<Shrunk<N::Out>>> {
-        let mut taken = Taken::default();
+    pub fn shrink_result<N: Build>(
+        &self,
+        tool: &str,
+        result: &N,
+        salt: u64,
+        distrusted: &[Reference],
+    ) -> Result<Shrunk<N::Out, N::Text>> {
+        let referring = Referring { storing: self.storing, salt, distrusted };
+        let mut taking = Taking { tool, referring, artifacts: Vec::new(), saved: 0, relied_on: Vec::new() };
         let shrunk = match result.kind() {
-            Kind::Text => self.shrink_node(tool, result, TextKind::ToolOutput, &mut taken)?.map(|t| result.string(&t)),
-            Kind::List => self.shrink_items(tool, result, &mut taken)?,
-            Kind::Map => self.shrink_map(tool, result, &mut taken)?,
+            Kind::Text => self.shrink_node(result, TextKind::ToolOutput, &mut taking)?.map(|text| result.string(&text)),
+            Kind::List => self.shrink_items(result, &mut taking)?,
+            Kind::Map => self.shrink_map(result, &mut taking)?,
             Kind::Null | Kind::Scalar | Kind::Bytes => None,
         };
-        Ok(shrunk.map(|result| Shrunk { result, artifacts: taken.artifacts, saved: taken.saved }))
+        let Taking { artifacts, saved, relied_on, .. } = taking;
+        Ok(Shrunk { result: shrunk, artifacts, saved, relied_on })
     }
 
-    fn shrink_map<N: Build>(&self, tool: &str, map: &N, taken: &mut Taken) -> Result<Option<N::Out>> {
+    fn shrink_map<N: Build>(&self, map: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
         let is_block = map.present(Key::ToolUseIdCamel).is_some() || map.present(Key::ToolUseId).is_some();
         if let Some(content) = map.present(Key::Content).filter(|_| is_block) {
             let shrunk = match content.kind() {
-                Kind::List => self.shrink_items(tool, &content, taken)?,
-                _ => self.shrink_node(tool, &content, TextKind::ToolOutput, taken)?.map(|text| content.string(&text)),
+                Kind::List => self.shrink_items(&content, taking)?,
+                _ => self.shrink_node(&content, TextKind::ToolOutput, taking)?.map(|text| content.string(&text)),
             };
             return shrunk.map(|content| map.with(Key::Content, content)).transpose();
         }
-        match self.shrink_node(tool, map, TextKind::Json, taken)? {
+        match self.shrink_node(map, TextKind::Json, taking)? {
             Some(text) => map.map(vec![(Key::Result, map.string(&text))]).map(Some),
             None => Ok(None),
         }
     }
 
-    fn shrink_items<N: Build>(&self, tool: &str, list: &N, taken: &mut Taken) -> Result<Option<N::Out>> {
+    fn shrink_items<N: Build>(&self, list: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
         let items = list.items().unwrap_or_default();
         let mut changed = false;
         let mut rebuilt = Vec::with_capacity(items.len());
         for item in &items {
-            let shrunk = self.shrink_item(tool, item, taken)?;
+            let shrunk = self.shrink_item(item, taking)?;
             changed |= shrunk.is_some();
             rebuilt.push(shrunk.unwrap_or_else(|| item.keep()));
         }
         if changed { list.list(rebuilt).map(Some) } else { Ok(None) }
     }
 
-    fn shrink_item<N: Build>(&self, tool: &str, item: &N, taken: &mut Taken) -> Result<Option<N::Out>> {
+    fn shrink_item<N: Build>(&self, item: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
         if item.kind() != Kind::Map {
             return Ok(None);
         }
         if let Some(text) = item.get(Key::Text).filter(|text| text.kind() == Kind::Text) {
-            let shrunk = self.shrink_node(tool, &text, TextKind::ToolOutput, taken)?;
+            let shrunk = self.shrink_node(&text, TextKind::ToolOutput, taking)?;
             return shrunk.map(|short| item.with(Key::Text, item.string(&short))).transpose();
         }
         // Bedrock: a JSON item whose text form is shorter becomes a text item.
-        let Some(json) = item.present(Key::Json) else {
-            return Ok(None);
-        };
-        let shrunk = self.shrink_node(tool, &json, TextKind::Json, taken)?;
+        let Some(json) = item.present(Key::Json) else { return Ok(None) };
+        let shrunk = self.shrink_node(&json, TextKind::Json, taking)?;
         shrunk.map(|short| item.map(vec![(Key::Text, item.string(&short))])).transpose()
     }
 
     /// The text of a node, shrunk: of a string as it is, of anything else as JSON.
-    fn shrink_node<N: Build>(&self, tool: &str, node: &N, kind: TextKind, taken: &mut Taken) -> Result<Option<String>> {
+    fn shrink_node<N: Build>(
+        &self,
+        node: &N,
+        kind: TextKind,
+        taking: &mut Taking<'_, N::Text>,
+    ) -> Result<Option<String>> {
         let text = if let Some(text) = node.text() {
             text
         } else {
@@ -92,19 +115,35 @@ impl Engine {
             node.render(&mut json, Bytes::Whole, MAX_DEPTH)?;
             json.into()
         };
-        let Some((ShortText { text: short, to_store, .. }, saved)) = node.aside(|| self.shrink(tool, &text, kind))
+        if let Some(mark) = marked(&text, taking.referring.storing, taking.referring.distrusted) {
+            taking.relied_on.extend(mark.reference);
+            return Ok(None);
+        }
+        let (tool, referring) = (taking.tool, taking.referring);
+        let Some((ShortText { text: short, to_store, .. }, saved)) =
+            node.aside(|| self.shrink_text(tool, &text, kind, referring))
         else {
             return Ok(None);
         };
-        taken.saved += saved;
-        taken.artifacts.extend(to_store.map(|reference| (reference, text.to_string())));
+        taking.saved += saved;
+        taking.artifacts.extend(to_store.map(|reference| (reference, text)));
         Ok(Some(short))
     }
-}
 
-/// What was taken out of a result so far.
-#[derive(Default)]
-struct Taken {
-    artifacts: Vec<(Reference, String)>,
-    saved: usize,
+    /// The text shrunk, and the tokens saved; `None` if it is not above `shrink_above`, or would get no shorter.
+    fn shrink_text(
+        &self,
+        tool: &str,
+        text: &str,
+        kind: TextKind,
+        referring: Referring<'_>,
+    ) -> Option<(ShortText, usize)> {
+        let counter = self.ledger.counter();
+        if counter.fits(text, kind, self.policy.shrink_above) {
+            return None;
+        }
+        let short = shorten(tool, text, self.policy.shrink_to, counter, referring)?;
+        let (before, after) = (counter.count(text, kind), counter.count(&short.text, TextKind::ToolOutput));
+        (after < before).then_some((short, before - after))
+    }
 }

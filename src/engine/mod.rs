@@ -1,27 +1,26 @@
 //! The front door: a policy, a ledger and the planner behind a few verbs.
 
+mod apply;
 mod arrival;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde::Serialize;
 
 use crate::budget::Budget;
 use crate::draft::Bounds;
 use crate::error::{Error, Result};
-use crate::ledger::{Ledger, fingerprint, item_text};
+use crate::ledger::Ledger;
 use crate::message::{Conversation, Part, Pin, Role, Text};
-use crate::planner::{Plan, Sealing, ShortText, Source, Urgency, floor, outline, seal, shorten};
+use crate::planner::{Plan, Referring, Sealing, Urgency, floor, outline, seal};
 use crate::policy::Policy;
-use crate::report::{Report, Stats};
-use crate::stages::Storing;
-use crate::store::{marked_reference, split_mark};
+use crate::report::{Report, Stats, Status};
+use crate::store::{Reference, Storing};
 use crate::tokens::{CountTokens, TextKind};
-use crate::wire::{self, Build, Bytes, Format, MAX_MESSAGE_DEPTH, Node};
+use crate::wire::{self, Format, Node};
 
+pub use apply::{apply, check, content};
 pub use arrival::Shrunk;
 
 /// What a plan may use.
@@ -35,34 +34,24 @@ pub struct Room {
 
 /// What a plan is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ask {
+pub struct Ask<'a> {
     /// What it may use.
     pub room: Room,
     /// Whether it waits for the high mark.
     pub urgency: Urgency,
-    /// See [`Sealing::salt`]; 0 unless a store has said that it holds other content.
-    pub salt: u128,
+    /// See [`Reference::salted`]; 0 unless a store has said that it holds other content.
+    pub salt: u64,
+    /// References that the store does not have, though a text says so.
+    pub distrusted: &'a [Reference],
 }
 
-/// How full a conversation is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Status {
-    /// Tokens of the messages.
-    pub tokens: usize,
-    /// Context window of the model.
-    pub window: usize,
-    /// Tokens that the system prompt and the tool definitions take of it.
-    pub fixed: usize,
-    /// Tokens that the messages may take.
-    pub available: usize,
-    /// Above this, compaction starts.
-    pub high: usize,
-    /// Down to this it goes.
-    pub low: usize,
-    /// What the fill asks for: `none`, `soft` above the high mark, `hard` above what is available.
-    pub due: &'static str,
-    /// Tokens by kind of content.
-    pub parts: BTreeMap<&'static str, usize>,
+/// A conversation as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading<T> {
+    /// The wire format.
+    pub format: Format,
+    /// The messages.
+    pub conversation: Conversation<T>,
 }
 
 /// Decides for any number of conversations. Shared freely between threads.
@@ -81,16 +70,6 @@ impl Engine {
     /// `Policy` if a setting is out of range.
     pub fn new(policy: Policy, counter: Arc<dyn CountTokens>, storing: Storing) -> Result<Engine> {
         Ok(Engine { policy: policy.checked()?, ledger: Ledger::new(counter), storing, stats: Mutex::default() })
-    }
-
-    /// The settings.
-    pub fn policy(&self) -> &Policy {
-        &self.policy
-    }
-
-    /// The ledger.
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
     }
 
     /// What the engine did so far.
@@ -134,12 +113,17 @@ impl Engine {
     /// # Errors
     /// `Message` if the history breaks a rule of the providers as it came; `Budget` or `NoRoom` if it cannot be made to
     /// fit, with what would have to change.
-    pub fn plan<T: Text + Sync>(&self, reading: &Reading<T>, ask: Ask) -> Result<Plan> {
+    pub fn plan<T: Text + Sync>(&self, reading: &Reading<T>, ask: Ask<'_>) -> Result<Plan> {
         let budget = self.budget(ask.room)?;
         let tokens = self.ledger.measure(&reading.conversation);
         let bounds = Bounds::of(self.ledger.counter());
-        let with =
-            Sealing { format: reading.format, budget, ledger: &self.ledger, storing: self.storing, salt: ask.salt };
+        let with = Sealing {
+            format: reading.format,
+            budget,
+            ledger: &self.ledger,
+            referring: Referring { storing: self.storing, salt: ask.salt, distrusted: ask.distrusted },
+            urgency: ask.urgency,
+        };
         // A draft counts what its texts take at the most, so it is the sealed plan that is judged. Where a mark turns out
         // longer than its bound, the plan is made again for as much less.
         let (mut aim, mut least) = (budget, usize::MAX);
@@ -172,13 +156,12 @@ impl Engine {
     pub fn fixed_tokens<N: Node>(&self, system: Option<&N>, tools: Option<&N>) -> Result<usize> {
         let mut total = 0;
         for (value, kind) in [(system, TextKind::Prose), (tools, TextKind::Json)] {
-            total += match value {
-                None => 0,
-                Some(value) => match value.text() {
-                    Some(text) => self.ledger.count_remembered(&text, kind),
-                    None => self.ledger.count_remembered(&value.rendered()?, kind),
-                },
+            let Some(value) = value else { continue };
+            let text = match value.text() {
+                Some(text) => text,
+                None => value.rendered()?,
             };
+            total += value.aside(|| self.ledger.count_remembered(&text, kind));
         }
         Ok(total)
     }
@@ -214,22 +197,6 @@ impl Engine {
             parts,
         })
     }
-
-    /// The output of `tool` and the tokens saved, shrunk if it is above the policy's `shrink_above`; `None` if it may stay as it is. What
-    /// ullage has shortened or retrieved before stays.
-    pub fn shrink(&self, tool: &str, text: &str, kind: TextKind) -> Option<(ShortText, usize)> {
-        let counter = self.ledger.counter();
-        let marked = match self.storing {
-            Storing::On => marked_reference(text).is_some(),
-            Storing::Off => split_mark(text).is_some(),
-        };
-        if marked || counter.fits(text, kind, self.policy.shrink_above) {
-            return None;
-        }
-        let short = shorten(tool, text, self.policy.shrink_to, counter, self.storing)?;
-        let (before, after) = (counter.count(text, kind), counter.count(&short.text, TextKind::ToolOutput));
-        (after < before).then_some((short, before - after))
-    }
 }
 
 fn part_name<T>(part: &Part<T>, role: Role) -> &'static str {
@@ -242,58 +209,4 @@ fn part_name<T>(part: &Part<T>, role: Role) -> &'static str {
         Part::CachePoint => "cache points",
         Part::Opaque(_) => "other",
     }
-}
-
-/// A conversation as it was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading<T> {
-    /// The wire format.
-    pub format: Format,
-    /// The messages.
-    pub conversation: Conversation<T>,
-}
-
-/// The content of an artifact of a plan: an item's text byte for byte, or removed messages as the host has them, one to a
-/// line as JSON. `reading` is what the plan was made for, `messages` what was read; see [`check`].
-///
-/// # Errors
-/// `Conversation` if a message is nested too deeply.
-pub fn content<'a, N: Node>(reading: &'a Reading<N::Text>, source: &Source, messages: &N) -> Result<Cow<'a, [u8]>> {
-    match source {
-        Source::Item(place) => {
-            let text = match &reading.conversation.messages[place.message].parts[place.part] {
-                Part::Result { items, .. } => item_text(&items[place.item]).map(|(text, _)| text),
-                _ => None, // A plan only stores items of results.
-            };
-            Ok(Cow::Borrowed(text.unwrap_or_default().as_bytes()))
-        }
-        Source::Transcript { notes, messages: range } => {
-            let mut out = notes.clone();
-            for message in &wire::message_list(messages)?[range.clone()] {
-                message.render(&mut out, Bytes::Whole, MAX_MESSAGE_DEPTH)?;
-                out.push('\n');
-            }
-            Ok(Cow::Owned(out.into_bytes()))
-        }
-    }
-}
-
-/// Makes sure that `messages` are those that `plan` was made for.
-///
-/// # Errors
-/// `Changed` if they are not.
-pub fn check<N: Node>(plan: &Plan, messages: &N) -> Result<()> {
-    let now = wire::read(messages, plan.format)?;
-    let same = now.messages.len() == plan.messages && fingerprint(&now) == plan.fingerprint;
-    let may_touch = |message: usize| now.messages[message].pin == Pin::Free;
-    if same && plan.edits.iter().all(|edit| edit.touches().all(may_touch)) { Ok(()) } else { Err(Error::Changed) }
-}
-
-/// The messages that `plan` leaves, as values of the host: untouched ones are the very same objects.
-///
-/// # Errors
-/// `Changed` if the messages are not those that the plan was made for.
-pub fn apply<N: Build>(plan: &Plan, messages: &N) -> Result<Vec<N::Out>> {
-    check(plan, messages)?;
-    wire::rewrite(messages, plan.format, &plan.changes())
 }

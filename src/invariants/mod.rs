@@ -1,7 +1,8 @@
 //! What a provider rejects, and where a history may therefore be cut.
 //!
-//! Each rule is a file. A rule reports [`Violation`]s of a history as it is, and forbids cuts that would break it. The
-//! places where one may cut are what no rule forbids; between two of them lies a *group*, which stays or goes whole.
+//! Each rule is a file. `pairs` finds what is broken in a history as it comes, `pairs` and `thinking` forbid the cuts that
+//! would break it, and `roles` says how a gap is closed. The places where one may cut are what no rule forbids; between
+//! two of them lies a *group*, which stays or goes whole.
 
 mod pairs;
 mod roles;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::{CutPoints, Violation};
-use crate::message::{Conversation, Part, Text};
+use crate::message::{Conversation, Part, Role, Text};
 
 /// A tool call and where its result is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,8 +70,8 @@ impl Pairs {
         &self.calls
     }
 
-    /// The rules that the history breaks: a result without its call, a call that something else follows, an id that
-    /// two parallel calls share.
+    /// The rules that the history breaks: a result without its call, a call that the next message does not answer (system
+    /// messages in between aside), an id that two parallel calls share.
     pub fn violations<T: Text>(&self, conversation: &Conversation<T>) -> Vec<Violation> {
         let last = conversation.messages.len().saturating_sub(1);
         let id = |message: usize, part: usize| match &conversation.messages[message].parts[part] {
@@ -97,7 +97,18 @@ impl Pairs {
                 problem: format!("the tool call '{}' is never answered", id(call.message, call.part)),
                 remedy: "add its result to the next message, or remove the call",
             });
-        let mut violations: Vec<Violation> = orphans.chain(repeated).chain(unanswered).collect();
+        let late = self.calls.iter().filter(|call| {
+            let between = |(result, _): (usize, usize)| call.message + 1..result;
+            let speaks = |message: usize| conversation.messages[message].role != Role::System;
+            call.result.is_some_and(|result| between(result).any(speaks))
+        });
+        let late = late.map(|call| Violation {
+            rule: "result-follows-its-call",
+            message: call.message,
+            problem: format!("the tool call '{}' is not answered by the next message", id(call.message, call.part)),
+            remedy: "put the result right behind the call",
+        });
+        let mut violations: Vec<Violation> = orphans.chain(repeated).chain(unanswered).chain(late).collect();
         violations.sort_by_key(|violation| violation.message);
         violations
     }

@@ -55,7 +55,7 @@ fn explain_edit(out: &mut String, edit: &Edit) {
             edit.stage.name(),
             thousands(edit.tokens_before),
             thousands(edit.tokens_after),
-            edit.why
+            edit.stage.reason()
         ),
     );
 }

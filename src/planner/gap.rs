@@ -4,13 +4,12 @@ use std::ops::Range;
 
 use super::plan::{Artifact, Plan, Source};
 use super::seal::Sealing;
-use crate::draft::Draft;
+use crate::draft::{Draft, noted};
 use crate::edit::{Action, Answer, Edit, Note, Standing};
 use crate::invariants::{Seam, seam};
 use crate::message::{Message, Part, Pin, Role, Text};
 use crate::policy::StageName;
-use crate::stages::{Storing, reason};
-use crate::store::{NOTE_ANSWER, Reference, Whereabouts, noted_removals, removal_note};
+use crate::store::{NOTE_ANSWER, Reference, Storing, Whereabouts, removal_note};
 use crate::tokens::TextKind;
 
 /// The tool that removed messages are stored under.
@@ -32,7 +31,7 @@ pub(super) fn seal_gap<T: Text>(plan: &mut Plan, draft: &Draft<'_, T>, gap: Rang
         // A seam appends to a message that is there, and to none that was inserted.
         (Seam::AppendBefore | Seam::AppendAfter, ..) => Standing::Own { role: Role::User, answer: Answer::None },
     };
-    let reference = match with.storing {
+    let reference = match with.referring.storing {
         Storing::On => {
             let artifact = transcript(draft, &gap, &standing, with);
             let reference = artifact.reference.clone();
@@ -42,11 +41,10 @@ pub(super) fn seal_gap<T: Text>(plan: &mut Plan, draft: &Draft<'_, T>, gap: Rang
         Storing::Off => None,
     };
     let whereabouts = reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
-    let text = removal_note(removed_in_all(messages, &gap, &standing), &whereabouts);
+    let text = removal_note(removed_in_all(draft, &gap, &standing), &whereabouts);
     let (tokens_before, tokens_after) = tokens_of_gap(draft, &gap, &standing, &text, with);
     plan.edits.push(Edit {
         stage: StageName::Window,
-        why: reason(StageName::Window).to_owned(),
         tokens_before,
         tokens_after,
         reference,
@@ -99,9 +97,8 @@ fn note_in<T: Text>(messages: &[Message<T>], message: usize, plan: &Plan) -> Sta
         Action::Remove { note, .. } => matches!(note.standing, Standing::In { message: other, .. } if other == message),
         Action::Shorten { .. } => false,
     });
-    let is_note = |part: &Part<T>| matches!(part, Part::Text(text) if noted_removals(text).is_some());
     let parts = messages[message].parts.iter().enumerate();
-    let notes = parts.filter(|(_, part)| !taken && is_note(part)).map(|(index, _)| index);
+    let notes = parts.filter(|(_, part)| !taken && noted(part).is_some()).map(|(index, _)| index);
     Standing::In { message, instead_of: notes.collect() }
 }
 
@@ -123,37 +120,27 @@ fn transcript<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Stan
     let digest = draft.tokens.digest(gap.clone());
     // Two gaps of one plan may hold the same words; their places tell them apart.
     let place = gap.start.to_le_bytes();
-    let salt = with.salt.to_le_bytes();
-    let identity = [&digest.to_le_bytes(), &salt, &place[..], notes.as_bytes()].concat();
+    let identity = [&digest.to_le_bytes(), &place[..], notes.as_bytes()].concat();
     Artifact {
-        reference: Reference::of(TRANSCRIPT, &identity),
+        reference: Reference::salted(TRANSCRIPT, &identity, with.referring.salt),
         tool: TRANSCRIPT.to_owned(),
         source: Source::Transcript { notes, messages: gap.clone() },
     }
 }
 
-/// The removals that the note speaks of (anybody can write a note with any number, so the sum saturates): the messages that go now, and those that older notes spoke of.
-fn removed_in_all<T: Text>(messages: &[Message<T>], gap: &Range<usize>, standing: &Standing) -> usize {
-    let noted = |part: &Part<T>| match part {
-        Part::Text(text) => noted_removals(text),
-        _ => None,
-    };
-    let gone: usize = messages[gap.clone()]
-        .iter()
-        .map(|message| {
-            let earlier: Vec<usize> = message.parts.iter().filter_map(noted).collect();
-            let is_note = earlier.len() == message.parts.len() && !earlier.is_empty();
-            earlier.into_iter().chain(std::iter::once(usize::from(!is_note))).fold(0, usize::saturating_add)
-        })
-        .fold(0, usize::saturating_add);
-    let replaced: usize = match standing {
+/// The removals that the note speaks of: the messages that go now, and those that older notes spoke of. Anybody can write
+/// a note with any number, so the sum saturates.
+fn removed_in_all<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Standing) -> usize {
+    let messages = &draft.conversation.messages;
+    let gone = gap.clone().filter(|message| !draft.is_note(*message)).count();
+    let in_gap = messages[gap.clone()].iter().flat_map(|message| &message.parts).filter_map(noted);
+    let replaced: Vec<usize> = match standing {
         Standing::In { message, instead_of } => {
-            let older = instead_of.iter().filter_map(|part| noted(&messages[*message].parts[*part]));
-            older.fold(0, usize::saturating_add)
+            instead_of.iter().filter_map(|part| noted(&messages[*message].parts[*part])).collect()
         }
-        Standing::Own { .. } => 0,
+        Standing::Own { .. } => Vec::new(),
     };
-    gone.saturating_add(replaced)
+    in_gap.chain(replaced).fold(gone, usize::saturating_add)
 }
 
 /// Tokens that a gap frees, older notes included, and tokens that its note adds.

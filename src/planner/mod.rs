@@ -12,7 +12,7 @@ mod tools;
 
 pub use plan::{Artifact, Plan, Source};
 pub use seal::{Sealing, seal};
-pub use shorten::{ShortText, shorten};
+pub use shorten::{Referring, ShortText, shorten};
 
 use crate::budget::Budget;
 use crate::draft::{Bounds, Draft, Pressure};
@@ -20,12 +20,9 @@ use crate::error::{Error, Result};
 use crate::invariants::{Pairs, Violation};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
-use crate::numbers::thousands;
 use crate::policy::Policy;
-use crate::stages::{Storing, propose};
-
-/// Messages that an error about the floor names; more would hide the largest.
-const MESSAGES_NAMED: usize = 4;
+use crate::stages::propose;
+use crate::store::Storing;
 
 /// Whether a compaction waits for the high mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,19 +89,5 @@ fn refusal(violation: &Violation) -> Error {
 
 /// The error for a draft that comes to `floor` tokens and does not fit: what takes the room.
 pub fn floor<T: Text>(draft: &Draft<'_, T>, budget: Budget, floor: usize) -> Error {
-    let rest = draft.remaining();
-    let mut parts: Vec<String> = rest
-        .iter()
-        .take(MESSAGES_NAMED)
-        .map(|(message, tokens)| format!("message {message} ({} tokens)", thousands(*tokens)))
-        .collect();
-    if rest.len() > MESSAGES_NAMED {
-        parts.push(format!("{} smaller ones", thousands(rest.len() - MESSAGES_NAMED)));
-    }
-    Error::Budget {
-        budget: budget.limit,
-        floor,
-        messages: rest.into_iter().map(|(message, _)| message).collect(),
-        parts: parts.join(", "),
-    }
+    Error::Budget { budget: budget.limit, floor, messages: draft.remaining() }
 }

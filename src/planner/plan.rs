@@ -1,5 +1,6 @@
 //! A plan: the edits, and what they come to.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::{Value, json};
@@ -126,6 +127,15 @@ impl Plan {
             stage.saved += edit.saved();
         }
         report
+    }
+
+    /// References in marks that the plan believes: what is cut behind them is not stored again.
+    pub fn relied_on(&self) -> impl Iterator<Item = &Reference> {
+        let stored: HashSet<&Reference> = self.artifacts.iter().map(|artifact| &artifact.reference).collect();
+        self.edits
+            .iter()
+            .filter_map(|edit| edit.reference.as_ref())
+            .filter(move |reference| !stored.contains(reference))
     }
 
     /// The plan as JSON, for programs.

@@ -1,8 +1,9 @@
 //! Making the texts of a plan: what a draft decided becomes edits, references and exact counts.
 
+use super::Urgency;
 use super::gap::seal_gap;
 use super::plan::Plan;
-use super::shorten::seal_cut;
+use super::shorten::{Referring, seal_cut};
 use super::tools::ToolNames;
 use crate::budget::Budget;
 use crate::draft::Draft;
@@ -11,7 +12,6 @@ use crate::ledger::Ledger;
 use crate::message::Text;
 use crate::numbers::thousands;
 use crate::parallel;
-use crate::stages::Storing;
 use crate::wire::Format;
 
 /// From this many texts on, cutting them is shared among threads: about a millisecond of work.
@@ -26,11 +26,10 @@ pub struct Sealing<'a> {
     pub budget: Budget,
     /// What counts.
     pub ledger: &'a Ledger,
-    /// Whether there is a store.
-    pub storing: Storing,
-    /// Part of every transcript's reference. Another value gives other references, for the rare store that has other
-    /// content under one.
-    pub salt: u128,
+    /// How references are made.
+    pub referring: Referring<'a>,
+    /// Whether the low mark was asked for at once, so that missing it is worth a word.
+    pub urgency: Urgency,
 }
 
 /// The plan that a draft decided on. O(what stays of the texts that are cut).
@@ -66,7 +65,8 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     for edit in &plan.edits {
         plan.tokens_after = plan.tokens_after + edit.tokens_after - edit.tokens_before;
     }
-    if !plan.edits.is_empty() && plan.tokens_after > with.budget.low {
+    let asked = with.urgency == Urgency::Hard || !plan.edits.is_empty();
+    if asked && plan.tokens_after > with.budget.low {
         plan.warnings.push(format!(
             "{} tokens stay, over the low mark of {}: what is left is pinned, recent or too small to shorten",
             thousands(plan.tokens_after),

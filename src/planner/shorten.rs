@@ -8,8 +8,7 @@ use crate::draft::Cut;
 use crate::edit::{Action, Edit, Place};
 use crate::ledger::item_text;
 use crate::message::{Conversation, Part, Text};
-use crate::stages::{Storing, reason};
-use crate::store::{Reference, Whereabouts, marked_reference, output_mark, split_mark};
+use crate::store::{Marked, Reference, Storing, Whereabouts, marked, output_mark};
 use crate::tokens::{CountTokens, TextKind};
 
 /// A text that was shortened, and where the whole of it is.
@@ -23,20 +22,34 @@ pub struct ShortText {
     pub stored_before: Option<Reference>,
 }
 
+/// How references are made, and which of those that stand in a text are believed.
+#[derive(Debug, Clone, Copy)]
+pub struct Referring<'a> {
+    /// Whether there is a store.
+    pub storing: Storing,
+    /// See [`Reference::salted`].
+    pub salt: u64,
+    /// References that the store does not have: a mark with one of these is text like any other.
+    pub distrusted: &'a [Reference],
+}
+
 /// The output of `tool`, cut to about `keep` tokens behind a line that says what it was and where the whole is; `None`
-/// if there is nothing to leave out. What is left is a text item and counts as tool output, whatever it was. What ullage has shortened or retrieved before keeps its line and its reference.
-pub fn shorten(tool: &str, text: &str, keep: usize, counter: &dyn CountTokens, storing: Storing) -> Option<ShortText> {
-    // Without a reference the mark leads nowhere: with a store, the text is kept like any other.
-    if let Some((mark, body)) = split_mark(text)
-        && (storing == Storing::Off || marked_reference(mark).is_some())
-    {
+/// if there is nothing to leave out. What is left is a text item and counts as tool output, whatever it was. What ullage
+/// has shortened or retrieved before keeps its line and its reference.
+pub fn shorten(
+    tool: &str,
+    text: &str,
+    keep: usize,
+    counter: &dyn CountTokens,
+    referring: Referring<'_>,
+) -> Option<ShortText> {
+    if let Some(Marked { mark, body, reference }) = marked(text, referring.storing, referring.distrusted) {
         let short = head_and_tail(body, keep, TextKind::ToolOutput, counter)?;
-        let stored_before = marked_reference(text);
-        return Some(ShortText { text: format!("{mark}\n{}", short.text), to_store: None, stored_before });
+        return Some(ShortText { text: format!("{mark}\n{}", short.text), to_store: None, stored_before: reference });
     }
     let short = head_and_tail(text, keep, TextKind::ToolOutput, counter)?;
-    let to_store = match storing {
-        Storing::On => Some(Reference::of(tool, text.as_bytes())),
+    let to_store = match referring.storing {
+        Storing::On => Some(Reference::salted(tool, text.as_bytes(), referring.salt)),
         Storing::Off => None,
     };
     let whereabouts = to_store.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
@@ -58,7 +71,7 @@ pub(super) fn seal_cut<T: Text>(
     let (text, _) = item_text(&items[place.item])?;
     let tool = tools.of_result(place.message, place.part);
     let counter = with.ledger.counter();
-    let short = shorten(tool, text, cut.keep, counter, with.storing)?;
+    let short = shorten(tool, text, cut.keep, counter, with.referring)?;
     let tokens_after = counter.count(&short.text, TextKind::ToolOutput);
     if tokens_after >= cut.tokens_before {
         return None;
@@ -70,7 +83,6 @@ pub(super) fn seal_cut<T: Text>(
     });
     let edit = Edit {
         stage: cut.stage,
-        why: reason(cut.stage).to_owned(),
         tokens_before: cut.tokens_before,
         tokens_after,
         reference: short.to_store.or(short.stored_before),

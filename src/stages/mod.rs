@@ -10,15 +10,7 @@ mod window;
 use crate::draft::{Draft, Pressure, Proposal};
 use crate::message::Text;
 use crate::policy::StageName;
-
-/// Whether there is a store to move things to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Storing {
-    /// What leaves the conversation is stored.
-    On,
-    /// What leaves the conversation is lost.
-    Off,
-}
+use crate::store::Storing;
 
 /// What the stage `name` proposes for `draft`, in the order in which it should be taken. O(parts).
 pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, pressure: Pressure, storing: Storing) -> Vec<Proposal> {
@@ -29,14 +21,5 @@ pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, pressure: Pressur
         },
         StageName::Compress => compress::propose(draft, pressure),
         StageName::Window => window::propose(draft, pressure),
-    }
-}
-
-/// Why a stage does what it does, for people.
-pub fn reason(name: StageName) -> &'static str {
-    match name {
-        StageName::Offload => "an older tool result; its preview and reference stay",
-        StageName::Compress => "a long tool result; its head and tail stay",
-        StageName::Window => "the oldest messages that may go",
     }
 }

@@ -33,23 +33,30 @@ impl FileStore {
 
     fn write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let outcome = write_and_rename(&self.folder, path, content);
+        let (temporary, mut file) = temporary_file(&self.folder)?;
+        let outcome = file.write_all(content).and_then(|()| file.sync_all());
+        drop(file);
+        let outcome = outcome.and_then(|()| publish(&temporary, path));
+        // After a failure there is nothing to publish, and the failure is what the caller hears of; after a success the
+        // file has its second name.
+        let _ = fs::remove_file(&temporary);
         outcome?;
-        // The rename itself must reach the disk too; a folder that cannot be opened for that (Windows) does it itself.
-        File::open(&self.folder).and_then(|folder| folder.sync_all()).or(Ok(()))
+        // The new name must reach the disk too. A folder that cannot be opened for that (Windows) sees to it itself.
+        match File::open(&self.folder) {
+            Ok(folder) => folder.sync_all(),
+            Err(_) => Ok(()),
+        }
     }
 }
 
-fn write_and_rename(folder: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
-    let (temporary, mut file) = temporary_file(folder)?;
-    let outcome = file.write_all(content).and_then(|()| file.sync_all());
-    drop(file);
-    let outcome = outcome.and_then(|()| fs::rename(&temporary, path));
-    if outcome.is_err() {
-        // The write has failed already, and that is what the caller hears of.
-        let _ = fs::remove_file(&temporary);
+/// Gives a finished file its name, unless that is taken: another process may have been first.
+fn publish(temporary: &Path, path: &Path) -> io::Result<()> {
+    match fs::hard_link(temporary, path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // A file system without hard links: a rename is as whole, and only does not see who was first.
+        Err(_) => fs::rename(temporary, path),
     }
-    outcome
 }
 
 /// A file that is nobody else's. The counter tells the threads of this process apart and the process id the processes of
@@ -59,7 +66,12 @@ fn temporary_file(folder: &Path) -> io::Result<(PathBuf, File)> {
     loop {
         let turn = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!(".{}-{turn}.tmp", std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        // Outputs hold whatever a tool printed; they are their owner's business.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             outcome => return outcome.map(|file| (path, file)),
         }
@@ -69,13 +81,15 @@ fn temporary_file(folder: &Path) -> io::Result<(PathBuf, File)> {
 impl Store for FileStore {
     fn put(&self, reference: &Reference, content: &[u8]) -> Result<()> {
         let path = self.path(reference);
-        match fs::read(&path) {
-            Ok(known) if known == content => return Ok(()),
-            Ok(_) => return Err(collision(reference)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed("read", &path, &error)),
+        if is_known(&path, reference, content)? {
+            return Ok(());
         }
-        self.write(&path, content).map_err(|error| failed("write", &path, &error))
+        match self.write(&path, content) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                is_known(&path, reference, content).map(|_| ())
+            }
+            outcome => outcome.map_err(|error| failed("write", &path, &error)),
+        }
     }
 
     fn get(&self, reference: &Reference) -> Result<Vec<u8>> {
@@ -110,6 +124,16 @@ impl Store for FileStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Deletion::NotFound),
             Err(error) => Err(failed("delete", &path, &error)),
         }
+    }
+}
+
+/// Whether the file is there with this content; other content is an error.
+fn is_known(path: &Path, reference: &Reference, content: &[u8]) -> Result<bool> {
+    match fs::read(path) {
+        Ok(known) if known == content => Ok(true),
+        Ok(_) => Err(collision(reference)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(failed("read", path, &error)),
     }
 }
 

@@ -10,10 +10,10 @@ use std::fmt::Debug;
 pub use file::FileStore;
 pub use memory::MemoryStore;
 pub use reference::{
-    NOTE_ANSWER, Reference, Whereabouts, marked_reference, noted_removals, output_mark, removal_note, retrieval_mark,
-    split_mark,
+    Marked, NOTE_ANSWER, Reference, Whereabouts, marked, marked_reference, noted_removals, output_mark, removal_note,
+    retrieval_mark,
 };
-pub use retrieve::{LineRange, Request, retrieve};
+pub use retrieve::{Request, retrieve};
 
 use crate::error::{Error, Result};
 
@@ -36,6 +36,15 @@ pub trait Store: Debug + Send + Sync {
 
     /// Forgets `reference`; whether there was anything to forget.
     fn delete(&self, reference: &Reference) -> Result<Deletion>;
+}
+
+/// Whether there is a store to move things to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storing {
+    /// What leaves the conversation is stored.
+    On,
+    /// What leaves the conversation is lost.
+    Off,
 }
 
 /// What a deletion found.

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::Storing;
 use crate::error::{Error, Result};
 use crate::numbers::thousands;
 
@@ -31,7 +32,18 @@ pub struct Reference(String);
 impl Reference {
     /// The reference of `content` that came from `tool`. O(length).
     pub fn of(tool: &str, content: &[u8]) -> Reference {
-        let hash = blake3::hash(content).to_hex();
+        Reference::salted(tool, content, 0)
+    }
+
+    /// Another reference of the same content for each `salt`, for a store that holds other content under the first; a
+    /// salt of 0 gives the reference of [`Reference::of`].
+    pub fn salted(tool: &str, content: &[u8], salt: u64) -> Reference {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(content);
+        if salt != 0 {
+            hasher.update(&salt.to_le_bytes());
+        }
+        let hash = hasher.finalize().to_hex();
         Reference(format!("{}-{}", safe_name(tool), &hash[..HASH_DIGITS]))
     }
 
@@ -137,11 +149,27 @@ pub fn marked_reference(text: &str) -> Option<Reference> {
     Reference::parse(&rest[..end]).ok()
 }
 
-/// The line in front of a text that ullage has shortened or retrieved, and what follows it.
-pub fn split_mark(text: &str) -> Option<(&str, &str)> {
-    let line = first_line(text)?;
-    let ours = marked_reference(line).is_some() || line.contains(SHORTENED);
-    ours.then(|| (line, text[line.len()..].trim_start_matches('\n')))
+/// A text that ullage has shortened or retrieved before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marked<'a> {
+    /// The line in front.
+    pub mark: &'a str,
+    /// What follows it.
+    pub body: &'a str,
+    /// Where the whole is; `None` where it was lost.
+    pub reference: Option<Reference>,
+}
+
+/// What ullage has made of `text` before, if anything. With a store, a mark without a reference leads nowhere and is
+/// text like any other; so is a mark whose reference is among `distrusted`.
+pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> Option<Marked<'a>> {
+    let mark = first_line(text)?;
+    let reference = marked_reference(mark);
+    let ours = match &reference {
+        Some(reference) => !distrusted.contains(reference),
+        None => storing == Storing::Off && mark.contains(SHORTENED),
+    };
+    ours.then(|| Marked { mark, body: text[mark.len()..].trim_start_matches('\n'), reference })
 }
 
 /// Whether `text` is a note about removed messages (or the answer to one), and how many messages it speaks of.

@@ -12,16 +12,13 @@ use crate::numbers::thousands;
 /// Memory that a compiled pattern may take: enough for any sensible one, and a bound on a hostile one.
 const PATTERN_LIMIT: usize = 1 << 20;
 
-/// Which lines to give back, counted from 1, both ends included.
-pub type LineRange = RangeInclusive<usize>;
-
 /// What to read of stored content.
 #[derive(Debug, Clone, Default)]
 pub struct Request<'a> {
     /// Only lines that match this regular expression.
     pub pattern: Option<&'a str>,
-    /// Only these lines.
-    pub lines: Option<LineRange>,
+    /// Only these lines, counted from 1, both ends included.
+    pub lines: Option<RangeInclusive<usize>>,
     /// With a pattern: this many lines before and after each match.
     pub context: usize,
     /// Most characters to give back.
@@ -63,9 +60,12 @@ fn keep_matches(pattern: &str, context: usize, lines: &[&str], wanted: &mut [boo
     })?;
     let hits: Vec<usize> = (0..lines.len()).filter(|index| wanted[*index] && regex.is_match(lines[*index])).collect();
     let mut near = vec![false; lines.len()];
+    let mut filled = 0;
     for hit in &hits {
-        let last = hit.saturating_add(context).min(lines.len() - 1);
-        near[hit.saturating_sub(context)..=last].fill(true);
+        let end = hit.saturating_add(context).saturating_add(1).min(lines.len());
+        let start = hit.saturating_sub(context).max(filled).min(end);
+        near[start..end].fill(true);
+        filled = end;
     }
     for (keep, near) in wanted.iter_mut().zip(near) {
         *keep &= near;

@@ -69,6 +69,12 @@ impl CountTokens for Estimate {
         hundredths.div_ceil(self.ratio(kind))
     }
 
+    fn fits(&self, text: &str, kind: TextKind, limit: usize) -> bool {
+        // The most characters that still make `limit` tokens when rounded up.
+        let most = limit.saturating_mul(self.ratio(kind)) / HUNDREDTHS;
+        text.len() <= most || text.chars().nth(most).is_none()
+    }
+
     fn overhead(&self) -> Overhead {
         Overhead {
             // The fit has it in the constant of the block.

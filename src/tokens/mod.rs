@@ -16,7 +16,7 @@ mod vocabulary;
 pub use bpe::Exact;
 pub use encoding::Encoding;
 pub use estimate::Estimate;
-pub use models::{Family, ModelLimits, counter_for_model, limits_for_model};
+pub use models::{Family, counter_for_model, family_of_model};
 pub use split::Pieces;
 
 use std::fmt::Debug;

@@ -32,8 +32,8 @@ impl Format {
     }
 }
 
-/// The format of `messages`, by the first block that only one format has; blocks of another format further on are
-/// refused when they are read.
+/// The format of `messages`, by the first block that only one format has. A block further on that the format cannot read
+/// and another can is refused when it is read.
 ///
 /// A list in which nothing tells them apart (empty, or plain strings) is Anthropic's, where a content may be a string.
 ///

@@ -38,7 +38,7 @@ pub enum Change<'a> {
     },
 }
 
-/// The list that `changes` describes, as values of the host. O(changes + changed blocks).
+/// The list that `changes` describes, as values of the host. O(changes + blocks of changed messages times the items changed in them).
 ///
 /// # Errors
 /// Those of the host when a value cannot be built.

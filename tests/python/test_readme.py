@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,10 @@ PAGES = sorted(
 
 def test_the_code_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    names = {"model": Scripted(calls=3, words=20_000, window=32_000), "tools": [fetch]}
+    names: dict[str, Any] = {
+        "model": Scripted(calls=3, words=20_000, window=32_000),
+        "tools": [fetch],
+    }
     blocks = BLOCK.findall((ROOT / "README.md").read_text())
     assert len(blocks) == 2
     for block in blocks:

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
-use ullage::stages::Storing;
+use ullage::store::Storing;
 use ullage::tokens::CountTokens;
 
 use super::{Block, Item, Message, estimate, exact, small_policy};

@@ -20,7 +20,7 @@ use ullage::error::{Error, Result};
 use ullage::ledger::Ledger;
 use ullage::planner::{Plan, Urgency};
 use ullage::policy::Policy;
-use ullage::stages::Storing;
+use ullage::store::Storing;
 use ullage::store::{MemoryStore, Reference, Store};
 use ullage::tokens::{CountTokens, Encoding, Estimate, Exact};
 use ullage::wire::Format;
@@ -178,8 +178,8 @@ pub fn engine(policy: &Policy, counter: &Arc<dyn CountTokens>, storing: Storing)
     Engine::new(policy.clone(), counter.clone(), storing).unwrap()
 }
 
-pub fn ask(budget: usize, urgency: Urgency) -> Ask {
-    Ask { room: Room { budget: Some(budget), fixed: 0 }, urgency, salt: 0 }
+pub fn ask(budget: usize, urgency: Urgency) -> Ask<'static> {
+    Ask { room: Room { budget: Some(budget), fixed: 0 }, urgency, salt: 0, distrusted: &[] }
 }
 
 /// What came of a compaction.
@@ -201,7 +201,7 @@ pub fn compact_into(
     engine: &Engine,
     messages: &Value,
     format: Format,
-    ask: Ask,
+    ask: Ask<'_>,
 ) -> Result<Outcome> {
     let outcome = run(engine, messages, format, ask)?;
     let put = outcome.stored.iter().try_for_each(|(reference, content)| store.put(reference, content));
@@ -213,12 +213,15 @@ pub fn compact_into(
     }
 }
 
-fn run(engine: &Engine, messages: &Value, format: Format, ask: Ask) -> Result<Outcome> {
+fn run(engine: &Engine, messages: &Value, format: Format, ask: Ask<'_>) -> Result<Outcome> {
     let reading = engine.read(&messages, Some(format), &[])?;
     let plan = engine.plan(&reading, ask)?;
     let mut stored = Vec::new();
     for artifact in &plan.artifacts {
-        stored.push((artifact.reference.clone(), content(&reading, &artifact.source, &messages)?.into_owned()));
+        stored.push((
+            artifact.reference.clone(),
+            content(&reading.conversation, &artifact.source, &messages)?.into_owned(),
+        ));
     }
     let output = Value::Array(apply(&plan, &messages)?);
     Ok(Outcome { plan, output, stored })

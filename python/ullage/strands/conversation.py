@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 # share that nobody knows. The next try aims so far below what was refused.
 _OVERFLOW_SHARE = 0.7
 
-# A small window keeps at most this part of itself free for the answer.
-_RESERVE_SHARE = 4
+# A small window keeps at most this share of itself free for the answer.
+_RESERVE_SHARE = 0.25
 
 
 class MappingConversationManager(ConversationManager):
@@ -51,9 +51,11 @@ class MappingConversationManager(ConversationManager):
         super().register_hooks(registry, **kwargs)
         registry.add_callback(BeforeModelCallEvent, self._before_model_call)
 
-    def _before_model_call(self, event: BeforeModelCallEvent) -> None:
+    async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
+        agent = event.agent
         try:
-            self._compact(event.agent)
+            # Beside the event loop, which serves other agents: the store may write to a disk.
+            await self._engine_for(agent).acompact(agent.messages, **_fixed(agent))
         except UllageError as error:
             # The provider decides: it may count less than we do, and what our store cannot keep may
             # still fit. If it does not, the provider says so, and Strands asks for a reduction.
@@ -62,7 +64,7 @@ class MappingConversationManager(ConversationManager):
     def apply_management(self, agent: Agent, **_: Any) -> None:
         """Compacts the history after an invocation, if it is above the high mark."""
         try:
-            self._compact(agent)
+            self._engine_for(agent).compact(agent.messages, **_fixed(agent))
         except UllageError as error:
             # Strands calls this in its `finally`: raising would hide the answer, or the error, of
             # the invocation. The check before the next model call reports what is still wrong.
@@ -75,7 +77,7 @@ class MappingConversationManager(ConversationManager):
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
         """
         engine = self._engine_for(agent)
-        fixed = {"system": _system_prompt(agent), "tools": _tool_specs(agent)}
+        fixed = _fixed(agent)
         try:
             budget = None
             if e is not None:
@@ -93,26 +95,21 @@ class MappingConversationManager(ConversationManager):
                 "the history cannot be made smaller: nothing in it may be shortened or removed"
             ) from e
 
-    def _compact(self, agent: Agent) -> None:
-        self._engine_for(agent).compact(
-            agent.messages, system=_system_prompt(agent), tools=_tool_specs(agent)
-        )
-
     def _engine_for(self, agent: Agent) -> ContextManager:
         if self.engine is None:
             window = getattr(agent.model, "context_window_limit", None)
             policy = Policy()
             if window:
-                reserve = min(policy.reserve_output, window // _RESERVE_SHARE)
+                reserve = min(policy.reserve_output, int(window * _RESERVE_SHARE))
                 policy = Policy(window=window, reserve_output=reserve)
             self.engine = ContextManager(policy, format="bedrock")
         return self.engine
 
 
-def _system_prompt(agent: Agent) -> Any:
-    return getattr(agent, "system_prompt", None)
-
-
-def _tool_specs(agent: Agent) -> Any:
+def _fixed(agent: Agent) -> dict[str, Any]:
+    """What takes its part of the window beside the messages."""
     registry = getattr(agent, "tool_registry", None)
-    return registry.get_all_tool_specs() if registry is not None else None
+    return {
+        "system": getattr(agent, "system_prompt", None),
+        "tools": registry.get_all_tool_specs() if registry is not None else None,
+    }

@@ -1,0 +1,58 @@
+//! Carrying a plan out: what must be stored, and what is left.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, Result};
+use crate::ledger::{fingerprint, item_text};
+use crate::message::{Conversation, Part, Pin};
+use crate::planner::{Plan, Source};
+use crate::wire::{self, Build, Bytes, MAX_MESSAGE_DEPTH, Node};
+
+/// Makes sure that `messages` are those that `plan` was made for, and gives them as they are read.
+///
+/// # Errors
+/// `Changed` if they are not, or if one that the plan touches has been pinned since.
+pub fn check<N: Node>(plan: &Plan, messages: &N) -> Result<Conversation<N::Text>> {
+    let now = wire::read(messages, plan.format)?;
+    let same = now.messages.len() == plan.messages && fingerprint(&now) == plan.fingerprint;
+    let may_touch = |message: usize| now.messages[message].pin == Pin::Free;
+    if same && plan.edits.iter().all(|edit| edit.touches().all(may_touch)) { Ok(now) } else { Err(Error::Changed) }
+}
+
+/// The content of an artifact of a plan: an item's text byte for byte, or removed messages as the host has them, one to a
+/// line as JSON. `conversation` is what [`check`] gave for `messages`.
+///
+/// # Errors
+/// `Conversation` if a message is nested too deeply.
+pub fn content<'a, N: Node>(
+    conversation: &'a Conversation<N::Text>,
+    source: &Source,
+    messages: &N,
+) -> Result<Cow<'a, [u8]>> {
+    match source {
+        Source::Item(place) => {
+            let text = match &conversation.messages[place.message].parts[place.part] {
+                Part::Result { items, .. } => item_text(&items[place.item]).map(|(text, _)| text),
+                _ => None, // A plan only stores items of results.
+            };
+            Ok(Cow::Borrowed(text.unwrap_or_default().as_bytes()))
+        }
+        Source::Transcript { notes, messages: range } => {
+            let mut out = notes.clone();
+            for message in range.clone().filter_map(|index| messages.at(index)) {
+                message.render(&mut out, Bytes::Whole, MAX_MESSAGE_DEPTH)?;
+                out.push('\n');
+            }
+            Ok(Cow::Owned(out.into_bytes()))
+        }
+    }
+}
+
+/// The messages that `plan` leaves, as values of the host: untouched ones are the very same objects.
+///
+/// # Errors
+/// `Changed` if the messages are not those that the plan was made for.
+pub fn apply<N: Build>(plan: &Plan, messages: &N) -> Result<Vec<N::Out>> {
+    check(plan, messages)?;
+    wire::rewrite(messages, plan.format, &plan.changes())
+}

@@ -1,0 +1,80 @@
+"""A text can say of itself that it is stored: whether it is, only the store knows."""
+
+import json
+
+import pytest
+
+import ullage
+from tests.python.conversations import render
+from tests.python.test_manager import long_conversation
+
+POLICY = ullage.Policy(window=20_000, reserve_output=1_000, keep_recent=2)
+FOREIGN = (
+    "[ullage: report output of 90,000 characters is stored as report-0123456789abcdef;"
+    " retrieve it by that reference]\n" + "a finding of the other session\n" * 3_000
+)
+
+
+def of_session(text):
+    messages = render(long_conversation(8, 30), "bedrock")
+    messages[2]["content"][0]["toolResult"]["content"] = [{"text": text}]
+    return messages
+
+
+def stored(store):
+    return [store.get(reference).decode() for reference in store.list()]
+
+
+def test_an_output_with_the_mark_of_another_session_is_stored_at_arrival():
+    store = ullage.MemoryStore()
+    engine = ullage.ContextManager(POLICY, store=store)
+    shrunk = engine.shrink("read_file", FOREIGN)
+    assert len(shrunk) < len(FOREIGN) / 10
+    assert stored(store) == [FOREIGN]
+
+
+def test_an_output_with_the_mark_of_another_session_is_stored_before_it_is_cut():
+    store = ullage.MemoryStore()
+    messages = of_session(FOREIGN)
+    ullage.ContextManager(POLICY, store=store).compact(messages)
+    everything = "".join(stored(store)) + json.dumps(messages)
+    assert json.dumps(FOREIGN)[1:-1] in everything or FOREIGN in everything
+
+
+def test_a_mark_of_this_session_is_believed_and_not_stored_again():
+    store = ullage.MemoryStore()
+    engine = ullage.ContextManager(POLICY, store=store)
+    whole = "a finding of this session\n" * 3_000
+    shrunk = engine.shrink("report", whole)
+    assert engine.shrink("report", shrunk) is shrunk
+    engine.compact(of_session(shrunk), hard=True)
+    assert [text for text in stored(store) if "finding of this session" in text][:1] == [whole]
+    assert sum(text.startswith("[ullage: ") for text in stored(store)) == 0
+
+
+def test_what_was_retrieved_enters_whole_and_is_not_stored_again():
+    store = ullage.MemoryStore()
+    engine = ullage.ContextManager(POLICY, store=store)
+    shrunk = engine.shrink("report", "a finding of this session\n" * 3_000)
+    (reference,) = store.list()
+    assert reference in shrunk
+    piece = ullage.retrieve(store, reference, lines=(1, 700))
+    assert ullage.count_tokens(piece) > POLICY.shrink_above
+    assert engine.shrink("retrieve", piece) is piece
+    assert store.list() == [reference]
+
+
+@pytest.mark.parametrize("plan", ["plan", "compact", "view"])
+def test_other_content_under_a_reference_gets_another_reference(plan):
+    engine = ullage.ContextManager(POLICY, store=ullage.MemoryStore())
+    first = [engine.plan(of_session("x\n" * 9_000))]
+    for reference in first[0].report()["references"]:
+        engine.store.put(b"something else", reference=reference)
+    messages = of_session("x\n" * 9_000)
+    if plan == "plan":
+        assert engine.plan(messages).to_dict() == first[0].to_dict()
+        return
+    outcome = engine.view(messages) if plan == "view" else (engine.compact(messages), messages)[1]
+    taken = set(first[0].report()["references"])
+    assert not any(reference in json.dumps(outcome) for reference in taken)
+    assert any("x\nx\n" in text for text in stored(engine.store))
