@@ -185,3 +185,22 @@ fn rule_2_a_request_that_quotes_a_note_survives() {
         }
     }
 }
+
+/// A result that comes late is rejected by every provider, also when its call is there.
+#[test]
+fn rule_1_a_result_that_is_not_in_the_next_message_is_refused() {
+    for format in Format::ALL {
+        let engine = engine(&small_policy(), &support::exact(), ullage::store::Storing::On);
+        let press = |messages: &[Message]| compact(&engine, &render(messages, format), format, 10_000, Urgency::Soft);
+        let answered = [Message::text("user", "go"), Message::call("a", "bash"), Message::result("a", "done")];
+        assert!(press(&answered).is_ok());
+        let mut late = answered.to_vec();
+        late.insert(2, Message::text("user", "wait"));
+        late.insert(3, Message::text("assistant", "I wait."));
+        let refused = press(&late);
+        assert!(matches!(refused, Err(Error::Message { index: 1, .. })), "{refused:?}");
+        let mut above = answered.to_vec();
+        above.insert(2, Message::text("system", "be brief"));
+        assert!(press(&above).is_ok());
+    }
+}

@@ -111,3 +111,12 @@ fn a_hostile_pattern_stays_fast() {
     }
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
+
+/// The model chooses the context; with the lines of every match filled anew this would take minutes.
+#[test]
+fn a_hostile_context_stays_fast() {
+    let lines = 400_000;
+    let request = Request { pattern: Some("x"), context: lines, ..ALL };
+    let text = read("x\n".repeat(lines).as_bytes(), &request);
+    assert!(text.contains("400,000 match"));
+}

@@ -55,6 +55,32 @@ fn every_store_refuses_other_content_under_a_reference() {
 }
 
 #[test]
+fn of_two_that_store_under_one_reference_exactly_one_succeeds() {
+    for kind in 0..2 {
+        let folder = tempdir().unwrap();
+        let memory = MemoryStore::default();
+        for round in 0..100_u8 {
+            let name = reference(&[round]);
+            let start = Barrier::new(2);
+            // A store of its own for each, as two processes have.
+            let put = |content: u8| {
+                let file = FileStore::new(folder.path());
+                let store: &dyn Store = if kind == 0 { &memory } else { &file };
+                start.wait();
+                store.put(&name, &block(content))
+            };
+            let (one, two) = std::thread::scope(|scope| {
+                let other = scope.spawn(|| put(1));
+                (put(2), other.join().unwrap())
+            });
+            assert!(one.is_ok() != two.is_ok(), "{one:?} {two:?}");
+        }
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, if kind == 0 { 0 } else { 100 }, "no temporary file is left");
+    }
+}
+
+#[test]
 fn every_store_names_an_unknown_reference() {
     with_each_store(|store| {
         let name = reference(b"never put");
