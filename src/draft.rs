@@ -130,8 +130,9 @@ impl<'a, T: Text> Draft<'a, T> {
         for index in musts(conversation, policy) {
             kept[index] = Keeping::Must;
         }
-        // The newest exchange is what the model answers next.
-        if let Some(last) = groups.last() {
+        // The newest exchange is what the model answers next; a system message behind it is none.
+        let speaks = |message: usize| conversation.messages[message].role != Role::System;
+        if let Some(last) = groups.iter().rev().find(|group| (*group).clone().any(speaks)) {
             kept[last.clone()].fill(Keeping::Must);
         }
         for group in &groups {

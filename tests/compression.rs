@@ -133,8 +133,8 @@ fn what_is_shrunk_is_to_be_stored_whole() {
     let result = json!([{ "text": one }, { "text": "short" }, { "json": rows }, { "text": two }]);
     let shrunk = engine.shrink_result("Read File", &&result, 0, &[]).unwrap();
     let output = shrunk.result.unwrap();
-    let contents: Vec<&str> = shrunk.artifacts.iter().map(|(_, content)| &**content).collect();
-    assert_eq!(contents, [&*one, &*rows.to_string(), &*two]);
+    let contents: Vec<&[u8]> = shrunk.artifacts.iter().map(|(_, content)| content.as_bytes()).collect();
+    assert_eq!(contents, [one.as_bytes(), rows.to_string().as_bytes(), two.as_bytes()]);
     for ((reference, _), item) in shrunk.artifacts.iter().zip([0, 2, 3]) {
         let text = output[item]["text"].as_str().unwrap();
         assert_eq!(marked_reference(text).as_ref(), Some(reference));

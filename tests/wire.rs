@@ -202,7 +202,10 @@ fn a_shortened_item_keeps_its_other_fields_and_its_neighbours() {
     let engine = engine(&small_policy(), &exact(), Storing::On);
     let reading = engine.read(&&messages, None, &[]).unwrap();
     let plan = engine.plan(&reading, ask(2_000, Urgency::Hard)).unwrap();
-    assert_eq!(&*content(&reading.conversation, &plan.artifacts[0].source, &&messages).unwrap(), long.as_bytes());
+    assert_eq!(
+        &*content(&plan, &reading.conversation, &plan.artifacts[0].source, &&messages).unwrap(),
+        long.as_bytes()
+    );
     let mut after = apply(&plan, &&messages).unwrap();
     let text = after[2].pointer_mut("/content/0/content/1/text").unwrap();
     assert!(text.as_str().unwrap().len() < 1_500);

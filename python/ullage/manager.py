@@ -8,6 +8,7 @@ they were.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import threading
 import time
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A store may hold other content under a reference that is made from what the model saw of removed
-# messages, if they differ in fields that it does not see. Then another reference is taken.
-_REFERENCE_TRIES = 4
+# A store may hold other content under a reference: that of a transcript is made from what the model
+# saw of the messages, and two may differ in fields that it does not see. Then a reference is made
+# from the content itself. A store that refuses that one too is damaged.
+_REFERENCE_TRIES = 2
 
 # A compaction beside a running agent plans again when an older message changed meanwhile.
 _ASYNC_TRIES = 3
@@ -91,6 +93,7 @@ class ContextManager:
         self.system = system
         self.tools = tools
         self._engine = Engine(self.policy, self.counter, storing=store is not None, format=format)
+        self._applying = threading.Lock()
         self._seconds = 0.0
         self._seconds_lock = threading.Lock()
 
@@ -232,21 +235,24 @@ class ContextManager:
             StoreError: If the store cannot keep the whole; ``result`` is as it was.
         """
         with self._timed():
-            for salt in range(_REFERENCE_TRIES):
+            salt = 0
+            for attempt in range(1, _REFERENCE_TRIES + 1):
                 shorter, artifacts, saved = self._shrunk(tool_name, result, salt)
                 try:
                     for reference, content in artifacts:
                         self._keeper.put(reference, tool_name, content)
                     break
                 except ReferenceTakenError:
-                    if salt + 1 == _REFERENCE_TRIES:
+                    if attempt == _REFERENCE_TRIES:
                         raise
+                    salt = _salt_of(artifacts)
             return self._entered(result, shorter, saved)
 
     async def ashrink(self, tool_name: str, result: Any) -> Any:
         """:meth:`shrink` without holding up the event loop, for any store."""
         with self._timed():
-            for salt in range(_REFERENCE_TRIES):
+            salt = 0
+            for attempt in range(1, _REFERENCE_TRIES + 1):
                 shorter, artifacts, saved = await asyncio.to_thread(
                     self._shrunk, tool_name, result, salt
                 )
@@ -255,8 +261,9 @@ class ContextManager:
                         await self._keeper.aput(reference, tool_name, content)
                     break
                 except ReferenceTakenError:
-                    if salt + 1 == _REFERENCE_TRIES:
+                    if attempt == _REFERENCE_TRIES:
                         raise
+                    salt = _salt_of(artifacts)
             return self._entered(result, shorter, saved)
 
     def status(
@@ -323,30 +330,36 @@ class ContextManager:
 
     def _kept_plan(self, messages: Sequence[Any], asked: _Asked) -> Plan:
         """A plan whose artifacts are in the store."""
-        for salt in range(_REFERENCE_TRIES):
+        salt = 0
+        for attempt in range(1, _REFERENCE_TRIES + 1):
             plan = self._plan(messages, asked, salt)
-            try:
-                with self._timed():
-                    for reference, tool, content in self._artifacts(plan, messages):
+            with self._timed():
+                artifacts = self._artifacts(plan, messages)
+                try:
+                    for reference, tool, content in artifacts:
                         self._keeper.put(reference, tool, content)
-                break
-            except ReferenceTakenError:
-                if salt + 1 == _REFERENCE_TRIES:
-                    raise
+                    break
+                except ReferenceTakenError:
+                    if attempt == _REFERENCE_TRIES:
+                        raise
+                    salt = _salt_of(artifacts)
         return plan
 
     async def _akept_plan(self, messages: Sequence[Any], asked: _Asked) -> Plan:
         """The same beside the event loop; a store whose ``put`` is a coroutine is awaited."""
-        for salt in range(_REFERENCE_TRIES):
+        salt = 0
+        for attempt in range(1, _REFERENCE_TRIES + 1):
             plan = await asyncio.to_thread(self._plan, messages, asked, salt)
-            try:
-                with self._timed():
-                    for reference, tool, content in self._artifacts(plan, messages):
+            with self._timed():
+                artifacts = self._artifacts(plan, messages)
+                try:
+                    for reference, tool, content in artifacts:
                         await self._keeper.aput(reference, tool, content)
-                break
-            except ReferenceTakenError:
-                if salt + 1 == _REFERENCE_TRIES:
-                    raise
+                    break
+                except ReferenceTakenError:
+                    if attempt == _REFERENCE_TRIES:
+                        raise
+                    salt = _salt_of(artifacts)
         return plan
 
     def _artifacts(self, plan: Plan, messages: Sequence[Any]) -> list[tuple[str, str, bytes]]:
@@ -358,8 +371,9 @@ class ContextManager:
     def _apply(self, plan: Plan, messages: list[Any]) -> None:
         if plan.is_empty:
             return
-        with self._timed():
-            # Only the messages that were planned for: another thread may have added some.
+        # Only the messages that were planned for: another thread may have added some. The lock is
+        # for threads that compact one list: none may change it between the check and the change.
+        with self._timed(), self._applying:
             messages[: plan.messages] = plan.apply(messages[: plan.messages])
 
     def _done(self, plan: Plan, start: float) -> Report:
@@ -387,6 +401,14 @@ class ContextManager:
         finally:
             with self._seconds_lock:
                 self._seconds += time.perf_counter() - start
+
+
+def _salt_of(artifacts: Sequence[tuple[Any, ...]]) -> int:
+    """A number made from the content of the artifacts, which is the last of each."""
+    digest = hashlib.blake2b(digest_size=8)
+    for *_, content in artifacts:
+        digest.update(hashlib.blake2b(content, digest_size=16).digest())
+    return int.from_bytes(digest.digest(), "little")
 
 
 def _require_list(messages: Any) -> None:

@@ -204,7 +204,7 @@ impl PyPlan {
         let conversation = check(&self.0, &host)?;
         let mut artifacts = Vec::with_capacity(self.0.artifacts.len());
         for artifact in &self.0.artifacts {
-            let content = content(&conversation, &artifact.source, &host)?;
+            let content = content(&self.0, &conversation, &artifact.source, &host)?;
             artifacts.push((
                 artifact.reference.to_string(),
                 artifact.tool.clone(),

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
@@ -84,6 +85,18 @@ impl Node for PyNode<'_> {
 
     fn is_true(&self) -> bool {
         self.0.cast::<PyBool>().is_ok_and(PyBoolMethods::is_true)
+    }
+
+    fn raw(&self) -> Option<Vec<u8>> {
+        let string = self.0.cast::<PyString>().ok()?;
+        if PyBackedStr::try_from(string.clone()).is_ok() {
+            return None;
+        }
+        // Bytes that were no UTF-8 when Python read them stand as lone surrogates, and come back as they were.
+        let encoded = ["surrogateescape", "surrogatepass"]
+            .iter()
+            .find_map(|errors| string.call_method1("encode", ("utf-8", *errors)).ok())?;
+        encoded.extract().ok()
     }
 
     fn aside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
@@ -177,7 +190,11 @@ fn render_scalar(object: &Bound<'_, PyAny>, out: &mut String) -> Result<()> {
         out.push_str(if flag.is_true() { "true" } else { "false" });
         return Ok(());
     }
-    let text = object.str().map_err(|e| host_error(&e))?.to_string_lossy().into_owned();
+    // The number itself: an enum of numbers writes its name.
+    let py = object.py();
+    let kind = if object.is_instance_of::<PyInt>() { py.get_type::<PyInt>() } else { py.get_type::<PyFloat>() };
+    let text = kind.call_method1("__repr__", (object,)).and_then(|text| text.extract::<String>());
+    let text = text.map_err(|e| host_error(&e))?;
     // JSON has no `nan` and `inf`; Python's own module writes them as these names.
     out.push_str(match text.as_str() {
         "nan" => "NaN",

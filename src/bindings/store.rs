@@ -70,9 +70,15 @@ pub struct PyFileStore {
 #[pymethods]
 impl PyFileStore {
     #[new]
-    fn new(folder: PathBuf) -> PyClassInitializer<PyFileStore> {
+    #[allow(clippy::needless_pass_by_value)] // A path arrives as a `PathBuf`.
+    fn new(folder: PathBuf) -> PyResult<PyClassInitializer<PyFileStore>> {
+        // Where it is now, also when the program changes its folder.
+        let folder = std::path::absolute(&folder).map_err(|error| Error::Store {
+            problem: format!("'{}' names no folder: {error}", folder.display()),
+            remedy: "give the path of a folder".to_owned(),
+        })?;
         let store = PyStore(Box::new(FileStore::new(&folder)));
-        PyClassInitializer::from(store).add_subclass(PyFileStore { folder })
+        Ok(PyClassInitializer::from(store).add_subclass(PyFileStore { folder }))
     }
 
     #[getter]

@@ -19,18 +19,24 @@ pub fn check<N: Node>(plan: &Plan, messages: &N) -> Result<Conversation<N::Text>
     if same && plan.edits.iter().all(|edit| edit.touches().all(may_touch)) { Ok(now) } else { Err(Error::Changed) }
 }
 
-/// The content of an artifact of a plan: an item's text byte for byte, or removed messages as the host has them, one to a
+/// The content of an artifact of `plan`: an item's text byte for byte, or removed messages as the host has them, one to a
 /// line as JSON. `conversation` is what [`check`] gave for `messages`.
 ///
 /// # Errors
 /// `Conversation` if a message is nested too deeply.
 pub fn content<'a, N: Node>(
+    plan: &Plan,
     conversation: &'a Conversation<N::Text>,
     source: &Source,
     messages: &N,
 ) -> Result<Cow<'a, [u8]>> {
     match source {
         Source::Item(place) => {
+            if let Some(bytes) = wire::item_node(messages, plan.format, [place.message, place.part, place.item])
+                .and_then(|node| node.raw())
+            {
+                return Ok(Cow::Owned(bytes));
+            }
             let text = match &conversation.messages[place.message].parts[place.part] {
                 Part::Result { items, .. } => item_text(&items[place.item]).map(|(text, _)| text),
                 _ => None, // A plan only stores items of results.

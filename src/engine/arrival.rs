@@ -1,6 +1,8 @@
 //! Shrinking a tool result as it arrives, before it enters the history: the cheapest compaction there is, since no cached
 //! prefix changes.
 
+use std::ops::Deref;
+
 use super::Engine;
 use crate::error::Result;
 use crate::planner::{Referring, ShortText, shorten};
@@ -14,18 +16,37 @@ pub struct Shrunk<O, T> {
     /// The result as it enters the history; `None` where all of it may stay as it is.
     pub result: Option<O>,
     /// What must be stored first: the reference and the content.
-    pub artifacts: Vec<(Reference, T)>,
+    pub artifacts: Vec<(Reference, Content<T>)>,
     /// Tokens saved.
     pub saved: usize,
     /// References in texts that were believed to be marks of ullage, and so left alone.
     pub relied_on: Vec<Reference>,
 }
 
+/// Content to be stored.
+#[derive(Debug, Clone)]
+pub enum Content<T> {
+    /// A text of the host.
+    Text(T),
+    /// A string that is no text, as its bytes.
+    Raw(Vec<u8>),
+}
+
+impl<T: Deref<Target = str>> Content<T> {
+    /// The bytes to store.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Content::Text(text) => text.as_bytes(),
+            Content::Raw(bytes) => bytes,
+        }
+    }
+}
+
 /// What was taken out of a result so far.
 struct Taking<'a, T> {
     tool: &'a str,
     referring: Referring<'a>,
-    artifacts: Vec<(Reference, T)>,
+    artifacts: Vec<(Reference, Content<T>)>,
     saved: usize,
     relied_on: Vec<Reference>,
 }
@@ -126,7 +147,10 @@ impl Engine {
             return Ok(None);
         };
         taking.saved += saved;
-        taking.artifacts.extend(to_store.map(|reference| (reference, text)));
+        taking.artifacts.extend(to_store.map(|reference| {
+            let content = node.raw().map_or(Content::Text(text), Content::Raw);
+            (reference, content)
+        }));
         Ok(Some(short))
     }
 

@@ -21,7 +21,7 @@ use crate::tokens::{CountTokens, TextKind};
 use crate::wire::{self, Format, Node};
 
 pub use apply::{apply, check, content};
-pub use arrival::Shrunk;
+pub use arrival::{Content, Shrunk};
 
 /// What a plan may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,10 +19,10 @@ pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, cuts: &mut CutPoin
                 }
                 loop_has_thinking |= thinks;
             }
-            // A user message with results carries the loop on, and nothing may come between it and its calls, which
-            // the rule of pairs sees to. Any other message starts a new turn.
-            _ if message.has_result() => {}
-            _ => loop_has_thinking = false,
+            // Results carry the loop on, and a system message stands above it. Any other words start a new turn.
+            Role::System => {}
+            Role::User if message.has_result() => {}
+            Role::User => loop_has_thinking = false,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 
 use super::{Reference, retrieval_mark};
 use crate::error::{Error, Result};
@@ -11,6 +11,12 @@ use crate::numbers::thousands;
 
 /// Memory that a compiled pattern may take: enough for any sensible one, and a bound on a hostile one.
 const PATTERN_LIMIT: usize = 1 << 20;
+
+/// A line of more bytes than this is shown only around its matches.
+const LONG_LINE: usize = 2_000;
+
+/// Bytes shown on each side of a match in a long line: about two lines of text.
+const AROUND: usize = 200;
 
 /// What to read of stored content.
 #[derive(Debug, Clone, Default)]
@@ -39,25 +45,27 @@ pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) ->
             *keep = range.contains(&(index + 1));
         }
     }
-    let mut matches = None;
-    if let Some(pattern) = request.pattern {
-        matches = Some(keep_matches(pattern, request.context, &lines, &mut wanted)?);
-    }
+    let regex = request.pattern.map(compiled).transpose()?;
+    let matches = regex.as_ref().map(|regex| keep_matches(regex, request.context, &lines, &mut wanted));
     let mut what = format!("{} lines in all", thousands(lines.len()));
     if let Some(found) = matches {
         let _ = write!(what, ", {} match the pattern", thousands(found)); // Writing to a string cannot fail.
     }
     let whole = request.pattern.is_none() && request.lines.is_none();
-    let body = if whole { clip_whole(&text, request.limit) } else { numbered(&lines, &wanted, request.limit) };
+    let body =
+        if whole { clip_whole(&text, request.limit) } else { numbered(&lines, &wanted, request.limit, regex.as_ref()) };
     Ok(format!("{}\n{body}", retrieval_mark(reference, &what)))
 }
 
-/// Narrows `wanted` to the lines that match and those around them; how many matched.
-fn keep_matches(pattern: &str, context: usize, lines: &[&str], wanted: &mut [bool]) -> Result<usize> {
-    let regex = RegexBuilder::new(pattern).size_limit(PATTERN_LIMIT).build().map_err(|error| Error::Store {
+fn compiled(pattern: &str) -> Result<Regex> {
+    RegexBuilder::new(pattern).size_limit(PATTERN_LIMIT).build().map_err(|error| Error::Store {
         problem: format!("the pattern cannot be used: {error}"),
         remedy: "give a regular expression without look-around or back-references".to_owned(),
-    })?;
+    })
+}
+
+/// Narrows `wanted` to the lines that match and those around them; how many matched.
+fn keep_matches(regex: &Regex, context: usize, lines: &[&str], wanted: &mut [bool]) -> usize {
     let hits: Vec<usize> = (0..lines.len()).filter(|index| wanted[*index] && regex.is_match(lines[*index])).collect();
     let mut near = vec![false; lines.len()];
     let mut filled = 0;
@@ -70,7 +78,7 @@ fn keep_matches(pattern: &str, context: usize, lines: &[&str], wanted: &mut [boo
     for (keep, near) in wanted.iter_mut().zip(near) {
         *keep &= near;
     }
-    Ok(hits.len())
+    hits.len()
 }
 
 fn clip_whole(text: &str, limit: usize) -> String {
@@ -83,19 +91,46 @@ fn clip_whole(text: &str, limit: usize) -> String {
     }
 }
 
-fn numbered(lines: &[&str], wanted: &[bool], limit: usize) -> String {
+fn numbered(lines: &[&str], wanted: &[bool], limit: usize, regex: Option<&Regex>) -> String {
     let mut out = String::new();
     let mut left = limit;
     for (index, line) in lines.iter().enumerate().filter(|(index, _)| wanted[*index]) {
-        let entry = format!("{}: {line}\n", index + 1);
+        let entry = match regex {
+            Some(regex) if line.len() > LONG_LINE => format!("{}: {}\n", index + 1, excerpts(line, regex, left)),
+            _ => format!("{}: {line}\n", index + 1),
+        };
         let size = entry.chars().count();
         if size > left {
             out.extend(entry.chars().take(left));
-            out.push_str("\n[... more; ask for fewer lines]");
+            out.push_str("\n[... more; ask for fewer lines, or for a pattern]");
             break;
         }
         left -= size;
         out.push_str(&entry);
     }
     out
+}
+
+/// What stands around the matches in a long line, such as a JSON result or a message of a transcript, which are one
+/// line each; the line itself where nothing in it matches. Stops once `limit` bytes are found.
+fn excerpts(line: &str, regex: &Regex, limit: usize) -> String {
+    let mut out = String::new();
+    let mut shown = 0;
+    for found in regex.find_iter(line) {
+        let start = line.floor_char_boundary(found.start().saturating_sub(AROUND)).max(shown);
+        let end = line.ceil_char_boundary(found.end().saturating_add(AROUND).min(line.len())).max(start);
+        if start > shown {
+            out.push_str("[...]");
+        }
+        out.push_str(&line[start..end]);
+        shown = end;
+        if out.len() > limit {
+            break;
+        }
+    }
+    match shown {
+        0 => line.to_owned(),
+        shown if shown < line.len() => out + "[...]",
+        _ => out,
+    }
 }

@@ -13,7 +13,7 @@ mod rewrite;
 pub use detect::{Format, detect_format};
 pub use key::Key;
 pub use node::{Build, Bytes, Kind, MAX_DEPTH, MAX_MESSAGE_DEPTH, Node};
-pub use rewrite::{Change, rewrite};
+pub use rewrite::{Change, item_node, rewrite};
 
 use crate::error::{Error, Result};
 use crate::message::{Conversation, Message, Part, Pin, Role, Signature};

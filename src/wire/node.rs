@@ -82,6 +82,11 @@ pub trait Node: Clone {
     /// The text of a string, `None` for anything else. O(1) where the host keeps UTF-8.
     fn text(&self) -> Option<Self::Text>;
 
+    /// The bytes of a string whose [`Node::text`] is not all of it, because it is no text in any encoding.
+    fn raw(&self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Whether this is the truth value `true`.
     fn is_true(&self) -> bool;
 

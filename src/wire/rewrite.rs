@@ -94,6 +94,23 @@ fn text_block<N: Build>(like: &N, format: Format, text: N::Out) -> Result<N::Out
     }
 }
 
+/// The string of an item of a tool result; `None` for an item that is not one string.
+///
+/// `Place` is of a higher floor, so the place comes as its three numbers.
+pub fn item_node<N: Node>(messages: &N, format: Format, [message, part, item]: [usize; 3]) -> Option<N> {
+    let block = messages.at(message)?.present(Key::Content)?.at(part)?;
+    let result = match format {
+        Format::Bedrock => block.present(Key::ToolResult)?,
+        Format::Anthropic => block,
+    };
+    let content = result.present(Key::Content)?;
+    let node = match content.at(item) {
+        Some(item) => item.get(Key::Text)?,
+        None => content,
+    };
+    (node.kind() == Kind::Text).then_some(node)
+}
+
 /// The new text for the item at `position`, if there is one.
 pub(super) fn text_for<'a>(changes: &[(usize, &'a str)], position: usize) -> Option<&'a str> {
     changes.iter().find(|(item, _)| *item == position).map(|(_, text)| *text)

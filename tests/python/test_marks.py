@@ -5,8 +5,7 @@ import json
 import pytest
 
 import ullage
-from tests.python.conversations import render
-from tests.python.test_manager import long_conversation
+from tests.python.conversations import long_conversation, render
 
 POLICY = ullage.Policy(window=20_000, reserve_output=1_000, keep_recent=2)
 FOREIGN = (
@@ -66,15 +65,27 @@ def test_what_was_retrieved_enters_whole_and_is_not_stored_again():
 
 @pytest.mark.parametrize("plan", ["plan", "compact", "view"])
 def test_other_content_under_a_reference_gets_another_reference(plan):
-    engine = ullage.ContextManager(POLICY, store=ullage.MemoryStore())
-    first = [engine.plan(of_session("x\n" * 9_000))]
-    for reference in first[0].report()["references"]:
-        engine.store.put(b"something else", reference=reference)
+    store = ullage.MemoryStore()
+    engine = ullage.ContextManager(POLICY, store=store)
+    first = engine.plan(of_session("x\n" * 9_000))
+    taken = first.report()["references"]
+    for reference in taken:
+        store.put(b"something else", reference=reference)
     messages = of_session("x\n" * 9_000)
     if plan == "plan":
-        assert engine.plan(messages).to_dict() == first[0].to_dict()
+        assert engine.plan(messages).to_dict() == first.to_dict()
         return
     outcome = engine.view(messages) if plan == "view" else (engine.compact(messages), messages)[1]
-    taken = set(first[0].report()["references"])
     assert not any(reference in json.dumps(outcome) for reference in taken)
-    assert any("x\nx\n" in text for text in stored(engine.store))
+    assert any("x\nx\n" in text for text in stored(store))
+
+
+def test_any_number_of_sessions_that_say_the_same_share_a_store():
+    store = ullage.MemoryStore()
+    for run in range(8):
+        messages = render(long_conversation(8, 30), "bedrock")
+        for message in messages:
+            message["metadata"] = {"usage": run}
+        ullage.ContextManager(POLICY, store=store).compact(messages, 1_500)
+        (reference,) = [r for r in store.list() if r in json.dumps(messages) and "transcript" in r]
+        assert f'"usage":{run}' in store.get(reference).decode()

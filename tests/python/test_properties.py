@@ -240,13 +240,13 @@ def test_5_the_same_input_gives_the_same_bytes_under_every_hash_seed(project):
 def as_stored(value):
     """A value as JSON keeps it: bytes in base64, as Strands stores them in a session."""
     if isinstance(value, bytes):
-        return {"__bytes_encoded__": True, "data": base64.b64encode(value).decode()}
+        return {"__bytes_encoded__": True, "data": base64.b64encode(value).decode(errors="replace")}
     if isinstance(value, dict):
         return {k: as_stored(v) for k, v in value.items()}
     if isinstance(value, list):
         return [as_stored(v) for v in value]
     return (
-        value.encode("utf-8", "replace").decode()
+        value.encode("utf-8", "replace").decode(errors="replace")
         if isinstance(value, str) and "\ud800" in value
         else value
     )
@@ -269,7 +269,7 @@ def test_6_what_left_comes_back(conversation, policy, format, share):
         json.loads(line)
         for reference in store.list()
         if reference.startswith("transcript-")
-        for line in store.get(reference).decode().split("\n")
+        for line in store.get(reference).decode(errors="replace").split("\n")
         if line
     ]
     assert sorted(map(json.dumps, stored)) == sorted(map(json.dumps, gone))
@@ -283,7 +283,7 @@ def test_6_what_left_comes_back(conversation, policy, format, share):
             for item, was in zip(result_items(block), result_items(old), strict=True):
                 if item != was:
                     reference = REFERENCE.search(text_of(item))[0]
-                    whole = store.get(reference).decode()
+                    whole = store.get(reference).decode(errors="replace")
                     assert (
                         whole == text_of(was)
                         if text_of(was) is not None
@@ -309,7 +309,7 @@ def test_6_every_reference_can_be_reached_however_often_a_history_is_compacted(
         for reference in REFERENCE.findall(open_texts.pop()):
             if reference not in seen and reference in store.list():
                 seen.add(reference)
-                open_texts.append(store.get(reference).decode())
+                open_texts.append(store.get(reference).decode(errors="replace"))
     assert seen == set(store.list())
 
 
@@ -328,7 +328,9 @@ def test_6_a_retrieved_result_is_not_stored_again():
     messages[2]["content"] = [result]
     engine.compact(messages, 1_000, hard=True)
     assert [r for r in store.list() if not r.startswith("transcript-")] == [reference]
-    assert reference in json.dumps(messages) + "".join(store.get(r).decode() for r in store.list())
+    assert reference in json.dumps(messages) + "".join(
+        store.get(r).decode(errors="replace") for r in store.list()
+    )
 
 
 def test_6_an_output_that_only_looks_like_a_mark_of_ullage_is_stored_all_the_same():

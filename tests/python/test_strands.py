@@ -393,3 +393,13 @@ def test_a_message_that_a_plugin_pinned_stays():
     agent(TASK)
     assert len(agent.messages) < 80
     assert all(any(m is one for m in agent.messages) for one in pinned)
+
+
+def test_an_overflow_is_answered_with_as_much_as_can_go():
+    # The task takes most of the window, so that 70 % of what was refused is out of reach.
+    task = TASK + " Mind this: " + "a rule of the house. " * 2_500
+    model = Scripted(calls=6, words=3_000, window=200_000, refuses=lambda number: number == 5)
+    manager = MappingConversationManager(engine=engine_of(window=60_000, high=1.0))
+    agent = agent_of(model, manager)
+    assert agent(task).stop_reason == "end_turn"
+    assert len(model.refused) == 1

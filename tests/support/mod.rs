@@ -220,7 +220,7 @@ fn run(engine: &Engine, messages: &Value, format: Format, ask: Ask<'_>) -> Resul
     for artifact in &plan.artifacts {
         stored.push((
             artifact.reference.clone(),
-            content(&reading.conversation, &artifact.source, &messages)?.into_owned(),
+            content(&plan, &reading.conversation, &artifact.source, &messages)?.into_owned(),
         ));
     }
     let output = Value::Array(apply(&plan, &messages)?);

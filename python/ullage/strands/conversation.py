@@ -9,10 +9,12 @@ from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import BeforeModelCallEvent, HookRegistry
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage import ContextManager, Policy, UllageError
+from ullage import BudgetError, ContextManager, Policy, UllageError
 
 if TYPE_CHECKING:
     from strands import Agent
+
+    from ullage import Report
 
 logger = logging.getLogger(__name__)
 
@@ -76,14 +78,8 @@ class MappingConversationManager(ConversationManager):
         Raises:
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
         """
-        engine = self._engine_for(agent)
-        fixed = _fixed(agent)
         try:
-            budget = None
-            if e is not None:
-                status = engine.status(agent.messages, **fixed)
-                budget = min(status.available, int(status.tokens * _OVERFLOW_SHARE))
-            report = engine.compact(agent.messages, budget=budget, hard=True, **fixed)
+            report = self._reduced(agent, None if e is None else _OVERFLOW_SHARE)
         except UllageError as error:
             if e is None:
                 raise
@@ -94,6 +90,20 @@ class MappingConversationManager(ConversationManager):
             raise ContextWindowOverflowException(
                 "the history cannot be made smaller: nothing in it may be shortened or removed"
             ) from e
+
+    def _reduced(self, agent: Agent, share: float | None) -> Report:
+        """Compacts at once, to this share of what there is, or as near to it as it goes."""
+        engine, fixed = self._engine_for(agent), _fixed(agent)
+        if share is None:
+            return engine.compact(agent.messages, hard=True, **fixed)
+        status = engine.status(agent.messages, **fixed)
+        budget = min(status.available, int(status.tokens * share))
+        try:
+            return engine.compact(agent.messages, budget=budget, hard=True, **fixed)
+        except BudgetError as error:
+            if not budget < error.floor < status.tokens:
+                raise
+            return engine.compact(agent.messages, budget=error.floor, hard=True, **fixed)
 
     def _engine_for(self, agent: Agent) -> ContextManager:
         if self.engine is None:
