@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from ullage._core import StoreError
+from ullage._core import ReferenceTakenError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ullage.store import Store
+
+_Outcome = TypeVar("_Outcome")
+
+# Content to be stored: reference, tool, bytes.
+Artifact: TypeAlias = tuple[str, str, bytes]
+
+# Makes something that leaves artifacts behind, with references of this salt.
+Making: TypeAlias = Callable[[int], tuple[_Outcome, list[Artifact]]]
 
 
 class Keeper:
@@ -26,30 +36,33 @@ class Keeper:
         # References that the store has shown to have. It only grows by what is stored.
         self._known: set[str] = set()
 
-    def put(self, reference: str, tool: str, content: bytes) -> None:
-        """Stores ``content``.
+    def kept(self, make: Making[_Outcome]) -> _Outcome:
+        """What ``make`` makes, once everything that it leaves behind is stored.
+
+        A store may hold other content under a reference: that of a transcript is made from what the
+        model saw of the messages, and two may differ in fields that it does not see. Then it is
+        made again with references that come from the content itself.
 
         Raises:
             StoreError: If the store raised anything, or has to be awaited.
         """
-        returned = self._offer(reference, tool, content)
-        if inspect.isawaitable(returned):
-            _discard(returned)
-            raise StoreError(
-                f"{type(self.store).__name__}.put has to be awaited; call acompact or ashrink"
-            )
-        self._check(reference, returned)
+        outcome, artifacts = make(0)
+        try:
+            self._put_all(artifacts)
+        except ReferenceTakenError:
+            outcome, artifacts = make(_salt_of(artifacts))
+            self._put_all(artifacts)
+        return outcome
 
-    async def aput(self, reference: str, tool: str, content: bytes) -> None:
+    async def akept(self, make: Making[_Outcome]) -> _Outcome:
         """The same beside the event loop; awaits what the store gives to await."""
-        # A thread, since most stores write to a disk; a coroutine is only made there.
-        returned = await asyncio.to_thread(self._offer, reference, tool, content)
-        if inspect.isawaitable(returned):
-            try:
-                returned = await returned
-            except Exception as error:
-                raise self._wrapped(reference, error) from error
-        self._check(reference, returned)
+        outcome, artifacts = await asyncio.to_thread(make, 0)
+        try:
+            await self._aput_all(artifacts)
+        except ReferenceTakenError:
+            outcome, artifacts = await asyncio.to_thread(make, _salt_of(artifacts))
+            await self._aput_all(artifacts)
+        return outcome
 
     def missing(self, references: Iterable[str]) -> list[str]:
         """Those of the references that the store does not have.
@@ -70,6 +83,27 @@ class Keeper:
             _discard(found)
         self._known.add(reference)
         return True
+
+    def _put_all(self, artifacts: list[Artifact]) -> None:
+        for artifact in artifacts:
+            returned = self._offer(*artifact)
+            if inspect.isawaitable(returned):
+                _discard(returned)
+                raise StoreError(
+                    f"{type(self.store).__name__}.put has to be awaited; call acompact or ashrink"
+                )
+            self._check(artifact[0], returned)
+
+    async def _aput_all(self, artifacts: list[Artifact]) -> None:
+        for artifact in artifacts:
+            # A thread, since most stores write to a disk; a coroutine is only made there.
+            returned = await asyncio.to_thread(self._offer, *artifact)
+            if inspect.isawaitable(returned):
+                try:
+                    returned = await returned
+                except Exception as error:
+                    raise self._wrapped(artifact[0], error) from error
+            self._check(artifact[0], returned)
 
     def _offer(self, reference: str, tool: str, content: bytes) -> Any:
         if self.store is None:
@@ -94,6 +128,14 @@ class Keeper:
             f"{type(self.store).__name__} could not keep {reference}: {type(error).__name__}:"
             f" {error}; the conversation is as it was"
         )
+
+
+def _salt_of(artifacts: list[Artifact]) -> int:
+    """A number made from the content of the artifacts."""
+    digest = hashlib.blake2b(digest_size=8)
+    for _, _, content in artifacts:
+        digest.update(hashlib.blake2b(content, digest_size=16).digest())
+    return int.from_bytes(digest.digest(), "little")
 
 
 def _discard(awaitable: Any) -> None:

@@ -7,13 +7,12 @@ they were.
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 import logging
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import (
@@ -23,7 +22,6 @@ from ullage._core import (
     Plan,
     Policy,
     PolicyError,
-    ReferenceTakenError,
     TokenCounter,
 )
 from ullage.keeper import Keeper
@@ -32,14 +30,10 @@ from ullage.report import Report, Stats, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ullage.keeper import Artifact
     from ullage.store import Store
 
 logger = logging.getLogger(__name__)
-
-# A store may hold other content under a reference: that of a transcript is made from what the model
-# saw of the messages, and two may differ in fields that it does not see. Then a reference is made
-# from the content itself. A store that refuses that one too is damaged.
-_REFERENCE_TRIES = 2
 
 # A compaction beside a running agent plans again when an older message changed meanwhile.
 _ASYNC_TRIES = 3
@@ -140,7 +134,8 @@ class ContextManager:
             BudgetError: If what must stay does not fit, with the messages that take the room.
             MessageError: If the messages cannot be read, or break a provider's rule as they are.
         """
-        return self._plan(messages, _Asked(budget, hard, pins, system, tools))
+        with self._timed():
+            return self._plan(messages, _Asked(budget, hard, pins, system, tools))
 
     def compact(
         self,
@@ -235,36 +230,14 @@ class ContextManager:
             StoreError: If the store cannot keep the whole; ``result`` is as it was.
         """
         with self._timed():
-            salt = 0
-            for attempt in range(1, _REFERENCE_TRIES + 1):
-                shorter, artifacts, saved = self._shrunk(tool_name, result, salt)
-                try:
-                    for reference, content in artifacts:
-                        self._keeper.put(reference, tool_name, content)
-                    break
-                except ReferenceTakenError:
-                    if attempt == _REFERENCE_TRIES:
-                        raise
-                    salt = _salt_of(artifacts)
-            return self._entered(result, shorter, saved)
+            made = self._keeper.kept(partial(self._shrunk, tool_name, result))
+            return self._entered(result, *made)
 
     async def ashrink(self, tool_name: str, result: Any) -> Any:
         """:meth:`shrink` without holding up the event loop, for any store."""
         with self._timed():
-            salt = 0
-            for attempt in range(1, _REFERENCE_TRIES + 1):
-                shorter, artifacts, saved = await asyncio.to_thread(
-                    self._shrunk, tool_name, result, salt
-                )
-                try:
-                    for reference, content in artifacts:
-                        await self._keeper.aput(reference, tool_name, content)
-                    break
-                except ReferenceTakenError:
-                    if attempt == _REFERENCE_TRIES:
-                        raise
-                    salt = _salt_of(artifacts)
-            return self._entered(result, shorter, saved)
+            made = await self._keeper.akept(partial(self._shrunk, tool_name, result))
+            return self._entered(result, *made)
 
     def status(
         self,
@@ -292,27 +265,38 @@ class ContextManager:
         )
 
     def _plan(self, messages: Sequence[Any], asked: _Asked, salt: int = 0) -> Plan:
-        with self._timed():
-            fixed = self._fixed_tokens(asked.system, asked.tools)
+        fixed = self._fixed_tokens(asked.system, asked.tools)
 
-            def made(distrusted: list[str]) -> Plan:
-                return self._engine.plan(
-                    messages,
-                    budget=asked.budget,
-                    fixed=fixed,
-                    hard=asked.hard,
-                    pins=list(asked.pins),
-                    salt=salt,
-                    distrusted=distrusted,
-                )
+        def made(distrusted: list[str]) -> Plan:
+            return self._engine.plan(
+                messages,
+                budget=asked.budget,
+                fixed=fixed,
+                hard=asked.hard,
+                pins=list(asked.pins),
+                salt=salt,
+                distrusted=distrusted,
+            )
 
-            plan = made([])
-            missing = self._keeper.missing(plan.relied_on)
-            return made(missing) if missing else plan
+        plan = made([])
+        missing = self._keeper.missing(plan.relied_on)
+        return made(missing) if missing else plan
+
+    def _planned(
+        self, messages: Sequence[Any], asked: _Asked, salt: int
+    ) -> tuple[Plan, list[Artifact]]:
+        """A plan, and what must be stored before it is applied."""
+        plan = self._plan(messages, asked, salt)
+        # Without a store there is nothing, and looking for it would read the messages again.
+        if self.store is None or plan.is_empty:
+            return plan, []
+        return plan, plan.artifacts(messages[: plan.messages])
 
     def _shrunk(
         self, tool_name: str, result: Any, salt: int
-    ) -> tuple[Any, list[tuple[str, bytes]], int]:
+    ) -> tuple[tuple[Any, int], list[Artifact]]:
+        """A shorter result or None with the tokens saved, and what must be stored first."""
+
         def made(distrusted: list[str]) -> tuple[Any, list[tuple[str, bytes]], int, list[str]]:
             return self._engine.shrink(tool_name, result, salt=salt, distrusted=distrusted)
 
@@ -320,7 +304,7 @@ class ContextManager:
         missing = self._keeper.missing(relied_on)
         if missing:
             shorter, artifacts, saved, _ = made(missing)
-        return shorter, artifacts, saved
+        return (shorter, saved), [(ref, tool_name, content) for ref, content in artifacts]
 
     def _entered(self, result: Any, shorter: Any, saved: int) -> Any:
         if shorter is None:
@@ -330,43 +314,12 @@ class ContextManager:
 
     def _kept_plan(self, messages: Sequence[Any], asked: _Asked) -> Plan:
         """A plan whose artifacts are in the store."""
-        salt = 0
-        for attempt in range(1, _REFERENCE_TRIES + 1):
-            plan = self._plan(messages, asked, salt)
-            with self._timed():
-                artifacts = self._artifacts(plan, messages)
-                try:
-                    for reference, tool, content in artifacts:
-                        self._keeper.put(reference, tool, content)
-                    break
-                except ReferenceTakenError:
-                    if attempt == _REFERENCE_TRIES:
-                        raise
-                    salt = _salt_of(artifacts)
-        return plan
+        with self._timed():
+            return self._keeper.kept(partial(self._planned, messages, asked))
 
     async def _akept_plan(self, messages: Sequence[Any], asked: _Asked) -> Plan:
-        """The same beside the event loop; a store whose ``put`` is a coroutine is awaited."""
-        salt = 0
-        for attempt in range(1, _REFERENCE_TRIES + 1):
-            plan = await asyncio.to_thread(self._plan, messages, asked, salt)
-            with self._timed():
-                artifacts = self._artifacts(plan, messages)
-                try:
-                    for reference, tool, content in artifacts:
-                        await self._keeper.aput(reference, tool, content)
-                    break
-                except ReferenceTakenError:
-                    if attempt == _REFERENCE_TRIES:
-                        raise
-                    salt = _salt_of(artifacts)
-        return plan
-
-    def _artifacts(self, plan: Plan, messages: Sequence[Any]) -> list[tuple[str, str, bytes]]:
-        # Without a store there are none, and looking for them would read the messages again.
-        if self.store is None or plan.is_empty:
-            return []
-        return plan.artifacts(messages[: plan.messages])
+        with self._timed():
+            return await self._keeper.akept(partial(self._planned, messages, asked))
 
     def _apply(self, plan: Plan, messages: list[Any]) -> None:
         if plan.is_empty:
@@ -401,14 +354,6 @@ class ContextManager:
         finally:
             with self._seconds_lock:
                 self._seconds += time.perf_counter() - start
-
-
-def _salt_of(artifacts: Sequence[tuple[Any, ...]]) -> int:
-    """A number made from the content of the artifacts, which is the last of each."""
-    digest = hashlib.blake2b(digest_size=8)
-    for *_, content in artifacts:
-        digest.update(hashlib.blake2b(content, digest_size=16).digest())
-    return int.from_bytes(digest.digest(), "little")
 
 
 def _require_list(messages: Any) -> None:
