@@ -181,7 +181,8 @@ class _Run:
             error,
             time.perf_counter() - began,
         )
-        self._progress.done(f"{self._name}: {outcome.verdict} ({outcome.seconds:.1f} s)")
+        count = len(outcome.requests)
+        self._progress.done(f"{self._name}: {count} requests ({outcome.seconds:.1f} s)")
         return outcome
 
     def _on_request(self) -> None:

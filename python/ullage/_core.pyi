@@ -137,10 +137,11 @@ class Policy:
 
     Args:
         window: Context window of the model.
-        reserve_output: Room kept free for the answer.
+        reserve_output: Room kept free for the answer; must be below ``window``.
         high: Share of the budget at which compaction starts.
         low: Share of the budget to which it goes down.
-        keep_first: Messages at the start that are never removed. The first request never is.
+        keep_first: Messages at the start that are never removed, system messages aside. The
+            first request never is.
         keep_recent: Messages at the end that are left alone as long as the rest suffices.
         shrink_above: A tool result above this is shrunk when it arrives.
         shrink_to: What is left of it.
@@ -281,8 +282,14 @@ class NativeStore:
     def put(self, content: bytes, *, reference: str, tool: str | None = None) -> str:
         """Keeps ``content`` under ``reference`` and returns it.
 
+        Args:
+            content: Any bytes.
+            reference: A name, a hyphen and 16 hexadecimal digits, as a plan makes it.
+            tool: The tool that the content came from.
+
         Raises:
-            StoreError: If it cannot be written, or other content has that reference.
+            ReferenceTakenError: If other content has that reference.
+            StoreError: If it cannot be written, or the reference is not one.
         """
     def get(self, reference: str) -> bytes:
         """The content of ``reference``, byte for byte.

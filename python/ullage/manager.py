@@ -132,7 +132,7 @@ class ContextManager:
 
         Raises:
             BudgetError: If what must stay does not fit, with the messages that take the room.
-            MessageError: If the messages cannot be read, or break a provider's rule as they are.
+            MessageError: If the messages cannot be read, or a call and its result do not match.
         """
         with self._timed():
             return self._plan(messages, _Asked(budget, hard, pins, system, tools))
@@ -154,7 +154,7 @@ class ContextManager:
 
         Raises:
             BudgetError: If what must stay does not fit.
-            MessageError: If the messages cannot be read, or break a provider's rule as they are.
+            MessageError: If the messages cannot be read, or a call and its result do not match.
             StoreError: If the store cannot keep what would leave. After any error the messages are
                 as they were.
         """
@@ -224,7 +224,8 @@ class ContextManager:
             result: A string, a tool-result block, a list of its items, or any JSON-like value.
 
         Returns:
-            A shorter result of the same shape, or the same object where nothing is too long.
+            The same object where nothing is too long. Otherwise a string, a block or a list of items
+            of the same shape, or ``{"result": text}`` for any other value.
 
         Raises:
             StoreError: If the store cannot keep the whole; ``result`` is as it was.

@@ -31,7 +31,8 @@ def test_the_code_of_the_readme_runs(tmp_path, monkeypatch, capsys):
         exec(compile(block, "README.md", "exec"), names)
     assert "window" in capsys.readouterr().out
     assert names["agent"](TASK).stop_reason == "end_turn"
-    assert len(list((tmp_path / "outputs").iterdir())) == 1  # three calls, one and the same output
+    (stored,) = names["store"].list()  # three calls, one and the same output
+    assert "retrieved from" in names["retrieve"](reference=stored, pattern="word 7 ")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -41,7 +41,8 @@ class MappingConversationManager(ConversationManager):
 
     Args:
         engine: What decides. One engine may serve several agents. If not given, an engine of the
-            default policy and without a store, whose window is the model's at the first call.
+            default policy and counter, whose window is the model's at the first call. It has no
+            store, so what leaves the conversation is lost.
     """
 
     def __init__(self, *, engine: ContextManager | None = None) -> None:
