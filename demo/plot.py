@@ -25,7 +25,7 @@ def plot(requests: list[Request], window: int) -> list[str]:
             cells = cells.replace(" ", "·").ljust(_COLUMNS, "·") + " window"
         lines.append(f"{label} ┤{cells}".rstrip())
     width = len(groups)
-    scale = f"requests 1 to {len(requests)}; × is one that was refused" + (
+    scale = f"requests 1 to {len(requests)}; {_REFUSED} is one that was refused" + (
         f", up to {-(-len(requests) // width)} in a column" if len(requests) > width else ""
     )
     return [*lines, f"      └{'─' * max(width, len(scale))}", f"       {scale}"]

@@ -118,8 +118,8 @@ def _round_trips(evidence: Evidence) -> list[str]:
     if evidence.was_fetched and evidence.followed is not None:
         sizes = " and ".join(f"{len(text):,}" for text in evidence.retrieved)
         told = (
-            f"The scripted model found {evidence.followed.reference} in its context and fetched it with"
-            f" the retrieve tool, whole and by the lines that match a word: {sizes} characters,"
+            f"The scripted model found {evidence.followed.reference} in its context and fetched it"
+            f" with the retrieve tool, whole and by the lines that match a word: {sizes} characters,"
             " the line that names it included."
         )
         lines.append(_filled(told))

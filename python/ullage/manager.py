@@ -224,8 +224,8 @@ class ContextManager:
             result: A string, a tool-result block, a list of its items, or any JSON-like value.
 
         Returns:
-            The same object where nothing is too long. Otherwise a string, a block or a list of items
-            of the same shape, or ``{"result": text}`` for any other value.
+            The same object where nothing is too long. Otherwise a string, a block or a list of
+            items of the same shape, or ``{"result": text}`` for any other value.
 
         Raises:
             StoreError: If the store cannot keep the whole; ``result`` is as it was.

@@ -27,8 +27,8 @@ class Store(Protocol):
         """Keeps ``content`` and returns its reference, which must be the one given.
 
         May be a coroutine function; then compact with ``acompact``. Putting the same content twice
-        is no mistake. Raise ``ullage.ReferenceTakenError`` if other content has the reference: it is
-        then offered under another one. Raise any other exception if it cannot be kept: the
+        is no mistake. Raise ``ullage.ReferenceTakenError`` if other content has the reference: it
+        is then offered under another one. Raise any other exception if it cannot be kept: the
         conversation then stays as it was.
         """
         ...
