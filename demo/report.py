@@ -119,8 +119,8 @@ def _round_trips(evidence: Evidence) -> list[str]:
         sizes = " and ".join(f"{len(text):,}" for text in evidence.retrieved)
         told = (
             f"The scripted model found {evidence.followed.reference} in its context and fetched it"
-            f" with the retrieve tool, whole and by the lines that match a word: {sizes} characters,"
-            " the line that names it included."
+            f" with the retrieve tool, whole and by the lines that match a word: {sizes} characters"
+            " with the line that names it."
         )
         lines.append(_filled(told))
     return lines

@@ -61,7 +61,7 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     for gap in draft.gaps() {
         seal_gap(&mut plan, draft, gap, with);
     }
-    plan.edits.sort_by_key(Edit::first_message);
+    plan.edits.sort_by_cached_key(Edit::first_message);
     for edit in &plan.edits {
         plan.tokens_after = plan.tokens_after + edit.tokens_after - edit.tokens_before;
     }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use crate::invariants::Pairs;
 use crate::message::{Conversation, Part, Text};
 
@@ -11,12 +13,12 @@ const UNKNOWN_TOOL: &str = "tool";
 /// The tool behind each result of a conversation.
 #[derive(Debug, Default)]
 pub(super) struct ToolNames<'a> {
-    by_result: HashMap<(usize, usize), &'a str>,
+    by_result: HashMap<(usize, usize), &'a str, RandomState>,
 }
 
 impl<'a> ToolNames<'a> {
     pub(super) fn of<T: Text>(conversation: &'a Conversation<T>, pairs: &Pairs) -> ToolNames<'a> {
-        let mut by_result = HashMap::new();
+        let mut by_result = HashMap::with_capacity_and_hasher(pairs.calls().len(), RandomState::default());
         for call in pairs.calls() {
             let part = &conversation.messages[call.message].parts[call.part];
             if let (Some(result), Part::Call { name, .. }) = (call.result, part) {
