@@ -3,7 +3,7 @@
 use super::encoding::Encoding;
 use super::memo::Memo;
 use super::merge;
-use super::split::piece_end;
+use super::split::Splitter;
 use super::vocabulary::{LONGEST_TOKEN, NO_TOKEN, Vocabulary};
 use super::{CountTokens, Overhead, TextKind};
 
@@ -57,8 +57,9 @@ impl Exact {
         Memo::with(self.encoding, |memo| {
             let mut counted = 0;
             let mut at = 0;
+            let mut splitter = Splitter::new();
             while at < text.len() && counted <= limit {
-                let end = piece_end(self.encoding, text, at);
+                let end = splitter.piece_end(self.encoding, text, at);
                 counted += if end - at <= NOT_REMEMBERED {
                     tokens(vocabulary, &text[at..end])
                 } else {

@@ -12,6 +12,7 @@ mod merge;
 mod models;
 mod split;
 mod vocabulary;
+mod window;
 
 pub use bpe::Exact;
 pub use encoding::Encoding;
