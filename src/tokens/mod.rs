@@ -5,11 +5,15 @@
 
 mod bpe;
 mod class;
+mod crossing;
 mod encoding;
 mod estimate;
+mod linked;
+mod long;
 mod memo;
 mod merge;
 mod models;
+mod runs;
 mod split;
 mod vocabulary;
 mod window;
