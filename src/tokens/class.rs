@@ -25,9 +25,9 @@ const END: (u8, usize) = (0, 0);
 /// The class of an ASCII character, by its byte; [`BEYOND_ASCII`] for every other byte.
 pub(super) const ASCII: &[u8; 256] = include_bytes!(concat!(env!("OUT_DIR"), "/class_bytes.bin"));
 /// The block of a code point, by its upper bits.
-static INDEX: &[u8; 0x1100] = include_bytes!(concat!(env!("OUT_DIR"), "/class_index.bin"));
+const INDEX: &[u8; 0x1100] = include_bytes!(concat!(env!("OUT_DIR"), "/class_index.bin"));
 /// The classes of 256 code points, block after block.
-static BLOCKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/class_blocks.bin"));
+const BLOCKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/class_blocks.bin"));
 
 /// Class and length in bytes of the character at `at`, which must begin a character or be the end of the text.
 #[inline]
@@ -71,6 +71,11 @@ pub(super) fn class_beyond_ascii(text: &[u8], at: usize) -> (u8, usize) {
         let high = (first & 0x07) << 18 | follower(1) << 12;
         (high | follower(2) << 6 | follower(3), 4)
     };
-    let block = usize::from(INDEX[code_point >> 8]);
-    (BLOCKS[block << 8 | code_point & 0xFF], length)
+    (class_of(code_point), length)
+}
+
+#[inline]
+pub(super) const fn class_of(code_point: usize) -> u8 {
+    let block = INDEX[code_point >> 8] as usize;
+    BLOCKS[block << 8 | code_point & 0xFF]
 }

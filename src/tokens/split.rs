@@ -25,10 +25,13 @@
 
 use super::class::{LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_at, run};
 use super::encoding::Encoding;
-use super::window::{Window, is_wide};
+use super::window::Window;
 
 /// Both patterns take at most this many numbers in one piece.
 const NUMBERS_A_PIECE: usize = 3;
+
+/// The least byte that begins a character of four.
+const FOUR_BYTES: u8 = 0xF0;
 
 /// The pieces of a text, in order; together they are the text. See [`Encoding::pieces`].
 #[derive(Debug, Clone)]
@@ -90,7 +93,8 @@ impl Splitter {
     fn look(&mut self, encoding: Encoding, text: &[u8], at: usize) {
         let first = text[at];
         let decisive = if first == b' ' { text.get(at + 1).copied().unwrap_or(first) } else { first };
-        if !is_wide(decisive) {
+        // Among emoji a window finds little.
+        if decisive < FOUR_BYTES {
             self.base = at;
             self.ends = self.window.ends(encoding, text, at);
         }

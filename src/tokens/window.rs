@@ -7,7 +7,7 @@
 //! Characters beyond ASCII are classified one by one. What white space, numbers or marks beyond ASCII decide, and the end
 //! of the text, is left to the scanner in `split`.
 
-use super::class::{ASCII, BEYOND_ASCII, LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_beyond_ascii};
+use super::class::{ASCII, BEYOND_ASCII, LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_of};
 use super::encoding::Encoding;
 
 /// Bytes in a window: one for each bit of a word.
@@ -28,13 +28,6 @@ const BLANKS_AND_APOSTROPHES: usize = 6;
 /// Letters that follow the apostrophe of a contraction.
 const CONTRACTED: usize = 7;
 const WORDS: usize = 8;
-
-/// Whether a character that begins with this byte is one of a script with long pieces of three bytes a character: one from
-/// U+3000 on, or below U+1000. A window holds little of those, and the scanner is faster.
-#[inline]
-pub(super) const fn is_wide(first: u8) -> bool {
-    first >= 0xE3 || first == 0xE0
-}
 
 /// For each byte a bit in the byte of each word that it belongs to; none for bytes beyond ASCII.
 static LANES: [u64; 256] = lanes();
@@ -91,8 +84,50 @@ impl Classes {
     }
 }
 
-/// The long s: an s where case does not matter, so it may follow the apostrophe of a contraction.
-const LONG_S: &[u8] = "\u{17f}".as_bytes();
+// What a character beyond ASCII is here. What the scanner decides is of the first kind.
+const SCANNED: u8 = 0;
+const CAPITAL: u8 = 1;
+const SMALL: u8 = 2;
+const CASELESS: u8 = 3;
+const MARK: u8 = 4;
+const NEITHER: u8 = 5;
+/// A power of two, so that an index is known to be below it.
+const KINDS: usize = 8;
+
+/// The kind of every character of two bytes: half of the time of Cyrillic, Greek, Arabic and Hebrew was to ask for it.
+static TWO_BYTES: [u8; 0x800] = {
+    let mut kinds = [SCANNED; 0x800];
+    let mut code_point = 0x80;
+    while code_point < kinds.len() {
+        // The long s is an s where case does not matter: it may be of a contraction.
+        if code_point != 0x17F {
+            kinds[code_point] = kind_of(class_of(code_point));
+        }
+        code_point += 1;
+    }
+    kinds
+};
+
+static KIND_OF_CLASS: [u8; 0x80] = {
+    let mut kinds = [SCANNED; 0x80];
+    let mut class: u8 = 0;
+    while class.is_ascii() {
+        kinds[class as usize] = kind_of(class);
+        class += 1;
+    }
+    kinds
+};
+
+const fn kind_of(class: u8) -> u8 {
+    match (class & LETTER != 0, class & UPPER != 0, class & LOWER != 0) {
+        (true, true, true) => CASELESS,
+        (true, true, false) => CAPITAL,
+        (true, false, _) => SMALL,
+        (false, true, _) => MARK,
+        (false, false, _) if class & OTHER != 0 => NEITHER,
+        _ => SCANNED,
+    }
+}
 
 impl Window {
     /// A window that holds nothing yet.
@@ -128,41 +163,45 @@ impl Window {
         }
     }
 
-    /// Adds the classes of the characters beyond ASCII, whose bytes are `rest`, up to the first that is wide.
+    /// Adds the classes of the characters beyond ASCII, whose bytes are `rest`, up to the first of four bytes.
     fn classify_beyond_ascii(&mut self, encoding: Encoding, bytes: &[u8; WIDTH], mut rest: u64) {
-        let Classes { words: [mut uppers, mut lowers, _, mut others, ..], mut either, mut inner } = self.classes;
+        let mut kinds = [0; KINDS];
+        let mut inner = 0;
         while rest != 0 {
             let at = rest.trailing_zeros() as usize;
-            let length = bytes[at].leading_ones();
-            // Padding, what does not end in the window, and what the scanner is faster with.
-            if length < 2 || at + length as usize > WIDTH || is_wide(bytes[at]) {
+            let (kind, length) = if let [first @ 0xC2..=0xDF, second, ..] = bytes[at..] {
+                (TWO_BYTES[usize::from(first & 0x1F) << 6 | usize::from(second & 0x3F)], 2)
+            } else if let [first @ 0xE0..=0xEF, second, third, ..] = bytes[at..] {
+                let code_point =
+                    usize::from(first & 0x0F) << 12 | usize::from(second & 0x3F) << 6 | usize::from(third & 0x3F);
+                (KIND_OF_CLASS[usize::from(class_of(code_point) & 0x7F)], 3)
+            } else {
+                // Padding, what does not end in the window, and what the scanner is faster with.
                 break;
-            }
+            };
             let character = low_bits(length) << at;
             rest &= !character;
-            let (class, _) = class_beyond_ascii(bytes, at);
-            let after_letter = after(uppers | lowers) & character != 0;
-            let in_word = match encoding {
-                Encoding::O200kBase => class & LETTER != 0 || class & LOWER != 0 && after_letter,
-                Encoding::Cl100kBase => class & LETTER != 0,
-            };
-            if in_word {
-                if bytes[at..].starts_with(LONG_S) {
-                    continue;
-                }
-                let small = if class & LOWER != 0 { character } else { 0 };
-                lowers |= small;
-                uppers |= character & !small;
-                either |= if class & UPPER != 0 { small } else { 0 };
-            } else if class & OTHER != 0 && (class & LOWER == 0 || encoding == Encoding::Cl100kBase) {
-                others |= character;
-                inner |= character & character >> 1;
-            }
+            kinds[usize::from(kind) % KINDS] |= character;
+            inner |= character & character >> 1;
         }
-        let [upper, lower, _, other, ..] = &mut self.classes.words;
-        (*upper, *lower, *other) = (uppers, lowers, others);
+
+        let [_, capitals, small, caseless, marks, mut other, ..] = kinds;
+        let [uppers, lowers, _, others, ..] = &mut self.classes.words;
+        *uppers |= capitals;
+        *lowers |= small | caseless;
+        let mut either = caseless;
+        match encoding {
+            Encoding::O200kBase => {
+                // Marks on a letter are of its word: the carry runs through them. What others do is not decided here.
+                let on_letters = marks & !marks.wrapping_add(marks & after(*uppers | *lowers));
+                *lowers |= on_letters;
+                either |= on_letters;
+            }
+            Encoding::Cl100kBase => other |= marks,
+        }
+        *others |= other;
         self.classes.either = either;
-        self.classes.inner = inner;
+        self.classes.inner = inner & other;
     }
 }
 
