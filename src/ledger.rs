@@ -172,11 +172,13 @@ impl Ledger {
         items: &mut Vec<usize>,
     ) -> usize {
         let mut next = || counts.next().unwrap_or_default(); // OK because each text of a part has its count.
-        let content = match part {
-            Part::CachePoint => return 0,
-            Part::Media(kind) => kind.tokens(),
-            Part::Text(_) | Part::Reasoning { .. } | Part::Opaque(_) => next(),
-            Part::Call { .. } => next() + next() + next(),
+        let overhead = self.counter.overhead();
+        match part {
+            Part::CachePoint => 0,
+            Part::Media(kind) => kind.tokens() + overhead.block,
+            Part::Text(_) | Part::Opaque(_) => next() + overhead.block,
+            Part::Reasoning { .. } => next() + overhead.reasoning,
+            Part::Call { .. } => next() + next() + next() + overhead.call,
             Part::Result { items: pieces, .. } => {
                 let mut total = next();
                 for piece in pieces {
@@ -187,10 +189,9 @@ impl Ledger {
                     items.push(tokens);
                     total += tokens;
                 }
-                total
+                total + overhead.result
             }
-        };
-        content + self.counter.overhead().block
+        }
     }
 
     /// Tokens of a text that is asked for again and again, such as a system prompt. O(length) at memory speed when seen
@@ -266,12 +267,12 @@ impl<'a> Texts<'a> {
             match part {
                 Part::Text(text) | Part::Reasoning { text, .. } => texts.push(text, TextKind::Prose),
                 Part::Call { id, name, input } => {
-                    texts.push(id, TextKind::Prose);
+                    texts.push(id, TextKind::Identifier);
                     texts.push(name, TextKind::Prose);
                     texts.push(input, TextKind::Json);
                 }
                 Part::Result { id, items } => {
-                    texts.push(id, TextKind::Prose);
+                    texts.push(id, TextKind::Identifier);
                     for (text, kind) in items.iter().filter_map(item_text) {
                         texts.push(text, kind);
                     }

@@ -92,7 +92,7 @@ impl CountTokens for Exact {
     }
 
     fn overhead(&self) -> Overhead {
-        Overhead { message: MESSAGE_OVERHEAD, block: BLOCK_OVERHEAD }
+        Overhead::even(MESSAGE_OVERHEAD, BLOCK_OVERHEAD)
     }
 }
 

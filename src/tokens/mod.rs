@@ -12,6 +12,7 @@ mod merge;
 mod models;
 mod split;
 mod vocabulary;
+mod weights;
 
 pub use bpe::Exact;
 pub use encoding::Encoding;
@@ -30,6 +31,8 @@ pub enum TextKind {
     Json,
     /// What a tool printed: logs, listings, code, search results.
     ToolOutput,
+    /// The id of a tool call, which some providers write out and others do not.
+    Identifier,
 }
 
 /// Tokens that the provider adds around the text.
@@ -37,8 +40,24 @@ pub enum TextKind {
 pub struct Overhead {
     /// For each message: role markers and separators.
     pub message: usize,
-    /// For each content block: its type, ids and framing.
+    /// For a tool call: its framing.
+    pub call: usize,
+    /// For a tool result: its framing.
+    pub result: usize,
+    /// For a block of reasoning.
+    pub reasoning: usize,
+    /// For each other content block.
     pub block: usize,
+}
+
+impl Overhead {
+    /// Nothing around any text.
+    pub const NONE: Overhead = Overhead { message: 0, call: 0, result: 0, reasoning: 0, block: 0 };
+
+    /// `message` tokens for each message and `block` for each block of any kind.
+    pub const fn even(message: usize, block: usize) -> Overhead {
+        Overhead { message, call: block, result: block, reasoning: block, block }
+    }
 }
 
 /// Answers how many tokens a text costs.
