@@ -200,6 +200,17 @@ proptest! {
     }
 
     #[test]
+    fn a_damaged_pdf_has_pages_all_the_same(at in any::<prop::sample::Index>(), with in vec(any::<u8>(), 0..30), cut in any::<prop::sample::Index>()) {
+        let mut file = pdf(&[CATALOG, "<</Type/Pages/Count 3/Kids[3 0 R]>>", "<</Type/Page/Parent 2 0 R>>"]);
+        let at = at.index(file.len());
+        file.splice(at..(at + with.len()).min(file.len()), with);
+        file.truncate(file.len() - cut.index(file.len()).min(file.len() - 10));
+        if file.starts_with(b"%PDF-") {
+            prop_assert!(matches!(pages(&file), Size::Pages(1..)));
+        }
+    }
+
+    #[test]
     fn base64_reads_like_the_bytes(bytes in vec(any::<u8>(), 0..3_000), at in 0_usize..3_100, length in 0_usize..3_100) {
         let (padded, bare) = (STANDARD.encode(&bytes), STANDARD_NO_PAD.encode(&bytes));
         let (mut expected, raw) = (vec![0; length], Raw(&bytes));
@@ -214,7 +225,7 @@ proptest! {
     #[test]
     fn a_count_depends_on_the_size_and_not_on_who_holds_it(maker in 0..MAKERS.len(), width in 1_u32..9_000, height in 1_u32..9_000) {
         let file = MAKERS[maker](width, height);
-        let expected = MediaRule::OPENAI.tokens(image(width, height)) + 8;
+        let expected = MediaRule::Tiles.tokens(image(width, height)) + 8;
         for (format, block) in held("image", "image/png", &file) {
             prop_assert_eq!(count(&exact(), format, &block), expected, "{}", block);
             let own = count(&exact(), format, &in_result(format, &block));
@@ -224,7 +235,7 @@ proptest! {
 
     #[test]
     fn no_rule_is_dearer_than_the_dearest_and_each_is_symmetric(width in 1_u32..20_000, height in 1_u32..20_000) {
-        for rule in [MediaRule::CLAUDE, MediaRule::CLAUDE_FINE, MediaRule::OPENAI, MediaRule::Crops, MediaRule::Dearest] {
+        for rule in [MediaRule::CLAUDE, MediaRule::CLAUDE_FINE, MediaRule::Tiles, MediaRule::Crops, MediaRule::Dearest] {
             let tokens = |width, height| rule.tokens(image(width, height));
             prop_assert!(tokens(width, height) > 0);
             prop_assert_eq!(tokens(width, height), tokens(height, width));
@@ -244,14 +255,15 @@ fn the_rules_give_what_the_providers_state() {
         (MediaRule::CLAUDE, 8_000, 8_000, 1_568),
         (MediaRule::CLAUDE_FINE, 1_920, 1_080, 2_691),
         (MediaRule::CLAUDE_FINE, 3_840, 2_160, 4_784),
-        (MediaRule::OPENAI, 1_024, 1_024, 765),
-        (MediaRule::OPENAI, 2_048, 4_096, 1_105),
-        (MediaRule::OPENAI, 65_535, 1, 85 + 4 * 170),
+        (MediaRule::Tiles, 1_024, 1_024, 765),
+        (MediaRule::Tiles, 2_048, 4_096, 1_105),
+        (MediaRule::Tiles, 65_535, 1, 85 + 4 * 170),
         (MediaRule::of_model("gpt-4.1-mini"), 1_024, 1_024, 1_659),
         (MediaRule::of_model("gpt-4.1-mini"), 4_000, 1_474, 2_489),
         (MediaRule::Crops, 384, 384, 258),
         (MediaRule::Crops, 385, 384, 258),
         (MediaRule::Crops, 1_920, 1_080, 6 * 258),
+        (MediaRule::Crops, u32::MAX, u32::MAX, 11 * 11 * 258),
         (MediaRule::of_model("gemini-3-pro-preview"), 1_920, 1_080, 1_120),
         (MediaRule::Dearest, 100, 100, 258),
         (MediaRule::Dearest, 1_920, 1_080, 2_691),
@@ -268,8 +280,8 @@ fn the_rule_follows_from_the_model() {
         ("claude-opus-4-6", MediaRule::CLAUDE),
         ("claude-opus-4-7-20260416", MediaRule::CLAUDE_FINE),
         ("claude-of-the-future", MediaRule::CLAUDE_FINE),
-        ("openai/gpt-4o-mini", MediaRule::OPENAI),
-        ("gpt-5-2025-08-07", MediaRule::Tiles { base: 70, tile: 140 }),
+        ("openai/gpt-4o-mini", MediaRule::Tiles),
+        ("gpt-5-2025-08-07", MediaRule::Tiles),
         ("gpt-5.9", MediaRule::Dearest),
         ("gemini-2.5-pro", MediaRule::Crops),
         ("llama-pro1", MediaRule::Dearest),
@@ -277,7 +289,7 @@ fn the_rule_follows_from_the_model() {
     ] {
         assert_eq!(counter_for_model(id).media_rule(), rule, "{id}");
     }
-    assert_eq!(Exact::new(Encoding::Cl100kBase).media_rule(), MediaRule::OPENAI);
+    assert_eq!(Exact::new(Encoding::Cl100kBase).media_rule(), MediaRule::Tiles);
 }
 
 #[test]
@@ -349,35 +361,75 @@ fn the_words_of_a_document_count_as_words() {
     assert_eq!(count(&exact(), Format::Anthropic, &block), expected + 2 + 255 + 8);
 }
 
-fn pdf(root: &str, filling: usize) -> Vec<u8> {
-    let page = format!("3 0 obj\n<< /Type /Page /Parent 2 0 R >>\nendobj\n{}\n", "x".repeat(filling));
-    format!("%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n{page}{root}\nxref\n%%EOF").into_bytes()
+/// A file of these objects, numbered from 1, with the table that leads to them.
+fn pdf(objects: &[&str]) -> Vec<u8> {
+    let mut file = b"%PDF-1.4\n".to_vec();
+    append(&mut file, objects, "/Root 1 0 R");
+    file
+}
+
+/// Objects from 1 on with their table; those that there were under these numbers count no more.
+fn append(file: &mut Vec<u8>, objects: &[&str], trailer: &str) {
+    let mut table = vec![format!("xref\n0 1\n0000000000 65535 f \n1 {}\n", objects.len())];
+    for (index, object) in objects.iter().enumerate() {
+        table.push(format!("{:010} 00000 n \n", file.len()));
+        file.extend(format!("{} 0 obj\n{object}\nendobj\n", index + 1).bytes());
+    }
+    let at = file.len();
+    file.extend(format!("{}trailer\n<< {trailer} >>\nstartxref\n{at}\n%%EOF\n", table.concat()).bytes());
+}
+
+fn pages(file: &[u8]) -> Size {
+    let text = STANDARD.encode(file);
+    assert_eq!(open_document(&Raw(file)), open_document(&Base64::new(&text)));
+    let Opened::Sized(Media { kind: MediaKind::Document, size }) = open_document(&Raw(file)) else {
+        panic!("a PDF is no text")
+    };
+    size
+}
+
+const CATALOG: &str = "<< /PageMode /None /Type /Catalog /Pages 2 0 R >>";
+
+#[test]
+fn the_pages_of_a_pdf_are_those_that_its_root_states() {
+    let large = format!("<< >> stream\n{}\nendstream", "/Type /Pages /Count 99 ".repeat(20_000));
+    let kids = format!("<</Count 300/Kids[{}]/Type/Pages>>", "3 0 R ".repeat(300));
+    let late = format!("<< /Type /Pages /Kids [{}] /Count 300 >>", "3 0 R ".repeat(300));
+    for root in [&*kids, &late] {
+        for filled in [&[CATALOG, root][..], &[CATALOG, root, &large], &[CATALOG, root, &large, &large]] {
+            assert_eq!(pages(&pdf(filled)), Size::Pages(300));
+        }
+    }
+    let mut changed = pdf(&[CATALOG, "<</Type/Pages/Count 3>>", &large]);
+    let first = changed.len() - b"\n%%EOF\n".len();
+    let first: usize = std::str::from_utf8(&changed[first - 6..first]).unwrap().trim().parse().unwrap();
+    append(&mut changed, &[], &format!("/Prev {first} /Root 1 0 R"));
+    assert_eq!(pages(&changed), Size::Pages(3));
+    append(&mut changed, &[CATALOG, "<</Type/Pages/Count 4>>"], &format!("/Root 1 0 R /Prev {first}"));
+    assert_eq!(pages(&changed), Size::Pages(4));
 }
 
 #[test]
-fn the_pages_of_a_pdf_are_those_of_the_root_of_its_tree() {
-    for (name, root, filling, pages) in [
-        ("plain", "2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 7 >>\nendobj", 300_000, 7),
-        ("tight", "2 0 obj<</Type/Pages/Count 12/Kids[3 0 R]>>endobj", 10, 12),
-        (
-            "a branch beside the root",
-            "2 0 obj<</Type/Pages/Count 40/Kids[4 0 R]>>endobj 4 0 obj<</Type/Pages/Parent 2 0 R/Count 20>>endobj",
-            10,
-            40,
-        ),
-        ("changed later", "2 0 obj<</Type/Pages/Count 3>>endobj\n%%EOF\n2 0 obj<</Type/Pages/Count 4>>endobj", 10, 4),
-        ("only a branch in sight: by its length", "4 0 obj<</Type/Pages/Parent 2 0 R/Count 20>>endobj", 120_000, 3),
-        ("compressed: by its length", "stream", 120_000, 3),
-        ("no number: by its length", "2 0 obj<</Type/Pages/Count /Next 99999999999>>endobj", 10, 1),
-        ("large by its pictures", "stream", 20_000_000, 100),
+fn pages_that_a_pdf_does_not_state_are_estimated_by_its_length() {
+    let circle = b"%PDF-1.4\nxref\n0 0\ntrailer <</Prev 9>> startxref 9".to_vec();
+    let compressed = |length| [b"%PDF-1.5\n".to_vec(), vec![b'x'; length], b"startxref\n9\n%%EOF".to_vec()].concat();
+    for (file, expected) in [
+        (circle, 1),
+        (pdf(&[CATALOG]), 1),
+        (pdf(&[CATALOG, "<< /Type /Pages /Count /Next 0 >>"]), 1),
+        (pdf(&[CATALOG, "<< /Type /Pages /Count 99999999999 >>"]), 1),
+        (pdf(&[CATALOG, "<< /Type /Pages /Count 4000000000 >>"]), 1),
+        (pdf(&["<< /Pages 18446744073709551615 0 R >>"]), 1),
+        (b"%PDF-1.4 startxref 18446744073709551615".to_vec(), 1),
+        (b"%PDF-1.4 xref 1 9999999999999999999 trailer startxref 9".to_vec(), 1),
+        (compressed(120_000), 5),
+        (compressed(20_000_000), 100),
     ] {
-        let expected = Media { kind: MediaKind::Document, size: Size::Pages(pages) };
-        assert_eq!(open_document(&Raw(&pdf(root, filling))), Opened::Sized(expected), "{name}");
+        assert_eq!(pages(&file), Size::Pages(expected), "{}", String::from_utf8_lossy(&file[..60.min(file.len())]));
     }
     let linearized =
         [&b"%PDF-1.6\n9 0 obj<</Linearized 1/L 9/H[1 2]/O 3/E 4/N 88/T 5>>endobj"[..], &vec![b'x'; 90_000]].concat();
-    let expected = Media { kind: MediaKind::Document, size: Size::Pages(88) };
-    assert_eq!(open_document(&Raw(&linearized)), Opened::Sized(expected));
+    assert_eq!(pages(&linearized), Size::Pages(88));
     for (format, block) in held("document", "application/pdf", &linearized) {
         assert_eq!(count(&exact(), format, &block), 88 * 3_000 + 8);
     }
@@ -388,7 +440,7 @@ fn office_files_count_by_their_bytes() {
     for (bytes, tokens) in [(14_000, 700), (20_000_000, 70_000)] {
         let file = [&b"PK\x03\x04"[..], &vec![1; bytes - 4]].concat();
         let Opened::Sized(media) = open_document(&Raw(&file)) else { panic!("an archive is no text") };
-        assert_eq!(MediaRule::OPENAI.tokens(media), tokens);
+        assert_eq!(MediaRule::Tiles.tokens(media), tokens);
     }
 }
 
@@ -400,6 +452,7 @@ fn sound_counts_by_its_duration() {
     for (kind, bytes, seconds) in [
         (MediaKind::Audio, wav(176_400, 1_764_000 - 32), 10),
         (MediaKind::Audio, wav(0, 80_000 - 32), 10),
+        (MediaKind::Audio, wav(1, 80_000 - 32), 10),
         (MediaKind::Audio, vec![1; 80_001], 11),
         (MediaKind::Video, vec![1; 1_000_000], 8),
     ] {

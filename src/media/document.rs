@@ -1,21 +1,8 @@
 //! What a document is: text, pages, or neither.
 
 use super::content::Content;
+use super::pdf::{HEAD, is_pdf, pages};
 use super::{Media, MediaKind, Size};
-
-/// A PDF says what it is in its first kilobyte, and a linearized one how many pages it has.
-const HEAD: usize = 1024;
-/// Where the root of the page tree is looked for: some writers put it first, most of them last, before the table of
-/// objects.
-const FIRST: usize = 16 * 1024;
-const LAST: usize = 64 * 1024;
-
-/// Bytes a page of a PDF whose pages cannot be counted, because its objects are compressed: a page of text takes some
-/// ten thousand, one with pictures hundreds of thousands.
-const PDF_BYTES_A_PAGE: u64 = 50_000;
-/// Estimated pages are at most as many as a provider takes
-/// (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>): beyond that a file is large by its pictures.
-const MOST_ESTIMATED_PAGES: u32 = 100;
 
 /// What was found in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,12 +17,12 @@ pub enum Opened {
 /// as text is text. O(1) for the first two, O(length) for text.
 pub fn open_document(content: &dyn Content) -> Opened {
     let head = content.some(0, HEAD);
-    let size = if find(&head, b"%PDF-").is_some() {
+    let size = if is_pdf(&head) {
         Size::Pages(pages(content, &head))
-    } else if is_office(&head) || content.length() == 0 {
+    } else if is_office(&head) {
         Size::Bytes(content.length() as u64)
     } else {
-        match text(content) {
+        match text(content, &head) {
             Some(text) => return Opened::Text(text),
             None => Size::Bytes(content.length() as u64),
         }
@@ -48,73 +35,14 @@ fn is_office(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"\xD0\xCF\x11\xE0")
 }
 
-/// The text in any encoding that keeps ASCII; what is no UTF-8 is replaced. Data of no encoding has zeros in it.
-fn text(content: &dyn Content) -> Option<String> {
-    if content.some(0, HEAD).contains(&0) {
+/// The text in any encoding that keeps ASCII; what is no UTF-8 is replaced. Data of no such encoding has zeros in it.
+fn text(content: &dyn Content, head: &[u8]) -> Option<String> {
+    if head.contains(&0) {
         return None;
     }
-    match String::from_utf8(content.some(0, content.length())) {
-        Ok(text) => Some(text),
-        Err(damaged) if damaged.as_bytes().contains(&0) => None,
-        Err(damaged) => Some(String::from_utf8_lossy(damaged.as_bytes()).into_owned()),
+    let bytes = content.some(0, content.length());
+    if bytes.contains(&0) {
+        return None;
     }
-}
-
-/// Pages of a PDF: those it states in plain sight, else an estimate by its length.
-fn pages(content: &dyn Content, head: &[u8]) -> u32 {
-    let stated = linearized(head)
-        .or_else(|| root_count(&content.some(content.length().saturating_sub(LAST), LAST)))
-        .or_else(|| root_count(&content.some(0, FIRST)));
-    stated.unwrap_or_else(|| {
-        let estimated = (content.length() as u64).div_ceil(PDF_BYTES_A_PAGE);
-        u32::try_from(estimated).unwrap_or(u32::MAX).min(MOST_ESTIMATED_PAGES)
-    })
-}
-
-/// The number of pages in the first object of a linearized file (ISO 32000-1, annex F).
-fn linearized(head: &[u8]) -> Option<u32> {
-    let object = &head[find(head, b"/Linearized")?..];
-    let object = &object[..find(object, b">>")?];
-    number_behind(object, b"/N").filter(|pages| *pages > 0)
-}
-
-/// The number of leaves below the root of the page tree, which is the node without a parent (ISO 32000-1, 7.7.3.2). The
-/// last one counts: a changed file has its new root behind the old.
-fn root_count(bytes: &[u8]) -> Option<u32> {
-    let mut rest = bytes;
-    let mut count = None;
-    while let Some(at) = find(rest, b"/Pages") {
-        let behind = &rest[at + b"/Pages".len()..];
-        if rest[..at].trim_ascii_end().ends_with(b"/Type") {
-            let start = rfind(&rest[..at], b"obj").unwrap_or(0);
-            let end = find(behind, b"endobj").map_or(rest.len(), |end| rest.len() - behind.len() + end);
-            let node = &rest[start..end];
-            if find(node, b"/Parent").is_none() {
-                count = number_behind(node, b"/Count").filter(|pages| *pages > 0).or(count);
-            }
-        }
-        rest = behind;
-    }
-    count
-}
-
-fn number_behind(bytes: &[u8], name: &[u8]) -> Option<u32> {
-    let mut rest = bytes;
-    loop {
-        rest = &rest[find(rest, name)? + name.len()..];
-        let digits = rest.trim_ascii_start();
-        let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        // A longer name begins alike, such as /Next.
-        if length > 0 {
-            return std::str::from_utf8(&digits[..length]).ok()?.parse().ok();
-        }
-    }
-}
-
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|window| window == what)
-}
-
-fn rfind(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).rposition(|window| window == what)
+    Some(String::from_utf8(bytes).unwrap_or_else(|damaged| String::from_utf8_lossy(damaged.as_bytes()).into_owned()))
 }

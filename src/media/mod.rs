@@ -6,6 +6,7 @@
 mod content;
 mod document;
 mod image;
+mod pdf;
 mod sound;
 
 pub use content::{Base64, Content, Raw, data_of_url};

@@ -17,6 +17,9 @@ pub(super) fn seconds(content: &dyn Content, bytes_a_second: u64) -> Option<Size
     Some(Size::Seconds(u32::try_from(length.div_ceil(rate)).unwrap_or(u32::MAX)))
 }
 
+/// Less than any codec of telephones takes: a header that says so is damaged.
+const LEAST_BYTES_A_SECOND: u64 = 500;
+
 /// Where the format chunk comes first, as every writer puts it
 /// (<https://learn.microsoft.com/en-us/windows/win32/api/mmeapi/ns-mmeapi-waveformatex>).
 fn wav_bytes_a_second(content: &dyn Content) -> Option<u64> {
@@ -24,5 +27,5 @@ fn wav_bytes_a_second(content: &dyn Content) -> Option<u64> {
     if !start.starts_with(b"RIFF") || !start.ends_with(b"WAVEfmt ") {
         return None;
     }
-    Some(u64::from(u32::from_le_bytes(content.exactly(28)?))).filter(|rate| *rate > 0)
+    Some(u64::from(u32::from_le_bytes(content.exactly(28)?))).filter(|rate| *rate >= LEAST_BYTES_A_SECOND)
 }

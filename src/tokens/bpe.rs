@@ -96,7 +96,7 @@ impl CountTokens for Exact {
     }
 
     fn media_rule(&self) -> MediaRule {
-        MediaRule::OPENAI
+        MediaRule::Tiles
     }
 }
 

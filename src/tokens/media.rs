@@ -38,8 +38,8 @@ const MOST_OFFICE_TOKENS: u64 = 70_000;
 /// | rule | tokens of an image |
 /// |---|---|
 /// | patches | squares that cover it, after scaling to the longest side and the most that are allowed |
-/// | tiles | a base and so many a tile of 512 pixels, after scaling into 2,048 and the shorter side to 768 |
-/// | crops | 258 for each 768 pixels; one crop up to 384 |
+/// | tiles | 85, and 170 for each tile of 512 pixels, after scaling into 2,048 and the shorter side to 768 |
+/// | crops | 258 for each crop of 768 pixels; one crop up to 384 |
 /// | fixed | the same for every image |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -57,13 +57,8 @@ pub enum MediaRule {
         /// Tokens for a hundred patches.
         hundred: u32,
     },
-    /// OpenAI's larger models (<https://platform.openai.com/docs/guides/images-vision#calculating-costs>).
-    Tiles {
-        /// Tokens of the whole at low resolution.
-        base: u32,
-        /// Tokens of each tile.
-        tile: u32,
-    },
+    /// OpenAI's larger models (<https://platform.openai.com/docs/guides/images-vision#calculating-costs>), at high detail.
+    Tiles,
     /// Gemini up to version 2.5 (<https://ai.google.dev/gemini-api/docs/tokens>).
     Crops,
     /// Gemini 3 at its usual resolution (<https://ai.google.dev/gemini-api/docs/media-resolution>).
@@ -80,9 +75,6 @@ impl MediaRule {
     pub const CLAUDE: MediaRule = MediaRule::Patches { side: 28, longest: 1_568, most: 1_568, hundred: 100 };
     /// Claude from Opus 4.7 on, which sees more of a large image.
     pub const CLAUDE_FINE: MediaRule = MediaRule::Patches { side: 28, longest: 2_576, most: 4_784, hundred: 100 };
-    /// GPT-4o, GPT-4.1 and those before them.
-    pub const OPENAI: MediaRule = MediaRule::Tiles { base: 85, tile: 170 };
-
     const fn openai_patches(hundred: u32) -> MediaRule {
         MediaRule::Patches { side: 32, longest: u32::MAX, most: 1_536, hundred }
     }
@@ -112,7 +104,7 @@ impl MediaRule {
 
     fn image(self, width: u64, height: u64) -> u64 {
         /// Of each large provider.
-        const CANDIDATES: [MediaRule; 3] = [MediaRule::CLAUDE_FINE, MediaRule::OPENAI, MediaRule::Crops];
+        const CANDIDATES: [MediaRule; 3] = [MediaRule::CLAUDE_FINE, MediaRule::Tiles, MediaRule::Crops];
         match self {
             MediaRule::Patches { side, longest, most, hundred } => {
                 let (width, height) = fit(width, height, longest.into());
@@ -120,7 +112,9 @@ impl MediaRule {
                 let patches = (width.div_ceil(side.into()) * height.div_ceil(side.into())).min(most.into());
                 (patches * u64::from(hundred)).div_ceil(100)
             }
-            MediaRule::Tiles { base, tile } => {
+            MediaRule::Tiles => {
+                const BASE: u64 = 85;
+                const TILE_TOKENS: u64 = 170;
                 const LONGEST: u64 = 2_048;
                 const SHORTEST: u64 = 768;
                 const TILE: u64 = 512;
@@ -128,11 +122,14 @@ impl MediaRule {
                 let short = width.min(height);
                 let scaled = |side: u64| if short > SHORTEST { (side * SHORTEST).div_ceil(short) } else { side };
                 let tiles = scaled(width).div_ceil(TILE) * scaled(height).div_ceil(TILE);
-                u64::from(base) + tiles * u64::from(tile)
+                BASE + tiles * TILE_TOKENS
             }
             MediaRule::Crops => {
                 const ONE_CROP: u64 = 384;
                 const CROP: u64 = 768;
+                /// A header may claim anything. Nobody takes an image that is longer.
+                const LONGEST: u64 = 8_000;
+                let (width, height) = fit(width, height, LONGEST);
                 match width.max(height) {
                     0..=ONE_CROP => FRAME,
                     _ => width.div_ceil(CROP) * height.div_ceil(CROP) * FRAME,
@@ -149,7 +146,7 @@ impl MediaRule {
         match self {
             MediaRule::Crops => GEMINI_PAGE,
             MediaRule::Fixed { .. } => GEMINI_3_PAGE,
-            MediaRule::Patches { .. } | MediaRule::Tiles { .. } | MediaRule::Dearest => PAGE,
+            MediaRule::Patches { .. } | MediaRule::Tiles | MediaRule::Dearest => PAGE,
         }
     }
 }
@@ -161,7 +158,8 @@ fn fit(width: u64, height: u64, longest: u64) -> (u64, u64) {
     (scaled(width), scaled(height))
 }
 
-/// Names of models whose rule is published. A new model is none of them, and then the dearest rule counts.
+/// Names of models whose rule is published, or cheaper than the one given here: GPT-5, o1 and o3 take a little less for
+/// each tile. A new model is none of them, and then the dearest rule counts.
 const MODELS: &[(&str, MediaRule)] = &[
     ("claude", MediaRule::CLAUDE_FINE),
     ("claude-3", MediaRule::CLAUDE),
@@ -176,20 +174,20 @@ const MODELS: &[(&str, MediaRule)] = &[
     ("gemini-2.0", MediaRule::Crops),
     ("gemini-2.5", MediaRule::Crops),
     ("gemini-3", MediaRule::Fixed { image: 1_120 }),
-    ("gpt-4-turbo", MediaRule::OPENAI),
-    ("gpt-4-vision", MediaRule::OPENAI),
-    ("gpt-4.1", MediaRule::OPENAI),
+    ("gpt-4-turbo", MediaRule::Tiles),
+    ("gpt-4-vision", MediaRule::Tiles),
+    ("gpt-4.1", MediaRule::Tiles),
     ("gpt-4.1-mini", MediaRule::openai_patches(162)),
     ("gpt-4.1-nano", MediaRule::openai_patches(246)),
-    ("gpt-4.5", MediaRule::OPENAI),
-    ("gpt-4o", MediaRule::OPENAI),
-    ("chatgpt-4o", MediaRule::OPENAI),
-    ("gpt-5", MediaRule::Tiles { base: 70, tile: 140 }),
+    ("gpt-4.5", MediaRule::Tiles),
+    ("gpt-4o", MediaRule::Tiles),
+    ("chatgpt-4o", MediaRule::Tiles),
+    ("gpt-5", MediaRule::Tiles),
     ("gpt-5.", MediaRule::Dearest),
     ("gpt-5-mini", MediaRule::openai_patches(162)),
     ("gpt-5-nano", MediaRule::openai_patches(246)),
-    ("o1", MediaRule::Tiles { base: 75, tile: 150 }),
-    ("o3", MediaRule::Tiles { base: 75, tile: 150 }),
+    ("o1", MediaRule::Tiles),
+    ("o3", MediaRule::Tiles),
     ("o4-mini", MediaRule::openai_patches(172)),
 ];
 
