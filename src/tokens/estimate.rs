@@ -70,7 +70,8 @@ impl CountTokens for Estimate {
         match self.reading {
             // The frame of a call has it.
             Reading::Pairs if kind == TextKind::Identifier => 0,
-            Reading::Pairs => tokens(weight(text.as_bytes(), u64::MAX)),
+            // No tokenizer of bytes makes more tokens than there are bytes.
+            Reading::Pairs => tokens(weight(text.as_bytes(), u64::MAX)).min(text.len()),
             Reading::Ratio(ratio) => text.chars().count().saturating_mul(HUNDREDTHS).div_ceil(ratio),
         }
     }
@@ -80,7 +81,7 @@ impl CountTokens for Estimate {
             Reading::Pairs if kind == TextKind::Identifier => true,
             Reading::Pairs => {
                 let most = (limit as u64).saturating_mul(UNIT);
-                weight(text.as_bytes(), most) <= most
+                text.len() <= limit || weight(text.as_bytes(), most) <= most
             }
             Reading::Ratio(ratio) => {
                 // The most characters that still make `limit` tokens when rounded up.

@@ -7,6 +7,7 @@ mod bpe;
 mod class;
 mod encoding;
 mod estimate;
+mod media;
 mod memo;
 mod merge;
 mod models;
@@ -17,6 +18,7 @@ mod weights;
 pub use bpe::Exact;
 pub use encoding::Encoding;
 pub use estimate::Estimate;
+pub use media::MediaRule;
 pub use models::{Family, counter_for_model, family_of_model};
 pub use split::Pieces;
 
@@ -77,4 +79,9 @@ pub trait CountTokens: Debug + Send + Sync {
 
     /// What each message and block costs beside its text.
     fn overhead(&self) -> Overhead;
+
+    /// How images, documents, sound and film are counted.
+    fn media_rule(&self) -> MediaRule {
+        MediaRule::Dearest
+    }
 }
