@@ -50,8 +50,9 @@ fn counting(criterion: &mut Criterion) {
 
 fn planning(criterion: &mut Criterion) {
     let messages = history();
-    let engine = Engine::new(Policy::default(), Arc::new(Exact::new(Encoding::O200kBase)), Storing::On)
-        .expect("the default policy is valid");
+    let engine =
+        Engine::new(Policy::default(), Arc::new(Ledger::new(Arc::new(Exact::new(Encoding::O200kBase)))), Storing::On)
+            .expect("the default policy is valid");
     let mut group = criterion.benchmark_group(format!("{} messages", 2 * CALLS + 1));
     for (name, budget) in [("nothing due", 10_000_000), ("down to half of 100k", 100_000)] {
         let ask =

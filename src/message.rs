@@ -3,13 +3,30 @@
 //! `T` is the text: `Cow<str>` over JSON values, a borrowed Python string over Python objects. What the engine does
 //! not understand is an opaque part: counted and kept whole.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use crate::media::Media;
+use crate::tokens::TextKind;
 
 /// Text that a conversation holds, wherever it lives.
-pub trait Text: Deref<Target = str> {}
-impl<T: Deref<Target = str>> Text for T {}
+pub trait Text: Deref<Target = str> {
+    /// A digest of its content: what [`digest_of`] says. O(length), unless the text knows it.
+    fn digest(&self) -> u128 {
+        digest_of(self)
+    }
+}
+
+impl Text for Cow<'_, str> {}
+impl Text for String {}
+impl Text for &str {}
+
+/// A digest of a text, the same on every machine. O(length) at memory speed.
+pub fn digest_of(text: &str) -> u128 {
+    xxh3_128(text.as_bytes())
+}
 
 /// Who a message is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,6 +148,48 @@ pub struct Message<T> {
     pub parts: Vec<Part<T>>,
     /// Whether it may be touched.
     pub pin: Pin,
+}
+
+impl<T> Part<T> {
+    /// Every text that counts, in order, with its kind.
+    fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
+        match self {
+            Part::Text(text) | Part::Reasoning { text, .. } => each(text, TextKind::Prose),
+            Part::Call { id, name, input } => {
+                each(id, TextKind::Identifier);
+                each(name, TextKind::Prose);
+                each(input, TextKind::Json);
+            }
+            Part::Result { id, items } => {
+                each(id, TextKind::Identifier);
+                for item in items {
+                    match item {
+                        Item::Text(text) => each(text, TextKind::ToolOutput),
+                        Item::Json(text) | Item::Opaque(text) => each(text, TextKind::Json),
+                        Item::Document(document) => document.texts(&mut each),
+                        Item::Media(_) => {}
+                    }
+                }
+            }
+            Part::Document(document) => document.texts(each),
+            Part::Opaque(text) => each(text, TextKind::Json),
+            Part::Media(_) | Part::CachePoint => {}
+        }
+    }
+}
+
+impl<T> Document<T> {
+    /// A file is a table, code or a log as often as prose, and what a tool prints is no less dense.
+    fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
+        self.texts.iter().for_each(|text| each(text, TextKind::ToolOutput));
+    }
+}
+
+impl<T> Message<T> {
+    /// Gives every text that counts to `each`, in order, with its kind.
+    pub fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
+        self.parts.iter().for_each(|part| part.texts(&mut each));
+    }
 }
 
 impl<T: Text> Message<T> {

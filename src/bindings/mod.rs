@@ -1,10 +1,13 @@
 //! The Python extension module `ullage._core`: names, types and errors. No decision is taken here.
 
 mod counter;
+mod counting;
 mod engine;
 mod errors;
+mod identity;
 mod node;
 mod policy;
+mod promise;
 mod store;
 mod text;
 mod whole;

@@ -5,7 +5,7 @@ use super::memo::Memo;
 use super::merge;
 use super::split::piece_end;
 use super::vocabulary::{LONGEST_TOKEN, NO_TOKEN, Vocabulary};
-use super::{CountTokens, MediaRule, Overhead, TextKind};
+use super::{CountTokens, MediaRule, Overhead, Precision, TextKind};
 
 /// Tokens around a message. OpenAI's cookbook counts three for its frame and one for its role.
 const MESSAGE_OVERHEAD: usize = 4;
@@ -89,6 +89,10 @@ impl CountTokens for Exact {
             return false;
         }
         self.count_until(text, limit) <= limit
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::Exact
     }
 
     fn overhead(&self) -> Overhead {

@@ -4,6 +4,7 @@
 //! [`Estimate`] serves model families whose tokenizer is not public.
 
 mod bpe;
+mod calibration;
 mod class;
 mod encoding;
 mod estimate;
@@ -16,8 +17,9 @@ mod vocabulary;
 mod weights;
 
 pub use bpe::Exact;
+pub use calibration::{Calibration, Learned, Scale};
 pub use encoding::Encoding;
-pub use estimate::Estimate;
+pub use estimate::{Estimate, NAMED_RATIOS};
 pub use media::MediaRule;
 pub use models::{Family, counter_for_model, family_of_model};
 pub use split::Pieces;
@@ -56,10 +58,31 @@ impl Overhead {
     /// Nothing around any text.
     pub const NONE: Overhead = Overhead { message: 0, call: 0, result: 0, reasoning: 0, block: 0 };
 
+    /// Each of them changed by `change`.
+    #[must_use]
+    pub fn map(self, change: impl Fn(usize) -> usize) -> Overhead {
+        Overhead {
+            message: change(self.message),
+            call: change(self.call),
+            result: change(self.result),
+            reasoning: change(self.reasoning),
+            block: change(self.block),
+        }
+    }
+
     /// `message` tokens for each message and `block` for each block of any kind.
     pub const fn even(message: usize, block: usize) -> Overhead {
         Overhead { message, call: block, result: block, reasoning: block, block }
     }
+}
+
+/// How far a count can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// Token for token what the published tokenizer makes; nothing that is learned changes it.
+    Exact,
+    /// Near to it; what providers report makes it better.
+    Estimated,
 }
 
 /// Answers how many tokens a text costs.
@@ -79,6 +102,11 @@ pub trait CountTokens: Debug + Send + Sync {
 
     /// What each message and block costs beside its text.
     fn overhead(&self) -> Overhead;
+
+    /// How far the counts can be trusted.
+    fn precision(&self) -> Precision {
+        Precision::Estimated
+    }
 
     /// How images, documents, sound and film are counted.
     fn media_rule(&self) -> MediaRule {

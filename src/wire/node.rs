@@ -1,6 +1,6 @@
 //! The two small traits that every wire format is written over.
 
-use std::ops::Deref;
+use crate::message::Text;
 
 use super::key::Key;
 use crate::error::Result;
@@ -55,7 +55,7 @@ pub const MAX_MESSAGE_DEPTH: usize = MAX_DEPTH + 16;
 /// A value of the host, read in place.
 pub trait Node: Clone {
     /// A string of the host, borrowed where that is possible.
-    type Text: Deref<Target = str> + From<String> + Sync;
+    type Text: Text + From<String> + Sync;
 
     /// What this node is.
     fn kind(&self) -> Kind;
