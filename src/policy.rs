@@ -106,11 +106,12 @@ impl Policy {
     }
 
     /// The default policy in the window of a model: what the window leaves beside the reserve is never more than the
-    /// model takes as input, and the reserve no more than it can answer.
+    /// model takes as input. The reserve, where none is given, is the default one, but no more than the model can
+    /// answer and at most a quarter of the window.
     #[must_use]
-    pub fn for_limits(limits: ModelLimits) -> Policy {
+    pub fn for_limits(limits: ModelLimits, reserve_output: Option<usize>) -> Policy {
         let default = Policy::default();
-        let reserve_output = limits.reserve(default.reserve_output);
+        let reserve_output = reserve_output.unwrap_or_else(|| limits.reserve(default.reserve_output));
         Policy { window: limits.window_beside(reserve_output), reserve_output, ..default }
     }
 

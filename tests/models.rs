@@ -160,7 +160,11 @@ fn the_limits_of_a_model_are_found_behind_every_gateway() {
         ("azure/gpt-35-turbo", 16_385),
         ("openai.gpt-oss-120b-1:0", 131_072),
         ("us.amazon.nova-pro-v1:0", 300_000),
+        ("meta.llama3-70b-instruct-v1:0", 8_192),
         ("meta.llama3-1-70b-instruct-v1:0", 128_000),
+        ("us.meta.llama3-3-70b-instruct-v1:0", 128_000),
+        ("meta-llama/Llama-3.3-70B-Instruct", 128_000),
+        ("deepseek.v3.2", 128_000),
         ("mistral.mistral-large-2402-v1:0", 32_000),
         ("qwen.qwen3-coder-30b-a3b-v1:0", 262_144),
         ("xai/grok-4-1-fast-reasoning", 2_000_000),
@@ -193,7 +197,7 @@ fn the_table_of_limits_is_sound() {
 fn a_policy_for_any_model_leaves_what_the_model_takes_as_input() {
     let known = KNOWN_LIMITS.iter().map(|&(_, limits)| limits);
     for limits in known.chain([ModelLimits::UNKNOWN]) {
-        let policy = Policy::for_limits(limits).checked().expect("the settings make sense together");
+        let policy = Policy::for_limits(limits, None).checked().expect("the settings make sense together");
         let budget = Budget::of(&policy, 0).expect("there is room");
         assert!(budget.limit <= limits.max_input, "{limits:?}: {budget:?}");
         assert!(budget.limit + policy.reserve_output <= limits.window, "{limits:?}: {budget:?}");
@@ -201,10 +205,12 @@ fn a_policy_for_any_model_leaves_what_the_model_takes_as_input() {
         assert!(policy.reserve_output <= Policy::default().reserve_output);
     }
     let gpt5 = limits_of_model("gpt-5").expect("it is in the table");
-    let policy = Policy::for_limits(gpt5);
+    let policy = Policy::for_limits(gpt5, None);
     let budget = Budget::of(&policy, 30_000).expect("there is room");
     assert_eq!((policy.reserve_output, budget.limit), (8_000, 272_000 - 30_000));
-    let small = Policy::for_limits(limits_of_model("gpt-4").expect("it is in the table"));
+    let longer = Policy::for_limits(gpt5, Some(64_000));
+    assert_eq!(Budget::of(&longer, 0).map(|budget| budget.limit), Ok(272_000));
+    let small = Policy::for_limits(limits_of_model("gpt-4").expect("it is in the table"), None);
     assert_eq!((small.window, small.reserve_output), (8_192, 2_048));
 }
 

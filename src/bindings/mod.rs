@@ -3,6 +3,7 @@
 mod counter;
 mod engine;
 mod errors;
+mod limits;
 mod node;
 mod policy;
 mod store;
@@ -22,6 +23,8 @@ mod _core {
     use super::errors::{
         BudgetError, MessageError, MessagesChangedError, PolicyError, ReferenceTakenError, StoreError, UllageError,
     };
+    #[pymodule_export]
+    use super::limits::{known_limits, longest_beginning, unknown_limits, window_and_reserve};
     #[pymodule_export]
     use super::policy::PyPolicy;
     #[pymodule_export]

@@ -1,8 +1,9 @@
 //! How many tokens a model takes and gives, by its id.
 //!
-//! The figures are those of the page named above each group, compared in November 2026 with the tables of models.dev
-//! and litellm; where sources differ the smallest stands, because a window taken for too large makes the provider
-//! reject a request and one taken for too small only compacts early. Who hosts an open model may allow less.
+//! Each group names the page on which the provider gives its figures. They were taken in November 2026 from the tables
+//! of models.dev and litellm, which cite these pages; where the two differ the smaller stands, because a window taken
+//! for too large makes the provider reject a request and one taken for too small only compacts early. Who hosts an open
+//! model may allow less.
 
 use super::ids::by_beginning;
 
@@ -128,6 +129,7 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     ("claude-opus-4.8", shared(1_000_000, 128_000)),
     ("claude-opus-5", shared(1_000_000, 128_000)),
     ("claude-fable-5", shared(1_000_000, 128_000)),
+    ("claude-mythos-preview", shared(1_000_000, 128_000)),
     ("claude-mythos-5", shared(1_000_000, 128_000)),
 
     // Google: <https://ai.google.dev/gemini-api/docs/models>, which limits input and output each by itself: the
@@ -194,7 +196,10 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     ("llama-3.3", open(128_000)),
     ("llama-4", open(128_000)),
     ("meta-llama-3", open(8_192)),
+    // "Meta-Llama-3.1-8B", and Bedrock's "meta.llama3-3-70b", whose dot may be a separator too.
     ("meta-llama-3.1", open(128_000)),
+    ("meta-llama-3.2", open(128_000)),
+    ("meta-llama-3.3", open(128_000)),
 
     // Alibaba: <https://www.alibabacloud.com/help/en/model-studio/models>; for open models the length that they are
     // trained for, which the cards call native.
@@ -209,6 +214,8 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     ("qwen-3-coder-plus", split(1_000_000, 997_952, 65_536)),
     ("qwen-3-max", split(262_144, 258_048, 65_536)),
     ("qwen-3-next", shared(131_072, 32_768)),
+    ("qwen-3-vl", shared(131_072, 32_768)),
+    ("qwen-3-235b-a22b", shared(131_072, 16_384)),
     ("qwen-3.5", shared(262_144, 65_536)),
     ("qwen-3.5-plus", split(1_000_000, 991_808, 65_536)),
     ("qwen-3.6", shared(262_144, 65_536)),
@@ -229,11 +236,14 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     ("moonshot-v1-32k", open(32_768)),
     ("moonshot-v1-128k", open(131_072)),
 
-    // DeepSeek: <https://api-docs.deepseek.com/quick_start/pricing>, and the cards of R1 and V3.
+    // DeepSeek: <https://api-docs.deepseek.com/quick_start/pricing>. It served R1 and V3 with half of what they are
+    // trained for.
     ("deepseek-chat", shared(131_072, 8_192)),
     ("deepseek-reasoner", shared(131_072, 65_536)),
-    ("deepseek-r1", open(128_000)),
-    ("deepseek-v3", open(128_000)),
+    ("deepseek-r1", open(65_536)),
+    ("deepseek-v3", open(65_536)),
+    ("deepseek-v3.1", open(128_000)),
+    ("deepseek-v3.2", open(128_000)),
     ("deepseek-v4", shared(1_000_000, 384_000)),
 
     // Z.ai: <https://docs.z.ai/guides/overview/pricing> and the pages of the models.

@@ -115,7 +115,8 @@ const TABLE: &[(&str, Family)] = &[
     ("pixtral", Family::Mistral),
 ];
 
-/// The counter for a model: exact where its encoding is public, an estimate elsewhere.
+/// The counter for a model: exact where its encoding is in this crate, a ratio to `o200k_base` where its vocabulary is
+/// public, an estimate elsewhere.
 ///
 /// ```
 /// use ullage::tokens::counter_for_model;
