@@ -134,8 +134,8 @@ class TokenCounter:
     def for_model(model: str) -> TokenCounter:
         """The counter of a model's family, by its id.
 
-        Exact for OpenAI's models, a ratio to ``o200k_base`` for Kimi, Llama 3, Qwen, DeepSeek, GLM,
-        Mistral and Gemma, an estimate for all others.
+        Exact for OpenAI's models; a ratio to ``o200k_base`` for Kimi, Llama 3, Qwen, DeepSeek, GLM,
+        MiniMax, Mistral and Gemma; an estimate for all others.
         """
     @property
     def name(self) -> str:

@@ -1,9 +1,9 @@
 //! How many tokens a model takes and gives, by its id.
 //!
 //! Each group names the page on which the provider gives its figures. They were taken in November 2026 from the tables
-//! of models.dev and litellm, which cite these pages; where the two differ the smaller stands, because a window taken
-//! for too large makes the provider reject a request and one taken for too small only compacts early. Who hosts an open
-//! model may allow less.
+//! of models.dev and litellm, which cite these pages, and for a few retired models from the pages; where sources differ
+//! the smaller stands, because a window taken for too large makes the provider reject a request and one taken for too
+//! small only compacts early. Who hosts an open model may allow less.
 
 use super::ids::by_beginning;
 
@@ -25,7 +25,7 @@ pub struct ModelLimits {
 impl ModelLimits {
     /// What is assumed of a model that no table knows: 128,000, which nearly every hosted model that can call tools
     /// has. Guessing too small costs an early compaction, guessing too large a rejected request; 200,000 would be too
-    /// large for about a third of them.
+    /// large for about a third of those that models.dev lists.
     pub const UNKNOWN: Self = open(128_000);
 
     /// What to keep free for the answer where `wanted` would be: no more than the model can answer, and at most a
@@ -135,7 +135,6 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     // Google: <https://ai.google.dev/gemini-api/docs/models>, which limits input and output each by itself: the
     // limit of the input stands for the window. Gemma: its model cards.
     ("gemini-1.5-flash", shared(1_048_576, 8_192)),
-    ("gemini-1.5-pro", shared(2_097_152, 8_192)),
     ("gemini-2.0-flash", shared(1_048_576, 8_192)),
     ("gemini-2.5", shared(1_048_576, 65_536)),
     ("gemini-2.5-computer-use", shared(128_000, 64_000)),

@@ -28,6 +28,8 @@ pub enum Family {
     DeepSeek,
     /// Z.ai's models.
     Glm,
+    /// MiniMax's models.
+    MiniMax,
     /// Mistral's models with its newer vocabulary, tekken.
     Mistral,
     /// A model that the table does not know.
@@ -45,6 +47,7 @@ impl Family {
             Self::Qwen => Arc::new(Scaled::new("qwen", QWEN)),
             Self::DeepSeek => Arc::new(Scaled::new("deepseek", DEEPSEEK)),
             Self::Glm => Arc::new(Scaled::new("glm", GLM)),
+            Self::MiniMax => Arc::new(Scaled::new("minimax", MINIMAX)),
             Self::Mistral => Arc::new(Scaled::new("mistral", TEKKEN)),
             Self::Claude => Arc::new(Estimate::claude()),
             // Nothing is fitted for Gemini. Its open sibling Gemma takes 1.21 times the tokens of o200k_base and
@@ -56,10 +59,11 @@ impl Family {
     }
 }
 
-// Tokens for a hundred of o200k_base, measured with the published vocabularies on transcripts of agents. A model that
-// came after the measurement is taken to count like its family.
+// Tokens for a hundred of o200k_base, measured with the published vocabularies on transcripts of agents. Kimi K3,
+// DeepSeek V4 and GLM 5 count like the models before them; one that came later is taken to do so too.
 const KIMI: usize = 99;
 const LLAMA_3: usize = 100;
+const MINIMAX: usize = 100;
 const GLM: usize = 101;
 const DEEPSEEK: usize = 105;
 const QWEN: usize = 108;
@@ -101,6 +105,7 @@ const TABLE: &[(&str, Family)] = &[
     ("deepseek-r1-distill-qwen", Family::Qwen),
     ("deepseek", Family::DeepSeek),
     ("glm", Family::Glm),
+    ("minimax-m2", Family::MiniMax),
     // Mistral's first models, Large 2 and Codestral have an older and smaller vocabulary: they are not here.
     ("devstral", Family::Mistral),
     ("magistral", Family::Mistral),
