@@ -12,9 +12,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use crate::message::{Conversation, Item, MediaKind, Message, Part, Role, Signature, Text};
+use crate::media::Media;
+use crate::message::{Conversation, Document, Item, Message, Part, Role, Signature, Text};
 use crate::parallel;
-use crate::tokens::{CountTokens, TextKind};
+use crate::tokens::{CountTokens, MediaRule, TextKind};
 
 /// A text this short costs less to count than to look up.
 const NOT_WORTH_REMEMBERING: usize = 8;
@@ -171,26 +172,30 @@ impl Ledger {
         counts: &mut impl Iterator<Item = usize>,
         items: &mut Vec<usize>,
     ) -> usize {
+        let rule = self.counter.media_rule();
         let mut next = || counts.next().unwrap_or_default(); // OK because each text of a part has its count.
-        let content = match part {
-            Part::CachePoint => return 0,
-            Part::Media(kind) => kind.tokens(),
-            Part::Text(_) | Part::Reasoning { .. } | Part::Opaque(_) => next(),
-            Part::Call { .. } => next() + next() + next(),
+        let overhead = self.counter.overhead();
+        match part {
+            Part::CachePoint => 0,
+            Part::Media(media) => rule.tokens(*media) + overhead.block,
+            Part::Document(document) => document_tokens(document, rule, &mut next) + overhead.block,
+            Part::Text(_) | Part::Opaque(_) => next() + overhead.block,
+            Part::Reasoning { .. } => next() + overhead.reasoning,
+            Part::Call { .. } => next() + next() + next() + overhead.call,
             Part::Result { items: pieces, .. } => {
                 let mut total = next();
                 for piece in pieces {
                     let tokens = match piece {
-                        Item::Media(kind) => kind.tokens(),
+                        Item::Media(media) => rule.tokens(*media),
+                        Item::Document(document) => document_tokens(document, rule, &mut next),
                         Item::Text(_) | Item::Json(_) | Item::Opaque(_) => next(),
                     };
                     items.push(tokens);
                     total += tokens;
                 }
-                total
+                total + overhead.result
             }
-        };
-        content + self.counter.overhead().block
+        }
     }
 
     /// Tokens of a text that is asked for again and again, such as a system prompt. O(length) at memory speed when seen
@@ -266,21 +271,30 @@ impl<'a> Texts<'a> {
             match part {
                 Part::Text(text) | Part::Reasoning { text, .. } => texts.push(text, TextKind::Prose),
                 Part::Call { id, name, input } => {
-                    texts.push(id, TextKind::Prose);
+                    texts.push(id, TextKind::Identifier);
                     texts.push(name, TextKind::Prose);
                     texts.push(input, TextKind::Json);
                 }
                 Part::Result { id, items } => {
-                    texts.push(id, TextKind::Prose);
-                    for (text, kind) in items.iter().filter_map(item_text) {
-                        texts.push(text, kind);
+                    texts.push(id, TextKind::Identifier);
+                    for item in items {
+                        match item {
+                            Item::Document(document) => texts.push_document(document),
+                            item => item_text(item).into_iter().for_each(|(text, kind)| texts.push(text, kind)),
+                        }
                     }
                 }
                 Part::Opaque(text) => texts.push(text, TextKind::Json),
+                Part::Document(document) => texts.push_document(document),
                 Part::Media(_) | Part::CachePoint => {}
             }
         }
         texts
+    }
+
+    /// A file is a table, code or a log as often as prose, and what a tool prints is no less dense.
+    fn push_document<T: Text>(&mut self, document: &'a Document<T>) {
+        document.texts.iter().for_each(|text| self.push(text, TextKind::ToolOutput));
     }
 
     fn push(&mut self, text: &'a str, kind: TextKind) {
@@ -289,12 +303,12 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The text of an item and its kind; `None` for media.
+/// The text of an item and its kind; `None` for media and files.
 pub fn item_text<T: Text>(item: &Item<T>) -> Option<(&str, TextKind)> {
     match item {
         Item::Text(text) => Some((text, TextKind::ToolOutput)),
         Item::Json(text) | Item::Opaque(text) => Some((text, TextKind::Json)),
-        Item::Media(_) => None,
+        Item::Media(_) | Item::Document(_) => None,
     }
 }
 
@@ -314,19 +328,33 @@ fn texts_in<T>(message: &Message<T>) -> usize {
         Part::Media(_) | Part::CachePoint => 0,
         Part::Text(_) | Part::Reasoning { .. } | Part::Opaque(_) => 1,
         Part::Call { .. } => 3,
-        Part::Result { items, .. } => 1 + items.iter().filter(|item| !matches!(item, Item::Media(_))).count(),
+        Part::Document(document) => document.texts.len(),
+        Part::Result { items, .. } => 1 + items.iter().map(texts_in_item).sum::<usize>(),
     };
     message.parts.iter().map(in_part).sum()
 }
 
+fn texts_in_item<T>(item: &Item<T>) -> usize {
+    match item {
+        Item::Media(_) => 0,
+        Item::Text(_) | Item::Json(_) | Item::Opaque(_) => 1,
+        Item::Document(document) => document.texts.len(),
+    }
+}
+
 /// A digest of the texts of a message, and of the kinds and the order of everything in it.
 fn digest<T>(message: &Message<T>, keys: &[u128]) -> u128 {
+    /// Apart from every number that stands for a kind of part or item.
+    const MEDIA: u128 = 1 << 127;
     let role = match message.role {
         Role::System => 1,
         Role::User => 2,
         Role::Assistant => 3,
     };
-    let media = |kind: MediaKind| 16 + kind as u128;
+    let sized = |digest, media: &Media| mix(digest, MEDIA | media.key());
+    let file = |digest, document: &Document<T>| {
+        document.media.iter().fold(mix(digest, MEDIA ^ document.texts.len() as u128), sized)
+    };
     let mut digest = mix(role, message.parts.len() as u128);
     for part in &message.parts {
         digest = match part {
@@ -335,16 +363,24 @@ fn digest<T>(message: &Message<T>, keys: &[u128]) -> u128 {
             Part::Call { .. } => mix(digest, 3),
             Part::CachePoint => mix(digest, 4),
             Part::Opaque(_) => mix(digest, 5),
-            Part::Media(kind) => mix(digest, media(*kind)),
+            Part::Media(media) => sized(digest, media),
+            Part::Document(document) => file(digest, document),
             Part::Result { items, .. } => items.iter().fold(mix(digest, 6), |digest, item| match item {
                 Item::Text(_) => mix(digest, 1),
                 Item::Json(_) => mix(digest, 2),
                 Item::Opaque(_) => mix(digest, 3),
-                Item::Media(kind) => mix(digest, media(*kind)),
+                Item::Media(media) => sized(digest, media),
+                Item::Document(document) => file(digest, document),
             }),
         };
     }
     keys.iter().fold(digest, |digest, key| mix(digest, *key))
+}
+
+/// Tokens of a file: `count` gives those of its texts, one after the other.
+fn document_tokens<T>(document: &Document<T>, rule: MediaRule, mut count: impl FnMut() -> usize) -> usize {
+    let texts: usize = document.texts.iter().map(|_| count()).sum();
+    texts + document.media.iter().map(|media| rule.tokens(*media)).sum::<usize>()
 }
 
 /// Folds a hash into a digest so that order matters.

@@ -5,6 +5,8 @@
 
 use std::ops::Deref;
 
+use crate::media::Media;
+
 /// Text that a conversation holds, wherever it lives.
 pub trait Text: Deref<Target = str> {}
 impl<T: Deref<Target = str>> Text for T {}
@@ -40,37 +42,6 @@ impl Role {
     }
 }
 
-/// What a block of media shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MediaKind {
-    /// A picture.
-    Image,
-    /// A file such as a PDF.
-    Document,
-    /// Sound.
-    Audio,
-    /// Moving pictures.
-    Video,
-}
-
-impl MediaKind {
-    /// Tokens of one block of this kind when its dimensions are not known.
-    ///
-    /// Images: Anthropic scales them to at most about 1.15 megapixels and bills `width * height / 750`, so 1,600 is
-    /// the most that one costs (<https://docs.anthropic.com/en/docs/build-with-claude/vision>). Documents: 1,500 to
-    /// 3,000 tokens a page (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>), one page assumed.
-    /// Audio: 25 to 32 tokens a second, one minute assumed; video: 258 tokens a second, ten seconds assumed
-    /// (<https://ai.google.dev/gemini-api/docs/tokens>).
-    pub fn tokens(self) -> usize {
-        match self {
-            MediaKind::Image => 1_600,
-            MediaKind::Document => 3_000,
-            MediaKind::Audio => 1_920,
-            MediaKind::Video => 2_580,
-        }
-    }
-}
-
 /// Whether a provider signed a reasoning block; a signed one must travel with its tool loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signature {
@@ -80,6 +51,15 @@ pub enum Signature {
     Unsigned,
 }
 
+/// A file: its words, where they are at hand, and what is counted by its size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document<T> {
+    /// Its name and what is said about it; of a text, the text.
+    pub texts: Vec<T>,
+    /// Its pages, or the pictures in it.
+    pub media: Vec<Media>,
+}
+
 /// One piece of a tool result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item<T> {
@@ -87,8 +67,10 @@ pub enum Item<T> {
     Text(T),
     /// A structured result, as compact JSON.
     Json(T),
-    /// A picture or file beside the text.
-    Media(MediaKind),
+    /// A picture beside the text.
+    Media(Media),
+    /// A file beside the text.
+    Document(Document<T>),
     /// Something else, as compact JSON.
     Opaque(T),
 }
@@ -121,8 +103,10 @@ pub enum Part<T> {
         /// The pieces of the result, in order.
         items: Vec<Item<T>>,
     },
-    /// A picture or file.
-    Media(MediaKind),
+    /// A picture, sound or film.
+    Media(Media),
+    /// A file.
+    Document(Document<T>),
     /// A place up to which the provider caches the prompt; costs nothing.
     CachePoint,
     /// Something else, as compact JSON: kept whole.

@@ -147,7 +147,10 @@ class TokenCounter:
     def count_messages(self, messages: Sequence[Any], format: str | None = None) -> int:
         """Tokens of a whole conversation, overheads included, as the engine counts it.
 
-        Remembers the counts of texts that it has seen.
+        Remembers the counts of texts that it has seen. Media count by their size, of which the
+        first bytes are read: an image by its dimensions and the rule of the model, a PDF by its
+        pages, a text file by its words. What lies elsewhere (a URL, a file id) counts as a
+        constant.
 
         Raises:
             MessageError: If the messages cannot be read.

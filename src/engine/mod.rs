@@ -205,7 +205,7 @@ fn part_name<T>(part: &Part<T>, role: Role) -> &'static str {
         Part::Reasoning { .. } => "reasoning",
         Part::Call { .. } => "tool calls",
         Part::Result { .. } => "tool results",
-        Part::Media(_) => "media",
+        Part::Media(_) | Part::Document(_) => "media",
         Part::CachePoint => "cache points",
         Part::Opaque(_) => "other",
     }

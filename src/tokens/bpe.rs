@@ -5,7 +5,7 @@ use super::memo::Memo;
 use super::merge;
 use super::split::piece_end;
 use super::vocabulary::{LONGEST_TOKEN, NO_TOKEN, Vocabulary};
-use super::{CountTokens, Overhead, TextKind};
+use super::{CountTokens, MediaRule, Overhead, TextKind};
 
 /// Tokens around a message. OpenAI's cookbook counts three for its frame and one for its role.
 const MESSAGE_OVERHEAD: usize = 4;
@@ -92,7 +92,11 @@ impl CountTokens for Exact {
     }
 
     fn overhead(&self) -> Overhead {
-        Overhead { message: MESSAGE_OVERHEAD, block: BLOCK_OVERHEAD }
+        Overhead::even(MESSAGE_OVERHEAD, BLOCK_OVERHEAD)
+    }
+
+    fn media_rule(&self) -> MediaRule {
+        MediaRule::Tiles
     }
 }
 

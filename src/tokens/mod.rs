@@ -10,18 +10,21 @@ mod encoding;
 mod estimate;
 mod ids;
 mod limits;
+mod media;
 mod memo;
 mod merge;
 mod models;
 mod scaled;
 mod split;
 mod vocabulary;
+mod weights;
 
 pub use bpe::Exact;
 pub use encoding::Encoding;
 pub use estimate::Estimate;
 pub use ids::by_beginning;
 pub use limits::{KNOWN_LIMITS, ModelLimits, limits_of_model};
+pub use media::MediaRule;
 pub use models::{Family, counter_for_model, family_of_model};
 pub use split::Pieces;
 
@@ -36,6 +39,8 @@ pub enum TextKind {
     Json,
     /// What a tool printed: logs, listings, code, search results.
     ToolOutput,
+    /// The id of a tool call, which some providers write out and others do not.
+    Identifier,
 }
 
 /// Tokens that the provider adds around the text.
@@ -43,8 +48,24 @@ pub enum TextKind {
 pub struct Overhead {
     /// For each message: role markers and separators.
     pub message: usize,
-    /// For each content block: its type, ids and framing.
+    /// For a tool call: its framing.
+    pub call: usize,
+    /// For a tool result: its framing.
+    pub result: usize,
+    /// For a block of reasoning.
+    pub reasoning: usize,
+    /// For each other content block.
     pub block: usize,
+}
+
+impl Overhead {
+    /// Nothing around any text.
+    pub const NONE: Overhead = Overhead { message: 0, call: 0, result: 0, reasoning: 0, block: 0 };
+
+    /// `message` tokens for each message and `block` for each block of any kind.
+    pub const fn even(message: usize, block: usize) -> Overhead {
+        Overhead { message, call: block, result: block, reasoning: block, block }
+    }
 }
 
 /// Answers how many tokens a text costs.
@@ -64,4 +85,9 @@ pub trait CountTokens: Debug + Send + Sync {
 
     /// What each message and block costs beside its text.
     fn overhead(&self) -> Overhead;
+
+    /// How images, documents, sound and film are counted.
+    fn media_rule(&self) -> MediaRule {
+        MediaRule::Dearest
+    }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::ids::by_beginning;
+use super::media::with_media;
 use super::scaled::Scaled;
-use super::{CountTokens, Encoding, Estimate, Exact};
+use super::{CountTokens, Encoding, Estimate, Exact, MediaRule};
 
 /// The models that share a tokenizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -129,7 +130,7 @@ const TABLE: &[(&str, Family)] = &[
 /// assert_eq!(counter_for_model("openai/gpt-4o-mini").name(), "o200k_base");
 /// ```
 pub fn counter_for_model(id: &str) -> Arc<dyn CountTokens> {
-    family_of_model(id).counter()
+    with_media(family_of_model(id).counter(), MediaRule::of_model(id))
 }
 
 /// The family of a model, by the longest beginning of its id that the table knows. What gateways write before an id is

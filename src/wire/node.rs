@@ -87,6 +87,16 @@ pub trait Node: Clone {
         None
     }
 
+    /// How many raw bytes there are, `None` for anything else.
+    fn byte_length(&self) -> Option<usize> {
+        None
+    }
+
+    /// Copies the raw bytes from `at` on into `into`; says how many.
+    fn read_bytes(&self, _at: usize, _into: &mut [u8]) -> usize {
+        0
+    }
+
     /// Whether this is the truth value `true`.
     fn is_true(&self) -> bool;
 

@@ -159,7 +159,7 @@ def test_a_model_has_the_counter_of_its_family(model, name):
         pytest.param(
             [{"role": "user", "content": [{"image": {"source": {"bytes": b"x" * 10**6}}}]}],
             1608,
-            id="a-picture",
+            id="an-unreadable-picture",
         ),
     ],
 )
