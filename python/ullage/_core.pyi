@@ -25,7 +25,11 @@ __all__ = [
     "__version__",
     "count_tokens",
     "detect_format",
+    "known_limits",
+    "longest_beginning",
     "retrieve",
+    "unknown_limits",
+    "window_and_reserve",
 ]
 
 __version__: str
@@ -101,8 +105,22 @@ def retrieve(
 ) -> str:
     """A piece of stored content as text, see ``ullage.retrieve``."""
 
+def known_limits(model: str) -> tuple[int, int, int | None] | None:
+    """Window, limit of the input and of the answer by the built-in table, see ``ModelCatalog``."""
+
+def unknown_limits() -> tuple[int, int, int | None]:
+    """The same for a model that the table does not know."""
+
+def longest_beginning(model: str, beginnings: list[str]) -> int | None:
+    """Which of ``beginnings`` is the longest that begins the id; what gateways write is skipped."""
+
+def window_and_reserve(
+    limits: tuple[int, int, int | None], reserve_output: int | None = None
+) -> tuple[int, int]:
+    """Window and reserve of a policy for a model with these limits."""
+
 class TokenCounter:
-    """Counts tokens: exactly for a public encoding, by estimate for other families.
+    """Counts tokens: exactly for an encoding of OpenAI, by ratio or estimate for other families.
 
     Args:
         encoding: "o200k_base" or "cl100k_base".
@@ -114,7 +132,11 @@ class TokenCounter:
     def __new__(cls, encoding: str = "o200k_base") -> Self: ...
     @staticmethod
     def for_model(model: str) -> TokenCounter:
-        """The counter of a model's family, by its id: exact where the tokenizer is public."""
+        """The counter of a model's family, by its id.
+
+        Exact for OpenAI's models; a ratio to ``o200k_base`` for Kimi, Llama 3, Qwen, DeepSeek, GLM,
+        MiniMax, Mistral and Gemma; an estimate for all others.
+        """
     @property
     def name(self) -> str:
         """The encoding, or the family."""

@@ -25,6 +25,7 @@ from ullage._core import (
     TokenCounter,
 )
 from ullage.keeper import Keeper
+from ullage.models import BUILT_IN, ModelCatalog
 from ullage.report import Report, Stats, Status
 
 if TYPE_CHECKING:
@@ -57,13 +58,21 @@ class ContextManager:
     call costs what is new in the conversation and one pass over the rest at memory speed.
 
     Args:
-        policy: The settings; ``Policy()`` if not given.
-        counter: What counts; ``TokenCounter("o200k_base")`` if not given.
+        policy: The settings; if not given, those for the model, and ``Policy()`` without one.
+        counter: What counts; if not given, the counter of the model, and
+            ``TokenCounter("o200k_base")`` without one.
         store: Where what leaves the conversation is kept. Without one it is lost, and the texts
             left behind say so.
         system: The system prompt, as text or as blocks, which takes its part of the window.
         tools: The tool definitions, likewise.
         format: The wire format; told from the messages if not given.
+        model: The id of the model that the conversations are for. It chooses the counter, the
+            window and the reserve for the answer; a policy or a counter that is given wins. To
+            change other settings too, give ``model_limits(model).policy(...)`` as the policy.
+        catalog: Where the limits of the model are looked up; the built-in table if not given.
+
+    Raises:
+        PolicyError: If an argument is not what it should be.
     """
 
     def __init__(
@@ -75,12 +84,23 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
         format: str | None = None,
+        model: str | None = None,
+        catalog: ModelCatalog | None = None,
     ) -> None:
-        for name, value, kind in (("policy", policy, Policy), ("counter", counter, TokenCounter)):
+        for name, value, kind in (
+            ("policy", policy, Policy),
+            ("counter", counter, TokenCounter),
+            ("model", model, str),
+            ("catalog", catalog, ModelCatalog),
+        ):
             if value is not None and not isinstance(value, kind):
                 raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
         if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
             raise PolicyError(f"store: a {type(store).__name__} has no `put` and `get`")
+        if model is not None:
+            catalog = BUILT_IN if catalog is None else catalog
+            policy = catalog.limits(model).policy() if policy is None else policy
+            counter = catalog.counter(model) if counter is None else counter
         self._policy = policy if policy is not None else Policy()
         self._counter = counter if counter is not None else TokenCounter("o200k_base")
         self._keeper = Keeper(store)

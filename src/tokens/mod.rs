@@ -1,17 +1,21 @@
 //! Counting tokens.
 //!
 //! A [`CountTokens`] answers how many tokens a text costs. [`Exact`] runs the published byte-pair encodings;
-//! [`Estimate`] serves model families whose tokenizer is not public.
+//! [`Estimate`] serves model families whose tokenizer is not public. [`counter_for_model`] chooses by a model's id, and
+//! [`limits_of_model`] says how many tokens it takes.
 
 mod bpe;
 mod calibration;
 mod class;
 mod encoding;
 mod estimate;
+mod ids;
+mod limits;
 mod media;
 mod memo;
 mod merge;
 mod models;
+mod scaled;
 mod split;
 mod vocabulary;
 mod weights;
@@ -20,6 +24,8 @@ pub use bpe::Exact;
 pub use calibration::{Calibration, Learned, Scale};
 pub use encoding::Encoding;
 pub use estimate::{Estimate, NAMED_RATIOS};
+pub use ids::by_beginning;
+pub use limits::{KNOWN_LIMITS, ModelLimits, limits_of_model};
 pub use media::MediaRule;
 pub use models::{Family, counter_for_model, family_of_model};
 pub use split::Pieces;

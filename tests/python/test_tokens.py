@@ -131,7 +131,8 @@ def test_fits_stops_once_the_answer_is_known():
         ("claude-sonnet-4-5", "claude"),
         ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude"),
         ("gemini-2.5-pro", "gemini"),
-        ("llama-3", "unknown"),
+        ("llama-3.3-70b", "llama3"),
+        ("some-model", "unknown"),
         ("", "unknown"),
     ],
 )
