@@ -3,8 +3,8 @@
 use super::encoding::Encoding;
 use super::memo::Memo;
 use super::merge;
-use super::split::piece_end;
-use super::vocabulary::{LONGEST_TOKEN, NO_TOKEN, Vocabulary};
+use super::split::Splitter;
+use super::vocabulary::{LONGEST_TOKEN, Vocabulary};
 use super::{CountTokens, MediaRule, Overhead, Precision, TextKind};
 
 /// Tokens around a message. OpenAI's cookbook counts three for its frame and one for its role.
@@ -12,9 +12,6 @@ const MESSAGE_OVERHEAD: usize = 4;
 /// Tokens around a content block: its type, and the names and ids that providers write out. They publish no number
 /// for it; four is what a frame like a message's costs.
 const BLOCK_OVERHEAD: usize = 4;
-
-/// Pieces up to this length are counted faster than they are remembered.
-const NOT_REMEMBERED: usize = 2;
 
 /// Counts by a published encoding, token for token.
 ///
@@ -47,7 +44,7 @@ impl Exact {
     /// The pieces of `text`, each with its number of tokens.
     pub fn pieces(self, text: &str) -> impl Iterator<Item = (&str, usize)> {
         let vocabulary = Vocabulary::of(self.encoding);
-        (self.encoding.pieces(text)).map(move |piece| (piece, tokens(vocabulary, piece.as_bytes())))
+        (self.encoding.pieces(text)).map(move |piece| (piece, merge::count(vocabulary, piece.as_bytes(), usize::MAX)))
     }
 
     /// Number of tokens in `text`, or of those up to the first piece that takes them over `limit`.
@@ -57,13 +54,10 @@ impl Exact {
         Memo::with(self.encoding, |memo| {
             let mut counted = 0;
             let mut at = 0;
+            let mut splitter = Splitter::new();
             while at < text.len() && counted <= limit {
-                let end = piece_end(self.encoding, text, at);
-                counted += if end - at <= NOT_REMEMBERED {
-                    tokens(vocabulary, &text[at..end])
-                } else {
-                    memo.count(text, at, end, |piece| tokens(vocabulary, piece))
-                };
+                let end = splitter.piece_end(self.encoding, text, at);
+                counted += memo.count(text, at, end, |piece| merge::count(vocabulary, piece, limit - counted));
                 at = end;
             }
             counted
@@ -101,18 +95,5 @@ impl CountTokens for Exact {
 
     fn media_rule(&self) -> MediaRule {
         MediaRule::Tiles
-    }
-}
-
-/// Number of tokens in one piece. The shortest are answered without a search.
-#[inline]
-fn tokens(vocabulary: &Vocabulary, piece: &[u8]) -> usize {
-    let joins = |left: u8, right: u8| vocabulary.rank_of_pair(left, right) != NO_TOKEN;
-    match *piece {
-        [_] => 1,
-        [first, second] => 2 - usize::from(joins(first, second)),
-        _ if vocabulary.rank(piece) != NO_TOKEN => 1,
-        [first, second, third] => 3 - usize::from(joins(first, second) || joins(second, third)),
-        _ => merge::count(vocabulary, piece),
     }
 }

@@ -16,14 +16,14 @@ pub(super) const SPACE: u8 = 0x10;
 pub(super) const NEWLINE: u8 = 0x20;
 /// Set on what is neither space nor letter nor number; marks are among them.
 pub(super) const OTHER: u8 = 0x40;
-/// Set in [`BYTES`] on a byte that begins a character beyond ASCII.
-const BEYOND_ASCII: u8 = 0x80;
+/// Set in [`ASCII`] on a byte that begins a character beyond ASCII.
+pub(super) const BEYOND_ASCII: u8 = 0x80;
 
 /// The class past the end of the text: it carries no flag.
 const END: (u8, usize) = (0, 0);
 
-/// The class of an ASCII character, by its byte.
-static BYTES: &[u8; 256] = include_bytes!(concat!(env!("OUT_DIR"), "/class_bytes.bin"));
+/// The class of an ASCII character, by its byte; [`BEYOND_ASCII`] for every other byte.
+pub(super) const ASCII: &[u8; 256] = include_bytes!(concat!(env!("OUT_DIR"), "/class_bytes.bin"));
 /// The block of a code point, by its upper bits.
 static INDEX: &[u8; 0x1100] = include_bytes!(concat!(env!("OUT_DIR"), "/class_index.bin"));
 /// The classes of 256 code points, block after block.
@@ -35,7 +35,7 @@ pub(super) fn class_at(text: &[u8], at: usize) -> (u8, usize) {
     let Some(&first) = text.get(at) else {
         return END;
     };
-    let class = BYTES[usize::from(first)];
+    let class = ASCII[usize::from(first)];
     if class == BEYOND_ASCII { class_beyond_ascii(text, at) } else { (class, 1) }
 }
 
@@ -45,7 +45,7 @@ pub(super) fn run(text: &[u8], mut at: usize, flags: u8) -> usize {
     loop {
         // ASCII by itself first: most runs are nothing else.
         while let Some(&byte) = text.get(at)
-            && BYTES[usize::from(byte)] & flags != 0
+            && ASCII[usize::from(byte)] & flags != 0
         {
             at += 1;
         }

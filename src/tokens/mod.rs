@@ -7,18 +7,23 @@
 mod bpe;
 mod calibration;
 mod class;
+mod crossing;
 mod encoding;
 mod estimate;
 mod ids;
 mod limits;
+mod linked;
+mod long;
 mod media;
 mod memo;
 mod merge;
 mod models;
+mod runs;
 mod scaled;
 mod split;
 mod vocabulary;
 mod weights;
+mod window;
 
 pub use bpe::Exact;
 pub use calibration::{Calibration, Learned, Scale};

@@ -25,6 +25,7 @@
 
 use super::class::{LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_at, run};
 use super::encoding::Encoding;
+use super::window::Window;
 
 /// Both patterns take at most this many numbers in one piece.
 const NUMBERS_A_PIECE: usize = 3;
@@ -35,11 +36,12 @@ pub struct Pieces<'text> {
     encoding: Encoding,
     text: &'text str,
     at: usize,
+    splitter: Splitter,
 }
 
 impl<'text> Pieces<'text> {
     pub(super) fn new(encoding: Encoding, text: &'text str) -> Self {
-        Self { encoding, text, at: 0 }
+        Self { encoding, text, at: 0, splitter: Splitter::new() }
     }
 }
 
@@ -51,14 +53,52 @@ impl<'text> Iterator for Pieces<'text> {
             return None;
         }
         let start = self.at;
-        self.at = piece_end(self.encoding, self.text.as_bytes(), start);
+        self.at = self.splitter.piece_end(self.encoding, self.text.as_bytes(), start);
         Some(&self.text[start..self.at])
     }
 }
 
-/// Where the piece ends that begins at `at`. `text` must be UTF-8, and `at` before its end and between characters.
-#[inline]
-pub(super) fn piece_end(encoding: Encoding, text: &[u8], at: usize) -> usize {
+/// Finds the ends of pieces, in the order of one text.
+#[derive(Debug, Clone)]
+pub(super) struct Splitter {
+    window: Window,
+    /// Ends that the window found and that were not asked for yet, in bytes from `base`.
+    ends: u64,
+    base: usize,
+}
+
+impl Splitter {
+    pub(super) fn new() -> Self {
+        Self { window: Window::empty(), ends: 0, base: 0 }
+    }
+
+    /// Where the piece ends that begins at `at`: 0 at first, then where the last one ended. `text` must be UTF-8.
+    #[inline]
+    pub(super) fn piece_end(&mut self, encoding: Encoding, text: &[u8], at: usize) -> usize {
+        if self.ends == 0 {
+            self.look(encoding, text, at);
+            if self.ends == 0 {
+                return piece_end(encoding, text, at);
+            }
+        }
+        let end = self.base + self.ends.trailing_zeros() as usize;
+        self.ends &= self.ends - 1;
+        end
+    }
+
+    #[inline(never)]
+    fn look(&mut self, encoding: Encoding, text: &[u8], at: usize) {
+        // In text beyond ASCII windows find little.
+        if text[at].is_ascii() && text.get(at + 1).is_some_and(u8::is_ascii) {
+            self.base = at;
+            self.ends = self.window.ends(encoding, text, at);
+        }
+    }
+}
+
+// Out of line, so that what serves ASCII is small enough to go in line.
+#[inline(never)]
+fn piece_end(encoding: Encoding, text: &[u8], at: usize) -> usize {
     match encoding {
         Encoding::O200kBase => o200k_end(text, at),
         Encoding::Cl100kBase => cl100k_end(text, at),

@@ -1,55 +1,67 @@
-//! The tokens of an encoding and their ranks, found by their bytes.
+//! The merges of an encoding: which two tokens are one, and of which rank.
 //!
-//! The build script bakes the tokens into one blob. The table over it is built on first use, in less than 10 ms, and never
-//! copies a token: a slot says where in the blob the token lies.
+//! A token is known by its rank, and only one pair of tokens ever merges to it: the merge of its own bytes ends with that
+//! pair, and the same bytes within a longer piece are merged in the same order. So the table has one entry for each
+//! token, of a single word that says all of it, and neither hashes nor compares the bytes of a piece. The build script
+//! bakes the pairs; the table is built on first use, in less than 10 ms.
 
 use std::fmt;
 use std::sync::OnceLock;
 
+use super::crossing::{CROSSING_BITS, entering_bit, is_continuation, leaving_bit};
 use super::encoding::Encoding;
+use super::memo::boxed;
 
-/// The rank of bytes that are no token. Larger than every rank, so that the least rank is the best merge.
+/// The rank of two tokens that do not merge. Larger than every rank, so that the least rank is the best merge.
 pub(super) const NO_TOKEN: u32 = u32::MAX;
 
-static O200K_BASE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.vocabulary"));
-static CL100K_BASE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_base.vocabulary"));
+static O200K_BASE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.merges"));
+static CL100K_BASE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_base.merges"));
 
-/// No token is longer: the blob gives a length one byte.
-pub(super) const LONGEST_TOKEN: usize = 255;
+static O200K_CROSSINGS: &Crossings = include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.crossings"));
+static CL100K_CROSSINGS: &Crossings = include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_base.crossings"));
+type Crossings = [u8; CROSSING_BITS / 8];
 
-/// Slots in the table. A power of two; `o200k_base` fills 0.38 of them, so that most misses end at the first slot.
-const SLOT_BITS: u32 = 19;
+/// No token is longer, in bytes; the build script makes sure.
+pub(super) const LONGEST_TOKEN: usize = 128;
+
+/// What the build script bakes for a token: the rank of the right part above that of the left. For a single byte, the
+/// right part is [`NO_RIGHT`] and the left the byte.
+const MERGE_BYTES: usize = 5;
+const RANK_BITS: u32 = 18;
+const RANK_MASK: u64 = (1 << RANK_BITS) - 1;
+const NO_RIGHT: u64 = RANK_MASK;
+
+/// Slots in the table: 2 MB. A power of two, of which `o200k_base` fills three quarters; the filter keeps misses away.
+const SLOT_BITS: u32 = 18;
 const SLOTS: usize = 1 << SLOT_BITS;
 
 /// Bits in the filter before the table, as a power of two: 256 KB, of which `o200k_base` sets one bit in eleven.
 const FILTER_BITS: u32 = 21;
+const FILTER_WORDS: usize = 1 << (FILTER_BITS - 6);
 
-// A slot, from the top: 16 bits of hash, 8 of length, 22 of place in the blob, 18 of rank. An empty slot is 0; no
-// token has the length 0.
-const RANK_BITS: u32 = 18;
-const PLACE_BITS: u32 = 22;
-const LENGTH_BITS: u32 = 8;
-const MARK_BITS: u32 = LENGTH_BITS + 16;
+/// Every two bytes.
+const BYTE_PAIRS: usize = 1 << 16;
 
-const _: () = assert!(O200K_BASE.len() < 1 << PLACE_BITS && CL100K_BASE.len() < 1 << PLACE_BITS);
-const _: () = assert!(RANK_BITS + PLACE_BITS + MARK_BITS == u64::BITS);
+const _: () = assert!(O200K_BASE.len() / MERGE_BYTES < SLOTS && CL100K_BASE.len() / MERGE_BYTES < SLOTS);
 
-/// A token that is longer than this is compared byte by byte; up to it, two words hold all of it.
-const TWO_WORDS: usize = 16;
-
-/// Multipliers of the hash: digits of pi, which have no pattern.
-const HASH_LOW: u64 = 0x243F_6A88_85A3_08D3;
-const HASH_HIGH: u64 = 0x1319_8A2E_0370_7344;
+/// Multiplier of the hash: 2^64 divided by the golden ratio.
+const HASH: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The tokens of one encoding.
 pub(super) struct Vocabulary {
-    blob: &'static [u8],
-    slots: Box<[u64]>,
-    /// One bit for each hash that a token has. Small enough for the second cache level, where it answers most of the
-    /// lookups of bytes that are no token.
-    filter: Box<[u64]>,
-    /// The rank of every two bytes: most lookups of a merge ask for these.
-    pairs: Box<[u32]>,
+    /// Each a pair of tokens above the rank of the token that they merge to; 0 where there is none.
+    slots: Box<[u64; SLOTS]>,
+    /// One bit for each hash that a pair has. Small enough for the second cache level, where it answers most lookups:
+    /// few neighbours merge.
+    filter: Box<[u64; FILTER_WORDS]>,
+    /// The rank of every two bytes: what every merge begins with.
+    byte_pairs: Box<[u32; BYTE_PAIRS]>,
+    /// The rank of every byte.
+    bytes: [u32; 256],
+    /// The length of each token in bytes, by rank.
+    lengths: Box<[u8]>,
+    crossings: &'static Crossings,
 }
 
 impl fmt::Debug for Vocabulary {
@@ -64,77 +76,122 @@ impl Vocabulary {
         static O200K: OnceLock<Vocabulary> = OnceLock::new();
         static CL100K: OnceLock<Vocabulary> = OnceLock::new();
         match encoding {
-            Encoding::O200kBase => O200K.get_or_init(|| Self::new(O200K_BASE)),
-            Encoding::Cl100kBase => CL100K.get_or_init(|| Self::new(CL100K_BASE)),
+            Encoding::O200kBase => O200K.get_or_init(|| Self::new(O200K_BASE, O200K_CROSSINGS)),
+            Encoding::Cl100kBase => CL100K.get_or_init(|| Self::new(CL100K_BASE, CL100K_CROSSINGS)),
         }
     }
 
-    fn new(blob: &'static [u8]) -> Self {
-        let mut slots = vec![0; SLOTS].into_boxed_slice();
-        let mut pairs = vec![NO_TOKEN; 1 << 16].into_boxed_slice();
-        let mut filter = vec![0; 1 << (FILTER_BITS - 6)].into_boxed_slice();
-        let mut at = 0;
-        let mut rank = 0_u32;
-        while at < blob.len() {
-            let length = usize::from(blob[at]);
-            let place = at + 1;
-            let token = &blob[place..place + length];
-            if let [first, second] = *token {
-                pairs[pair(first, second)] = rank;
+    fn new(merges: &[u8], crossings: &'static Crossings) -> Self {
+        let (merges, _) = merges.as_chunks::<MERGE_BYTES>();
+        let mut slots = boxed::<u64, SLOTS>(0);
+        let mut filter = boxed::<u64, FILTER_WORDS>(0);
+        let mut byte_pairs = boxed::<u32, BYTE_PAIRS>(NO_TOKEN);
+        let mut bytes = [NO_TOKEN; 256];
+        // The byte of each rank that is one.
+        let mut byte_of = [None; 256];
+        let mut lengths = vec![1_u8; merges.len()].into_boxed_slice();
+
+        for (merge, rank) in merges.iter().zip(0_u32..) {
+            let mut word = [0; 8];
+            word[..MERGE_BYTES].copy_from_slice(merge);
+            let pair = u64::from_le_bytes(word);
+            let (left, right) = ((pair & RANK_MASK) as usize, (pair >> RANK_BITS) as usize);
+            if pair >> RANK_BITS == NO_RIGHT {
+                bytes[left] = rank;
+                if let Some(byte) = byte_of.get_mut(rank as usize) {
+                    *byte = Some(left);
+                }
+                continue;
             }
-            let hash = hash(token);
+            lengths[rank as usize] = lengths[left] + lengths[right];
+            if let (Some(&Some(left)), Some(&Some(right))) = (byte_of.get(left), byte_of.get(right)) {
+                byte_pairs[left << 8 | right] = rank;
+            }
+            let hash = pair.wrapping_mul(HASH);
             let (word, bit) = filter_bit(hash);
             filter[word] |= bit;
             let mut slot = first_slot(hash);
             while slots[slot] != 0 {
                 slot = (slot + 1) % SLOTS;
             }
-            slots[slot] =
-                mark(hash, length) << (PLACE_BITS + RANK_BITS) | (place as u64) << RANK_BITS | u64::from(rank);
-            at = place + length;
-            rank += 1;
+            slots[slot] = pair << RANK_BITS | u64::from(rank);
         }
-        Self { blob, slots, filter, pairs }
+        Self { slots, filter, byte_pairs, bytes, lengths, crossings }
     }
 
-    /// The rank of the token of two bytes, or [`NO_TOKEN`].
+    /// The token that is this byte.
     #[inline]
-    pub(super) fn rank_of_pair(&self, first: u8, second: u8) -> u32 {
-        self.pairs[pair(first, second)]
+    pub(super) fn of_byte(&self, byte: u8) -> u32 {
+        self.bytes[usize::from(byte)]
     }
 
-    /// The rank of the token with these bytes, or [`NO_TOKEN`].
+    /// The token that two bytes are, or [`NO_TOKEN`].
     #[inline]
-    pub(super) fn rank(&self, bytes: &[u8]) -> u32 {
-        if bytes.len() > LONGEST_TOKEN {
-            return NO_TOKEN;
+    pub(super) fn of_bytes(&self, first: u8, second: u8) -> u32 {
+        self.byte_pairs[usize::from(first) << 8 | usize::from(second)]
+    }
+
+    /// The token of a character that its bytes merge to one after the other; [`NO_TOKEN`] if they do not.
+    #[inline]
+    pub(super) fn of_character(&self, bytes: &[u8]) -> u32 {
+        match *bytes {
+            [byte] => self.of_byte(byte),
+            [first, second, ref rest @ ..] => rest.iter().fold(self.of_bytes(first, second), |token, &byte| {
+                if token == NO_TOKEN { token } else { self.merged(token, self.of_byte(byte)) }
+            }),
+            [] => NO_TOKEN,
         }
-        let hash = hash(bytes);
+    }
+
+    /// The token that two tokens merge to, or [`NO_TOKEN`].
+    #[inline]
+    pub(super) fn merged(&self, left: u32, right: u32) -> u32 {
+        let pair = u64::from(right) << RANK_BITS | u64::from(left);
+        let hash = pair.wrapping_mul(HASH);
         let (word, bit) = filter_bit(hash);
         if self.filter[word] & bit == 0 {
             return NO_TOKEN;
         }
-        let mark = mark(hash, bytes.len());
         let mut slot = first_slot(hash);
         loop {
             let found = self.slots[slot];
+            if found >> RANK_BITS == pair {
+                return (found & RANK_MASK) as u32;
+            }
             if found == 0 {
                 return NO_TOKEN;
-            }
-            if found >> (PLACE_BITS + RANK_BITS) == mark {
-                let place = (found >> RANK_BITS) as usize & ((1 << PLACE_BITS) - 1);
-                if same(&self.blob[place..place + bytes.len()], bytes) {
-                    return (found & ((1 << RANK_BITS) - 1)) as u32;
-                }
             }
             slot = (slot + 1) % SLOTS;
         }
     }
-}
 
-#[inline]
-fn pair(first: u8, second: u8) -> usize {
-    usize::from(first) << 8 | usize::from(second)
+    /// Whether a token may begin inside the character before `at` and go on to the one there. Now and then it says so
+    /// where none does.
+    #[inline]
+    pub(super) fn leaves(&self, bytes: &[u8], at: usize) -> bool {
+        let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
+        is_continuation(bytes[at - 1]) && self.crossing(leaving_bit([bytes[at - 1], bytes[at], byte(at + 1)]))
+    }
+
+    /// Whether a token may come from before `at` and end inside the character there. Now and then it says so where none
+    /// does.
+    #[inline]
+    pub(super) fn enters(&self, bytes: &[u8], at: usize) -> bool {
+        let before = bytes[at - 1];
+        let earlier = if is_continuation(before) && at > 1 { bytes[at - 2] } else { 0 };
+        !bytes[at].is_ascii() && self.crossing(entering_bit([earlier, before, bytes[at]]))
+    }
+
+    #[inline]
+    fn crossing(&self, bit: usize) -> bool {
+        self.crossings[bit / 8] >> (bit % 8) & 1 != 0
+    }
+
+    /// The length of a token in bytes.
+    #[inline]
+    pub(super) fn length(&self, token: u32) -> usize {
+        self.lengths[token as usize].into()
+    }
 }
 
 /// The word of the filter and the bit in it.
@@ -147,66 +204,4 @@ fn filter_bit(hash: u64) -> (usize, u64) {
 #[inline]
 fn first_slot(hash: u64) -> usize {
     (hash >> (u64::BITS - SLOT_BITS)) as usize
-}
-
-/// The part of a slot that says whether the bytes are worth comparing.
-#[inline]
-fn mark(hash: u64, length: usize) -> u64 {
-    (hash & 0xFFFF) << LENGTH_BITS | length as u64
-}
-
-/// Whether two byte strings of the same length are equal.
-#[inline]
-fn same(token: &[u8], bytes: &[u8]) -> bool {
-    if bytes.len() <= TWO_WORDS { words(token) == words(bytes) } else { token == bytes }
-}
-
-#[inline]
-fn hash(bytes: &[u8]) -> u64 {
-    let (low, high) = words(bytes);
-    let mut hash = mix(low ^ HASH_LOW, high ^ HASH_HIGH ^ bytes.len() as u64);
-    if bytes.len() > TWO_WORDS {
-        // The two words hold the first and the last bytes; between them, sixteen at a time.
-        for chunk in bytes[8..bytes.len() - 8].chunks(TWO_WORDS) {
-            let (low, high) = words(chunk);
-            hash = mix(hash ^ low, high ^ HASH_HIGH);
-        }
-    }
-    hash
-}
-
-#[inline]
-fn mix(left: u64, right: u64) -> u64 {
-    let product = u128::from(left) * u128::from(right);
-    low_half(product) ^ low_half(product >> 64)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the other half is not asked for")]
-#[inline]
-fn low_half(product: u128) -> u64 {
-    product as u64
-}
-
-/// The first and the last bytes, overlapping where there are few. Up to sixteen bytes they hold all of them.
-#[inline]
-fn words(bytes: &[u8]) -> (u64, u64) {
-    if bytes.len() >= 8 {
-        (word::<8>(bytes.first_chunk()), word::<8>(bytes.last_chunk()))
-    } else if bytes.len() >= 4 {
-        (word::<4>(bytes.first_chunk()), word::<4>(bytes.last_chunk()))
-    } else if let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) {
-        let middle = bytes[bytes.len() / 2];
-        (u64::from(first) << 8 | u64::from(middle), u64::from(last))
-    } else {
-        (0, 0)
-    }
-}
-
-#[inline]
-fn word<const BYTES: usize>(chunk: Option<&[u8; BYTES]>) -> u64 {
-    let mut word = [0; 8];
-    if let Some(chunk) = chunk {
-        word[..BYTES].copy_from_slice(chunk);
-    }
-    u64::from_le_bytes(word)
 }

@@ -1,0 +1,185 @@
+//! Merging pieces of any length in linear time: window by window, each settled against the one before.
+//!
+//! A merge is local. The tokens of a beginning of the piece are known; a window of new bytes, with a few of the last
+//! tokens taken back, is merged by itself. Where its first token stands beside the last that was kept, when the two
+//! alone are merged, the two merges together are the merge of the whole. Where not, more is taken back.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::merge::{Parts, SHORT};
+use super::vocabulary::{LONGEST_TOKEN, NO_TOKEN, Vocabulary};
+
+/// New bytes in a window: at least so many, and so many times the token before it, so that a run of long tokens does
+/// not have most of its bytes merged twice.
+const STEP: usize = 64;
+const STEP_TOKENS: usize = 8;
+/// Bytes that are taken back for a window. Few tokens are longer.
+const OVERLAP: usize = 16;
+/// A window that has not settled by this size is left to the heap, with the whole piece.
+const WIDEST: usize = 4_096;
+/// So is a piece whose bytes go through windows more often than this: bytes that settle take less than two.
+const PATIENCE: usize = 8;
+/// To know early that a piece exceeds a limit costs about as much as counting so many bytes.
+const WORTH_STOPPING: usize = 32 * 1024;
+
+/// Number of tokens in a piece, or any number above `limit` if there are more than that. Linear, at worst n log n.
+pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8], limit: usize) -> usize {
+    let mut settled = Settled { vocabulary, piece, tokens: Vec::new(), before: 0, done: 0, merged: 0 };
+    // More than the limit by what the end of a beginning may still change.
+    let mut stop = limit.saturating_add(LONGEST_TOKEN);
+    while settled.done < piece.len() {
+        let last = settled.tokens.last().map_or(0, |&token| vocabulary.length(token));
+        let until = piece.len().min(settled.done + STEP.max(STEP_TOKENS * last));
+        if !settled.extend(until) {
+            return by_heap(vocabulary, piece).len();
+        }
+        if settled.tokens.len() > stop && piece.len() - settled.done > WORTH_STOPPING {
+            if settled.exceeds(limit) {
+                return settled.tokens.len();
+            }
+            stop = settled.tokens.len().saturating_mul(2);
+        }
+    }
+    settled.tokens.len()
+}
+
+/// The tokens of a beginning of a piece.
+struct Settled<'a> {
+    vocabulary: &'a Vocabulary,
+    piece: &'a [u8],
+    tokens: Vec<u32>,
+    /// Tokens before those held.
+    before: usize,
+    /// Where the beginning ends.
+    done: usize,
+    /// Bytes that went through windows.
+    merged: usize,
+}
+
+impl Settled<'_> {
+    /// Makes the beginning longer. Whether it settled.
+    fn extend(&mut self, until: usize) -> bool {
+        let mut overlap = OVERLAP;
+        loop {
+            let mut start = self.done;
+            let mut kept = self.tokens.len();
+            while kept > 0 && self.done - start < overlap {
+                kept -= 1;
+                start -= self.vocabulary.length(self.tokens[kept]);
+            }
+            let window = &self.piece[start..until];
+            self.merged += window.len();
+            if window.len() > WIDEST || self.merged > PATIENCE * self.piece.len() || kept == 0 && self.before > 0 {
+                return false;
+            }
+            let new = merge(self.vocabulary, window);
+            if kept == 0 || self.stands(start, self.tokens[kept - 1], new[0]) {
+                self.tokens.truncate(kept);
+                self.tokens.extend_from_slice(&new);
+                self.done = until;
+                return true;
+            }
+            overlap = overlap * 2 + (self.done - start);
+        }
+    }
+
+    /// Whether two tokens that meet at `middle` are what their bytes merge to.
+    fn stands(&self, middle: usize, left: u32, right: u32) -> bool {
+        let bytes = &self.piece[middle - self.vocabulary.length(left)..middle + self.vocabulary.length(right)];
+        merge(self.vocabulary, bytes) == [left, right]
+    }
+
+    /// Whether the whole piece certainly has more than `limit` tokens.
+    ///
+    /// Some token of the whole piece ends where the beginning ends, or less than a token's length before it. Up to that
+    /// end, its tokens are those of the bytes up to there. So if each of those beginnings exceeds the limit, the whole does.
+    fn exceeds(&self, limit: usize) -> bool {
+        (0..LONGEST_TOKEN.min(self.done)).all(|less| {
+            let until = self.done - less;
+            let (mut start, mut kept) = (self.done, self.tokens.len());
+            while kept > 0 && start > until.saturating_sub(OVERLAP) {
+                kept -= 1;
+                start -= self.vocabulary.length(self.tokens[kept]);
+            }
+            let from = kept.saturating_sub(WIDEST);
+            let mut shorter = Settled {
+                tokens: self.tokens[from..kept].to_vec(),
+                before: self.before + from,
+                done: start,
+                merged: 0,
+                ..*self
+            };
+            shorter.extend(until) && shorter.before + shorter.tokens.len() > limit
+        })
+    }
+}
+
+fn merge(vocabulary: &Vocabulary, bytes: &[u8]) -> Vec<u32> {
+    if bytes.len() > SHORT {
+        return by_heap(vocabulary, bytes);
+    }
+    Parts::<SHORT>::new().merge(vocabulary, bytes).to_vec()
+}
+
+/// A part of a piece in [`by_heap`], known by where it starts.
+#[derive(Clone, Copy)]
+struct Part {
+    previous: usize,
+    end: usize,
+    token: u32,
+    /// The token that this part and the next merge to; [`NO_TOKEN`] also once the part is merged away.
+    merged: u32,
+}
+
+/// The tokens of `piece`. The heap holds ranks with the starts of their left parts; an entry that the part no longer
+/// agrees with is out of date and skipped.
+fn by_heap(vocabulary: &Vocabulary, piece: &[u8]) -> Vec<u32> {
+    let length = piece.len();
+    let mut parts: Vec<Part> = (0..length)
+        .map(|start| Part {
+            previous: start.wrapping_sub(1),
+            end: start + 1,
+            token: vocabulary.of_byte(piece[start]),
+            merged: piece.get(start + 1).map_or(NO_TOKEN, |&second| vocabulary.of_bytes(piece[start], second)),
+        })
+        .collect();
+    let mut heap: BinaryHeap<Reverse<(u32, usize)>> = (parts.iter().enumerate())
+        .filter(|(_, part)| part.merged != NO_TOKEN)
+        .map(|(start, part)| Reverse((part.merged, start)))
+        .collect();
+
+    while let Some(Reverse((token, left))) = heap.pop() {
+        if parts[left].merged != token {
+            continue;
+        }
+        let right = parts[left].end;
+        let end = parts[right].end;
+        parts[right].merged = NO_TOKEN;
+        parts[left] = Part { end, token, merged: NO_TOKEN, ..parts[left] };
+        if end < length {
+            parts[end].previous = left;
+            parts[left].merged = vocabulary.merged(token, parts[end].token);
+            push(&mut heap, parts[left].merged, left);
+        }
+        if left > 0 {
+            let previous = parts[left].previous;
+            parts[previous].merged = vocabulary.merged(parts[previous].token, token);
+            push(&mut heap, parts[previous].merged, previous);
+        }
+    }
+
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while at < length {
+        tokens.push(parts[at].token);
+        at = parts[at].end;
+    }
+    tokens
+}
+
+fn push(heap: &mut BinaryHeap<Reverse<(u32, usize)>>, merged: u32, start: usize) {
+    if merged != NO_TOKEN {
+        heap.push(Reverse((merged, start)));
+    }
+}
