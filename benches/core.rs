@@ -7,6 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use tiktoken_rs::o200k_base_singleton;
 use ullage::engine::{Ask, Engine, Room};
+use ullage::ledger::Ledger;
 use ullage::planner::Urgency;
 use ullage::policy::Policy;
 use ullage::store::Storing;

@@ -39,13 +39,14 @@ fn what_kind_a_text_is_does_not_matter_to_the_estimate_but_an_id_is_in_the_frame
     assert_eq!(claude.name(), "claude");
 }
 
-/// The fit was made against 1.28 times o200k_base where no provider reported anything; no kind of text may be off by
+/// The fit was made against 1.28 times `o200k_base` where no provider reported anything; no kind of text may be off by
 /// half, the ones that a vocabulary treats worst among them.
 #[test]
 fn no_kind_of_text_is_estimated_at_half_or_at_twice() {
     let exact = Exact::new(Encoding::O200kBase);
-    let noise = |n: u64| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as u32;
-    let pick = |n: u64, from: &str| from.chars().nth(noise(n) as usize % from.chars().count()).unwrap();
+    let noise = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    let pick =
+        |n: u64, from: &str| from.chars().nth(usize::try_from(noise(n)).unwrap() % from.chars().count()).unwrap();
     let random = |length: u64, from: &str| (0..length).map(|n| pick(n, from)).collect::<String>();
     let lower = "abcdefghijklmnopqrstuvwxyz";
     let base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

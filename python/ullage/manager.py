@@ -70,6 +70,9 @@ class ContextManager:
             window and the reserve for the answer; a policy or a counter that is given wins. To
             change other settings too, give ``model_limits(model).policy(...)`` as the policy.
         catalog: Where the limits of the model are looked up; the built-in table if not given.
+        append_only: The host promises that messages stay as they are and new ones come at the end
+            of the list, compactions by this engine aside. A compaction that has nothing to do then
+            reads only what is new, whatever the length of the history.
 
     Raises:
         PolicyError: If an argument is not what it should be.
@@ -86,6 +89,7 @@ class ContextManager:
         format: str | None = None,
         model: str | None = None,
         catalog: ModelCatalog | None = None,
+        append_only: bool = False,
     ) -> None:
         for name, value, kind in (
             ("policy", policy, Policy),
@@ -106,6 +110,7 @@ class ContextManager:
         self._keeper = Keeper(store)
         self.system = system
         self.tools = tools
+        self._append_only = bool(append_only)
         self._engine = Engine(self.policy, self.counter, storing=store is not None, format=format)
         self._applying = threading.Lock()
         self._seconds = 0.0
@@ -180,7 +185,10 @@ class ContextManager:
         """
         start = time.perf_counter()
         _require_list(messages)
-        plan = self._kept_plan(messages, _Asked(budget, hard, pins, system, tools))
+        asked = _Asked(budget, hard, pins, system, tools)
+        if (idle := self._idle(messages, asked)) is not None:
+            return Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
+        plan = self._kept_plan(messages, asked)
         self._apply(plan, messages)
         return self._done(plan, start)
 
@@ -206,6 +214,8 @@ class ContextManager:
         start = time.perf_counter()
         _require_list(messages)
         asked = _Asked(budget, hard, pins, system, tools)
+        if (idle := self._idle(messages, asked)) is not None:
+            return Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         for attempt in range(1, _ASYNC_TRIES + 1):
             try:
                 plan = await self._akept_plan(messages, asked)
@@ -274,6 +284,23 @@ class ContextManager:
             values = self._engine.status(messages, budget=budget, fixed=fixed)
         return Status(**values)
 
+    def observe(self, messages: Sequence[Any], reported_tokens: int) -> bool:
+        """Learns from what the provider reported for a request.
+
+        Args:
+            messages: The messages of the request, before its answer.
+            reported_tokens: Its whole prompt, cached parts included.
+
+        Returns:
+            Whether the report could be the size of this request; one that could not is ignored.
+
+        The counter is corrected by it, and with the counter every engine that uses it: see
+        :meth:`TokenCounter.observe`. What the provider counts beside the messages takes its part
+        of the window from then on, where it is more than the system prompt and the tools.
+        """
+        with self._timed():
+            return self._engine.observe(messages, reported_tokens, append_only=self._append_only)
+
     @property
     def stats(self) -> Stats:
         """What this engine did so far."""
@@ -302,6 +329,14 @@ class ContextManager:
         plan = made([])
         missing = self._keeper.missing(plan.relied_on)
         return made(missing) if missing else plan
+
+    def _idle(self, messages: Sequence[Any], asked: _Asked) -> dict[str, Any] | None:
+        """The report of a compaction with nothing to do, where the host's promise tells so."""
+        if not self._append_only or asked.hard or len(asked.pins) > 0:
+            return None
+        with self._timed():
+            fixed = self._fixed_tokens(asked.system, asked.tools)
+            return self._engine.idle(messages, budget=asked.budget, fixed=fixed)
 
     def _planned(
         self, messages: Sequence[Any], asked: _Asked, salt: int
@@ -349,6 +384,7 @@ class ContextManager:
         # for threads that compact one list: none may change it between the check and the change.
         with self._timed(), self._applying:
             messages[: plan.messages] = plan.apply(messages[: plan.messages])
+            self._engine.forget()
 
     def _done(self, plan: Plan, start: float) -> Report:
         report = Report._of(plan.report(), time.perf_counter() - start)  # noqa: SLF001

@@ -124,13 +124,13 @@ impl Calibration {
 
     /// What the provider counts beside the messages of the conversation with this beginning: the median of what the last
     /// reports leave over the scaled counts. `None` if it was not observed.
-    #[allow(clippy::cast_possible_wrap)] // Token counts are far below the greatest `isize`; the sums below saturate.
     pub fn beside(&self, beginning: u128) -> Option<isize> {
         let known = self.known.lock();
         let scale = known.scale.unwrap_or(Scale::ONE);
         let (_, points) = known.conversations.iter().find(|(known, _)| *known == beginning)?;
-        let mut remainders: Vec<isize> =
-            points.iter().map(|point| point.reported as isize - scale.of(point.counted) as isize).collect();
+        let signed = |tokens| isize::try_from(tokens).unwrap_or(isize::MAX);
+        let remainder = |point: &Point| signed(point.reported).saturating_sub(signed(scale.of(point.counted)));
+        let mut remainders: Vec<isize> = points.iter().map(remainder).collect();
         remainders.sort_unstable();
         // Of an even number the greater: too much room kept does less harm than too little.
         remainders.get(remainders.len() / 2).copied()

@@ -71,7 +71,7 @@ impl Estimate {
     ///
     /// # Errors
     /// `Policy` if that is not between 0.1 and 1,000.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // From 10 to 100,000.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // 10 to 100,000.
     pub fn ratio(characters_per_token: f64) -> Result<Self> {
         if !(0.1..=1_000.0).contains(&characters_per_token) {
             return Err(Error::Policy {
