@@ -57,9 +57,9 @@ pub(super) fn run(text: &[u8], mut at: usize, flags: u8) -> usize {
     }
 }
 
-// Out of line, so that what serves ASCII is small enough to go in line.
-#[inline(never)]
-fn class_beyond_ascii(text: &[u8], at: usize) -> (u8, usize) {
+/// The same for a character that is known to be beyond ASCII.
+#[inline]
+pub(super) fn class_beyond_ascii(text: &[u8], at: usize) -> (u8, usize) {
     // The text was a `str`: a first byte says truly how many bytes follow it.
     let first = usize::from(text[at]);
     let follower = |distance: usize| usize::from(text[at + distance] & 0x3F);

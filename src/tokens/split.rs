@@ -25,7 +25,7 @@
 
 use super::class::{LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_at, run};
 use super::encoding::Encoding;
-use super::window::Window;
+use super::window::{Window, is_wide};
 
 /// Both patterns take at most this many numbers in one piece.
 const NUMBERS_A_PIECE: usize = 3;
@@ -88,8 +88,9 @@ impl Splitter {
 
     #[inline(never)]
     fn look(&mut self, encoding: Encoding, text: &[u8], at: usize) {
-        // In text beyond ASCII windows find little.
-        if text[at].is_ascii() && text.get(at + 1).is_some_and(u8::is_ascii) {
+        let first = text[at];
+        let decisive = if first == b' ' { text.get(at + 1).copied().unwrap_or(first) } else { first };
+        if !is_wide(decisive) {
             self.base = at;
             self.ends = self.window.ends(encoding, text, at);
         }

@@ -1,12 +1,13 @@
-//! Where ASCII pieces end, for 64 bytes at once.
+//! Where pieces end, for 64 bytes at once.
 //!
 //! Pieces have four bytes on average, and a scanner that goes from byte to byte mispredicts a branch or two in each:
 //! half of the time of a count. Here each byte is classified without a branch, one bit in each of eight words; a few
 //! dozen operations on whole words then find every boundary, and the next piece is the next bit.
 //!
-//! Only what ASCII decides is decided here. The rest, and the end of the text, is left to the scanner in `split`.
+//! Characters beyond ASCII are classified one by one. What white space, numbers or marks beyond ASCII decide, and the end
+//! of the text, is left to the scanner in `split`.
 
-use super::class::{ASCII, BEYOND_ASCII, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER};
+use super::class::{ASCII, BEYOND_ASCII, LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_beyond_ascii};
 use super::encoding::Encoding;
 
 /// Bytes in a window: one for each bit of a word.
@@ -27,6 +28,13 @@ const BLANKS_AND_APOSTROPHES: usize = 6;
 /// Letters that follow the apostrophe of a contraction.
 const CONTRACTED: usize = 7;
 const WORDS: usize = 8;
+
+/// Whether a character that begins with this byte is one of a script with long pieces of three bytes a character: one from
+/// U+3000 on, or below U+1000. A window holds little of those, and the scanner is faster.
+#[inline]
+pub(super) const fn is_wide(first: u8) -> bool {
+    first >= 0xE3 || first == 0xE0
+}
 
 /// For each byte a bit in the byte of each word that it belongs to; none for bytes beyond ASCII.
 static LANES: [u64; 256] = lanes();
@@ -53,17 +61,43 @@ const fn bit(set: bool, word: usize) -> u64 {
     (set as u64) << (8 * word)
 }
 
-/// The classes of the bytes from `start` on. Bytes past the end of the text count as beyond ASCII.
+/// The classes of the bytes from `start` on. A byte without one is not decided here: it is past the end of the text, say.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     start: usize,
-    words: [u64; WORDS],
+    classes: Classes,
 }
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Classes {
+    words: [u64; WORDS],
+    /// Of the lower ones, those that may stand among capitals too: letters without case, and the marks on a letter.
+    either: u64,
+    /// All but the last byte of each other beyond ASCII.
+    inner: u64,
+}
+
+impl Classes {
+    fn from(&self, offset: usize) -> Self {
+        let words = self.words.map(|word| word >> offset);
+        Self { words, either: self.either >> offset, inner: self.inner >> offset }
+    }
+
+    /// The bytes that have a class.
+    #[inline]
+    fn known(&self) -> u64 {
+        let [uppers, lowers, numbers, others, spaces, ..] = self.words;
+        uppers | lowers | numbers | others | spaces
+    }
+}
+
+/// The long s: an s where case does not matter, so it may follow the apostrophe of a contraction.
+const LONG_S: &[u8] = "\u{17f}".as_bytes();
 
 impl Window {
     /// A window that holds nothing yet.
     pub(super) fn empty() -> Self {
-        Self { start: 0, words: [0; WORDS] }
+        Self { start: 0, classes: Classes::default() }
     }
 
     /// The ends of the pieces from `at` on, where a piece begins: bit `n` is set where one ends `n` bytes after `at`.
@@ -71,41 +105,83 @@ impl Window {
     pub(super) fn ends(&mut self, encoding: Encoding, text: &[u8], at: usize) -> u64 {
         let offset = at.wrapping_sub(self.start);
         if offset < WIDTH / 2 && offset != 0 {
-            let ends = boundaries(encoding, self.words.map(|word| word >> offset));
+            let ends = boundaries(encoding, &self.classes.from(offset));
             if ends != 0 {
                 return ends;
             }
         }
-        self.read(text, at);
-        boundaries(encoding, self.words)
+        self.read(encoding, text, at);
+        boundaries(encoding, &self.classes)
     }
 
-    fn read(&mut self, text: &[u8], start: usize) {
+    fn read(&mut self, encoding: Encoding, text: &[u8], start: usize) {
         self.start = start;
-        if let Some(bytes) = text[start..].first_chunk::<WIDTH>() {
-            self.classify(bytes);
-        } else {
-            let mut bytes = [BEYOND_ASCII; WIDTH];
-            bytes[..text.len() - start].copy_from_slice(&text[start..]);
-            self.classify(&bytes);
+        let mut padded = [BEYOND_ASCII; WIDTH];
+        let bytes = text[start..].first_chunk::<WIDTH>().unwrap_or_else(|| {
+            padded[..text.len() - start].copy_from_slice(&text[start..]);
+            &padded
+        });
+        self.classes = ascii_classes(bytes);
+        let beyond = !self.classes.known();
+        if beyond != 0 {
+            self.classify_beyond_ascii(encoding, bytes, beyond);
         }
     }
 
-    #[inline]
-    fn classify(&mut self, bytes: &[u8; WIDTH]) {
-        let (rows, _) = bytes.as_chunks::<ROW>();
-        let mut lanes = [[0_u8; WORDS]; WIDTH / ROW];
-        for (lanes, row) in lanes.iter_mut().zip(rows) {
-            let mut gathered = 0;
-            for (place, &byte) in row.iter().enumerate() {
-                gathered |= LANES[usize::from(byte)] << place;
+    /// Adds the classes of the characters beyond ASCII, whose bytes are `rest`, up to the first that is wide.
+    fn classify_beyond_ascii(&mut self, encoding: Encoding, bytes: &[u8; WIDTH], mut rest: u64) {
+        let Classes { words: [mut uppers, mut lowers, _, mut others, ..], mut either, mut inner } = self.classes;
+        while rest != 0 {
+            let at = rest.trailing_zeros() as usize;
+            let length = bytes[at].leading_ones();
+            // Padding, what does not end in the window, and what the scanner is faster with.
+            if length < 2 || at + length as usize > WIDTH || is_wide(bytes[at]) {
+                break;
             }
-            *lanes = gathered.to_le_bytes();
+            let character = low_bits(length) << at;
+            rest &= !character;
+            let (class, _) = class_beyond_ascii(bytes, at);
+            let after_letter = after(uppers | lowers) & character != 0;
+            let in_word = match encoding {
+                Encoding::O200kBase => class & LETTER != 0 || class & LOWER != 0 && after_letter,
+                Encoding::Cl100kBase => class & LETTER != 0,
+            };
+            if in_word {
+                if bytes[at..].starts_with(LONG_S) {
+                    continue;
+                }
+                let small = if class & LOWER != 0 { character } else { 0 };
+                lowers |= small;
+                uppers |= character & !small;
+                either |= if class & UPPER != 0 { small } else { 0 };
+            } else if class & OTHER != 0 && (class & LOWER == 0 || encoding == Encoding::Cl100kBase) {
+                others |= character;
+                inner |= character & character >> 1;
+            }
         }
-        for (place, word) in self.words.iter_mut().enumerate() {
-            *word = u64::from_le_bytes(lanes.map(|lane| lane[place]));
-        }
+        let [upper, lower, _, other, ..] = &mut self.classes.words;
+        (*upper, *lower, *other) = (uppers, lowers, others);
+        self.classes.either = either;
+        self.classes.inner = inner;
     }
+}
+
+#[inline]
+fn ascii_classes(bytes: &[u8; WIDTH]) -> Classes {
+    let (rows, _) = bytes.as_chunks::<ROW>();
+    let mut lanes = [[0_u8; WORDS]; WIDTH / ROW];
+    for (lanes, row) in lanes.iter_mut().zip(rows) {
+        let mut gathered = 0;
+        for (place, &byte) in row.iter().enumerate() {
+            gathered |= LANES[usize::from(byte)] << place;
+        }
+        *lanes = gathered.to_le_bytes();
+    }
+    let mut words = [0; WORDS];
+    for (place, word) in words.iter_mut().enumerate() {
+        *word = u64::from_le_bytes(lanes.map(|lane| lane[place]));
+    }
+    Classes { words, either: 0, inner: 0 }
 }
 
 /// The characters after those of `word`.
@@ -122,31 +198,37 @@ fn before(word: u64) -> u64 {
 
 /// Where a piece ends and the next begins, given that one begins at bit 0.
 #[inline]
-fn boundaries(encoding: Encoding, words: [u64; WORDS]) -> u64 {
+fn boundaries(encoding: Encoding, classes: &Classes) -> u64 {
+    let Classes { words, either, inner } = *classes;
     let [uppers, lowers, numbers, others, spaces, ..] = words;
     let letters = uppers | lowers;
     let newlines = words[NEWLINES_AND_SLASHES] & spaces;
     let gaps = spaces & !newlines;
     let blanks = words[BLANKS_AND_APOSTROPHES] & spaces;
     let apostrophes = words[BLANKS_AND_APOSTROPHES] & others;
-    let ascii = letters | numbers | others | spaces;
+    let known_bytes = classes.known();
 
     // ` ?[^\s\p{L}\p{N}]+` takes the space before it; alone and without the space, an other may lead a word.
     let other_starts = others & !after(others | blanks);
+    // Its last byte, where it has several: the carry runs through the inner ones.
+    let leads = other_starts & !inner | (other_starts & inner).wrapping_add(inner) & !inner;
     // `[\r\n]*` after it takes all newlines: the carry of an addition runs through them.
     let tail = newlines & !newlines.wrapping_add(newlines & after(others));
 
-    // What this cannot decide: contractions, also with a letter that is not ASCII or not in sight, and in
-    // `o200k_base` a slash after the newlines of a tail.
-    let contracts = apostrophes & !before(ascii & !words[CONTRACTED]);
+    // What this cannot decide: contractions, also with a letter that has no class; in `o200k_base` a slash after the
+    // newlines of a tail, and a capital after what may be one or not.
+    let contracts = apostrophes & !before(known_bytes & !words[CONTRACTED]);
     let undecided = match encoding {
-        Encoding::O200kBase => contracts & after(letters) | words[NEWLINES_AND_SLASHES] & others & after(tail),
+        Encoding::O200kBase => {
+            let slashes = words[NEWLINES_AND_SLASHES] & others;
+            contracts & after(letters) | slashes & after(tail) | uppers & after(either)
+        }
         Encoding::Cl100kBase => contracts & other_starts,
     };
-    let known = (ascii & !undecided).trailing_ones();
+    let known = (known_bytes & !undecided).trailing_ones();
 
     // A word takes one character before it: a space that is no newline, or a single other.
-    let mut starts = letters & !after(letters | gaps | other_starts);
+    let mut starts = letters & !after(letters | gaps | leads);
     if encoding == Encoding::O200kBase {
         starts |= uppers & after(lowers);
     }
