@@ -7,6 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use tiktoken_rs::o200k_base_singleton;
 use ullage::engine::{Ask, Engine, Room};
+use ullage::ledger::Ledger;
 use ullage::planner::Urgency;
 use ullage::policy::Policy;
 use ullage::store::Storing;
@@ -50,8 +51,9 @@ fn counting(criterion: &mut Criterion) {
 
 fn planning(criterion: &mut Criterion) {
     let messages = history();
-    let engine = Engine::new(Policy::default(), Arc::new(Exact::new(Encoding::O200kBase)), Storing::On)
-        .expect("the default policy is valid");
+    let engine =
+        Engine::new(Policy::default(), Arc::new(Ledger::new(Arc::new(Exact::new(Encoding::O200kBase)))), Storing::On)
+            .expect("the default policy is valid");
     let mut group = criterion.benchmark_group(format!("{} messages", 2 * CALLS + 1));
     for (name, budget) in [("nothing due", 10_000_000), ("down to half of 100k", 100_000)] {
         let ask =

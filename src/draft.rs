@@ -311,8 +311,10 @@ pub fn noted<T: Text>(part: &Part<T>) -> Option<usize> {
 fn musts<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> Vec<usize> {
     let messages = &conversation.messages;
     let is_request = |index: &usize| {
-        // A person's words or a picture; the results of tools travel under the same role, and so do our notes.
-        let asks = |part: &Part<T>| matches!(part, Part::Text(_) | Part::Media(_)) && noted(part).is_none();
+        // A person's words, a picture or a file; the results of tools travel under the same role, and so do our notes.
+        let asks = |part: &Part<T>| {
+            matches!(part, Part::Text(_) | Part::Media(_) | Part::Document(_)) && noted(part).is_none()
+        };
         messages[*index].role == Role::User && messages[*index].parts.iter().any(asks)
     };
     let requests = || (0..messages.len()).filter(is_request);

@@ -8,7 +8,7 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 1 words | [`numbers`], [`error`], [`parallel`], [`tokens`] |
+//! | 1 words | [`numbers`], [`error`], [`parallel`], [`media`], [`tokens`] |
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
 //! | 4 means | [`compress`], [`store`] |
@@ -25,6 +25,7 @@ pub mod engine;
 pub mod error;
 pub mod invariants;
 pub mod ledger;
+pub mod media;
 pub mod message;
 pub mod numbers;
 pub mod parallel;

@@ -3,11 +3,30 @@
 //! `T` is the text: `Cow<str>` over JSON values, a borrowed Python string over Python objects. What the engine does
 //! not understand is an opaque part: counted and kept whole.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::media::Media;
+use crate::tokens::TextKind;
+
 /// Text that a conversation holds, wherever it lives.
-pub trait Text: Deref<Target = str> {}
-impl<T: Deref<Target = str>> Text for T {}
+pub trait Text: Deref<Target = str> {
+    /// A digest of its content: what [`digest_of`] says. O(length), unless the text knows it.
+    fn digest(&self) -> u128 {
+        digest_of(self)
+    }
+}
+
+impl Text for Cow<'_, str> {}
+impl Text for String {}
+impl Text for &str {}
+
+/// A digest of a text, the same on every machine. O(length) at memory speed.
+pub fn digest_of(text: &str) -> u128 {
+    xxh3_128(text.as_bytes())
+}
 
 /// Who a message is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,37 +59,6 @@ impl Role {
     }
 }
 
-/// What a block of media shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MediaKind {
-    /// A picture.
-    Image,
-    /// A file such as a PDF.
-    Document,
-    /// Sound.
-    Audio,
-    /// Moving pictures.
-    Video,
-}
-
-impl MediaKind {
-    /// Tokens of one block of this kind when its dimensions are not known.
-    ///
-    /// Images: Anthropic scales them to at most about 1.15 megapixels and bills `width * height / 750`, so 1,600 is
-    /// the most that one costs (<https://docs.anthropic.com/en/docs/build-with-claude/vision>). Documents: 1,500 to
-    /// 3,000 tokens a page (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>), one page assumed.
-    /// Audio: 25 to 32 tokens a second, one minute assumed; video: 258 tokens a second, ten seconds assumed
-    /// (<https://ai.google.dev/gemini-api/docs/tokens>).
-    pub fn tokens(self) -> usize {
-        match self {
-            MediaKind::Image => 1_600,
-            MediaKind::Document => 3_000,
-            MediaKind::Audio => 1_920,
-            MediaKind::Video => 2_580,
-        }
-    }
-}
-
 /// Whether a provider signed a reasoning block; a signed one must travel with its tool loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signature {
@@ -80,6 +68,15 @@ pub enum Signature {
     Unsigned,
 }
 
+/// A file: its words, where they are at hand, and what is counted by its size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document<T> {
+    /// Its name and what is said about it; of a text, the text.
+    pub texts: Vec<T>,
+    /// Its pages, or the pictures in it.
+    pub media: Vec<Media>,
+}
+
 /// One piece of a tool result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item<T> {
@@ -87,8 +84,10 @@ pub enum Item<T> {
     Text(T),
     /// A structured result, as compact JSON.
     Json(T),
-    /// A picture or file beside the text.
-    Media(MediaKind),
+    /// A picture beside the text.
+    Media(Media),
+    /// A file beside the text.
+    Document(Document<T>),
     /// Something else, as compact JSON.
     Opaque(T),
 }
@@ -121,8 +120,10 @@ pub enum Part<T> {
         /// The pieces of the result, in order.
         items: Vec<Item<T>>,
     },
-    /// A picture or file.
-    Media(MediaKind),
+    /// A picture, sound or film.
+    Media(Media),
+    /// A file.
+    Document(Document<T>),
     /// A place up to which the provider caches the prompt; costs nothing.
     CachePoint,
     /// Something else, as compact JSON: kept whole.
@@ -147,6 +148,48 @@ pub struct Message<T> {
     pub parts: Vec<Part<T>>,
     /// Whether it may be touched.
     pub pin: Pin,
+}
+
+impl<T> Part<T> {
+    /// Every text that counts, in order, with its kind.
+    fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
+        match self {
+            Part::Text(text) | Part::Reasoning { text, .. } => each(text, TextKind::Prose),
+            Part::Call { id, name, input } => {
+                each(id, TextKind::Identifier);
+                each(name, TextKind::Prose);
+                each(input, TextKind::Json);
+            }
+            Part::Result { id, items } => {
+                each(id, TextKind::Identifier);
+                for item in items {
+                    match item {
+                        Item::Text(text) => each(text, TextKind::ToolOutput),
+                        Item::Json(text) | Item::Opaque(text) => each(text, TextKind::Json),
+                        Item::Document(document) => document.texts(&mut each),
+                        Item::Media(_) => {}
+                    }
+                }
+            }
+            Part::Document(document) => document.texts(each),
+            Part::Opaque(text) => each(text, TextKind::Json),
+            Part::Media(_) | Part::CachePoint => {}
+        }
+    }
+}
+
+impl<T> Document<T> {
+    /// A file is a table, code or a log as often as prose, and what a tool prints is no less dense.
+    fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
+        self.texts.iter().for_each(|text| each(text, TextKind::ToolOutput));
+    }
+}
+
+impl<T> Message<T> {
+    /// Gives every text that counts to `each`, in order, with its kind.
+    pub fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
+        self.parts.iter().for_each(|part| part.texts(&mut each));
+    }
 }
 
 impl<T: Text> Message<T> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::tokens::ModelLimits;
 
 /// One step of compaction. Their order in [`Policy::stages`] is the order in which they run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -102,6 +103,16 @@ impl Policy {
                 problem: format!("there is no preset '{name}'; known are: {}", Policy::PRESETS.join(", ")),
             }),
         }
+    }
+
+    /// The default policy in the window of a model: what the window leaves beside the reserve is never more than the
+    /// model takes as input. The reserve, where none is given, is the default one, but no more than the model can
+    /// answer and at most a quarter of the window.
+    #[must_use]
+    pub fn for_limits(limits: ModelLimits, reserve_output: Option<usize>) -> Policy {
+        let default = Policy::default();
+        let reserve_output = reserve_output.unwrap_or_else(|| limits.reserve(default.reserve_output));
+        Policy { window: limits.window_beside(reserve_output), reserve_output, ..default }
     }
 
     /// The policy itself, if its settings make sense together.

@@ -116,7 +116,7 @@ fn rule_9_the_kind_of_a_text_is_part_of_what_is_remembered() {
     let text = "{\"a\": [1, 2, 3]} and some words that are longer than what is not worth remembering".repeat(4);
     let ledger = Ledger::new(estimate());
     for kind in [TextKind::Prose, TextKind::Json, TextKind::ToolOutput, TextKind::Prose] {
-        assert_eq!(ledger.count_remembered(&text, kind), estimate().count(&text, kind));
+        assert_eq!(ledger.now().count_remembered(&text, kind), estimate().count(&text, kind));
     }
 }
 
@@ -131,7 +131,7 @@ fn rule_9_what_is_forgotten_is_counted_anew() {
             .collect();
         let input = render(&texts, Format::Bedrock);
         assert_eq!(count(&ledger, &input, Format::Bedrock), fresh_count(&input, Format::Bedrock, &counter));
-        assert_eq!(ledger.count_remembered(kept, TextKind::Prose), counter.count(kept, TextKind::Prose));
+        assert_eq!(ledger.now().count_remembered(&kept, TextKind::Prose), counter.count(kept, TextKind::Prose));
     }
     assert!(ledger.remembered() < 120_000, "{} texts are remembered", ledger.remembered());
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use support::{ask, compact, engine, exact, small_policy};
 use ullage::engine::{Room, apply, content};
 use ullage::error::Error;
-use ullage::message::{Item, MediaKind, Part, Pin, Role, Signature};
+use ullage::media::{Media, MediaKind};
+use ullage::message::{Item, Part, Pin, Role, Signature};
 use ullage::planner::Urgency;
 use ullage::store::Storing;
 use ullage::wire::{Format, MAX_DEPTH, detect_format, read};
@@ -129,7 +130,7 @@ fn both_formats_read_the_same() {
     assert_eq!(b, a);
     let message = &b.messages[0];
     assert_eq!((message.role, message.pin), (Role::User, Pin::Pinned));
-    assert_eq!(message.parts[1], Part::Media(MediaKind::Image));
+    assert_eq!(message.parts[1], Part::Media(Media::unknown(MediaKind::Image)));
     assert!(matches!(&message.parts[4], Part::Reasoning { signature: Signature::Unsigned, .. }));
     assert!(matches!(&message.parts[6], Part::Call { input, .. } if input == r#"{"b":1,"a":[null]}"#));
     assert!(matches!(&message.parts[7], Part::Result { items, .. } if items[2] == Item::Opaque(r#"{"new":1}"#.into())));

@@ -33,6 +33,7 @@ from ullage._core import (
     detect_format,
 )
 from ullage.manager import ContextManager
+from ullage.models import ModelCatalog, ModelLimits, model_limits
 from ullage.report import Report, StageReport, Stats, Status
 from ullage.store import Store, retrieve
 
@@ -43,6 +44,8 @@ __all__ = [
     "MemoryStore",
     "MessageError",
     "MessagesChangedError",
+    "ModelCatalog",
+    "ModelLimits",
     "Plan",
     "Policy",
     "PolicyError",
@@ -58,6 +61,7 @@ __all__ = [
     "__version__",
     "count_tokens",
     "detect_format",
+    "model_limits",
     "retrieve",
 ]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from typing_extensions import Self
 
@@ -25,7 +25,11 @@ __all__ = [
     "__version__",
     "count_tokens",
     "detect_format",
+    "known_limits",
+    "longest_beginning",
     "retrieve",
+    "unknown_limits",
+    "window_and_reserve",
 ]
 
 __version__: str
@@ -101,8 +105,22 @@ def retrieve(
 ) -> str:
     """A piece of stored content as text, see ``ullage.retrieve``."""
 
+def known_limits(model: str) -> tuple[int, int, int | None] | None:
+    """Window, limit of the input and of the answer by the built-in table, see ``ModelCatalog``."""
+
+def unknown_limits() -> tuple[int, int, int | None]:
+    """The same for a model that the table does not know."""
+
+def longest_beginning(model: str, beginnings: list[str]) -> int | None:
+    """Which of ``beginnings`` is the longest that begins the id; what gateways write is skipped."""
+
+def window_and_reserve(
+    limits: tuple[int, int, int | None], reserve_output: int | None = None
+) -> tuple[int, int]:
+    """Window and reserve of a policy for a model with these limits."""
+
 class TokenCounter:
-    """Counts tokens: exactly for a public encoding, by estimate for other families.
+    """Counts tokens: exactly for an encoding of OpenAI, by ratio or estimate for other families.
 
     Args:
         encoding: "o200k_base" or "cl100k_base".
@@ -114,18 +132,80 @@ class TokenCounter:
     def __new__(cls, encoding: str = "o200k_base") -> Self: ...
     @staticmethod
     def for_model(model: str) -> TokenCounter:
-        """The counter of a model's family, by its id: exact where the tokenizer is public."""
+        """The counter of a model's family, by its id.
+
+        Exact for OpenAI's models; a ratio to ``o200k_base`` for Kimi, Llama 3, Qwen, DeepSeek, GLM,
+        MiniMax, Mistral and Gemma; an estimate for all others.
+        """
+    @staticmethod
+    def with_ratio(ratio: float | str) -> TokenCounter:
+        """Counts so many characters for a token, whatever the text.
+
+        Args:
+            ratio: Characters a token, from 0.1 to 1,000, or a name in ``RATIOS``.
+
+        Raises:
+            PolicyError: If the ratio is out of range, or there is none of that name.
+        """
+    RATIOS: ClassVar[dict[str, float]]
     @property
     def name(self) -> str:
         """The encoding, or the family."""
+    @property
+    def scale(self) -> float:
+        """What reports have taught: tokens of the provider for each token of this counter."""
     def count(self, text: str) -> int:
         """Number of tokens in ``text``. O(length); releases the GIL on long texts."""
     def fits(self, text: str, limit: int) -> bool:
         """Whether ``text`` takes at most ``limit`` tokens. Stops once the answer is known."""
-    def count_messages(self, messages: Sequence[Any], format: str | None = None) -> int:
-        """Tokens of a whole conversation, overheads included, as the engine counts it.
+    def observe(
+        self,
+        messages: Sequence[Any],
+        reported_tokens: int,
+        format: str | None = None,
+        *,
+        append_only: bool = False,
+    ) -> bool:
+        """Learns from what a provider reported for the prompt of a request.
 
-        Remembers the counts of texts that it has seen.
+        From one request of a conversation to the next only the messages grow, so the growth of the
+        reports over that of the counts is the scale, and what is then left of a report stands
+        beside the messages: the system prompt, the tools, what a provider adds unseen. Both are
+        medians, over 200 requests and over the last five, so a wild report moves them little. A
+        conversation is recognized by its first message.
+
+        ``count`` and ``fits`` of an exact counter stay exact; whatever counts messages follows.
+
+        Args:
+            messages: The messages of the request, before its answer.
+            reported_tokens: The whole prompt, cached parts included.
+            format: The wire format; told from the messages if not given.
+            append_only: As for :meth:`count_messages`.
+
+        Returns:
+            Whether the report could be the size of this request; one that could not is ignored.
+        """
+    def count_messages(
+        self,
+        messages: Sequence[Any],
+        format: str | None = None,
+        *,
+        system: Any = None,
+        tools: Any = None,
+        append_only: bool = False,
+    ) -> int:
+        """Tokens of a request: its messages, and what stands beside them as far as it is known.
+
+        That is the system prompt and the tools where they are given; and once the conversation was
+        observed, what the provider counts beside its messages.
+
+        With ``append_only`` the caller promises that the messages of this list stay as they are and
+        new ones come at its end: only those are read then, whatever the length of the rest.
+
+        Remembers the counts of texts that it has seen. Media count by their size, of which the
+        first bytes are read: an image by its dimensions and the rule of the model, a PDF by its
+        pages, a text file by its words. What lies elsewhere (a URL, a file id) counts as a
+        constant.
 
         Raises:
             MessageError: If the messages cannot be read.
@@ -271,6 +351,11 @@ class Engine:
     def shrink(
         self, tool: str, result: Any, *, salt: int, distrusted: list[str]
     ) -> tuple[Any | None, list[tuple[str, bytes]], int, list[str]]: ...
+    def idle(
+        self, messages: Sequence[Any], *, budget: int | None, fixed: int
+    ) -> dict[str, Any] | None: ...
+    def forget(self) -> None: ...
+    def observe(self, messages: Sequence[Any], reported: int, *, append_only: bool) -> bool: ...
     def record_shrink(self, saved: int) -> None: ...
     def fixed_tokens(self, system: Any, tools: Any) -> int: ...
     def record(self, plan: Plan) -> None: ...

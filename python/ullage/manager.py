@@ -25,6 +25,7 @@ from ullage._core import (
     TokenCounter,
 )
 from ullage.keeper import Keeper
+from ullage.models import BUILT_IN, ModelCatalog
 from ullage.report import Report, Stats, Status
 
 if TYPE_CHECKING:
@@ -57,13 +58,24 @@ class ContextManager:
     call costs what is new in the conversation and one pass over the rest at memory speed.
 
     Args:
-        policy: The settings; ``Policy()`` if not given.
-        counter: What counts; ``TokenCounter("o200k_base")`` if not given.
+        policy: The settings; if not given, those for the model, and ``Policy()`` without one.
+        counter: What counts; if not given, the counter of the model, and
+            ``TokenCounter("o200k_base")`` without one.
         store: Where what leaves the conversation is kept. Without one it is lost, and the texts
             left behind say so.
         system: The system prompt, as text or as blocks, which takes its part of the window.
         tools: The tool definitions, likewise.
         format: The wire format; told from the messages if not given.
+        model: The id of the model that the conversations are for. It chooses the counter, the
+            window and the reserve for the answer; a policy or a counter that is given wins. To
+            change other settings too, give ``model_limits(model).policy(...)`` as the policy.
+        catalog: Where the limits of the model are looked up; the built-in table if not given.
+        append_only: The host promises that messages stay as they are and new ones come at the end
+            of the list, compactions by this engine aside. A compaction that has nothing to do then
+            reads only what is new, whatever the length of the history.
+
+    Raises:
+        PolicyError: If an argument is not what it should be.
     """
 
     def __init__(
@@ -75,17 +87,30 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
         format: str | None = None,
+        model: str | None = None,
+        catalog: ModelCatalog | None = None,
+        append_only: bool = False,
     ) -> None:
-        for name, value, kind in (("policy", policy, Policy), ("counter", counter, TokenCounter)):
+        for name, value, kind in (
+            ("policy", policy, Policy),
+            ("counter", counter, TokenCounter),
+            ("model", model, str),
+            ("catalog", catalog, ModelCatalog),
+        ):
             if value is not None and not isinstance(value, kind):
                 raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
         if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
             raise PolicyError(f"store: a {type(store).__name__} has no `put` and `get`")
+        if model is not None:
+            catalog = BUILT_IN if catalog is None else catalog
+            policy = catalog.limits(model).policy() if policy is None else policy
+            counter = catalog.counter(model) if counter is None else counter
         self._policy = policy if policy is not None else Policy()
         self._counter = counter if counter is not None else TokenCounter("o200k_base")
         self._keeper = Keeper(store)
         self.system = system
         self.tools = tools
+        self._append_only = bool(append_only)
         self._engine = Engine(self.policy, self.counter, storing=store is not None, format=format)
         self._applying = threading.Lock()
         self._seconds = 0.0
@@ -160,7 +185,10 @@ class ContextManager:
         """
         start = time.perf_counter()
         _require_list(messages)
-        plan = self._kept_plan(messages, _Asked(budget, hard, pins, system, tools))
+        asked = _Asked(budget, hard, pins, system, tools)
+        if (idle := self._idle(messages, asked)) is not None:
+            return Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
+        plan = self._kept_plan(messages, asked)
         self._apply(plan, messages)
         return self._done(plan, start)
 
@@ -186,6 +214,8 @@ class ContextManager:
         start = time.perf_counter()
         _require_list(messages)
         asked = _Asked(budget, hard, pins, system, tools)
+        if (idle := self._idle(messages, asked)) is not None:
+            return Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         for attempt in range(1, _ASYNC_TRIES + 1):
             try:
                 plan = await self._akept_plan(messages, asked)
@@ -254,6 +284,23 @@ class ContextManager:
             values = self._engine.status(messages, budget=budget, fixed=fixed)
         return Status(**values)
 
+    def observe(self, messages: Sequence[Any], reported_tokens: int) -> bool:
+        """Learns from what the provider reported for a request.
+
+        Args:
+            messages: The messages of the request, before its answer.
+            reported_tokens: Its whole prompt, cached parts included.
+
+        Returns:
+            Whether the report could be the size of this request; one that could not is ignored.
+
+        The counter is corrected by it, and with the counter every engine that uses it: see
+        :meth:`TokenCounter.observe`. What the provider counts beside the messages takes its part
+        of the window from then on, where it is more than the system prompt and the tools.
+        """
+        with self._timed():
+            return self._engine.observe(messages, reported_tokens, append_only=self._append_only)
+
     @property
     def stats(self) -> Stats:
         """What this engine did so far."""
@@ -282,6 +329,14 @@ class ContextManager:
         plan = made([])
         missing = self._keeper.missing(plan.relied_on)
         return made(missing) if missing else plan
+
+    def _idle(self, messages: Sequence[Any], asked: _Asked) -> dict[str, Any] | None:
+        """The report of a compaction with nothing to do, where the host's promise tells so."""
+        if not self._append_only or asked.hard or len(asked.pins) > 0:
+            return None
+        with self._timed():
+            fixed = self._fixed_tokens(asked.system, asked.tools)
+            return self._engine.idle(messages, budget=asked.budget, fixed=fixed)
 
     def _planned(
         self, messages: Sequence[Any], asked: _Asked, salt: int
@@ -329,6 +384,7 @@ class ContextManager:
         # for threads that compact one list: none may change it between the check and the change.
         with self._timed(), self._applying:
             messages[: plan.messages] = plan.apply(messages[: plan.messages])
+            self._engine.forget()
 
     def _done(self, plan: Plan, start: float) -> Report:
         report = Report._of(plan.report(), time.perf_counter() - start)  # noqa: SLF001

@@ -1,17 +1,20 @@
 //! `TokenCounter` and `count_tokens`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString};
 
+use super::counting::{Counting, History, named_format};
 use super::node::PyNode;
 use super::text::PyText;
 use super::whole::Amount;
+use crate::engine::fixed_tokens;
 use crate::error::Error;
 use crate::ledger::Ledger;
-use crate::tokens::{CountTokens, Encoding, Exact, TextKind, counter_for_model};
-use crate::wire::{self, Format};
+use crate::tokens::{
+    CountTokens, Encoding, Estimate, Exact, Learned, NAMED_RATIOS, Precision, TextKind, counter_for_model,
+};
 
 /// From this many bytes on, letting other threads run costs less than it gives.
 const WORTH_RELEASING: usize = 4 * 1024;
@@ -24,29 +27,39 @@ fn exact(encoding: &str) -> PyResult<Exact> {
     Ok(Exact::new(encoding))
 }
 
-fn count(py: Python<'_>, counter: &dyn CountTokens, text: &PyText) -> usize {
-    if text.len() < WORTH_RELEASING {
-        return counter.count(text, TextKind::Prose);
-    }
-    py.detach(|| counter.count(text, TextKind::Prose))
+/// Runs `work` on `text`; while it is long, other threads run too.
+fn aside<R: Send>(py: Python<'_>, text: &PyText, work: impl FnOnce() -> R + Send) -> R {
+    if text.len() < WORTH_RELEASING { work() } else { py.detach(work) }
 }
 
 #[pyfunction]
 #[pyo3(signature = (text, encoding = "o200k_base"))]
 pub fn count_tokens(py: Python<'_>, text: &Bound<'_, PyString>, encoding: &str) -> PyResult<usize> {
-    Ok(count(py, &exact(encoding)?, &PyText::of(text)))
+    static O200K: OnceLock<Ledger> = OnceLock::new();
+    static CL100K: OnceLock<Ledger> = OnceLock::new();
+    let exact = exact(encoding)?;
+    let ledger = match exact.encoding() {
+        Encoding::O200kBase => &O200K,
+        Encoding::Cl100kBase => &CL100K,
+    };
+    let ledger = ledger.get_or_init(|| Ledger::new(Arc::new(exact)));
+    let text = PyText::of(text);
+    Ok(aside(py, &text, || ledger.count_text(&text, TextKind::Prose)))
 }
 
 #[pyclass(frozen, subclass, name = "TokenCounter", module = "ullage")]
 #[derive(Debug)]
 pub struct PyTokenCounter {
-    pub counter: Arc<dyn CountTokens>,
-    ledger: Ledger,
+    pub counting: Arc<Counting>,
 }
 
 impl PyTokenCounter {
     fn over(counter: Arc<dyn CountTokens>) -> PyTokenCounter {
-        PyTokenCounter { ledger: Ledger::new(Arc::clone(&counter)), counter }
+        PyTokenCounter { counting: Arc::new(Counting::over(counter)) }
+    }
+
+    fn ledger(&self) -> &Ledger {
+        &self.counting.ledger
     }
 }
 
@@ -59,46 +72,91 @@ impl PyTokenCounter {
     }
 
     #[staticmethod]
-    fn for_model(model: &str) -> PyTokenCounter {
-        PyTokenCounter::over(counter_for_model(model))
+    fn for_model(model: &Bound<'_, PyString>) -> PyTokenCounter {
+        PyTokenCounter::over(counter_for_model(&PyText::of(model)))
+    }
+
+    #[staticmethod]
+    fn with_ratio(ratio: &Bound<'_, PyAny>) -> PyResult<PyTokenCounter> {
+        let estimate = match ratio.cast::<PyString>() {
+            Ok(name) => Estimate::named_ratio(&PyText::of(name))?,
+            Err(_) => Estimate::ratio(ratio.extract()?)?,
+        };
+        Ok(PyTokenCounter::over(Arc::new(estimate)))
+    }
+
+    #[classattr]
+    #[pyo3(name = "RATIOS")]
+    fn ratios(py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let ratios = PyDict::new(py);
+        for (name, ratio) in NAMED_RATIOS {
+            ratios.set_item(name, ratio)?;
+        }
+        Ok(ratios.unbind())
     }
 
     #[getter]
     fn name(&self) -> &str {
-        self.counter.name()
+        self.ledger().counter().name()
+    }
+
+    #[getter]
+    fn scale(&self) -> f64 {
+        self.ledger().now().scale().factor()
     }
 
     fn count(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> usize {
-        count(py, &*self.counter, &PyText::of(text))
+        let (text, ledger) = (PyText::of(text), self.ledger());
+        aside(py, &text, || match ledger.counter().precision() {
+            Precision::Exact => ledger.count_text(&text, TextKind::Prose),
+            Precision::Estimated => ledger.now().count_remembered(&text, TextKind::Prose),
+        })
     }
 
     fn fits(&self, py: Python<'_>, text: &Bound<'_, PyString>, limit: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Amount(most) = limit.extract()?;
-        let text = PyText::of(text);
         // Even an empty text takes more than a negative number of tokens.
-        Ok(!limit.lt(0)? && py.detach(|| self.counter.fits(&text, TextKind::Prose, most)))
+        if limit.lt(0)? {
+            return Ok(false);
+        }
+        let (text, ledger) = (PyText::of(text), self.ledger());
+        Ok(aside(py, &text, || match ledger.counter().precision() {
+            Precision::Exact => ledger.counter().fits(&text, TextKind::Prose, most),
+            Precision::Estimated => ledger.now().fits(&text, TextKind::Prose, most),
+        }))
     }
 
-    #[pyo3(signature = (messages, format = None))]
-    fn count_messages(&self, py: Python<'_>, messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<usize> {
-        let node = PyNode(messages.clone());
-        let format = match format {
-            Some(name) => named_format(name)?,
-            None => wire::detect_format(&node)?,
-        };
-        let conversation = wire::read(&node, format)?;
-        Ok(py.detach(|| self.ledger.measure(&conversation).total()))
+    #[pyo3(signature = (messages, format = None, *, system = None, tools = None, append_only = false))]
+    fn count_messages(
+        &self,
+        messages: &Bound<'_, PyAny>,
+        format: Option<&str>,
+        system: Option<&Bound<'_, PyAny>>,
+        tools: Option<&Bound<'_, PyAny>>,
+        append_only: bool,
+    ) -> PyResult<usize> {
+        let format = format.map(named_format).transpose()?;
+        let counted = self.counting.count(messages, format, History::of(append_only))?;
+        let (system, tools) = (system.cloned().map(PyNode), tools.cloned().map(PyNode));
+        let fixed = fixed_tokens(self.ledger(), system.as_ref(), tools.as_ref())?;
+        Ok(self.ledger().request(counted.total, counted.beginning, fixed))
+    }
+
+    #[pyo3(signature = (messages, reported_tokens, format = None, *, append_only = false))]
+    fn observe(
+        &self,
+        messages: &Bound<'_, PyAny>,
+        reported_tokens: &Bound<'_, PyAny>,
+        format: Option<&str>,
+        append_only: bool,
+    ) -> PyResult<bool> {
+        let Amount(reported) = reported_tokens.extract()?;
+        let format = format.map(named_format).transpose()?;
+        let counted = self.counting.count(messages, format, History::of(append_only))?;
+        Ok(self.ledger().observe(counted.beginning, counted.unscaled, reported) == Learned::Something)
     }
 
     fn __repr__(&self) -> String {
-        format!("TokenCounter({:?})", self.counter.name())
+        format!("TokenCounter({:?})", self.name())
     }
-}
-
-/// The format of that public name.
-pub fn named_format(name: &str) -> Result<Format, Error> {
-    Format::from_name(name).ok_or_else(|| Error::Policy {
-        setting: "format".to_owned(),
-        problem: format!("there is no format '{name}'; known are {}", Format::ALL.map(Format::name).join(", ")),
-    })
 }

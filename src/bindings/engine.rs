@@ -6,15 +6,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pythonize::pythonize;
 
-use super::counter::{PyTokenCounter, named_format};
+use super::counter::PyTokenCounter;
+use super::counting::{Counting, History, named_format};
 use super::node::PyNode;
 use super::policy::PyPolicy;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{Ask, Engine, Reading, Room, apply, check, content};
+use crate::engine::{Ask, Engine, Reading, Room, apply, check, content, fixed_tokens};
 use crate::error::Error;
 use crate::planner::{Plan, Urgency};
 use crate::store::{Reference, Storing};
+use crate::tokens::Learned;
 use crate::wire::{self, Format};
 
 #[pyfunction]
@@ -34,6 +36,7 @@ fn references(texts: &[String]) -> Result<Vec<Reference>, Error> {
 #[derive(Debug)]
 pub struct PyEngine {
     engine: Engine,
+    counting: Arc<Counting>,
     format: Option<Format>,
 }
 
@@ -43,8 +46,9 @@ impl PyEngine {
     #[pyo3(signature = (policy, counter, *, storing, format))]
     fn new(policy: &PyPolicy, counter: &PyTokenCounter, storing: bool, format: Option<&str>) -> PyResult<PyEngine> {
         let storing = if storing { Storing::On } else { Storing::Off };
-        let engine = Engine::new(policy.0.clone(), Arc::clone(&counter.counter), storing)?;
-        Ok(PyEngine { engine, format: format.map(named_format).transpose()? })
+        let counting = Arc::clone(&counter.counting);
+        let engine = Engine::new(policy.0.clone(), Arc::clone(&counting.ledger), storing)?;
+        Ok(PyEngine { engine, counting, format: format.map(named_format).transpose()? })
     }
 
     #[pyo3(signature = (messages, *, budget, fixed, hard, pins, salt, distrusted))]
@@ -68,6 +72,32 @@ impl PyEngine {
         let ask = Ask { room, urgency, salt, distrusted: &distrusted };
         let plan = py.detach(|| self.engine.plan(&reading, ask))?;
         Ok(PyPlan(plan))
+    }
+
+    /// The report of a compaction that has nothing to do, read from the new messages alone; `None` if there is something.
+    #[pyo3(signature = (messages, *, budget, fixed))]
+    fn idle<'py>(
+        &self,
+        py: Python<'py>,
+        messages: &Bound<'py, PyAny>,
+        budget: Option<Amount>,
+        fixed: usize,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let counted = self.counting.count(messages, self.format, History::AppendOnly)?;
+        let report = self.engine.idle(counted.total, counted.beginning, room(budget, fixed))?;
+        Ok(report.map(|report| pythonize(py, &report)).transpose()?)
+    }
+
+    /// The conversation was changed by more than an append.
+    fn forget(&self) {
+        self.counting.forget();
+    }
+
+    #[pyo3(signature = (messages, reported, *, append_only))]
+    fn observe(&self, messages: &Bound<'_, PyAny>, reported: Amount, append_only: bool) -> PyResult<bool> {
+        let counted = self.counting.count(messages, self.format, History::of(append_only))?;
+        let Amount(reported) = reported;
+        Ok(self.counting.ledger.observe(counted.beginning, counted.unscaled, reported) == Learned::Something)
     }
 
     #[pyo3(signature = (messages, *, budget, fixed))]
@@ -107,7 +137,7 @@ impl PyEngine {
     #[pyo3(signature = (system, tools))]
     fn fixed_tokens(&self, system: Option<&Bound<'_, PyAny>>, tools: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
         let (system, tools) = (system.cloned().map(PyNode), tools.cloned().map(PyNode));
-        Ok(self.engine.fixed_tokens(system.as_ref(), tools.as_ref())?)
+        Ok(fixed_tokens(&self.counting.ledger, system.as_ref(), tools.as_ref())?)
     }
 
     fn record_shrink(&self, saved: usize) {
@@ -125,7 +155,9 @@ impl PyEngine {
 
 impl PyEngine {
     fn read(&self, messages: &Bound<'_, PyAny>, pins: &[usize]) -> Result<Reading<PyText>, Error> {
-        self.engine.read(&PyNode(messages.clone()), self.format, pins)
+        let reading = self.engine.read(&PyNode(messages.clone()), self.format, pins)?;
+        self.counting.recall(messages.py(), &reading.conversation);
+        Ok(reading)
     }
 }
 

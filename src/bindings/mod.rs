@@ -1,10 +1,14 @@
 //! The Python extension module `ullage._core`: names, types and errors. No decision is taken here.
 
 mod counter;
+mod counting;
 mod engine;
 mod errors;
+mod identity;
+mod limits;
 mod node;
 mod policy;
+mod promise;
 mod store;
 mod text;
 mod whole;
@@ -22,6 +26,8 @@ mod _core {
     use super::errors::{
         BudgetError, MessageError, MessagesChangedError, PolicyError, ReferenceTakenError, StoreError, UllageError,
     };
+    #[pymodule_export]
+    use super::limits::{known_limits, longest_beginning, unknown_limits, window_and_reserve};
     #[pymodule_export]
     use super::policy::PyPolicy;
     #[pymodule_export]

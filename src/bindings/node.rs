@@ -5,10 +5,11 @@ use std::fmt::Write;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
 
 use super::text::PyText;
 use crate::error::{Error, Result};
+use crate::media::{Content, Raw};
 use crate::wire::{Build, Bytes, Key, Kind, Node, too_deep};
 
 /// A Python object, seen as a node.
@@ -97,6 +98,25 @@ impl Node for PyNode<'_> {
             .iter()
             .find_map(|errors| string.call_method1("encode", ("utf-8", *errors)).ok())?;
         encoded.extract().ok()
+    }
+
+    fn byte_length(&self) -> Option<usize> {
+        match self.0.cast::<PyBytes>() {
+            Ok(bytes) => Some(bytes.as_bytes().len()),
+            Err(_) => self.0.cast::<PyByteArray>().ok().map(PyByteArrayMethods::len),
+        }
+    }
+
+    fn read_bytes(&self, at: usize, into: &mut [u8]) -> usize {
+        if let Ok(bytes) = self.0.cast::<PyBytes>() {
+            return Raw(bytes.as_bytes()).read(at, into);
+        }
+        // Another thread may change a bytearray, so Python cuts the piece out.
+        let end = at.saturating_add(into.len());
+        let (Ok(start), Ok(end)) = (isize::try_from(at), isize::try_from(end)) else { return 0 };
+        let piece = self.0.get_item(PySlice::new(self.0.py(), start, end, 1));
+        let piece = piece.ok().and_then(|piece| Some(piece.cast::<PyByteArray>().ok()?.to_vec()));
+        Raw(&piece.unwrap_or_default()).read(0, into)
     }
 
     fn aside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {

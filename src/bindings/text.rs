@@ -1,16 +1,24 @@
 //! Python strings, borrowed.
 
 use std::ops::Deref;
+use std::sync::OnceLock;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
 
+use crate::message::{Text, digest_of};
+
 /// A string of the host: its own memory where that is UTF-8, a copy of ours where it was rendered or is not.
 #[derive(Debug)]
 pub enum PyText {
     /// The memory of the Python string, which the value keeps alive.
-    Backed(PyBackedStr),
+    Backed {
+        /// The string.
+        text: PyBackedStr,
+        /// Its digest, where it is known: see [`Identities`](super::identity::Identities).
+        digest: OnceLock<u128>,
+    },
     /// Our own.
     Owned(String),
 }
@@ -19,7 +27,7 @@ impl PyText {
     /// The text of a Python string. O(1) for ASCII. Lone surrogates, which are not text in any encoding, are replaced.
     pub fn of(string: &Bound<'_, PyString>) -> PyText {
         match PyBackedStr::try_from(string.clone()) {
-            Ok(text) => PyText::Backed(text),
+            Ok(text) => PyText::Backed { text, digest: OnceLock::new() },
             Err(_) => PyText::Owned(replace_surrogates(string)),
         }
     }
@@ -39,8 +47,17 @@ impl Deref for PyText {
 
     fn deref(&self) -> &str {
         match self {
-            PyText::Backed(text) => text,
+            PyText::Backed { text, .. } => text,
             PyText::Owned(text) => text,
+        }
+    }
+}
+
+impl Text for PyText {
+    fn digest(&self) -> u128 {
+        match self {
+            PyText::Backed { text, digest } => *digest.get_or_init(|| digest_of(text)),
+            PyText::Owned(text) => digest_of(text),
         }
     }
 }

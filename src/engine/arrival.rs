@@ -7,7 +7,7 @@ use super::Engine;
 use crate::error::Result;
 use crate::planner::{Referring, ShortText, shorten};
 use crate::store::{Reference, marked};
-use crate::tokens::TextKind;
+use crate::tokens::{CountTokens, TextKind};
 use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH};
 
 /// What became of a tool result.
@@ -162,7 +162,7 @@ impl Engine {
         kind: TextKind,
         referring: Referring<'_>,
     ) -> Option<(ShortText, usize)> {
-        let counter = self.ledger.counter();
+        let counter = &self.ledger.now();
         if counter.fits(text, kind, self.policy.shrink_above) {
             return None;
         }

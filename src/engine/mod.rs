@@ -2,6 +2,7 @@
 
 mod apply;
 mod arrival;
+mod fixed;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,11 +18,12 @@ use crate::planner::{Plan, Referring, Sealing, Urgency, floor, outline, seal};
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
 use crate::store::{Reference, Storing};
-use crate::tokens::{CountTokens, TextKind};
+use crate::tokens::CountTokens;
 use crate::wire::{self, Format, Node};
 
 pub use apply::{apply, check, content};
 pub use arrival::{Content, Shrunk};
+pub use fixed::fixed_tokens;
 
 /// What a plan may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,18 +60,18 @@ pub struct Reading<T> {
 #[derive(Debug)]
 pub struct Engine {
     policy: Policy,
-    ledger: Ledger,
+    ledger: Arc<Ledger>,
     storing: Storing,
     stats: Mutex<Stats>,
 }
 
 impl Engine {
-    /// An engine of `policy`, which counts with `counter`.
+    /// An engine of `policy`, which counts with `ledger`. Engines that share one share what it remembers and has learned.
     ///
     /// # Errors
     /// `Policy` if a setting is out of range.
-    pub fn new(policy: Policy, counter: Arc<dyn CountTokens>, storing: Storing) -> Result<Engine> {
-        Ok(Engine { policy: policy.checked()?, ledger: Ledger::new(counter), storing, stats: Mutex::default() })
+    pub fn new(policy: Policy, ledger: Arc<Ledger>, storing: Storing) -> Result<Engine> {
+        Ok(Engine { policy: policy.checked()?, ledger, storing, stats: Mutex::default() })
     }
 
     /// What the engine did so far.
@@ -114,13 +116,14 @@ impl Engine {
     /// `Message` if the history breaks a rule of the providers as it came; `Budget` or `NoRoom` if it cannot be made to
     /// fit, with what would have to change.
     pub fn plan<T: Text + Sync>(&self, reading: &Reading<T>, ask: Ask<'_>) -> Result<Plan> {
-        let budget = self.budget(ask.room)?;
-        let tokens = self.ledger.measure(&reading.conversation);
-        let bounds = Bounds::of(self.ledger.counter());
+        let counter = self.ledger.now();
+        let tokens = counter.measure(&reading.conversation);
+        let budget = self.budget(ask.room, tokens.beginning())?;
+        let bounds = Bounds::of(&counter);
         let with = Sealing {
             format: reading.format,
             budget,
-            ledger: &self.ledger,
+            counter,
             referring: Referring { storing: self.storing, salt: ask.salt, distrusted: ask.distrusted },
             urgency: ask.urgency,
         };
@@ -142,28 +145,22 @@ impl Engine {
         }
     }
 
-    fn budget(&self, room: Room) -> Result<Budget> {
+    /// The budget of the conversation with this beginning.
+    fn budget(&self, room: Room, beginning: u128) -> Result<Budget> {
         match room.budget {
             Some(limit) => Budget::given(limit, &self.policy),
-            None => Budget::of(&self.policy, room.fixed),
+            None => Budget::of(&self.policy, self.ledger.beside(beginning, room.fixed)),
         }
     }
 
-    /// Tokens of a system prompt and of tool definitions, given as text or as any JSON-like value.
+    /// What a soft compaction reports of a conversation of `total` tokens if it has nothing to do; `None` if it has.
     ///
     /// # Errors
-    /// `Conversation` if a value is nested too deeply.
-    pub fn fixed_tokens<N: Node>(&self, system: Option<&N>, tools: Option<&N>) -> Result<usize> {
-        let mut total = 0;
-        for (value, kind) in [(system, TextKind::Prose), (tools, TextKind::Json)] {
-            let Some(value) = value else { continue };
-            let text = match value.text() {
-                Some(text) => text,
-                None => value.rendered()?,
-            };
-            total += value.aside(|| self.ledger.count_remembered(&text, kind));
-        }
-        Ok(total)
+    /// `NoRoom` if the window leaves nothing for messages.
+    pub fn idle(&self, total: usize, beginning: u128, room: Room) -> Result<Option<Report>> {
+        let budget = self.budget(room, beginning)?;
+        let idle = || Report { tokens_before: total, tokens_after: total, budget: budget.limit, ..Report::default() };
+        Ok((total <= budget.high).then(idle))
     }
 
     /// How full the conversation is.
@@ -171,15 +168,17 @@ impl Engine {
     /// # Errors
     /// `NoRoom` if the window leaves nothing for messages.
     pub fn status<T: Text + Sync>(&self, reading: &Reading<T>, room: Room) -> Result<Status> {
-        let budget = self.budget(room)?;
-        let measured = self.ledger.measure(&reading.conversation);
+        let counter = self.ledger.now();
+        let measured = counter.measure(&reading.conversation);
+        let fixed = self.ledger.beside(measured.beginning(), room.fixed);
+        let budget = self.budget(room, measured.beginning())?;
         let tokens = measured.total();
         let mut parts: BTreeMap<&'static str, usize> = BTreeMap::new();
         for (index, message) in reading.conversation.messages.iter().enumerate() {
             for (position, part) in message.parts.iter().enumerate() {
                 *parts.entry(part_name(part, message.role)).or_default() += measured.part(index, position);
             }
-            *parts.entry("framing").or_default() += self.ledger.counter().overhead().message;
+            *parts.entry("framing").or_default() += counter.overhead().message;
         }
         let due = match tokens {
             tokens if tokens > budget.limit => "hard",
@@ -189,7 +188,7 @@ impl Engine {
         Ok(Status {
             tokens,
             window: self.policy.window,
-            fixed: room.fixed,
+            fixed,
             available: budget.limit,
             high: budget.high,
             low: budget.low,
@@ -205,7 +204,7 @@ fn part_name<T>(part: &Part<T>, role: Role) -> &'static str {
         Part::Reasoning { .. } => "reasoning",
         Part::Call { .. } => "tool calls",
         Part::Result { .. } => "tool results",
-        Part::Media(_) => "media",
+        Part::Media(_) | Part::Document(_) => "media",
         Part::CachePoint => "cache points",
         Part::Opaque(_) => "other",
     }

@@ -10,7 +10,7 @@ use crate::invariants::{Seam, seam};
 use crate::message::{Message, Part, Pin, Role, Text};
 use crate::policy::StageName;
 use crate::store::{NOTE_ANSWER, Reference, Storing, Whereabouts, removal_note};
-use crate::tokens::TextKind;
+use crate::tokens::{CountTokens, TextKind};
 
 /// The tool that removed messages are stored under.
 const TRANSCRIPT: &str = "transcript";
@@ -151,7 +151,7 @@ fn tokens_of_gap<T: Text>(
     text: &str,
     with: &Sealing<'_>,
 ) -> (usize, usize) {
-    let counter = with.ledger.counter();
+    let counter = &with.counter;
     let overhead = counter.overhead();
     let count = |text: &str| counter.count(text, TextKind::Prose) + overhead.block;
     let mut freed: usize = gap.clone().map(|message| draft.tokens.message(message)).sum();

@@ -8,7 +8,7 @@ use super::tools::ToolNames;
 use crate::budget::Budget;
 use crate::draft::Draft;
 use crate::edit::Edit;
-use crate::ledger::Ledger;
+use crate::ledger::Counting;
 use crate::message::Text;
 use crate::numbers::thousands;
 use crate::parallel;
@@ -25,7 +25,7 @@ pub struct Sealing<'a> {
     /// What the draft fits.
     pub budget: Budget,
     /// What counts.
-    pub ledger: &'a Ledger,
+    pub counter: Counting<'a>,
     /// How references are made.
     pub referring: Referring<'a>,
     /// Whether the low mark was asked for at once, so that missing it is worth a word.

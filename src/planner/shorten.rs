@@ -70,7 +70,7 @@ pub(super) fn seal_cut<T: Text>(
     let Part::Result { items, .. } = &conversation.messages[place.message].parts[place.part] else { return None };
     let (text, _) = item_text(&items[place.item])?;
     let tool = tools.of_result(place.message, place.part);
-    let counter = with.ledger.counter();
+    let counter = &with.counter;
     let short = shorten(tool, text, cut.keep, counter, with.referring)?;
     let tokens_after = counter.count(&short.text, TextKind::ToolOutput);
     if tokens_after >= cut.tokens_before {

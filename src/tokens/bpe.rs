@@ -5,7 +5,7 @@ use super::memo::Memo;
 use super::merge;
 use super::split::Splitter;
 use super::vocabulary::{LONGEST_TOKEN, Vocabulary};
-use super::{CountTokens, Overhead, TextKind};
+use super::{CountTokens, MediaRule, Overhead, Precision, TextKind};
 
 /// Tokens around a message. OpenAI's cookbook counts three for its frame and one for its role.
 const MESSAGE_OVERHEAD: usize = 4;
@@ -85,7 +85,15 @@ impl CountTokens for Exact {
         self.count_until(text, limit) <= limit
     }
 
+    fn precision(&self) -> Precision {
+        Precision::Exact
+    }
+
     fn overhead(&self) -> Overhead {
-        Overhead { message: MESSAGE_OVERHEAD, block: BLOCK_OVERHEAD }
+        Overhead::even(MESSAGE_OVERHEAD, BLOCK_OVERHEAD)
+    }
+
+    fn media_rule(&self) -> MediaRule {
+        MediaRule::Tiles
     }
 }

@@ -1,26 +1,37 @@
 //! Counting tokens.
 //!
 //! A [`CountTokens`] answers how many tokens a text costs. [`Exact`] runs the published byte-pair encodings;
-//! [`Estimate`] serves model families whose tokenizer is not public.
+//! [`Estimate`] serves model families whose tokenizer is not public. [`counter_for_model`] chooses by a model's id, and
+//! [`limits_of_model`] says how many tokens it takes.
 
 mod bpe;
+mod calibration;
 mod class;
 mod crossing;
 mod encoding;
 mod estimate;
+mod ids;
+mod limits;
 mod linked;
 mod long;
+mod media;
 mod memo;
 mod merge;
 mod models;
 mod runs;
+mod scaled;
 mod split;
 mod vocabulary;
+mod weights;
 mod window;
 
 pub use bpe::Exact;
+pub use calibration::{Calibration, Learned, Scale};
 pub use encoding::Encoding;
-pub use estimate::Estimate;
+pub use estimate::{Estimate, NAMED_RATIOS};
+pub use ids::by_beginning;
+pub use limits::{KNOWN_LIMITS, ModelLimits, limits_of_model};
+pub use media::MediaRule;
 pub use models::{Family, counter_for_model, family_of_model};
 pub use split::Pieces;
 
@@ -35,6 +46,8 @@ pub enum TextKind {
     Json,
     /// What a tool printed: logs, listings, code, search results.
     ToolOutput,
+    /// The id of a tool call, which some providers write out and others do not.
+    Identifier,
 }
 
 /// Tokens that the provider adds around the text.
@@ -42,8 +55,45 @@ pub enum TextKind {
 pub struct Overhead {
     /// For each message: role markers and separators.
     pub message: usize,
-    /// For each content block: its type, ids and framing.
+    /// For a tool call: its framing.
+    pub call: usize,
+    /// For a tool result: its framing.
+    pub result: usize,
+    /// For a block of reasoning.
+    pub reasoning: usize,
+    /// For each other content block.
     pub block: usize,
+}
+
+impl Overhead {
+    /// Nothing around any text.
+    pub const NONE: Overhead = Overhead { message: 0, call: 0, result: 0, reasoning: 0, block: 0 };
+
+    /// Each of them changed by `change`.
+    #[must_use]
+    pub fn map(self, change: impl Fn(usize) -> usize) -> Overhead {
+        Overhead {
+            message: change(self.message),
+            call: change(self.call),
+            result: change(self.result),
+            reasoning: change(self.reasoning),
+            block: change(self.block),
+        }
+    }
+
+    /// `message` tokens for each message and `block` for each block of any kind.
+    pub const fn even(message: usize, block: usize) -> Overhead {
+        Overhead { message, call: block, result: block, reasoning: block, block }
+    }
+}
+
+/// How far a count can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// Token for token what the published tokenizer makes; nothing that is learned changes it.
+    Exact,
+    /// Near to it; what providers report makes it better.
+    Estimated,
 }
 
 /// Answers how many tokens a text costs.
@@ -63,4 +113,14 @@ pub trait CountTokens: Debug + Send + Sync {
 
     /// What each message and block costs beside its text.
     fn overhead(&self) -> Overhead;
+
+    /// How far the counts can be trusted.
+    fn precision(&self) -> Precision {
+        Precision::Estimated
+    }
+
+    /// How images, documents, sound and film are counted.
+    fn media_rule(&self) -> MediaRule {
+        MediaRule::Dearest
+    }
 }

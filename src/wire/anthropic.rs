@@ -7,9 +7,10 @@ use super::detect::Format;
 use super::key::Key;
 use super::node::{Build, Node};
 use super::rewrite::{replaced, text_for};
-use super::{read_list, required_text, unknown_block};
+use super::{media, read_list, required_text, unknown_block};
 use crate::error::Result;
-use crate::message::{Item, MediaKind, Part, Signature};
+use crate::media::MediaKind;
+use crate::message::{Item, Part, Signature};
 
 fn type_of<N: Node>(block: &N) -> Option<N::Text> {
     block.get(Key::Type).and_then(|name| name.text())
@@ -49,8 +50,8 @@ pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Tex
             Some(text) => Ok(Part::Reasoning { text, signature: Signature::Signed }),
             None => unknown_block(block, Format::Anthropic, index),
         },
-        "image" => Ok(Part::Media(MediaKind::Image)),
-        "document" => Ok(Part::Media(MediaKind::Document)),
+        "image" => Ok(Part::Media(media::sized(block, MediaKind::Image))),
+        "document" => Ok(Part::Document(media::document(block))),
         _ => unknown_block(block, Format::Anthropic, index),
     }
 }
@@ -62,8 +63,8 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
             Some(text) => Ok(Item::Text(text)),
             None => Ok(Item::Opaque(item.rendered()?)),
         },
-        Some("image") => Ok(Item::Media(MediaKind::Image)),
-        Some("document") => Ok(Item::Media(MediaKind::Document)),
+        Some("image") => Ok(Item::Media(media::sized(item, MediaKind::Image))),
+        Some("document") => Ok(Item::Document(media::document(item))),
         _ => Ok(Item::Opaque(item.rendered()?)),
     }
 }

@@ -7,19 +7,15 @@ use super::detect::Format;
 use super::key::Key;
 use super::node::{Build, Bytes, MAX_DEPTH, Node};
 use super::rewrite::{replaced, text_for};
-use super::{read_list, required_text, unknown_block};
+use super::{media, read_list, required_text, unknown_block};
 use crate::error::Result;
-use crate::message::{Item, MediaKind, Part, Signature};
+use crate::media::{Media, MediaKind};
+use crate::message::{Item, Part, Signature};
 
-const MEDIA: [(Key, MediaKind); 4] = [
-    (Key::Image, MediaKind::Image),
-    (Key::Document, MediaKind::Document),
-    (Key::Audio, MediaKind::Audio),
-    (Key::Video, MediaKind::Video),
-];
-
-fn media<N: Node>(block: &N) -> Option<MediaKind> {
-    MEDIA.iter().find(|(key, _)| block.present(*key).is_some()).map(|(_, kind)| *kind)
+fn sized<N: Node>(block: &N) -> Option<Media> {
+    const SIZED: [(Key, MediaKind); 3] =
+        [(Key::Image, MediaKind::Image), (Key::Audio, MediaKind::Audio), (Key::Video, MediaKind::Video)];
+    SIZED.into_iter().find_map(|(key, kind)| block.present(key).map(|inner| media::sized(&inner, kind)))
 }
 
 pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
@@ -50,8 +46,11 @@ pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Tex
     if block.present(Key::CachePoint).is_some() {
         return Ok(Part::CachePoint);
     }
-    match media(block) {
-        Some(kind) => Ok(Part::Media(kind)),
+    if let Some(document) = block.present(Key::Document) {
+        return Ok(Part::Document(media::document(&document)));
+    }
+    match sized(block) {
+        Some(media) => Ok(Part::Media(media)),
         None => unknown_block(block, Format::Bedrock, index),
     }
 }
@@ -78,8 +77,11 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
         json.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
         return Ok(Item::Json(text.into()));
     }
-    match media(item) {
-        Some(kind) => Ok(Item::Media(kind)),
+    if let Some(document) = item.present(Key::Document) {
+        return Ok(Item::Document(media::document(&document)));
+    }
+    match sized(item) {
+        Some(media) => Ok(Item::Media(media)),
         None => Ok(Item::Opaque(item.rendered()?)),
     }
 }

@@ -9,9 +9,11 @@
 #[allow(missing_docs)] // Each variant is the field that the table spells.
 pub enum Key {
     Audio,
+    Bytes,
     CachePoint,
     CitationsContent,
     Content,
+    Context,
     Custom,
     Data,
     Document,
@@ -29,8 +31,10 @@ pub enum Key {
     Result,
     Role,
     Signature,
+    Source,
     Text,
     Thinking,
+    Title,
     ToolCallId,
     ToolCalls,
     ToolResult,
@@ -38,16 +42,19 @@ pub enum Key {
     ToolUseId,
     ToolUseIdCamel,
     Type,
+    Url,
     Video,
 }
 
 impl Key {
     /// Every key with its name on the wire, in the order of the variants.
-    pub const ALL: [(Key, &str); 31] = [
+    pub const ALL: [(Key, &str); 36] = [
         (Key::Audio, "audio"),
+        (Key::Bytes, "bytes"),
         (Key::CachePoint, "cachePoint"),
         (Key::CitationsContent, "citationsContent"),
         (Key::Content, "content"),
+        (Key::Context, "context"),
         (Key::Custom, "custom"),
         (Key::Data, "data"),
         (Key::Document, "document"),
@@ -65,8 +72,10 @@ impl Key {
         (Key::Result, "result"),
         (Key::Role, "role"),
         (Key::Signature, "signature"),
+        (Key::Source, "source"),
         (Key::Text, "text"),
         (Key::Thinking, "thinking"),
+        (Key::Title, "title"),
         (Key::ToolCallId, "tool_call_id"),
         (Key::ToolCalls, "tool_calls"),
         (Key::ToolResult, "toolResult"),
@@ -74,6 +83,7 @@ impl Key {
         (Key::ToolUseId, "tool_use_id"),
         (Key::ToolUseIdCamel, "toolUseId"),
         (Key::Type, "type"),
+        (Key::Url, "url"),
         (Key::Video, "video"),
     ];
 

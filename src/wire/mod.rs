@@ -7,6 +7,7 @@ mod bedrock;
 mod detect;
 mod json;
 mod key;
+mod media;
 mod node;
 mod rewrite;
 

@@ -1,6 +1,6 @@
 //! The two small traits that every wire format is written over.
 
-use std::ops::Deref;
+use crate::message::Text;
 
 use super::key::Key;
 use crate::error::Result;
@@ -55,7 +55,7 @@ pub const MAX_MESSAGE_DEPTH: usize = MAX_DEPTH + 16;
 /// A value of the host, read in place.
 pub trait Node: Clone {
     /// A string of the host, borrowed where that is possible.
-    type Text: Deref<Target = str> + From<String> + Sync;
+    type Text: Text + From<String> + Sync;
 
     /// What this node is.
     fn kind(&self) -> Kind;
@@ -85,6 +85,16 @@ pub trait Node: Clone {
     /// The bytes of a string whose [`Node::text`] is not all of it, because it is no text in any encoding.
     fn raw(&self) -> Option<Vec<u8>> {
         None
+    }
+
+    /// How many raw bytes there are, `None` for anything else.
+    fn byte_length(&self) -> Option<usize> {
+        None
+    }
+
+    /// Copies the raw bytes from `at` on into `into`; says how many.
+    fn read_bytes(&self, _at: usize, _into: &mut [u8]) -> usize {
+        0
     }
 
     /// Whether this is the truth value `true`.

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 NOTE = "[ullage: "
 REFERENCE = re.compile(r"\b[a-z0-9_]{1,32}-[0-9a-f]{16}\b")
-# What the exact counters add for each message and each block, and for a picture.
-MESSAGE, BLOCK, IMAGE = 4, 4, 1600
+# What the exact counters add for each message and each block, and for a picture of one tile.
+MESSAGE, BLOCK, IMAGE = 4, 4, 85 + 170
 
 
 def blocks(message: Any) -> list[Any]:

@@ -193,6 +193,21 @@ def test_a_manager_without_an_engine_takes_the_models_window(limit):
     assert model.refused == []
 
 
+def test_the_usage_that_a_provider_reports_teaches_the_counter():
+    class Reporting(Scripted):
+        async def stream(self, *args, **kwargs):
+            async for event in super().stream(*args, **kwargs):
+                yield event
+            size = int(self.requests[-1][0] * 1.3) + 5_000
+            usage = {"inputTokens": size - 100, "outputTokens": 10, "totalTokens": size + 10}
+            usage["cacheReadInputTokens"] = 100
+            yield {"metadata": {"usage": usage, "metrics": {"latencyMs": 1}}}
+
+    engine = engine_of(window=100_000)
+    agent_of(Reporting(calls=14, window=100_000), MappingConversationManager(engine=engine))(TASK)
+    assert 1.2 < engine.counter.scale < 1.4
+
+
 def test_a_manager_may_be_shared_by_agents():
     manager = MappingConversationManager(engine=engine_of())
     models = [Scripted(calls=20, words=400 + 200 * i) for i in range(2)]

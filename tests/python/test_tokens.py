@@ -131,7 +131,8 @@ def test_fits_stops_once_the_answer_is_known():
         ("claude-sonnet-4-5", "claude"),
         ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude"),
         ("gemini-2.5-pro", "gemini"),
-        ("llama-3", "unknown"),
+        ("llama-3.3-70b", "llama3"),
+        ("some-model", "unknown"),
         ("", "unknown"),
     ],
 )
@@ -158,7 +159,7 @@ def test_a_model_has_the_counter_of_its_family(model, name):
         pytest.param(
             [{"role": "user", "content": [{"image": {"source": {"bytes": b"x" * 10**6}}}]}],
             1608,
-            id="a-picture",
+            id="an-unreadable-picture",
         ),
     ],
 )

@@ -175,7 +175,7 @@ pub fn small_policy() -> Policy {
 }
 
 pub fn engine(policy: &Policy, counter: &Arc<dyn CountTokens>, storing: Storing) -> Engine {
-    Engine::new(policy.clone(), counter.clone(), storing).unwrap()
+    Engine::new(policy.clone(), Arc::new(Ledger::new(counter.clone())), storing).unwrap()
 }
 
 pub fn ask(budget: usize, urgency: Urgency) -> Ask<'static> {

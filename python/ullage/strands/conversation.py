@@ -34,6 +34,8 @@ class MappingConversationManager(ConversationManager):
     overflow, the history is brought well below what was refused, or the overflow is raised again:
     never a loop without progress.
 
+    What the provider reports for each prompt corrects the engine's counter.
+
     Messages are changed in place (``agent.messages[:] = ...``). A session manager that keeps a log
     of messages has the originals, so ``removed_message_count``, from which such a session is
     restored, stays 0: a restored agent has its whole history, which is compacted again before its
@@ -48,6 +50,8 @@ class MappingConversationManager(ConversationManager):
     def __init__(self, *, engine: ContextManager | None = None) -> None:
         super().__init__()
         self.engine = engine
+        # The last answer whose usage was learned from.
+        self._observed: Any = None
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers the check before each model call."""
@@ -56,6 +60,7 @@ class MappingConversationManager(ConversationManager):
 
     async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
+        self._observe(agent)
         try:
             # Beside the event loop, which serves other agents: the store may write to a disk.
             await self._engine_for(agent).acompact(agent.messages, **_fixed(agent))
@@ -106,6 +111,22 @@ class MappingConversationManager(ConversationManager):
                 raise
             return engine.compact(agent.messages, budget=error.floor, hard=True, **fixed)
 
+    def _observe(self, agent: Agent) -> None:
+        """Learns from the usage of the last answer; what came before it was its prompt."""
+        messages = agent.messages
+        answers = (n for n in reversed(range(len(messages))) if messages[n]["role"] == "assistant")
+        index = next(answers, None)
+        if index is None or messages[index] is self._observed:
+            return
+        self._observed = messages[index]
+        reported = _prompt_tokens(messages[index])
+        if reported is None:
+            return
+        try:
+            self._engine_for(agent).observe(messages[:index], reported)
+        except UllageError as error:
+            logger.debug("error=<%s> | the usage taught nothing", error)
+
     def _engine_for(self, agent: Agent) -> ContextManager:
         if self.engine is None:
             window = getattr(agent.model, "context_window_limit", None)
@@ -115,6 +136,16 @@ class MappingConversationManager(ConversationManager):
                 policy = Policy(window=window, reserve_output=reserve)
             self.engine = ContextManager(policy, format="bedrock")
         return self.engine
+
+
+def _prompt_tokens(answer: Any) -> int | None:
+    """The size of the prompt of an answer as Strands notes it, cached parts included."""
+    usage = (answer.get("metadata") or {}).get("usage")
+    if not usage:
+        return None
+    parts = ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+    counts = [usage.get(part) or 0 for part in parts]
+    return sum(counts) if all(isinstance(count, int) and count >= 0 for count in counts) else None
 
 
 def _fixed(agent: Agent) -> dict[str, Any]:

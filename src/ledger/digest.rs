@@ -1,0 +1,62 @@
+//! Digests: what a text is remembered by, and what a conversation is recognized by.
+
+use crate::media::Media;
+use crate::message::{Conversation, Document, Item, Message, Part, Role, Signature, Text};
+use crate::tokens::TextKind;
+
+/// What the count of a text of this kind is remembered by.
+pub(super) fn key<T: Text + ?Sized>(text: &T, kind: TextKind) -> u128 {
+    mix(kind as u128, text.digest())
+}
+
+/// The digest that [`Measured::digest`](super::Measured::digest) gives of the whole conversation, without counting it.
+pub fn fingerprint<T: Text>(conversation: &Conversation<T>) -> u128 {
+    let mut keys = Vec::new();
+    conversation.messages.iter().fold(0, |fingerprint, message| {
+        keys.clear();
+        message.texts(|text, kind| keys.push(key(text, kind)));
+        mix(fingerprint, digest(message, &keys))
+    })
+}
+
+/// A digest of the texts of a message, and of the kinds and the order of everything in it.
+pub(super) fn digest<T>(message: &Message<T>, keys: &[u128]) -> u128 {
+    /// Apart from every number that stands for a kind of part or item.
+    const MEDIA: u128 = 1 << 127;
+    let role = match message.role {
+        Role::System => 1,
+        Role::User => 2,
+        Role::Assistant => 3,
+    };
+    let sized = |digest, media: &Media| mix(digest, MEDIA | media.key());
+    let file = |digest, document: &Document<T>| {
+        document.media.iter().fold(mix(digest, MEDIA ^ document.texts.len() as u128), sized)
+    };
+    let mut digest = mix(role, message.parts.len() as u128);
+    for part in &message.parts {
+        digest = match part {
+            Part::Text(_) => mix(digest, 1),
+            Part::Reasoning { signature, .. } => mix(digest, 2 + 8 * u128::from(*signature == Signature::Signed)),
+            Part::Call { .. } => mix(digest, 3),
+            Part::CachePoint => mix(digest, 4),
+            Part::Opaque(_) => mix(digest, 5),
+            Part::Media(media) => sized(digest, media),
+            Part::Document(document) => file(digest, document),
+            Part::Result { items, .. } => items.iter().fold(mix(digest, 6), |digest, item| match item {
+                Item::Text(_) => mix(digest, 1),
+                Item::Json(_) => mix(digest, 2),
+                Item::Opaque(_) => mix(digest, 3),
+                Item::Media(media) => sized(digest, media),
+                Item::Document(document) => file(digest, document),
+            }),
+        };
+    }
+    keys.iter().fold(digest, |digest, key| mix(digest, *key))
+}
+
+/// Folds a hash into a digest so that order matters.
+pub(super) fn mix(digest: u128, hash: u128) -> u128 {
+    /// An odd constant with evenly spread bits (the golden ratio in 128 bits), as multiplicative hashing asks for.
+    const SPREAD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+    (digest.rotate_left(29) ^ hash).wrapping_mul(SPREAD)
+}

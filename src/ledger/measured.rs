@@ -1,0 +1,85 @@
+//! What a conversation was measured at.
+
+use std::ops::Range;
+
+use super::digest::mix;
+
+/// Tokens of a conversation, and a digest of what was counted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Measured {
+    pub(super) messages: Vec<MeasuredMessage>,
+    pub(super) parts: Vec<MeasuredPart>,
+    pub(super) items: Vec<usize>,
+    /// Tokens of everything before any scale.
+    pub(super) unscaled: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct MeasuredMessage {
+    pub total: usize,
+    pub first_part: usize,
+    pub digest: u128,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct MeasuredPart {
+    pub total: usize,
+    pub first_item: usize,
+}
+
+impl Measured {
+    /// Tokens of everything, overheads included.
+    pub fn total(&self) -> usize {
+        self.messages.iter().map(|message| message.total).sum()
+    }
+
+    /// Tokens of everything as the counter itself says, whatever it has learned.
+    pub fn unscaled(&self) -> usize {
+        self.unscaled
+    }
+
+    /// What a conversation is recognized by: a digest of its first message, which no compaction removes. 0 for an
+    /// empty one.
+    pub fn beginning(&self) -> u128 {
+        self.messages.first().map_or(0, |message| message.digest)
+    }
+
+    /// Tokens of a message, its overhead and that of its parts included.
+    pub fn message(&self, message: usize) -> usize {
+        self.messages[message].total
+    }
+
+    /// Tokens of a part of a message, its overhead included.
+    pub fn part(&self, message: usize, part: usize) -> usize {
+        self.parts[self.messages[message].first_part + part].total
+    }
+
+    /// Tokens of an item of a part that is a tool result.
+    pub fn item(&self, message: usize, part: usize, item: usize) -> usize {
+        self.items[self.item_index(message, part, item)]
+    }
+
+    /// Where the items of the tool results of a message are among all items of the conversation.
+    pub fn items_of(&self, message: usize) -> Range<usize> {
+        let first = |message: usize| match self.messages.get(message).map(|message| message.first_part) {
+            Some(part) if part < self.parts.len() => self.parts[part].first_item,
+            _ => self.items.len(),
+        };
+        first(message)..first(message + 1)
+    }
+
+    /// Where an item of a tool result is among all items of the conversation.
+    pub fn item_index(&self, message: usize, part: usize, item: usize) -> usize {
+        self.parts[self.messages[message].first_part + part].first_item + item
+    }
+
+    /// Number of items of tool results in the conversation.
+    pub fn item_count(&self) -> usize {
+        self.items.len()
+    }
+
+    /// A digest of some messages: of every text that counts, and of the order of roles and parts.
+    pub fn digest(&self, messages: Range<usize>) -> u128 {
+        self.messages[messages].iter().fold(0, |digest, message| mix(digest, message.digest))
+    }
+}

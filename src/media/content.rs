@@ -1,0 +1,118 @@
+//! The content of a block of media, read a few bytes at a time wherever it lies.
+
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+/// Providers ask for the standard alphabet; hosts differ in whether they pad.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// Four characters of base64 are three bytes.
+const CHARACTERS: usize = 4;
+const BYTES: usize = 3;
+/// Groups that are decoded at once: on the stack, and enough that a long text decodes at full speed.
+const GROUPS: usize = 256;
+
+/// Bytes that can be read anywhere.
+pub trait Content {
+    /// How many bytes there are.
+    fn length(&self) -> usize;
+
+    /// Copies the bytes from `at` on into `into`; says how many, fewer than asked where the content ends or is damaged.
+    fn read(&self, at: usize, into: &mut [u8]) -> usize;
+}
+
+impl dyn Content + '_ {
+    /// `N` bytes from `at` on, if there are so many.
+    pub(super) fn exactly<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        (self.read(at, &mut bytes) == N).then_some(bytes)
+    }
+
+    /// At most `most` bytes from `at` on.
+    pub(super) fn some(&self, at: usize, most: usize) -> Vec<u8> {
+        let mut bytes = vec![0; most.min(self.length().saturating_sub(at))];
+        let read = self.read(at, &mut bytes);
+        bytes.truncate(read);
+        bytes
+    }
+}
+
+/// Bytes as they are.
+#[derive(Debug, Clone, Copy)]
+pub struct Raw<'a>(pub &'a [u8]);
+
+impl Content for Raw<'_> {
+    fn length(&self) -> usize {
+        self.0.len()
+    }
+
+    fn read(&self, at: usize, into: &mut [u8]) -> usize {
+        let rest = self.0.get(at..).unwrap_or_default();
+        let length = rest.len().min(into.len());
+        into[..length].copy_from_slice(&rest[..length]);
+        length
+    }
+}
+
+/// Bytes in base64, in the standard alphabet, padded or not. Any of them is found without decoding those before it.
+/// Text that is broken into lines is read up to its first line break, as providers take none.
+#[derive(Debug, Clone, Copy)]
+pub struct Base64<'a>(&'a [u8]);
+
+impl<'a> Base64<'a> {
+    /// The bytes that `text` stands for.
+    pub fn new(text: &'a str) -> Base64<'a> {
+        Base64(text.trim_end_matches(['=', '\n', '\r', ' ']).as_bytes())
+    }
+}
+
+impl Content for Base64<'_> {
+    fn length(&self) -> usize {
+        self.0.len() / CHARACTERS * BYTES + (self.0.len() % CHARACTERS).saturating_sub(1)
+    }
+
+    fn read(&self, at: usize, into: &mut [u8]) -> usize {
+        let (mut group, mut skip) = (at / BYTES, at % BYTES);
+        let mut read = 0;
+        while read < into.len() {
+            let groups = (skip + into.len() - read).div_ceil(BYTES).min(GROUPS);
+            let start = group.saturating_mul(CHARACTERS).min(self.0.len());
+            let characters = &self.0[start..(start + groups * CHARACTERS).min(self.0.len())];
+            let mut bytes = [0; GROUPS * BYTES];
+            // A damaged group ends the content; those before it in this run still count.
+            let decoded =
+                LENIENT.decode_slice(characters, &mut bytes).unwrap_or_else(|_| undamaged(characters, &mut bytes));
+            let wanted = bytes[..decoded].get(skip..).unwrap_or_default();
+            let length = wanted.len().min(into.len() - read);
+            into[read..read + length].copy_from_slice(&wanted[..length]);
+            read += length;
+            if decoded < groups * BYTES {
+                break;
+            }
+            (group, skip) = (group + groups, 0);
+        }
+        read
+    }
+}
+
+/// Decodes up to the first group that is none.
+fn undamaged(characters: &[u8], bytes: &mut [u8]) -> usize {
+    let decode = |(group, into): (&[u8], &mut [u8])| LENIENT.decode_slice(group, into).ok();
+    characters.chunks(CHARACTERS).zip(bytes.chunks_mut(BYTES)).map_while(decode).sum()
+}
+
+/// What stands behind the head of a URL such as `data:image/png;base64,...`; `None` for any other text.
+pub fn data_of_url(text: &str) -> Option<&str> {
+    /// Longer than any media type with its parameters: a comma further on belongs to something else.
+    const LONGEST_HEAD: usize = 256;
+    let scheme = text.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("data:"))?;
+    let head_end = text.bytes().take(LONGEST_HEAD).position(|byte| byte == b',')?;
+    let head = &text[scheme.len()..head_end];
+    head.ends_with(";base64").then(|| &text[head_end + 1..])
+}

@@ -1,0 +1,48 @@
+//! What a document is: text, pages, or neither.
+
+use super::content::Content;
+use super::pdf::{HEAD, is_pdf, pages};
+use super::{Media, MediaKind, Size};
+
+/// What was found in a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opened {
+    /// Its words, which count as any text does.
+    Text(String),
+    /// What is counted by its size.
+    Sized(Media),
+}
+
+/// What a document holds, by its first bytes: a PDF has pages, an office file bytes, and what is none of them and reads
+/// as text is text. O(1) for the first two, O(length) for text.
+pub fn open_document(content: &dyn Content) -> Opened {
+    let head = content.some(0, HEAD);
+    let size = if is_pdf(&head) {
+        Size::Pages(pages(content, &head))
+    } else if is_office(&head) {
+        Size::Bytes(content.length() as u64)
+    } else {
+        match text(content, &head) {
+            Some(text) => return Opened::Text(text),
+            None => Size::Bytes(content.length() as u64),
+        }
+    };
+    Opened::Sized(Media { kind: MediaKind::Document, size })
+}
+
+/// Whether these are the first bytes of a ZIP archive, as docx and xlsx are, or of the container of doc and xls.
+fn is_office(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"\xD0\xCF\x11\xE0")
+}
+
+/// The text in any encoding that keeps ASCII; what is no UTF-8 is replaced. Data of no such encoding has zeros in it.
+fn text(content: &dyn Content, head: &[u8]) -> Option<String> {
+    if head.contains(&0) {
+        return None;
+    }
+    let bytes = content.some(0, content.length());
+    if bytes.contains(&0) {
+        return None;
+    }
+    Some(String::from_utf8(bytes).unwrap_or_else(|damaged| String::from_utf8_lossy(damaged.as_bytes()).into_owned()))
+}

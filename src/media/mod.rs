@@ -1,0 +1,87 @@
+//! What is known of a picture, a file, a sound or a film: its kind, and how large it is.
+//!
+//! The size is read from the first bytes of the content, whether they are bytes or base64: some hundred of an image,
+//! some thousand of a PDF, however large it is. Nothing is decoded or copied whole.
+
+mod content;
+mod document;
+mod image;
+mod pdf;
+mod sound;
+
+pub use content::{Base64, Content, Raw, data_of_url};
+pub use document::{Opened, open_document};
+
+/// What a block of media shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MediaKind {
+    /// A picture.
+    Image,
+    /// A file such as a PDF.
+    Document,
+    /// Sound.
+    Audio,
+    /// Moving pictures.
+    Video,
+}
+
+/// How large a block of media is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Size {
+    /// Not known: the content lies elsewhere (a URL, a file id, a bucket), or its header cannot be read.
+    Unknown,
+    /// Of an image.
+    Pixels {
+        /// From left to right, at least 1.
+        width: u32,
+        /// From top to bottom, at least 1.
+        height: u32,
+    },
+    /// Of a document, read or estimated.
+    Pages(u32),
+    /// Of a document that is neither text nor has pages that could be counted.
+    Bytes(u64),
+    /// Of sound and film, read or estimated, rounded up.
+    Seconds(u32),
+}
+
+/// A block of media.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Media {
+    /// What it shows.
+    pub kind: MediaKind,
+    /// How large it is.
+    pub size: Size,
+}
+
+impl Media {
+    /// A block of which only the kind is known.
+    pub fn unknown(kind: MediaKind) -> Media {
+        Media { kind, size: Size::Unknown }
+    }
+
+    /// An image, sound or film with this content. Reads its header, O(1). For a document there is [`open_document`].
+    pub fn of(kind: MediaKind, content: &dyn Content) -> Media {
+        let size = match kind {
+            MediaKind::Image => image::dimensions(content).map(|(width, height)| Size::Pixels { width, height }),
+            MediaKind::Audio => sound::seconds(content, sound::AUDIO_BYTES_A_SECOND),
+            MediaKind::Video => sound::seconds(content, sound::VIDEO_BYTES_A_SECOND),
+            MediaKind::Document => None,
+        };
+        Media { kind, size: size.unwrap_or(Size::Unknown) }
+    }
+
+    /// A number that is another one for every other kind or size.
+    pub fn key(self) -> u128 {
+        const KIND_AT: u32 = 64;
+        const SIZE_AT: u32 = 72;
+        let (which, size) = match self.size {
+            Size::Unknown => (0, 0),
+            Size::Pixels { width, height } => (1, u64::from(width) << u32::BITS | u64::from(height)),
+            Size::Pages(pages) => (2, u64::from(pages)),
+            Size::Bytes(bytes) => (3, bytes),
+            Size::Seconds(seconds) => (4, u64::from(seconds)),
+        };
+        u128::from(size) | (self.kind as u128) << KIND_AT | which << SIZE_AT
+    }
+}

@@ -1,0 +1,136 @@
+//! How many pages a PDF has, as it says itself (ISO 32000-1).
+//!
+//! Its last lines lead to the table of its objects, that to the catalog, and the catalog to the root of the page tree,
+//! which states the number: a few short reads, wherever they lie. Where the table is compressed, a linearized file
+//! states the number at its beginning, and else it is estimated by the length.
+
+use super::content::Content;
+
+/// A PDF says what it is in its first kilobyte, and where its table is in its last.
+pub(super) const HEAD: usize = 1024;
+/// A trailer and a catalog are shorter than this, but for what a catalog has behind its pages.
+const DICTIONARY: usize = 2 * 1024;
+/// The root may name every page before it states their number.
+const ROOT: usize = 64 * 1024;
+/// Tables that are looked at. Each change that was appended to the file brought one, and there are broken files in which
+/// they form a circle.
+const MOST_TABLES: usize = 64;
+
+/// Bytes of an entry in a table.
+const ENTRY: usize = 20;
+
+/// Bytes of a page where the table is compressed, as TeX and Ghostscript write it: about 8 KB for a page of text, 80 KB
+/// with figures. In the middle, either is estimated wrongly by the same factor.
+const BYTES_A_PAGE: u64 = 25_000;
+/// A file that states more does not say the truth, or no provider takes it.
+const MOST_STATED: u32 = 10_000;
+/// Estimated pages are at most as many as a provider takes
+/// (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>): beyond that a file is large by its pictures.
+const MOST_ESTIMATED: u32 = 100;
+
+/// Whether these are the first bytes of a PDF.
+pub(super) fn is_pdf(head: &[u8]) -> bool {
+    find(head, b"%PDF-").is_some()
+}
+
+/// Pages of a PDF, stated or estimated.
+pub(super) fn pages(content: &dyn Content, head: &[u8]) -> u32 {
+    let stated =
+        stated_by_root(content).or_else(|| stated_at_start(head)).filter(|pages| (1..=MOST_STATED).contains(pages));
+    stated.unwrap_or_else(|| {
+        let estimated = (content.length() as u64).div_ceil(BYTES_A_PAGE);
+        u32::try_from(estimated).unwrap_or(u32::MAX).min(MOST_ESTIMATED)
+    })
+}
+
+/// Annex F.
+fn stated_at_start(head: &[u8]) -> Option<u32> {
+    number_behind(dictionary(&head[find(head, b"/Linearized")?..]), b"/N")
+}
+
+/// 7.5.4, 7.5.5, 7.7.2 and 7.7.3.
+fn stated_by_root(content: &dyn Content) -> Option<u32> {
+    let last = content.some(content.length().saturating_sub(HEAD), HEAD);
+    let mut at: usize = number_behind(&last[rfind(&last, b"startxref")?..], b"startxref")?;
+    let mut objects = Objects { content, sections: Vec::new() };
+    let mut catalog = None;
+    for _ in 0..MOST_TABLES {
+        let trailer = objects.add_table(at)?;
+        catalog = catalog.or_else(|| number_behind(&trailer, b"/Root"));
+        match number_behind(&trailer, b"/Prev") {
+            Some(previous) => at = previous,
+            None => break,
+        }
+    }
+    let pages = number_behind(dictionary(&objects.object(catalog?, DICTIONARY)?), b"/Pages")?;
+    number_behind(&objects.object(pages, ROOT)?, b"/Count")
+}
+
+/// Where the objects are, newest table first.
+struct Objects<'a> {
+    content: &'a dyn Content,
+    /// Number of the first object, how many there are, and where the entry of the first is.
+    sections: Vec<(usize, usize, usize)>,
+}
+
+impl Objects<'_> {
+    /// Reads the sections of a table; gives its trailer.
+    fn add_table(&mut self, at: usize) -> Option<Vec<u8>> {
+        /// Two numbers and the line breaks around them.
+        const SECTION_HEAD: usize = 32;
+        let mut at = at.checked_add(find(&self.content.some(at, SECTION_HEAD), b"xref")? + b"xref".len())?;
+        while self.sections.len() < MOST_TABLES {
+            let head = self.content.some(at, SECTION_HEAD);
+            let Some((first, rest)) = number(&head) else { break };
+            let (count, rest) = number(rest)?;
+            let entries = at + head.len() - rest.trim_ascii_start().len();
+            self.sections.push((first, count, entries));
+            at = entries.checked_add(count.checked_mul(ENTRY)?)?;
+        }
+        let trailer = self.content.some(at, DICTIONARY);
+        find(&trailer, b"trailer").map(|start| dictionary(&trailer[start..]).to_vec())
+    }
+
+    /// The first bytes of an object, at most `most`.
+    fn object(&self, which: usize, most: usize) -> Option<Vec<u8>> {
+        let (first, _, entries) =
+            self.sections.iter().find(|(first, count, _)| (*first..first.saturating_add(*count)).contains(&which))?;
+        let entry = self.content.some(entries + (which - first) * ENTRY, ENTRY);
+        let (at, _) = number(&entry)?;
+        let mut bytes = self.content.some(at, most);
+        bytes.truncate(find(&bytes, b"endobj").unwrap_or(bytes.len()));
+        Some(bytes)
+    }
+}
+
+/// Up to the end of the dictionary, or of the bytes.
+fn dictionary(bytes: &[u8]) -> &[u8] {
+    &bytes[..find(bytes, b"startxref").or_else(|| find(bytes, b"endobj")).unwrap_or(bytes.len())]
+}
+
+/// The number behind a name, where the value is one or refers to an object.
+fn number_behind<N: std::str::FromStr>(bytes: &[u8], name: &[u8]) -> Option<N> {
+    let mut rest = bytes;
+    loop {
+        rest = &rest[find(rest, name)? + name.len()..];
+        // A longer name may begin alike.
+        if let Some((number, _)) = number(rest) {
+            return Some(number);
+        }
+    }
+}
+
+/// The number at the beginning, behind white space, and what follows it.
+fn number<N: std::str::FromStr>(bytes: &[u8]) -> Option<(N, &[u8])> {
+    let bytes = bytes.trim_ascii_start();
+    let (digits, rest) = bytes.split_at(bytes.iter().take_while(|byte| byte.is_ascii_digit()).count());
+    Some((std::str::from_utf8(digits).ok()?.parse().ok()?, rest))
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}
+
+fn rfind(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).rposition(|window| window == what)
+}

@@ -1,0 +1,31 @@
+//! How long a sound or a film takes.
+
+use super::Size;
+use super::content::Content;
+
+/// Speech as MP3, AAC or Opus, at the 64 kbit/s that recorders use for it; music takes twice as many, so it is
+/// estimated long rather than short.
+pub(super) const AUDIO_BYTES_A_SECOND: u64 = 8_000;
+
+/// Film at 1 Mbit/s: the recording of a screen, or a film of 720 lines, well compressed. Estimated long, too.
+pub(super) const VIDEO_BYTES_A_SECOND: u64 = 125_000;
+
+/// Duration by the header of a WAV file, else by the number of bytes.
+pub(super) fn seconds(content: &dyn Content, bytes_a_second: u64) -> Option<Size> {
+    let rate = wav_bytes_a_second(content).unwrap_or(bytes_a_second);
+    let length = u64::try_from(content.length()).ok().filter(|length| *length > 0)?;
+    Some(Size::Seconds(u32::try_from(length.div_ceil(rate)).unwrap_or(u32::MAX)))
+}
+
+/// Less than any codec of telephones takes: a header that says so is damaged.
+const LEAST_BYTES_A_SECOND: u64 = 500;
+
+/// Where the format chunk comes first, as every writer puts it
+/// (<https://learn.microsoft.com/en-us/windows/win32/api/mmeapi/ns-mmeapi-waveformatex>).
+fn wav_bytes_a_second(content: &dyn Content) -> Option<u64> {
+    let start: [u8; 16] = content.exactly(0)?;
+    if !start.starts_with(b"RIFF") || !start.ends_with(b"WAVEfmt ") {
+        return None;
+    }
+    Some(u64::from(u32::from_le_bytes(content.exactly(28)?))).filter(|rate| *rate >= LEAST_BYTES_A_SECOND)
+}

@@ -1,0 +1,88 @@
+//! Images, documents, sound and film: what both formats say about them, and where their content is.
+//!
+//! A block has a `source`, and the content lies in one field of it: as bytes, as base64, in a data URL, as text, or as
+//! blocks of text and images. What lies elsewhere (a URL, a file id, a bucket) is of unknown size.
+
+use super::key::Key;
+use super::node::{Kind, Node};
+use crate::media::{Base64, Content, Media, MediaKind, Opened, data_of_url, open_document};
+use crate::message::Document;
+
+/// The raw bytes of a node.
+struct Held<'a, N> {
+    node: &'a N,
+    length: usize,
+}
+
+impl<N: Node> Content for Held<'_, N> {
+    fn length(&self) -> usize {
+        self.length
+    }
+
+    fn read(&self, at: usize, into: &mut [u8]) -> usize {
+        self.node.read_bytes(at, into)
+    }
+}
+
+/// Reads the content of a source; `None` where it is not at hand.
+fn read_content<N: Node, R>(source: &N, read: impl FnOnce(&dyn Content) -> R) -> Option<R> {
+    if let Some(url) = source.present(Key::Url) {
+        return data_of_url(&url.text()?).map(|data| read(&Base64::new(data)));
+    }
+    // A session that Strands has stored has `{"bytes": {"__bytes_encoded__": true, "data": ...}}`.
+    let bytes = source.present(Key::Bytes);
+    let holder = bytes.as_ref().filter(|bytes| bytes.kind() == Kind::Map).unwrap_or(source);
+    let node = bytes.clone().filter(|bytes| bytes.kind() != Kind::Map).or_else(|| holder.present(Key::Data))?;
+    if let Some(length) = node.byte_length() {
+        return Some(read(&Held { node: &node, length }));
+    }
+    let text = node.text()?;
+    Some(read(&Base64::new(data_of_url(&text).unwrap_or(&text))))
+}
+
+/// An image, sound or film; `block` has its `source`.
+pub(super) fn sized<N: Node>(block: &N, kind: MediaKind) -> Media {
+    let source = block.present(Key::Source);
+    source.and_then(|source| read_content(&source, |content| Media::of(kind, content))).unwrap_or(Media::unknown(kind))
+}
+
+/// A file; `block` has its `source`, and may have a name, a title and a context.
+pub(super) fn document<N: Node>(block: &N) -> Document<N::Text> {
+    let text = |key| block.get(key).and_then(|value: N| value.text());
+    let mut document =
+        Document { texts: [Key::Name, Key::Title, Key::Context].into_iter().filter_map(text).collect(), media: vec![] };
+    let known = block.present(Key::Source).and_then(|source| read_source(&source, &mut document));
+    if known.is_none() {
+        document.media.push(Media::unknown(MediaKind::Document));
+    }
+    document
+}
+
+fn read_source<N: Node>(source: &N, document: &mut Document<N::Text>) -> Option<()> {
+    if let Some(text) = source.get(Key::Text).and_then(|text| text.text()) {
+        document.texts.push(text);
+    } else if source.get(Key::Type).and_then(|name| name.text()).as_deref() == Some("text") {
+        document.texts.push(source.get(Key::Data)?.text()?);
+    } else if let Some(content) = source.present(Key::Content) {
+        match content.text() {
+            Some(text) => document.texts.push(text),
+            None => content.items()?.iter().for_each(|block| read_inner(block, document)),
+        }
+    } else {
+        match read_content(source, open_document)? {
+            Opened::Text(text) => document.texts.push(text.into()),
+            Opened::Sized(media) => document.media.push(media),
+        }
+    }
+    Some(())
+}
+
+/// A block of a document that is made of blocks: text, or an image as either format writes it.
+fn read_inner<N: Node>(block: &N, document: &mut Document<N::Text>) {
+    if let Some(text) = block.get(Key::Text).and_then(|text| text.text()) {
+        document.texts.push(text);
+    } else {
+        let image = block.present(Key::Image);
+        document.media.push(sized(image.as_ref().unwrap_or(block), MediaKind::Image));
+    }
+}

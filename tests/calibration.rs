@@ -1,0 +1,95 @@
+//! What reports teach: a scale, what stands beside the messages, and nothing by a wild one.
+
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small numbers"
+)]
+
+use proptest::prelude::*;
+use ullage::tokens::{Calibration, Learned, Scale};
+
+const HIDDEN: usize = 20_000;
+
+/// Observes `requests` of one conversation whose provider counts `factor` times as much, and `HIDDEN` beside.
+fn conversation(calibration: &Calibration, beginning: u128, factor: f64, requests: usize) -> usize {
+    let mut counted = 1_000;
+    for request in 0..requests {
+        counted += 200 + request * 37 % 900;
+        let reported = (counted as f64 * factor) as usize + HIDDEN;
+        assert_eq!(calibration.observe(beginning, counted, reported), Learned::Something);
+    }
+    counted
+}
+
+#[test]
+fn nothing_is_known_at_first() {
+    let calibration = Calibration::default();
+    assert_eq!(calibration.scale(), Scale::ONE);
+    assert_eq!(calibration.beside(7), None);
+}
+
+#[test]
+fn a_conversation_teaches_the_scale_and_what_stands_beside_it() {
+    for factor in [0.6, 0.95, 1.0, 1.28, 2.2] {
+        let calibration = Calibration::default();
+        conversation(&calibration, 7, factor, 12);
+        assert!((calibration.scale().factor() - factor).abs() <= 0.011, "{factor}: {:?}", calibration.scale());
+        let beside = calibration.beside(7).expect("it was observed");
+        assert!(beside.abs_diff(HIDDEN.cast_signed()) < 200, "{factor}: {beside}");
+        assert_eq!(calibration.beside(8), None);
+    }
+}
+
+#[test]
+fn wild_reports_change_little() {
+    let calibration = Calibration::default();
+    let counted = conversation(&calibration, 7, 1.28, 12);
+    let (scale, beside) = (calibration.scale(), calibration.beside(7));
+    for impossible in [0, 1, counted / 5, 10_000_000, usize::MAX] {
+        assert_eq!(calibration.observe(7, counted, impossible), Learned::Nothing, "{impossible}");
+    }
+    assert_eq!((calibration.scale(), calibration.beside(7)), (scale, beside));
+    for odd in [counted * 4, counted / 2] {
+        assert_eq!(calibration.observe(7, counted + 100, odd), Learned::Something);
+        assert!((calibration.scale().factor() - scale.factor()).abs() <= 0.011);
+        let moved = calibration.beside(7).unwrap_or_default().abs_diff(beside.unwrap_or_default());
+        assert!(moved < 300, "{moved} tokens by one report");
+    }
+}
+
+#[test]
+fn the_conversation_observed_longest_ago_is_forgotten() {
+    let calibration = Calibration::default();
+    for beginning in 0..100 {
+        calibration.observe(beginning, 5_000, 9_000);
+    }
+    assert_eq!(calibration.beside(0), None);
+    assert!(calibration.beside(99).is_some());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_fits_at_a_scale_is_what_counts_so_much(factor in 0.4_f64..2.5, limit in 0_usize..5_000, tokens in 0_usize..5_000) {
+        let calibration = Calibration::default();
+        conversation(&calibration, 7, factor, 30);
+        let scale = calibration.scale();
+        prop_assert_eq!(tokens <= scale.most_within(limit), scale.of(tokens) <= limit);
+    }
+
+    #[test]
+    fn no_report_panics_or_leads_the_scale_astray(
+        reports in prop::collection::vec((0_u128..3, any::<usize>(), any::<usize>()), 0..60),
+    ) {
+        let calibration = Calibration::default();
+        for (beginning, counted, reported) in reports {
+            calibration.observe(beginning, counted, reported);
+            let _ = calibration.beside(beginning);
+        }
+        let factor = calibration.scale().factor();
+        prop_assert!((0.4..=2.5).contains(&factor), "{}", factor);
+    }
+}

@@ -1,0 +1,133 @@
+"""Reported usage corrects a counter, and a promised history is read no further than what is new."""
+
+from typing import Any
+
+import pytest
+
+import ullage
+
+WORDS = "The handler reads the file, finds the line that fails and says so. "
+
+
+def turn(number: int) -> list[dict[str, Any]]:
+    call = {"type": "tool_use", "id": f"c{number}", "name": "bash", "input": {"command": WORDS}}
+    result = {
+        "type": "tool_result",
+        "tool_use_id": f"c{number}",
+        "content": WORDS * (number % 9 + 1),
+    }
+    return [
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+
+
+def grown(requests: int):
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Find the fault."}]
+    for number in range(requests):
+        yield messages
+        messages.extend(turn(number))
+
+
+def true_size(messages: list[dict[str, Any]]) -> int:
+    """A provider that counts 1.3 times what o200k_base makes of it, and 15,000 tokens beside."""
+    return int(ullage.TokenCounter().count_messages(messages) * 1.3) + 15_000
+
+
+@pytest.mark.parametrize("append_only", [False, True])
+def test_after_ten_requests_a_count_is_near_to_the_report(append_only):
+    counter = ullage.TokenCounter.for_model("claude-sonnet-4-5")
+    for number, messages in enumerate(grown(25)):
+        true = true_size(messages)
+        if number >= 10:
+            counted = counter.count_messages(messages, append_only=append_only)
+            assert abs(counted - true) / true < 0.04
+        assert counter.observe(messages, true, append_only=append_only)
+    assert counter.scale != 1.0
+
+
+def test_a_wild_report_is_ignored_and_an_odd_one_outvoted():
+    counter = ullage.TokenCounter.for_model("claude-sonnet-4-5")
+    for messages in grown(15):
+        counter.observe(messages, true_size(messages))
+    before = counter.count_messages(messages)
+    for wild in (0, 10**9, 2**70):
+        assert not counter.observe(messages, wild)
+    counter.observe(messages, 3 * before)
+    assert abs(counter.count_messages(messages) - before) / before < 0.04
+
+
+def test_an_exact_counter_stays_exact_for_texts():
+    counter = ullage.TokenCounter()
+    for messages in grown(15):
+        counter.observe(messages, true_size(messages))
+    assert counter.scale > 1.2
+    assert counter.count(WORDS) == ullage.count_tokens(WORDS)
+    assert counter.fits(WORDS, ullage.count_tokens(WORDS))
+
+
+def test_an_engine_keeps_the_room_that_the_provider_reported():
+    engine = ullage.ContextManager(ullage.Policy(window=60_000, reserve_output=1_000))
+    for messages in grown(15):
+        assert engine.observe(messages, true_size(messages))
+    status = engine.status(messages)
+    assert abs(status.fixed - 15_000) < 500
+    assert status.available == 60_000 - 1_000 - status.fixed
+
+
+def test_a_promised_history_counts_as_a_fresh_one():
+    counter = ullage.TokenCounter()
+    for messages in grown(20):
+        fresh = ullage.TokenCounter().count_messages(messages)
+        assert counter.count_messages(messages, append_only=True) == fresh
+    del messages[5:]
+    fresh = ullage.TokenCounter().count_messages(messages)
+    assert counter.count_messages(messages, append_only=True) == fresh
+
+
+def test_an_engine_whose_host_promises_compacts_as_any_other():
+    policy = ullage.Policy(window=6_000, reserve_output=500)
+    plain = ullage.ContextManager(policy)
+    promised = ullage.ContextManager(policy, append_only=True)
+    one: list[dict[str, Any]] = [{"role": "user", "content": "Find the fault."}]
+    other = [dict(message) for message in one]
+    compacted = 0
+    for number in range(60):
+        one.extend(turn(number))
+        other.extend(turn(number))
+        reports = plain.compact(one), promised.compact(other)
+        assert reports[0].tokens_after == reports[1].tokens_after
+        compacted += reports[0].saved > 0
+        assert one == other
+    assert compacted >= 2
+
+
+def test_an_edit_in_place_is_noticed_without_the_promise():
+    counter = ullage.TokenCounter()
+    *_, messages = grown(8)
+    counter.count_messages(messages)
+    messages[4]["content"][0]["content"] = WORDS * 40
+    assert counter.count_messages(messages) == ullage.TokenCounter().count_messages(messages)
+
+
+@pytest.mark.parametrize("name", sorted(ullage.TokenCounter.RATIOS))
+def test_a_named_ratio_counts_characters(name):
+    ratio = ullage.TokenCounter.RATIOS[name]
+    expected = -(-37_000 * 100 // round(ratio * 100))
+    assert ullage.TokenCounter.with_ratio(name).count("x" * 37_000) == expected
+    assert ullage.TokenCounter.with_ratio(ratio).count("x" * 37_000) == expected
+
+
+@pytest.mark.parametrize("ratio", [0, -1, 0.01, 1e9, float("nan"), float("inf"), "no-such"])
+def test_a_ratio_that_makes_no_sense_is_refused(ratio):
+    with pytest.raises(ullage.PolicyError, match="ratio"):
+        ullage.TokenCounter.with_ratio(ratio)
+
+
+def test_a_request_counts_its_system_prompt_and_its_tools():
+    counter = ullage.TokenCounter()
+    *_, messages = grown(3)
+    alone = counter.count_messages(messages)
+    tools = [{"name": "bash", "description": WORDS}]
+    request = counter.count_messages(messages, system=WORDS, tools=tools)
+    assert request > alone + 2 * counter.count(WORDS) - 1
