@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::counting::{Counting, History, named_format};
+use super::formula::Formula;
 use super::node::PyNode;
 use super::text::PyText;
 use super::whole::Amount;
@@ -51,11 +52,13 @@ pub fn count_tokens(py: Python<'_>, text: &Bound<'_, PyString>, encoding: &str) 
 #[derive(Debug)]
 pub struct PyTokenCounter {
     pub counting: Arc<Counting>,
+    /// Says what a request counts, in place of the ledger.
+    formula: Option<Formula>,
 }
 
 impl PyTokenCounter {
     fn over(counter: Arc<dyn CountTokens>) -> PyTokenCounter {
-        PyTokenCounter { counting: Arc::new(Counting::over(counter)) }
+        PyTokenCounter { counting: Arc::new(Counting::over(counter)), formula: None }
     }
 
     fn ledger(&self) -> &Ledger {
@@ -83,6 +86,14 @@ impl PyTokenCounter {
             Err(_) => Estimate::ratio(ratio.extract()?)?,
         };
         Ok(PyTokenCounter::over(Arc::new(estimate)))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (name, model = None))]
+    fn preset(name: &str, model: Option<&Bound<'_, PyString>>) -> PyResult<PyTokenCounter> {
+        let model = model.map(PyText::of);
+        let (formula, estimate) = Formula::preset(name, model.as_deref().unwrap_or_default())?;
+        Ok(PyTokenCounter { formula: Some(formula), ..PyTokenCounter::over(Arc::new(estimate)) })
     }
 
     #[classattr]
@@ -135,6 +146,9 @@ impl PyTokenCounter {
         tools: Option<&Bound<'_, PyAny>>,
         append_only: bool,
     ) -> PyResult<usize> {
+        if let Some(formula) = self.formula {
+            return formula.tokens(messages);
+        }
         let format = format.map(named_format).transpose()?;
         let counted = self.counting.count(messages, format, History::of(append_only))?;
         let (system, tools) = (system.cloned().map(PyNode), tools.cloned().map(PyNode));

@@ -4,6 +4,7 @@ mod counter;
 mod counting;
 mod engine;
 mod errors;
+mod formula;
 mod identity;
 mod limits;
 mod node;

@@ -22,6 +22,18 @@ const HUNDREDTHS: usize = 100;
 pub const NAMED_RATIOS: [(&str, f64); 6] =
     [("claude", 3.7), ("gpt", 4.0), ("kimi-k2", 3.8), ("gemini", 4.2), ("default", 3.7), ("sre-agent", 2.5)];
 
+/// Characters a token by their name in [`NAMED_RATIOS`].
+///
+/// # Errors
+/// `Policy` if there is none of that name.
+pub fn ratio_named(name: &str) -> Result<f64> {
+    let known = NAMED_RATIOS.iter().find(|(known, _)| *known == name);
+    known.map(|(_, ratio)| *ratio).ok_or_else(|| Error::Policy {
+        setting: "ratio".to_owned(),
+        problem: format!("there is no ratio '{name}'; known are {}", NAMED_RATIOS.map(|(name, _)| name).join(", ")),
+    })
+}
+
 /// How an estimate reads a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
@@ -59,12 +71,7 @@ impl Estimate {
     /// # Errors
     /// `Policy` if there is none.
     pub fn named_ratio(name: &str) -> Result<Self> {
-        let known = NAMED_RATIOS.iter().find(|(known, _)| *known == name);
-        let (name, ratio) = known.ok_or_else(|| Error::Policy {
-            setting: "ratio".to_owned(),
-            problem: format!("there is no ratio '{name}'; known are {}", NAMED_RATIOS.map(|(name, _)| name).join(", ")),
-        })?;
-        Ok(Self::ratio(*ratio)?.named(*name))
+        Ok(Self::ratio(ratio_named(name)?)?.named(name))
     }
 
     /// So many characters for a token, whatever the text, and nothing for its frame.

@@ -28,7 +28,7 @@ mod window;
 pub use bpe::Exact;
 pub use calibration::{Calibration, Learned, Scale};
 pub use encoding::Encoding;
-pub use estimate::{Estimate, NAMED_RATIOS};
+pub use estimate::{Estimate, NAMED_RATIOS, ratio_named};
 pub use ids::by_beginning;
 pub use limits::{KNOWN_LIMITS, ModelLimits, limits_of_model};
 pub use media::MediaRule;

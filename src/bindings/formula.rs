@@ -1,0 +1,122 @@
+//! The estimate of Cyber-AutoAgent, number for number, for those who come from it.
+//!
+//! Characters over a ratio, fifty tokens for each message, and constants for what stands beside the messages. Where a
+//! value is not text, its characters are those of Python's own `str`, so only Python can count them.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::error::{Error, Result as CoreResult};
+use crate::tokens::{Estimate, ratio_named};
+
+/// Its system prompt and its tools, whatever they are.
+const BESIDE_MESSAGES: usize = 8_000 + 3_000;
+/// Role and structure of a message.
+const MESSAGE: usize = 50;
+/// Characters that stand for an image, and for a document beside its name.
+const IMAGE: usize = 600;
+const DOCUMENT: usize = 400;
+
+/// What the id of a model holds, and the name of the ratio that it then has.
+const FAMILIES: [(&str, &str); 6] = [
+    ("claude", "claude"),
+    ("gemini", "gemini"),
+    ("kimi", "kimi-k2"),
+    ("moonshot", "kimi-k2"),
+    ("gpt-4", "gpt"),
+    ("gpt-5", "gpt"),
+];
+const DEFAULT: &str = "default";
+
+/// A formula of a preset, over messages of Bedrock's format.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Formula {
+    characters_per_token: f64,
+}
+
+impl Formula {
+    /// The formula of the preset, and what counts a single text by the same ratio.
+    pub fn preset(name: &str, model: &str) -> CoreResult<(Formula, Estimate)> {
+        if name != "cyber-autoagent" {
+            return Err(Error::Policy {
+                setting: "preset".to_owned(),
+                problem: format!("there is no counter of the preset '{name}'; known is cyber-autoagent"),
+            });
+        }
+        let model = model.to_lowercase();
+        let family = FAMILIES.iter().find(|(part, _)| model.contains(part)).map_or(DEFAULT, |(_, family)| family);
+        let ratio = ratio_named(family)?;
+        Ok((Formula { characters_per_token: ratio }, Estimate::ratio(ratio)?.named(name)))
+    }
+
+    /// What the formula says of a request. O(characters).
+    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)] // As Python's int.
+    pub fn tokens(self, messages: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let mut count = 0;
+        let mut characters = 0;
+        for message in messages.try_iter()? {
+            count += 1;
+            if let Some(content) = field(&message?, "content")? {
+                characters += sum(&content, of_block)?;
+            }
+        }
+        let text = (characters as f64 / self.characters_per_token) as usize;
+        Ok(BESIDE_MESSAGES + MESSAGE * count + text.max(1))
+    }
+}
+
+fn of_block(block: &Bound<'_, PyAny>) -> PyResult<usize> {
+    if let Some(text) = field(block, "text")? {
+        return length(&text);
+    }
+    if let Some(call) = field(block, "toolUse")? {
+        return Ok(length_of(&call, "name")? + length_of(&call, "input")?);
+    }
+    if let Some(result) = field(block, "toolResult")? {
+        let content = field(&result, "content")?.map_or(Ok(0), |content| sum(&content, of_result))?;
+        return Ok(length_of(&result, "status")? + length_of(&result, "toolUseId")? + content);
+    }
+    if let Some(reasoning) = field(block, "reasoningContent")? {
+        return match field(&reasoning, "reasoningText")?.map(|text| field(&text, "text")).transpose()?.flatten() {
+            Some(text) => length(&text),
+            None => length(&reasoning),
+        };
+    }
+    of_medium(block)
+}
+
+fn of_result(item: &Bound<'_, PyAny>) -> PyResult<usize> {
+    for name in ["text", "json"] {
+        if let Some(value) = field(item, name)? {
+            return length(&value);
+        }
+    }
+    of_medium(item)
+}
+
+fn of_medium(block: &Bound<'_, PyAny>) -> PyResult<usize> {
+    if field(block, "image")?.is_some() {
+        return Ok(IMAGE);
+    }
+    field(block, "document")?.map_or(Ok(0), |document| Ok(DOCUMENT + length_of(&document, "name")?))
+}
+
+/// The sum over a list; what is no list counts nothing.
+fn sum(list: &Bound<'_, PyAny>, each: impl Fn(&Bound<'_, PyAny>) -> PyResult<usize>) -> PyResult<usize> {
+    let Ok(list) = list.cast::<PyList>() else { return Ok(0) };
+    list.iter().map(|item| each(&item)).sum()
+}
+
+/// The value of that name, if this is a dict that has one.
+fn field<'py>(value: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    value.cast::<PyDict>().map_or(Ok(None), |dict| dict.get_item(name))
+}
+
+fn length_of(value: &Bound<'_, PyAny>, name: &str) -> PyResult<usize> {
+    field(value, name)?.map_or(Ok(0), |found| length(&found))
+}
+
+/// Characters of Python's `str` of a value.
+fn length(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    value.str()?.len()
+}
