@@ -11,7 +11,7 @@ use ullage::ledger::Ledger;
 use ullage::planner::Urgency;
 use ullage::policy::Policy;
 use ullage::store::Storing;
-use ullage::tokens::{CountTokens, Encoding, Exact, TextKind};
+use ullage::tokens::{CountTokens, Encoding, Estimate, Exact, TextKind};
 
 /// Calls in the history: two messages each.
 const CALLS: usize = 500;
@@ -46,6 +46,12 @@ fn counting(criterion: &mut Criterion) {
     group.bench_function("tiktoken-rs", |bench| {
         bench.iter(|| o200k_base_singleton().encode_ordinary(black_box(&text)).len());
     });
+    group.finish();
+
+    let mut group = criterion.benchmark_group("estimate");
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    let estimate = Estimate::claude();
+    group.bench_function("claude", |bench| bench.iter(|| estimate.count(black_box(&text), TextKind::ToolOutput)));
     group.finish();
 }
 

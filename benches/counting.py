@@ -1,74 +1,52 @@
 """Counting tokens against Python tiktoken, in one run on one machine.
 
 Both are called from Python, once for each string, on one thread; times are of the process's CPU.
-Each round is a process of its own, so that "fresh" is a first meeting: every class is counted once,
-cut into strings as an agent has them, and then again, cut elsewhere. "Seen" therefore means pieces
-that the thread has met, never a whole text. The two libraries must agree on every count.
+Each round is a process of its own, so that "fresh" is a first meeting: every class is counted
+once, cut into strings as an agent has them; then cut elsewhere, so that of a "known" string the
+words were met, but never the whole; and last "again", the same strings in new objects. The two
+libraries must agree on every count.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import os
-import platform
 import random
 import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import corpus
 import tiktoken
+from support import corpus
+from support.machine import described
+from support.published import FOLDER, PATTERNS, tiktoken_encoding
 
 import ullage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOT = Path(__file__).parents[1]
-# What cargo builds goes here too; `make clean` removes it.
-FOLDER = ROOT / "target" / "counting"
+CORPUS = FOLDER / "corpus.json"
 ROUNDS = 5
 # Characters of a string, and by how many the second cut is off the first.
 STRING = 8_000
 SHIFT = 3_001
+CUTS = (STRING, SHIFT, SHIFT)
+# What agents mostly read, in equal parts.
+MIX = {
+    "code": ("Python",),
+    "logs": ("logs",),
+    "JSON": ("JSON",),
+    "prose": ("reference",),
+    "diffs": ("diff",),
+    "CJK": ("Chinese", "Japanese", "Korean"),
+    "base64": ("base64",),
+}
 # Sizes of the worst cases: time in proportion to the length means equal times for each megabyte.
 SIZES = (1, 4, 16)
 IMPORTS = 7
-
-# As published by OpenAI in `tiktoken_ext/openai_public.py`.
-CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-PATTERNS = {
-    "o200k_base": (
-        rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+{CONTRACTION}"
-        rf"|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*{CONTRACTION}"
-        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-    ),
-    "cl100k_base": (
-        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
-        r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-    ),
-}
-
-
-def ranks_file(encoding: str) -> Path:
-    return FOLDER / f"{encoding}.tiktoken"
-
-
-def write_ranks(encoding: str) -> None:
-    """The vocabulary as a file of tiktoken's own format, which it would otherwise download."""
-    command = ["cargo", "run", "--quiet", "--release", "--example", "ranks", "--", encoding]
-    subprocess.run([*command, str(ranks_file(encoding))], check=True, cwd=ROOT)  # noqa: S603
-
-
-def tiktoken_encoding(name: str) -> tiktoken.Encoding:
-    lines = (line.split() for line in ranks_file(name).read_bytes().splitlines())
-    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
-    return tiktoken.Encoding(name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
 
 
 def cut(text: str, first: int) -> list[str]:
@@ -84,8 +62,8 @@ def timed(count: Callable[[str], int], strings: list[str]) -> tuple[float, int]:
 
 
 def measure(encoding: str) -> dict[str, list[float]]:
-    """CPU seconds of each class: ullage fresh and seen, tiktoken fresh and seen."""
-    texts: dict[str, str] = json.loads((FOLDER / "corpus.json").read_text())
+    """CPU seconds of each class: ullage with each of the cuts, then tiktoken."""
+    texts: dict[str, str] = json.loads(CORPUS.read_text())
     theirs = tiktoken_encoding(encoding)
     counters: list[Callable[[str], int]] = [
         lambda string: ullage.count_tokens(string, encoding),
@@ -97,13 +75,13 @@ def measure(encoding: str) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {name: [] for name in texts}
     counts: dict[str, list[int]] = {name: [] for name in texts}
     for counter in counters:
-        for first in (STRING, SHIFT):
+        for first in CUTS:
             for name, text in texts.items():
-                seconds, tokens = timed(counter, cut(text, first))
+                seconds, counted = timed(counter, cut(text, first))
                 times[name].append(seconds)
-                counts[name].append(tokens)
-    for name, (fresh, seen, their_fresh, their_seen) in counts.items():
-        assert (fresh, seen) == (their_fresh, their_seen), name
+                counts[name].append(counted)
+    for name, tokens in counts.items():
+        assert tokens[: len(CUTS)] == tokens[len(CUTS) :], name
     return times
 
 
@@ -135,20 +113,15 @@ def worst_cases() -> dict[str, Callable[[int], str]]:
 
 
 def print_worst_cases(encoding: str) -> None:
-    print(
-        f"\n{encoding}, worst cases: milliseconds for 1 MB, and times so much for each MB of more"
-    )
+    print(f"\n{encoding}, worst cases: milliseconds for each MB of a text of so many MB")
+    print(f"  {'':20} {'  '.join(f'{size:4} MB' for size in SIZES)}   {'fits, 1 MB':>22}")
     for name, make in worst_cases().items():
         took = []
         for size in SIZES:
-            text = make(size * 1_000_000)
-            seconds = min(
-                timed(lambda s: ullage.count_tokens(s, encoding), [text])[0] for _ in range(3)
-            )
-            took.append(seconds / size * 1_000)
-        growth = "  ".join(
-            f"{size:2} MB {each / took[0]:4.2f}" for size, each in zip(SIZES, took, strict=True)
-        )
+            # Each another text: what was counted whole is remembered.
+            texts = [f"{make(size * 1_000_000)}{turn}" for turn in range(3)]
+            taken = [timed(lambda s: ullage.count_tokens(s, encoding), [text])[0] for text in texts]
+            took.append(min(taken) / size * 1_000)
         text = make(1_000_000)
         # The highest limit that the length alone does not decide is a token for every 128 bytes.
         limit = len(text.encode()) // 100
@@ -157,7 +130,8 @@ def print_worst_cases(encoding: str) -> None:
         fits = counter.fits(text, limit)
         limited = (time.process_time() - start) * 1_000
         assert fits == (ullage.count_tokens(text, encoding) <= limit)
-        print(f"  {name:20} {took[0]:7.2f} ms   {growth[8:]}   fits({limit:,}) {limited:7.2f} ms")
+        each = "  ".join(f"{milliseconds:7.2f}" for milliseconds in took)
+        print(f"  {name:20} {each}   {limited:7.2f} ms ({limit:,})")
 
 
 def print_table(encoding: str) -> None:
@@ -166,7 +140,7 @@ def print_table(encoding: str) -> None:
         command = [sys.executable, __file__, encoding]
         run = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603
         rounds.append(json.loads(run.stdout))
-    texts: dict[str, str] = json.loads((FOLDER / "corpus.json").read_text())
+    texts: dict[str, str] = json.loads(CORPUS.read_text())
     sizes = {name: len(text.encode()) / 1e6 for name, text in texts.items()}
     medians = {
         name: [
@@ -174,20 +148,31 @@ def print_table(encoding: str) -> None:
         ]
         for name in texts
     }
-    total = [sum(row[column] for row in medians.values()) for column in range(4)]
     print(f"\n{encoding}: MB/s of ullage, and times Python tiktoken; medians of {ROUNDS} processes")
-    print(f"  {'class':18} {'MB':>5} {'fresh':>9} {'seen':>14} {'tiktoken':>15}")
+    print(f"  {'class':18} {'MB':>5} {'fresh':>13} {'known':>13} {'again':>15} {'tiktoken':>10}")
     for name, row in medians.items():
         print_row(name, sizes[name], row)
-    print_row("all", sum(sizes.values()), total)
+    parts = [part_of_mix(classes, sizes, medians) for classes in MIX.values()]
+    print_row(f"mix of {len(MIX)}", len(MIX), [sum(column) for column in zip(*parts, strict=True)])
+    print(f"  the mix is {', '.join(MIX)}, in equal parts")
+
+
+def part_of_mix(
+    classes: tuple[str, ...], sizes: dict[str, float], seconds: dict[str, list[float]]
+) -> list[float]:
+    """Seconds for one MB of these classes together."""
+    size = sum(sizes[name] for name in classes)
+    columns = zip(*(seconds[name] for name in classes), strict=True)
+    return [sum(column) / size for column in columns]
 
 
 def print_row(name: str, size: float, row: list[float]) -> None:
-    fresh, seen, their_fresh, their_seen = row
-    print(
-        f"  {name:18} {size:5.2f} {size / fresh:6.0f} {their_fresh / fresh:5.1f}x"
-        f" {size / seen:8.0f} {their_seen / seen:5.1f}x {size / their_fresh:8.1f}"
+    ours, theirs = row[: len(CUTS)], row[len(CUTS) :]
+    compared = "  ".join(
+        f"{size / seconds:6.0f} {their_seconds / seconds:4.1f}x"
+        for seconds, their_seconds in zip(ours, theirs, strict=True)
     )
+    print(f"  {name:18} {size:5.2f}  {compared} {size / theirs[0]:9.1f}")
 
 
 def print_first_count() -> None:
@@ -208,24 +193,12 @@ def print_first_count() -> None:
     )
 
 
-def processor() -> str:
-    """The processor's name, where the system tells."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return named[0] if named else platform.machine()
-
-
 def main() -> None:
     """Prints a table for each encoding, the worst cases and the time to the first count."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / "corpus.json").write_text(json.dumps(corpus.classes()))
-    print(f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}")
-    print(f"ullage {ullage.__version__} against tiktoken {tiktoken.__version__}")
+    CORPUS.write_text(json.dumps(corpus.classes()))
+    print(described(f"tiktoken {tiktoken.__version__}"))
     for encoding in PATTERNS:
-        write_ranks(encoding)
         print_table(encoding)
         print_worst_cases(encoding)
     print_first_count()

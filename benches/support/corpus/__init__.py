@@ -19,7 +19,7 @@ def classes() -> dict[str, str]:
     """Content by the name of its class."""
     reference = "\n\n".join(text for _, text in sorted(topics.items()))
     python = sources(Path(sysconfig.get_paths()["stdlib"]), "*.py")
-    rust = sources(Path(__file__).parents[2] / "src", "**/*.rs")
+    rust = sources(Path(__file__).parents[3] / "src", "**/*.rs")
     words = sorted(set(reference.lower().split()))
     found = {"reference": reference, "Python": python, "Rust": rust}
     made = machines.classes(words, found, SIZE) | languages.classes(SIZE)

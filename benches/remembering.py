@@ -1,0 +1,101 @@
+"""What a turn costs once its history was counted, beside counting all of it again.
+
+After each append the whole history is counted again: by Strands' estimate, by tiktoken over every
+text, and by a counter of ullage that has seen all but the last message. The first way of ullage
+notices an edit of any message; the other holds the caller to a promise that there is none.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import tiktoken
+from support import estimates
+from support.conversations import history, said
+from support.machine import described
+from support.published import tiktoken_encoding
+
+import ullage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MESSAGES = (1_000, 5_000)
+# A tool of a coding agent returns about so much.
+RESULT_CHARACTERS = 9_000
+APPENDS = 15
+# Counting all of it by tiktoken takes seconds.
+FULL_COUNTS = 1
+
+
+def texts(messages: list[dict[str, Any]]) -> Iterator[str]:
+    """Every text of a history, as a loop over tiktoken would find them."""
+    for message in messages:
+        for block in message["content"]:
+            if "text" in block:
+                yield block["text"]
+            elif "toolUse" in block:
+                yield str(block["toolUse"]["input"])
+            else:
+                yield from (item["text"] for item in block["toolResult"]["content"])
+
+
+def after_append(
+    messages: list[dict[str, Any]], count: Callable[[list[dict[str, Any]]], int], times: int
+) -> float:
+    """Median milliseconds of CPU to count the history after one message was appended to it."""
+    appended = list(messages)
+    count(appended)
+    taken = []
+    for turn in range(times):
+        appended.append(said("user", f"Step {turn}: " + "look at the next part of it. " * 15))
+        start = time.process_time()
+        count(appended)
+        taken.append((time.process_time() - start) * 1_000)
+    return statistics.median(taken)
+
+
+def rows(
+    encoding: tiktoken.Encoding,
+) -> dict[str, tuple[Callable[[list[dict[str, Any]]], int], int]]:
+    """What is compared, and how often; the first is the yardstick."""
+    edits_noticed = ullage.TokenCounter("o200k_base")
+    estimated = ullage.TokenCounter.for_model("claude-sonnet-4-5")
+    promised = ullage.TokenCounter("o200k_base")
+
+    def by_tiktoken(messages: list[dict[str, Any]]) -> int:
+        return sum(len(encoding.encode_ordinary(text)) for text in texts(messages))
+
+    return {
+        "Strands' estimate of all": (estimates.of_strands, APPENDS),
+        "tiktoken over all": (by_tiktoken, FULL_COUNTS),
+        "exact, any edit noticed": (edits_noticed.count_messages, APPENDS),
+        "estimated, any edit noticed": (estimated.count_messages, APPENDS),
+        "exact, append_only promised": (
+            lambda messages: promised.count_messages(messages, append_only=True),
+            APPENDS,
+        ),
+    }
+
+
+def main() -> None:
+    """Prints what a turn costs at each length of history."""
+    versions = (f"strands-agents {version('strands-agents')}", f"tiktoken {tiktoken.__version__}")
+    print(described(*versions))
+    encoding = tiktoken_encoding("o200k_base")
+    for count in MESSAGES:
+        messages = history(count, RESULT_CHARACTERS)
+        size = sum(map(len, texts(messages))) / 1e6
+        print(f"\nafter an append to {len(messages):,} messages, {size:.1f} MB; CPU time, medians")
+        yardstick = None
+        for name, (counter, times) in rows(encoding).items():
+            milliseconds = after_append(messages, counter, times)
+            yardstick = yardstick or milliseconds
+            print(f"  {name:30} {milliseconds:10.3f} ms {yardstick / milliseconds:9.1f}x Strands")
+
+
+if __name__ == "__main__":
+    main()

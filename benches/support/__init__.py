@@ -1,0 +1,1 @@
+"""What the benchmarks share: the machine, the hosts' estimates, texts and conversations."""
