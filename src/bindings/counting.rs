@@ -74,7 +74,7 @@ impl Counting {
         let node = PyNode(messages.clone());
         let format = match format {
             Some(format) => format,
-            None => wire::detect_format(&node)?,
+            None => wire::format_to_read(&node)?,
         };
         let conversation = wire::read(&node, format)?;
         self.recall(messages.py(), &conversation);

@@ -270,6 +270,18 @@ fn host_error(error: &PyErr) -> Error {
     }
 }
 
+fn set_items(dict: &Bound<'_, PyDict>, fields: Vec<(Key, Option<Bound<'_, PyAny>>)>) -> PyResult<()> {
+    let py = dict.py();
+    for (key, value) in fields {
+        match value {
+            Some(value) => dict.set_item(name(py, key), value)?,
+            None if dict.contains(name(py, key))? => dict.del_item(name(py, key))?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
 impl<'py> Build for PyNode<'py> {
     type Out = Bound<'py, PyAny>;
 
@@ -277,26 +289,28 @@ impl<'py> Build for PyNode<'py> {
         self.0.clone()
     }
 
-    fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out> {
+    fn with_all(&self, fields: Vec<(Key, Option<Self::Out>)>) -> Result<Self::Out> {
         let py = self.0.py();
         let build = || -> PyResult<Self::Out> {
             // A dict of the host's own kind is copied as that kind, below.
             if let Ok(dict) = self.0.cast_exact::<PyDict>() {
                 let copy = dict.copy()?;
-                copy.set_item(name(py, key), value)?;
+                set_items(&copy, fields)?;
                 return Ok(copy.into_any());
             }
             if let Some(model_copy) = self.0.getattr_opt("model_copy")? {
                 let update = PyDict::new(py);
-                update.set_item(name(py, key), value)?;
+                for (key, value) in fields {
+                    update.set_item(name(py, key), value)?;
+                }
                 let arguments = PyDict::new(py);
                 arguments.set_item("update", update)?;
                 return model_copy.call((), Some(&arguments));
             }
             let copy = py.import("copy")?.call_method1("copy", (&self.0,))?;
             match copy.cast::<PyDict>() {
-                Ok(dict) => dict.set_item(name(py, key), value)?,
-                Err(_) => copy.setattr(name(py, key), value)?,
+                Ok(dict) => set_items(dict, fields)?,
+                Err(_) => fields.into_iter().try_for_each(|(key, value)| copy.setattr(name(py, key), value))?,
             }
             Ok(copy)
         };

@@ -32,7 +32,10 @@ pub fn content<'a, N: Node>(
 ) -> Result<Cow<'a, [u8]>> {
     match source {
         Source::Item(place) => {
-            if let Some(bytes) = wire::item_node(messages, plan.format, [place.message, place.part, place.item])
+            let (entry, first) = conversation.messages[place.message].span.entry_of(place.part);
+            let node = messages.at(entry);
+            if let Some(bytes) = node
+                .and_then(|entry| wire::item_node(&entry, plan.format, place.part - first, place.item))
                 .and_then(|node| node.raw())
             {
                 return Ok(Cow::Owned(bytes));
@@ -45,8 +48,9 @@ pub fn content<'a, N: Node>(
         }
         Source::Transcript { notes, messages: range } => {
             let mut out = notes.clone();
-            for message in range.clone().filter_map(|index| messages.at(index)) {
-                message.render(&mut out, Bytes::Whole, MAX_MESSAGE_DEPTH)?;
+            let entries = conversation.messages[range.clone()].iter().flat_map(|message| message.span.entries());
+            for entry in entries.filter_map(|entry| messages.at(entry)) {
+                entry.render(&mut out, Bytes::Whole, MAX_MESSAGE_DEPTH)?;
                 out.push('\n');
             }
             Ok(Cow::Owned(out.into_bytes()))
@@ -59,6 +63,6 @@ pub fn content<'a, N: Node>(
 /// # Errors
 /// `Changed` if the messages are not those that the plan was made for.
 pub fn apply<N: Build>(plan: &Plan, messages: &N) -> Result<Vec<N::Out>> {
-    check(plan, messages)?;
-    wire::rewrite(messages, plan.format, &plan.changes())
+    let conversation = check(plan, messages)?;
+    wire::rewrite(messages, &conversation, plan.format, &plan.changes())
 }

@@ -1,4 +1,4 @@
-//! Reading and building over `serde_json::Value`.
+//! Reading and building over `serde_json::Value`, and texts of JSON.
 
 use std::borrow::Cow;
 
@@ -69,10 +69,15 @@ impl Build for &Value {
         (*self).clone()
     }
 
-    fn with(&self, key: Key, value: Value) -> Result<Value> {
+    fn with_all(&self, changes: Vec<(Key, Option<Value>)>) -> Result<Value> {
         let mut copy = (*self).clone();
         if let Value::Object(fields) = &mut copy {
-            fields.insert(key.name().to_owned(), value);
+            for (key, value) in changes {
+                match value {
+                    Some(value) => fields.insert(key.name().to_owned(), value),
+                    None => fields.shift_remove(key.name()),
+                };
+            }
         }
         Ok(copy)
     }
@@ -90,4 +95,23 @@ impl Build for &Value {
             entries.into_iter().map(|(key, value)| (key.name().to_owned(), value)).collect();
         Ok(Value::Object(fields))
     }
+}
+
+/// A text of JSON without the white space between its tokens and with characters in place of their escapes, as
+/// [`Node::render`] writes it; `None` where it is so already, or no JSON.
+pub(super) fn compact(text: &str) -> Option<String> {
+    let mut inside = false;
+    let mut escaped = false;
+    let tight = text.bytes().all(|byte| {
+        let fine = if inside {
+            // Escapes that render writes too.
+            !escaped || matches!(byte, b'"' | b'\\' | b'n' | b'r' | b't')
+        } else {
+            !byte.is_ascii_whitespace()
+        };
+        inside ^= byte == b'"' && !escaped;
+        escaped = inside && byte == b'\\' && !escaped;
+        fine
+    });
+    if tight { None } else { serde_json::from_str::<Value>(text).ok().map(|value| value.to_string()) }
 }

@@ -137,8 +137,13 @@ pub trait Build: Node {
     /// This very value.
     fn keep(&self) -> Self::Out;
 
-    /// A shallow copy of this map or object with one field set.
-    fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out>;
+    /// A shallow copy of this map or object with these fields set, those without a value taken away.
+    fn with_all(&self, fields: Vec<(Key, Option<Self::Out>)>) -> Result<Self::Out>;
+
+    /// The same with one field set.
+    fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out> {
+        self.with_all(vec![(key, Some(value))])
+    }
 
     /// A new list.
     fn list(&self, items: Vec<Self::Out>) -> Result<Self::Out>;

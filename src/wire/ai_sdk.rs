@@ -1,0 +1,18 @@
+//! TODO
+use super::dialect::Entry;
+use super::node::{Build, Node};
+use super::rewrite::EntryEdit;
+use crate::error::Result;
+use crate::message::Role;
+pub(super) fn read<N: Node>(_entry: &N, _index: usize) -> Result<Entry<N::Text>> {
+    todo!()
+}
+pub(super) fn edit<N: Build>(_entry: &N, _edit: &EntryEdit<'_>, _out: &mut Vec<N::Out>) -> Result<()> {
+    todo!()
+}
+pub(super) fn message<N: Build>(_like: &N, _role: Role, _text: &str) -> Result<N::Out> {
+    todo!()
+}
+pub(super) fn item<N: Node>(_entry: &N, _part: usize, _item: usize) -> Option<N> {
+    todo!()
+}

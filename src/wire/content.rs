@@ -1,0 +1,153 @@
+//! Messages of a role and a content, and content that is a string or a list of blocks: what four formats share.
+
+use super::key::Key;
+use super::node::{Build, Kind, Node};
+use super::rewrite::EntryEdit;
+use crate::error::{Error, Result};
+use crate::message::{Item, Part, Pin, Role, Signature};
+
+/// Refuses what is no message.
+pub(super) fn check_map<N: Node>(entry: &N, index: usize) -> Result<()> {
+    if entry.kind() == Kind::Map {
+        return Ok(());
+    }
+    let problem = format!("it is {}, not a message", entry.kind().name());
+    Err(bad(index, problem, "give a dict with `role` and `content`"))
+}
+
+pub(super) fn bad(index: usize, problem: String, remedy: &str) -> Error {
+    Error::Message { index, problem, remedy: remedy.to_owned() }
+}
+
+/// The role of a message, by the names that its format has for it.
+pub(super) fn role_of<N: Node>(entry: &N, index: usize, names: &[(&str, Role)]) -> Result<Role> {
+    let role = entry.get(Key::Role).and_then(|role| role.text());
+    let known = || names.iter().map(|(name, _)| format!("'{name}'")).collect::<Vec<_>>().join(" or ");
+    let Some(role) = role else {
+        return Err(bad(index, "it has no role".to_owned(), &format!("set `role` to {}", known())));
+    };
+    let found = names.iter().find(|(name, _)| *name == &*role).map(|(_, role)| *role);
+    found.ok_or_else(|| bad(index, format!("its role is '{}'", &*role), &format!("use {}", known())))
+}
+
+/// The pin of Strands: `metadata.custom.pinned` is true. Read in every format, so that a history keeps its pins when
+/// its host changes.
+pub(super) fn pin_of<N: Node>(entry: &N) -> Pin {
+    let flag = entry
+        .present(Key::Metadata)
+        .and_then(|metadata| metadata.present(Key::Custom))
+        .and_then(|custom| custom.get(Key::Pinned));
+    if flag.is_some_and(|flag| flag.is_true()) { Pin::Pinned } else { Pin::Free }
+}
+
+/// The parts of a content: of a string one, of a list what `read` makes of each block.
+pub(super) fn read_content<N: Node>(
+    content: &N,
+    index: usize,
+    read: impl FnMut(&N) -> Result<Part<N::Text>>,
+) -> Result<Vec<Part<N::Text>>> {
+    match content.text() {
+        Some(text) => Ok(vec![Part::Text(text)]),
+        None => read_list(content, index, read),
+    }
+}
+
+/// The content of a message that must have one.
+pub(super) fn required_content<N: Node>(entry: &N, index: usize) -> Result<N> {
+    entry.present(Key::Content).ok_or_else(|| {
+        bad(index, "its content is missing or None".to_owned(), "give a string or a list of content blocks")
+    })
+}
+
+/// The items of a result whose content is a string, a list of blocks, or nothing.
+pub(super) fn read_items<N: Node>(
+    content: Option<&N>,
+    index: usize,
+    read: impl FnMut(&N) -> Result<Item<N::Text>>,
+) -> Result<Vec<Item<N::Text>>> {
+    let Some(content) = content else { return Ok(Vec::new()) };
+    match content.text() {
+        Some(text) => Ok(vec![Item::Text(text)]),
+        None => read_list(content, index, read),
+    }
+}
+
+/// Reads each block of a list; says which one is no block.
+pub(super) fn read_list<N: Node, P>(
+    content: &N,
+    index: usize,
+    mut read: impl FnMut(&N) -> Result<P>,
+) -> Result<Vec<P>> {
+    let bad = |problem: String| bad(index, problem, "give a list of content blocks, each a dict");
+    let length = content.length().ok_or_else(|| bad(format!("its content is {}", content.kind().name())))?;
+    let mut parts = Vec::with_capacity(length);
+    for (position, block) in (0..length).filter_map(|position| content.at(position)).enumerate() {
+        if block.kind() != Kind::Map {
+            return Err(bad(format!("content block {position} is {}", block.kind().name())));
+        }
+        parts.push(read(&block)?);
+    }
+    Ok(parts)
+}
+
+/// An empty signature is none.
+pub(super) fn signature_of<N: Node>(block: &N, key: Key) -> Signature {
+    let signed = match block.present(key) {
+        None => false,
+        Some(signature) => signature.text().is_none_or(|text| !text.is_empty()),
+    };
+    if signed { Signature::Signed } else { Signature::Unsigned }
+}
+
+/// The text of a field.
+pub(super) fn field<N: Node>(block: &N, key: Key) -> Option<N::Text> {
+    block.get(key).and_then(|value| value.text())
+}
+
+pub(super) fn required_text<N: Node>(block: &N, key: Key, what: &str, index: usize) -> Result<N::Text> {
+    field(block, key).ok_or_else(|| {
+        bad(index, format!("a {what} block has no `{}`", key.name()), &format!("set `{}` to a string", key.name()))
+    })
+}
+
+/// The arguments of a call as compact JSON; empty where there are none.
+pub(super) fn rendered<N: Node>(call: &N, key: Key) -> Result<N::Text> {
+    match call.get(key) {
+        Some(input) => input.rendered(),
+        None => Ok(String::new().into()),
+    }
+}
+
+/// A message whose content is a list of blocks, or a string that becomes one, with the changes of `edit`.
+pub(super) fn edit_content<N: Build>(
+    entry: &N,
+    edit: &EntryEdit<'_>,
+    key: Key,
+    text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
+    replace_items: impl Fn(&N, &[(usize, &str)]) -> Result<N::Out>,
+) -> Result<N::Out> {
+    let content = entry.present(key);
+    let mut blocks = Vec::new();
+    if let Some(text) = content.as_ref().filter(|text| text.kind() == Kind::Text && !edit.drop.contains(&0)) {
+        blocks.push(text_block(entry, text.keep())?);
+    }
+    for (position, block) in content.as_ref().and_then(Node::items).unwrap_or_default().iter().enumerate() {
+        if edit.drop.contains(&position) {
+            continue;
+        }
+        let changes = edit.of_part(position);
+        blocks.push(if changes.is_empty() { block.keep() } else { replace_items(block, &changes)? });
+    }
+    for text in edit.append {
+        blocks.push(text_block(entry, entry.string(text))?);
+    }
+    entry.with(key, entry.list(blocks)?)
+}
+
+/// The value that is an item of a result with this content: a string is one item.
+pub(super) fn item_of<N: Node>(content: &N, item: usize) -> Option<N> {
+    match content.at(item) {
+        Some(item) => item.get(Key::Text),
+        None => Some(content.clone()),
+    }
+}

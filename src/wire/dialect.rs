@@ -1,0 +1,76 @@
+//! What a wire format can do, by its name: one arm for each format.
+
+use super::format::Format;
+use super::node::{Build, Node};
+use super::rewrite::EntryEdit;
+use super::{ai_sdk, anthropic, bedrock, gemini, openai_chat, openai_responses};
+use crate::error::Result;
+use crate::message::{Part, Pin, Role};
+
+/// What an entry of the list says.
+pub(super) struct Entry<T> {
+    pub(super) role: Role,
+    pub(super) parts: Vec<Part<T>>,
+    pub(super) pin: Pin,
+    pub(super) joins: Joins,
+}
+
+/// Which entries in a row are one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joins {
+    /// It is a message by itself.
+    Nothing,
+    /// Results that stand in a row.
+    Results,
+    /// What a model says in one go.
+    Answer,
+}
+
+pub(super) fn read<N: Node>(entry: &N, index: usize, format: Format) -> Result<Entry<N::Text>> {
+    match format {
+        Format::Bedrock => bedrock::read(entry, index),
+        Format::Anthropic => anthropic::read(entry, index),
+        Format::OpenAi => openai_chat::read(entry, index),
+        Format::OpenAiResponses => openai_responses::read(entry, index),
+        Format::Gemini => gemini::read(entry, index),
+        Format::AiSdk => ai_sdk::read(entry, index),
+    }
+}
+
+/// Appends to `out` what becomes of an entry: nothing where all of it goes away, and one more where the format has no
+/// room for a text in it.
+pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
+    match format {
+        Format::Bedrock => out.push(bedrock::edit(entry, edit)?),
+        Format::Anthropic => out.push(anthropic::edit(entry, edit)?),
+        Format::OpenAi => openai_chat::edit(entry, edit, out)?,
+        Format::OpenAiResponses => openai_responses::edit(entry, edit, out)?,
+        Format::Gemini => out.push(gemini::edit(entry, edit)?),
+        Format::AiSdk => ai_sdk::edit(entry, edit, out)?,
+    }
+    Ok(())
+}
+
+/// A new message of one text, of the same kind as `like` where that is an object.
+pub(super) fn message<N: Build>(like: &N, format: Format, role: Role, text: &str) -> Result<N::Out> {
+    match format {
+        Format::Bedrock => bedrock::message(like, role, text),
+        Format::Anthropic => anthropic::message(like, role, text),
+        Format::OpenAi => openai_chat::message(like, role, text),
+        Format::OpenAiResponses => openai_responses::message(like, role, text),
+        Format::Gemini => gemini::message(like, role, text),
+        Format::AiSdk => ai_sdk::message(like, role, text),
+    }
+}
+
+/// The value that is an item of a tool result.
+pub(super) fn item<N: Node>(entry: &N, format: Format, part: usize, item: usize) -> Option<N> {
+    match format {
+        Format::Bedrock => bedrock::item(entry, part, item),
+        Format::Anthropic => anthropic::item(entry, part, item),
+        Format::OpenAi => openai_chat::item(entry, item),
+        Format::OpenAiResponses => openai_responses::item(entry, item),
+        Format::Gemini => gemini::item(entry, part),
+        Format::AiSdk => ai_sdk::item(entry, part, item),
+    }
+}
