@@ -173,6 +173,34 @@ impl Span {
     }
 }
 
+/// Where each message of a conversation stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spans(Vec<Span>);
+
+impl Spans {
+    /// Number of messages.
+    pub fn messages(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Number of entries of the caller's list.
+    pub fn count(&self) -> usize {
+        self.0.last().map_or(0, |span| span.entries().end)
+    }
+
+    /// The entries of some messages in a row.
+    pub fn entries(&self, messages: Range<usize>) -> Range<usize> {
+        let start = |message: usize| self.0.get(message).map_or(self.count(), |span| span.entries().start);
+        start(messages.start)..start(messages.end)
+    }
+
+    /// The entry that holds a part of a message, and which of its parts that is.
+    pub fn place(&self, message: usize, part: usize) -> (usize, usize) {
+        let (entry, first) = self.0[message].entry_of(part);
+        (entry, part - first)
+    }
+}
+
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<T> {
@@ -246,9 +274,14 @@ pub struct Conversation<T> {
 }
 
 impl<T> Conversation<T> {
-    /// Entries of the caller's list.
-    pub fn entries(&self) -> usize {
-        self.messages.last().map_or(0, |message| message.span.entries().end)
+    /// Where its messages stand. O(messages).
+    pub fn spans(&self) -> Spans {
+        Spans(self.messages.iter().map(|message| message.span.clone()).collect())
+    }
+
+    /// The first entry of a message in the caller's list.
+    pub fn entry(&self, message: usize) -> usize {
+        self.messages[message].span.entries().start
     }
 
     /// The message that an entry of the caller's list belongs to.

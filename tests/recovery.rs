@@ -97,7 +97,9 @@ proptest! {
                         prop_assert!(originals.contains(content));
                         prop_assert_eq!(reference, &Reference::of(&artifact.tool, content.as_bytes()));
                     }
-                    Source::Transcript { messages, .. } => prop_assert_eq!(content, lines(&all[messages.clone()])),
+                    Source::Transcript { messages, .. } => {
+                        prop_assert_eq!(content, lines(&all[outcome.plan.spans.entries(messages.clone())]));
+                    }
                 }
             }
             let named: BTreeSet<&str> = outcome.stored.iter().map(|(reference, _)| reference.as_str()).collect();

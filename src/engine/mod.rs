@@ -101,7 +101,7 @@ impl Engine {
         let mut conversation = wire::read(messages, format)?;
         for pin in pins {
             let message = conversation.message_of(*pin).ok_or_else(|| Error::Conversation {
-                problem: format!("the pin {pin} names no message: there are {}", conversation.entries()),
+                problem: format!("the pin {pin} names no message: there are {}", conversation.spans().count()),
                 remedy: "give indices into the list of messages".to_owned(),
             })?;
             conversation.messages[message].pin = Pin::Pinned;

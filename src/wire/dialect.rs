@@ -22,8 +22,17 @@ pub(super) enum Joins {
     Nothing,
     /// Results that stand in a row.
     Results,
+    /// What the user says: right behind results it is one message with them, as in formats where roles alternate.
+    Words,
     /// What a model says in one go.
     Answer,
+}
+
+impl Joins {
+    /// Whether it is one message with what stands before it.
+    pub(super) fn joins(self, before: Joins) -> bool {
+        matches!((before, self), (Joins::Results, Joins::Results | Joins::Words) | (Joins::Answer, Joins::Answer))
+    }
 }
 
 pub(super) fn read<N: Node>(entry: &N, index: usize, format: Format) -> Result<Entry<N::Text>> {

@@ -39,7 +39,7 @@ pub fn read<N: Node>(messages: &N, format: Format) -> Result<Conversation<N::Tex
     for (index, node) in (0..length).filter_map(|index| messages.at(index)).enumerate() {
         let Entry { role, parts, pin, joins } = dialect::read(&node, index, format).map_err(|error| error.at(index))?;
         match conversation.messages.last_mut() {
-            Some(message) if joins == before && joins != Joins::Nothing => {
+            Some(message) if joins.joins(before) => {
                 message.span.grow(message.parts.len());
                 message.parts.extend(parts);
                 if pin == Pin::Pinned {

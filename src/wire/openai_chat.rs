@@ -5,14 +5,12 @@
 //! adds `reasoning_content` and `thinking_blocks`, and Amplifier puts blocks of Anthropic's form into the content.
 
 use super::anthropic::{self, read_reasoning};
-use super::content::{
-    check_map, field, item_of, pin_of, read_content, read_items, required_content, required_text, role_of,
-};
+use super::content::{check_map, field, item_of, pin_of, read_items, required_content, required_text, role_of};
 use super::dialect::{Entry, Joins};
 use super::format::Format;
 use super::json::compact;
 use super::key::Key;
-use super::node::{Build, Kind, Node};
+use super::node::{Build, Node};
 use super::rewrite::{EntryEdit, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
@@ -36,17 +34,27 @@ enum Spot<N> {
     Block(Key, N),
 }
 
+impl<N> Spot<N> {
+    fn key(&self) -> Key {
+        match self {
+            Spot::Field(key, _) | Spot::Block(key, _) => *key,
+        }
+    }
+}
+
+/// The fields that hold parts, in their order.
+const IN_ORDER: [Key; 7] = [
+    Key::ReasoningContentSnake,
+    Key::ThinkingBlocks,
+    Key::Content,
+    Key::Refusal,
+    Key::Audio,
+    Key::ToolCalls,
+    Key::FunctionCallSnake,
+];
+
 /// The parts of a message in their order. Every reader and writer goes by this.
 fn spots<N: Node>(message: &N) -> Vec<Spot<N>> {
-    const IN_ORDER: [Key; 7] = [
-        Key::ReasoningContentSnake,
-        Key::ThinkingBlocks,
-        Key::Content,
-        Key::Refusal,
-        Key::Audio,
-        Key::ToolCalls,
-        Key::FunctionCallSnake,
-    ];
     let mut spots = Vec::new();
     // litellm writes signed thinking twice: by itself, and as plain text.
     let twice =
@@ -76,13 +84,13 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
         let parts = vec![Part::Result { id, tool: field(entry, Key::Name), items }];
         return Ok(Entry { role, parts, pin, joins: Joins::Results });
     }
-    let parts = if role == Role::Assistant {
-        let spots = spots(entry);
-        spots.iter().map(|spot| read_spot(spot, index)).collect::<Result<_>>()?
-    } else {
-        read_content(&required_content(entry, index)?, index, |block| read_block(block, index))?
-    };
-    Ok(Entry { role, parts, pin, joins: Joins::Nothing })
+    let spots = spots(entry);
+    if spots.is_empty() {
+        required_content(entry, index)?;
+    }
+    let parts = spots.iter().map(|spot| read_spot(spot, index)).collect::<Result<_>>()?;
+    let joins = if role == Role::User { Joins::Words } else { Joins::Nothing };
+    Ok(Entry { role, parts, pin, joins })
 }
 
 fn is_result<N: Node>(entry: &N) -> bool {
@@ -161,29 +169,21 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
     }
 }
 
-/// The message with the changes of `edit`, nothing where all of it goes away. What is added is a message of its own where
-/// the content is a string: not every model behind this form takes a list.
+/// The message with the changes of `edit`, nothing where all of it goes away. A result has no room for a text: a message of
+/// the user comes behind it.
 pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     if is_result(entry) {
         if !edit.drop.contains(&0) {
             out.push(with_items(entry, &edit.of_part(0))?);
         }
-        return edit.append.iter().try_for_each(|text| {
+        for text in edit.append {
             out.push(message(entry, Role::User, text)?);
-            Ok(())
-        });
+        }
+        return Ok(());
     }
     let spots = spots(entry);
-    let listed = entry.present(Key::Content).is_some_and(|content| content.kind() == Kind::List);
-    let (inside, behind) = if listed { (edit.append, &[][..]) } else { (&[][..], edit.append) };
-    if edit.drop.len() < spots.len() || !inside.is_empty() {
-        out.push(with_spots(entry, &spots, &edit.drop, inside)?);
-    }
-    for text in behind {
-        out.push(entry.map(vec![
-            (Key::Role, entry.get(Key::Role).map_or_else(|| entry.string("user"), |role| role.keep())),
-            (Key::Content, entry.string(text)),
-        ])?);
+    if edit.drop.len() < spots.len() || !edit.append.is_empty() {
+        out.push(with_spots(entry, &spots, &edit.drop, edit.append)?);
     }
     Ok(())
 }
@@ -201,29 +201,24 @@ fn with_items<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<N::Out> 
 /// The message without some of its parts, and with texts behind its content, which is a list if there are any.
 fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], drop: &[usize], append: &[&str]) -> Result<N::Out> {
     let mut fields: Vec<(Key, Option<N::Out>)> = Vec::new();
-    for key in [Key::ThinkingBlocks, Key::Content, Key::ToolCalls] {
-        let of_key = || spots.iter().enumerate().filter(|(_, spot)| matches!(spot, Spot::Block(of, _) if *of == key));
+    for key in IN_ORDER {
         let appended = if key == Key::Content { append } else { &[] };
+        let of_key = || spots.iter().enumerate().filter(|(_, spot)| spot.key() == key);
         if of_key().all(|(part, _)| !drop.contains(&part)) && appended.is_empty() {
             continue;
         }
-        let mut blocks: Vec<N::Out> = of_key()
-            .filter(|(part, _)| !drop.contains(part))
-            .map(|(_, spot)| match spot {
-                Spot::Block(_, value) | Spot::Field(_, value) => value.keep(),
-            })
-            .collect();
+        let mut blocks = Vec::new();
+        for (_, spot) in of_key().filter(|(part, _)| !drop.contains(part)) {
+            blocks.push(match spot {
+                Spot::Block(_, block) => block.keep(),
+                Spot::Field(_, text) => anthropic::text_block(entry, text.keep())?,
+            });
+        }
         for text in appended {
             blocks.push(anthropic::text_block(entry, entry.string(text))?);
         }
         fields.push((key, if blocks.is_empty() { None } else { Some(entry.list(blocks)?) }));
     }
-    fields.extend(spots.iter().enumerate().filter(|(part, _)| drop.contains(part)).filter_map(
-        |(_, spot)| match spot {
-            Spot::Field(key, _) => Some((*key, None)),
-            Spot::Block(..) => None,
-        },
-    ));
     entry.with_all(fields)
 }
 
