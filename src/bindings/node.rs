@@ -321,6 +321,10 @@ impl<'py> Build for PyNode<'py> {
         PyList::new(self.0.py(), items).map(Bound::into_any).map_err(|e| host_error(&e))
     }
 
+    fn truth(&self) -> Self::Out {
+        PyBool::new(self.0.py(), true).to_owned().into_any()
+    }
+
     fn string(&self, text: &str) -> Self::Out {
         PyString::new(self.0.py(), text).into_any()
     }

@@ -1,7 +1,7 @@
 //! TODO
 use super::dialect::Entry;
 use super::node::{Build, Node};
-use super::rewrite::EntryEdit;
+use super::rewrite::{Composition, EntryEdit};
 use crate::error::Result;
 use crate::message::Role;
 pub(super) fn read<N: Node>(_entry: &N, _index: usize) -> Result<Entry<N::Text>> {
@@ -14,5 +14,8 @@ pub(super) fn message<N: Build>(_like: &N, _role: Role, _text: &str) -> Result<N
     todo!()
 }
 pub(super) fn item<N: Node>(_entry: &N, _part: usize, _item: usize) -> Option<N> {
+    todo!()
+}
+pub(super) fn compose<N: Build>(_composition: &Composition<'_, N>, _out: &mut Vec<N::Out>) -> Result<()> {
     todo!()
 }

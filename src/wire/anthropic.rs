@@ -4,14 +4,14 @@
 //! (<https://docs.anthropic.com/en/api/messages>). Blocks may be dicts or the objects of the Anthropic SDK.
 
 use super::content::{
-    check_map, edit_content, field, item_of, pin_of, read_content, read_items, rendered, required_content,
-    required_text, role_of, signature_of,
+    check_map, compose_blocks, compose_message, edit_content, field, item_of, pin_of, read_content, read_items,
+    rendered, required_content, required_text, role_of, signature_of,
 };
 use super::dialect::{Entry, Joins};
 use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Node};
-use super::rewrite::{EntryEdit, replaced, text_for};
+use super::rewrite::{Composition, EntryEdit, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
@@ -82,6 +82,25 @@ pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> 
 pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
     let content = like.list(vec![text_block(like, like.string(text))?])?;
     like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, content)])
+}
+
+pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::Out> {
+    let blocks = compose_blocks(composition, Key::Content, text_block, renamed, answer)?;
+    compose_message(composition, composition.role.name(), Key::Content, composition.sample.list(blocks)?)
+}
+
+fn renamed<N: Build>(block: &N, id: &str) -> Result<N::Out> {
+    let key = if block.present(Key::ToolUseId).is_some() { Key::ToolUseId } else { Key::Id };
+    block.with(key, block.string(id))
+}
+
+fn answer<N: Build>(like: &N, [id, _, text]: [&str; 3]) -> Result<N::Out> {
+    like.map(vec![
+        (Key::Type, like.string("tool_result")),
+        (Key::ToolUseId, like.string(id)),
+        (Key::IsError, like.truth()),
+        (Key::Content, like.string(text)),
+    ])
 }
 
 pub(super) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {

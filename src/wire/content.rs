@@ -2,7 +2,7 @@
 
 use super::key::Key;
 use super::node::{Build, Kind, Node};
-use super::rewrite::EntryEdit;
+use super::rewrite::{Composition, EntryEdit, Material};
 use crate::error::{Error, Result};
 use crate::message::{Item, Part, Pin, Role, Signature};
 
@@ -149,5 +149,44 @@ pub(super) fn item_of<N: Node>(content: &N, item: usize) -> Option<N> {
     match content.at(item) {
         Some(item) => item.get(Key::Text),
         None => Some(content.clone()),
+    }
+}
+
+/// The blocks of a message that is put together. `renamed` gives a call or a result another id, `answer` makes a result
+/// from an id, a tool and a text.
+pub(super) fn compose_blocks<N: Build>(
+    composition: &Composition<'_, N>,
+    key: Key,
+    text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
+    renamed: impl Fn(&N, &str) -> Result<N::Out>,
+    answer: impl Fn(&N, [&str; 3]) -> Result<N::Out>,
+) -> Result<Vec<N::Out>> {
+    let sample = composition.sample;
+    let blocks = composition.materials.iter().map(|material| match material {
+        Material::Text(text) => text_block(sample, sample.string(text)).map(Some),
+        Material::Answer { id, tool, text } => answer(sample, [id, tool, text]).map(Some),
+        Material::Part { node, place, id } => {
+            let Some(content) = node.present(key) else { return Ok(None) };
+            match (content.at(place.part), id) {
+                (None, _) => text_block(node, content.keep()).map(Some),
+                (Some(block), None) => Ok(Some(block.keep())),
+                (Some(block), Some(id)) => renamed(&block, id).map(Some),
+            }
+        }
+    });
+    blocks.filter_map(Result::transpose).collect()
+}
+
+/// A message of a role and a list of blocks, with the other fields of the message that it was.
+pub(super) fn compose_message<N: Build>(
+    composition: &Composition<'_, N>,
+    role: &str,
+    key: Key,
+    content: N::Out,
+) -> Result<N::Out> {
+    let sample = composition.sample;
+    match composition.like {
+        Some(like) => like.with_all(vec![(Key::Role, Some(sample.string(role))), (key, Some(content))]),
+        None => sample.map(vec![(Key::Role, sample.string(role)), (key, content)]),
     }
 }

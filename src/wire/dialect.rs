@@ -2,7 +2,7 @@
 
 use super::format::Format;
 use super::node::{Build, Node};
-use super::rewrite::EntryEdit;
+use super::rewrite::{Composition, EntryEdit};
 use super::{ai_sdk, anthropic, bedrock, gemini, openai_chat, openai_responses};
 use crate::error::Result;
 use crate::message::{Part, Pin, Role};
@@ -70,6 +70,19 @@ pub(super) fn message<N: Build>(like: &N, format: Format, role: Role, text: &str
         Format::Gemini => gemini::message(like, role, text),
         Format::AiSdk => ai_sdk::message(like, role, text),
     }
+}
+
+/// Appends to `out` the entries of a message that is put together.
+pub(super) fn compose<N: Build>(format: Format, composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
+    match format {
+        Format::Bedrock => out.push(bedrock::compose(composition)?),
+        Format::Anthropic => out.push(anthropic::compose(composition)?),
+        Format::OpenAi => openai_chat::compose(composition, out)?,
+        Format::OpenAiResponses => openai_responses::compose(composition, out)?,
+        Format::Gemini => out.push(gemini::compose(composition)?),
+        Format::AiSdk => ai_sdk::compose(composition, out)?,
+    }
+    Ok(())
 }
 
 /// The value that is an item of a tool result.

@@ -86,6 +86,10 @@ impl Build for &Value {
         Ok(Value::Array(items))
     }
 
+    fn truth(&self) -> Value {
+        Value::Bool(true)
+    }
+
     fn string(&self, text: &str) -> Value {
         Value::String(text.to_owned())
     }

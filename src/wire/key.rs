@@ -42,6 +42,7 @@ pub enum Key {
     InlineDataSnake,
     Input,
     InputAudio,
+    IsError,
     Json,
     MediaType,
     Metadata,
@@ -62,6 +63,7 @@ pub enum Key {
     Role,
     Signature,
     Source,
+    Status,
     Summary,
     Text,
     Thinking,
@@ -88,7 +90,7 @@ pub enum Key {
 
 impl Key {
     /// Every key with its name on the wire, in the order of the variants.
-    pub const ALL: [(Key, &str); 76] = [
+    pub const ALL: [(Key, &str); 78] = [
         (Key::Args, "args"),
         (Key::Arguments, "arguments"),
         (Key::Audio, "audio"),
@@ -123,6 +125,7 @@ impl Key {
         (Key::InlineDataSnake, "inline_data"),
         (Key::Input, "input"),
         (Key::InputAudio, "input_audio"),
+        (Key::IsError, "is_error"),
         (Key::Json, "json"),
         (Key::MediaType, "mediaType"),
         (Key::Metadata, "metadata"),
@@ -143,6 +146,7 @@ impl Key {
         (Key::Role, "role"),
         (Key::Signature, "signature"),
         (Key::Source, "source"),
+        (Key::Status, "status"),
         (Key::Summary, "summary"),
         (Key::Text, "text"),
         (Key::Thinking, "thinking"),

@@ -22,7 +22,7 @@ pub use detect::{detect_format, format_to_read};
 pub use format::Format;
 pub use key::Key;
 pub use node::{Build, Bytes, Kind, MAX_DEPTH, MAX_MESSAGE_DEPTH, Node};
-pub use rewrite::{Change, item_node, rewrite};
+pub use rewrite::{Change, Piece, item_node, rewrite};
 
 use crate::error::{Error, Result};
 use crate::message::{Conversation, Message, Part, Pin, Span};

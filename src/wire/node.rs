@@ -148,6 +148,9 @@ pub trait Build: Node {
     /// A new list.
     fn list(&self, items: Vec<Self::Out>) -> Result<Self::Out>;
 
+    /// The truth value `true`.
+    fn truth(&self) -> Self::Out;
+
     /// A new string.
     fn string(&self, text: &str) -> Self::Out;
 

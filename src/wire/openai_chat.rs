@@ -11,7 +11,7 @@ use super::format::Format;
 use super::json::compact;
 use super::key::Key;
 use super::node::{Build, Node};
-use super::rewrite::{EntryEdit, replaced, text_for};
+use super::rewrite::{Composition, EntryEdit, Material, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
@@ -224,6 +224,57 @@ fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], drop: &[usize], append: &[
 
 pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
     like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, like.string(text))])
+}
+
+/// Results are entries of their own, and what else there is comes behind them in one.
+pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
+    let sample = composition.sample;
+    let mut fields: Vec<(Key, Vec<N::Out>)> = Vec::new();
+    let mut strings: Vec<(Key, N::Out)> = Vec::new();
+    let mut add = |key: Key, block: N::Out| match fields.iter_mut().find(|(of, _)| *of == key) {
+        Some((_, blocks)) => blocks.push(block),
+        None => fields.push((key, vec![block])),
+    };
+    for material in &composition.materials {
+        match material {
+            Material::Text(text) => add(Key::Content, anthropic::text_block(sample, sample.string(text))?),
+            Material::Answer { id, text, .. } => out.push(sample.map(vec![
+                (Key::Role, sample.string("tool")),
+                (Key::ToolCallId, sample.string(id)),
+                (Key::Content, sample.string(text)),
+            ])?),
+            Material::Part { node, id, .. } if is_result(node) => out.push(match id {
+                Some(id) => node.with(Key::ToolCallId, node.string(id))?,
+                None => node.keep(),
+            }),
+            Material::Part { node, place, id } => match (spots(node).get(place.part), id) {
+                (Some(Spot::Block(key, call)), Some(id)) => add(*key, call.with(Key::Id, call.string(id))?),
+                (Some(Spot::Block(key, block)), None) => add(*key, block.keep()),
+                (Some(Spot::Field(Key::Content, text)), _) => {
+                    add(Key::Content, anthropic::text_block(node, text.keep())?)
+                }
+                (Some(Spot::Field(key, value)), _) => strings.push((*key, value.keep())),
+                (None, _) => {}
+            },
+        }
+    }
+    if fields.is_empty() && strings.is_empty() {
+        return Ok(());
+    }
+    let mut all: Vec<(Key, Option<N::Out>)> = vec![(Key::Role, Some(sample.string(composition.role.name())))];
+    let like = composition.like.filter(|like| !is_result(*like));
+    all.extend(
+        IN_ORDER.into_iter().filter(|key| like.is_some_and(|like| like.present(*key).is_some())).map(|key| (key, None)),
+    );
+    for (key, blocks) in fields {
+        all.push((key, Some(sample.list(blocks)?)));
+    }
+    all.extend(strings.into_iter().map(|(key, value)| (key, Some(value))));
+    out.push(match like {
+        Some(like) => like.with_all(all)?,
+        None => sample.map(all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())?,
+    });
+    Ok(())
 }
 
 pub(super) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {

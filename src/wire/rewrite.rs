@@ -30,12 +30,46 @@ pub enum Change<'a> {
         /// Texts to add at the end.
         append: Vec<&'a str>,
     },
+    /// A message put together anew.
+    Compose {
+        /// The message whose other fields it takes; a new one has none.
+        like: Option<usize>,
+        /// Who it is from.
+        role: Role,
+        /// What it says.
+        pieces: Vec<Piece>,
+    },
     /// A message that was not there before.
     Insert {
         /// Who it is from.
         role: Role,
         /// Its one text.
         text: &'a str,
+    },
+}
+
+/// What a message is put together from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// A part of the conversation.
+    Part {
+        /// Its message.
+        message: usize,
+        /// Its place there.
+        part: usize,
+        /// Its new id, for a call or a result that gets one.
+        id: Option<String>,
+    },
+    /// A text.
+    Text(String),
+    /// A result that says that there is none.
+    Answer {
+        /// Identifier of the call.
+        id: String,
+        /// Name of its tool.
+        tool: String,
+        /// What it says.
+        text: String,
     },
 }
 
@@ -56,6 +90,30 @@ impl<'a> EntryEdit<'a> {
     pub(super) fn of_part(&self, part: usize) -> Vec<(usize, &'a str)> {
         self.items.iter().filter(|(at, ..)| *at == part).map(|(_, item, text)| (*item, *text)).collect()
     }
+}
+
+/// A message that is put together, as values of the host.
+pub(super) struct Composition<'a, N> {
+    /// Some message of the list.
+    pub(super) sample: &'a N,
+    /// The entry whose other fields are taken.
+    pub(super) like: Option<&'a N>,
+    pub(super) role: Role,
+    pub(super) materials: Vec<Material<'a, N>>,
+}
+
+/// What it is put together from: see [`Piece`].
+pub(super) enum Material<'a, N> {
+    Part { node: N, place: Place, id: Option<&'a str> },
+    Text(&'a str),
+    Answer { id: &'a str, tool: &'a str, text: &'a str },
+}
+
+/// A part of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) entry: usize,
+    pub(super) part: usize,
 }
 
 /// The list that `changes` describes, as values of the host; `conversation` is what was read from `messages`. O(changes +
@@ -98,6 +156,24 @@ pub fn rewrite<N: Build, T>(
                         dialect::edit(&entries[entry], format, &edit, &mut out)?;
                     }
                 }
+            }
+            Change::Compose { like, role, pieces } => {
+                let materials = pieces.iter().map(|piece| match piece {
+                    Piece::Part { message, part, id } => {
+                        let (entry, first) = conversation.messages[*message].span.entry_of(*part);
+                        let place = Place { entry, part: part - first };
+                        Material::Part { node: entries[entry].clone(), place, id: id.as_deref() }
+                    }
+                    Piece::Text(text) => Material::Text(text),
+                    Piece::Answer { id, tool, text } => Material::Answer { id, tool, text },
+                });
+                let composition = Composition {
+                    sample: entries.first().unwrap_or(messages),
+                    like: like.map(|message| &entries[conversation.entry(message)]),
+                    role: *role,
+                    materials: materials.collect(),
+                };
+                dialect::compose(format, &composition, &mut out)?;
             }
             Change::Insert { role, text } => {
                 let like = entries.first().unwrap_or(messages);

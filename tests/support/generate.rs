@@ -111,7 +111,7 @@ struct Turn {
 
 fn turn(shape: Shape) -> impl Strategy<Value = Turn> {
     let extra = prop_oneof![8 => Just(None), 1 => Just(Some(Block::Image)), 1 => text(60).prop_map(|t| Some(Block::Unknown(t)))];
-    let again = prop::option::weighted(if shape.irregular { 0.15 } else { 0.0 }, text(60));
+    let again = if shape.irregular { prop::option::weighted(0.15, text(60)).boxed() } else { Just(None).boxed() };
     (
         (text(300), extra, again),
         vec(round(shape), 0..3),
