@@ -235,6 +235,8 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
         Some((_, blocks)) => blocks.push(block),
         None => fields.push((key, vec![block])),
     };
+    // A string stays one while nothing joins it.
+    let texts = composition.materials.iter().filter(|material| is_content(material)).count();
     for material in &composition.materials {
         match material {
             Material::Text(text) => add(Key::Content, anthropic::text_block(sample, sample.string(text))?),
@@ -275,6 +277,16 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
         None => sample.map(all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())?,
     });
     Ok(())
+}
+
+fn is_content<N: Node>(material: &Material<'_, N>) -> bool {
+    match material {
+        Material::Text(_) => true,
+        Material::Answer { .. } => false,
+        Material::Part { node, place, .. } => {
+            !is_result(node) && spots(node).get(place.part).is_some_and(|spot| spot.key() == Key::Content)
+        }
+    }
 }
 
 pub(super) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
