@@ -330,7 +330,7 @@ fn a_text_is_put_into_what_the_user_and_the_model_say_and_behind_anything_else()
         let new = json!({ "role": role, "content": [block("a"), block("b")], "extra": 1 });
         for content in [json!("a"), json!([block("a")])] {
             let old = json!({ "role": role, "content": content, "extra": 1 });
-            assert_eq!(edited(&json!([old]), FORMAT, &edit(vec![], vec![], vec!["b"])), [new.clone()]);
+            assert_eq!(edited(&json!([old]), FORMAT, &edit(vec![], vec![], vec!["b"])), std::slice::from_ref(&new));
         }
     }
     let behind = json!({ "role": "user", "content": "b" });
@@ -485,20 +485,29 @@ const FIELDS: &[&str] = &[
     "url",
 ];
 
-/// A message whose content is a list of parts with the fields that they need, and others.
+/// Messages whose parts have the fields that they need, and others.
 fn messages() -> impl Strategy<Value = Vec<Value>> {
-    let message = (proptest::sample::select(ROLES), entries(TYPES, ROLES, FIELDS), tree(TYPES, ROLES, FIELDS));
-    let message = message.prop_map(|(role, mut parts, value)| {
+    let parts = || entries(TYPES, ROLES, FIELDS);
+    let message = (proptest::sample::select(ROLES), parts(), parts(), tree(TYPES, ROLES, FIELDS), 0..4);
+    let message = message.prop_map(|(role, mut parts, list, value, kind)| {
         for part in &mut parts {
-            match part["type"].as_str() {
-                // Else it would become a call again when its result in the same message goes.
-                Some("tool-call") if role == "assistant" => part["providerExecuted"] = json!(true),
-                Some("tool-result") if part["output"].is_object() => part["output"]["value"] = value.clone(),
-                _ => {}
+            let name = part["type"].as_str().unwrap_or_default().to_owned();
+            if name != "tool-call" && name != "tool-result" {
+                continue;
             }
-            if part["type"] == "tool-call" || part["type"] == "tool-result" {
-                part["toolCallId"] = json!("c");
-                part["toolName"] = json!("n");
+            part["toolCallId"] = json!("c");
+            part["toolName"] = json!("n");
+            // Else it would become a call again when its result in the same message goes.
+            part["providerExecuted"] = json!(name == "tool-call" && role == "assistant");
+            match kind {
+                0 => part["output"] = json!({ "type": "content", "value": list }),
+                1 => part["output"] = json!({ "type": "error-json", "value": value }),
+                2 => part["output"] = value.clone(),
+                _ => {
+                    part["output"] = json!(null);
+                    part["result"] = value.clone();
+                    part["experimental_content"] = json!(list);
+                }
             }
         }
         json!({ "role": role, "content": parts })

@@ -1,5 +1,7 @@
 //! What the tests of a single format share: reading into owned values, editing one message, and what an edit must keep.
 
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test")]
+
 use std::borrow::Cow;
 
 use proptest::prelude::*;

@@ -47,18 +47,20 @@ pub(super) fn read<N: Node>(part: &N, index: usize) -> Result<Vec<Item<N::Text>>
         match place {
             Place::List(list) => items.extend(read_items(Some(&list), index, read_item)?),
             Place::Opaque(value) => items.push(Item::Opaque(value.rendered()?)),
-            Place::Value(value) => items.push(match value.text() {
-                Some(text) => Item::Text(text),
-                None => {
-                    // Bytes whole: this text is what is stored when the item is shortened.
-                    let mut text = String::new();
-                    value.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
-                    Item::Json(text.into())
-                }
-            }),
+            Place::Value(value) => items.push(read_value(&value)?),
         }
     }
     Ok(items)
+}
+
+fn read_value<N: Node>(value: &N) -> Result<Item<N::Text>> {
+    if let Some(text) = value.text() {
+        return Ok(Item::Text(text));
+    }
+    // Bytes whole: this text is what is stored when the item is shortened.
+    let mut text = String::new();
+    value.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
+    Ok(Item::Json(text.into()))
 }
 
 pub(super) fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
