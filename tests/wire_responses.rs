@@ -202,6 +202,8 @@ fn calls_are_read_with_their_input() {
             call("c", "apply_patch_call", r#"{"path":"p"}"#),
         ),
         (json!({ "type": "mcp_approval_request", "id": "m", "name": "n", "arguments": "{}" }), call("m", "n", "{}")),
+        (json!({ "type": "mcp_approval_request", "id": "m" }), call("m", "mcp_approval_request", "")),
+        (json!({ "type": "shell_call", "call_id": "c" }), call("c", "shell_call", "")),
     ] {
         assert_eq!(part(&item, FORMAT), expected, "{item}");
     }
@@ -221,7 +223,6 @@ fn what_is_unknown_or_runs_at_openai_is_kept_whole() {
         "tool_search_output",
         "of_the_future",
         "computer_call",
-        "mcp_approval_request",
     ] {
         let item = json!({ "type": name, "id": "i", "anything": [1, { "deep": null }] });
         let message = message(&item, FORMAT);

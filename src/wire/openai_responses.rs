@@ -89,7 +89,7 @@ fn read_step<N: Node>(entry: &N, name: &str, index: usize) -> Result<Part<N::Tex
             input: field(entry, Key::Input).map_or_else(|| rendered(entry, Key::Input), Ok)?,
         }),
         "computer_call" | "local_shell_call" | "shell_call" | "apply_patch_call" => read_action(entry)?,
-        "mcp_approval_request" => match (field(entry, Key::Id), field(entry, Key::Name)) {
+        "mcp_approval_request" => match (field(entry, Key::Id), field(entry, Key::Name).or(field(entry, Key::Type))) {
             (Some(id), Some(name)) => Some(Part::Call { id, name, input: arguments(entry.get(Key::Arguments))? }),
             _ => None,
         },
@@ -102,11 +102,14 @@ fn read_step<N: Node>(entry: &N, name: &str, index: usize) -> Result<Part<N::Tex
     part.map_or_else(|| Ok(Part::Opaque(entry.rendered()?)), Ok)
 }
 
-/// A call of a tool that OpenAI defines: its type is its name.
+/// A call of a tool that OpenAI defines: its type is its name. Without an id nothing can answer it.
 fn read_action<N: Node>(entry: &N) -> Result<Option<Part<N::Text>>> {
-    let action = [Key::Action, Key::Actions, Key::Operation].into_iter().find(|key| entry.present(*key).is_some());
-    Ok(match (field(entry, Key::CallId), field(entry, Key::Type), action) {
-        (Some(id), Some(name), Some(action)) => Some(Part::Call { id, name, input: rendered(entry, action)? }),
+    let action = [Key::Action, Key::Actions, Key::Operation].into_iter().find_map(|key| entry.present(key));
+    Ok(match (field(entry, Key::CallId), field(entry, Key::Type)) {
+        (Some(id), Some(name)) => {
+            let input = action.map_or_else(|| Ok(String::new().into()), |action| action.rendered())?;
+            Some(Part::Call { id, name, input })
+        }
         _ => None,
     })
 }
