@@ -23,6 +23,8 @@ const TYPED_TEXT: Formats = Formats::of(&[Format::Anthropic, Format::OpenAi, For
 const THINKING: Formats = Formats::of(&[Format::Anthropic, Format::OpenAi]);
 /// With blocks of the same names, and other fields in them.
 const IMAGE: Formats = Formats::of(&[Format::Anthropic, Format::AiSdk]);
+/// Hosts that write the AI SDK's messages write a result as Chat does.
+const TOOL: Formats = Formats::of(&[Format::OpenAi, Format::AiSdk]);
 const FILE: Formats = Formats::of(&[Format::OpenAi, Format::AiSdk]);
 
 /// The format of `messages`.
@@ -96,7 +98,7 @@ fn formats_of_message<N: Node>(message: &N) -> Formats {
     if content.is_none() && has(Key::Parts) {
         return GEMINI;
     }
-    if has(Key::ToolCalls) || has(Key::ToolCallId) || has(Key::FunctionCallSnake) || has(Key::ReasoningContentSnake) {
+    if has(Key::ToolCalls) || has(Key::FunctionCallSnake) || has(Key::ReasoningContentSnake) {
         return CHAT;
     }
     let blocks = content.as_ref().and_then(|content| content.length().map(|length| (content, length)));
@@ -107,17 +109,39 @@ fn formats_of_message<N: Node>(message: &N) -> Formats {
             if common.is_empty() { all } else { common }
         })
     });
+    let unless_blocks_differ = |formats: Formats| {
+        let common = formats.and(of_blocks);
+        if common.is_empty() { formats } else { common }
+    };
     match (text(Key::Role).as_deref(), text(Key::Type).as_deref()) {
-        (None, Some(_)) => RESPONSES,
+        (None, Some(name)) if is_item(name) => RESPONSES,
+        (None, Some(_)) => Formats::ALL,
         // A response of Anthropic's SDK is of this type too.
         (Some(_), Some("message")) if of_blocks == Formats::ALL && blocks.is_none() => RESPONSES,
-        (Some("developer"), _) => EITHER_OPENAI.and(of_blocks),
-        (Some("tool"), _) => Formats::of(&[Format::OpenAi, Format::AiSdk]).and(of_blocks),
+        (Some("developer"), _) => unless_blocks_differ(EITHER_OPENAI),
+        (Some("tool"), _) if has(Key::ToolCallIdCamel) => AI_SDK,
+        (Some("tool"), _) => unless_blocks_differ(TOOL),
         (Some("function"), _) => CHAT,
         (Some("model"), _) => GEMINI,
         _ if blocks.is_none() && content.is_some() => WORDS,
         _ => of_blocks,
     }
+}
+
+/// Whether an item of Responses is of that type: every call that a model makes and every output of one, and the others
+/// by their names.
+fn is_item(name: &str) -> bool {
+    const OTHERS: [&str; 8] = [
+        "message",
+        "reasoning",
+        "item_reference",
+        "compaction",
+        "mcp_list_tools",
+        "mcp_approval_request",
+        "mcp_approval_response",
+        "tool_search_output",
+    ];
+    name.ends_with("_call") || name.ends_with("_call_output") || OTHERS.contains(&name)
 }
 
 fn formats_of_block<N: Node>(block: &N) -> Formats {
@@ -150,10 +174,22 @@ fn formats_of_block<N: Node>(block: &N) -> Formats {
         "file" if block.present(Key::File).is_some() => CHAT,
         "file" if block.present(Key::Data).is_some() => AI_SDK,
         "file" => FILE,
-        "tool-call" | "tool-result" | "reasoning" | "tool-approval-request" | "tool-approval-response" => AI_SDK,
-        "image_url" | "input_audio" | "video_url" => CHAT,
-        "refusal" => EITHER_OPENAI,
-        "input_text" | "output_text" | "input_image" | "input_file" | "reasoning_text" | "summary_text" => RESPONSES,
+        "tool-call"
+        | "tool-result"
+        | "tool-approval-request"
+        | "tool-approval-response"
+        | "reasoning"
+        | "redacted-reasoning"
+        | "reasoning-file" => AI_SDK,
+        "image_url" | "video_url" => CHAT,
+        "refusal" | "input_audio" => EITHER_OPENAI,
+        "input_text"
+        | "output_text"
+        | "input_image"
+        | "input_file"
+        | "computer_screenshot"
+        | "reasoning_text"
+        | "summary_text" => RESPONSES,
         "tool_use" | "tool_result" | "document" | "search_result" | "server_tool_use" | "mcp_tool_use"
         | "mcp_tool_result" | "container_upload" => ANTHROPIC,
         name if name.ends_with("_tool_result") => ANTHROPIC,
