@@ -30,6 +30,10 @@ impl<'a> Node for &'a Value {
         self.as_array().map(Vec::len)
     }
 
+    fn field_count(&self) -> Option<usize> {
+        self.as_object().map(Map::len)
+    }
+
     fn at(&self, index: usize) -> Option<Self> {
         Value::get(self, index)
     }

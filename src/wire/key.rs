@@ -20,6 +20,7 @@ pub enum Key {
     Custom,
     Data,
     DisplayName,
+    DisplayNameCamel,
     Document,
     EncryptedContent,
     Error,
@@ -88,7 +89,7 @@ pub enum Key {
 
 impl Key {
     /// Every key with its name on the wire, in the order of the variants.
-    pub const ALL: [(Key, &str); 76] = [
+    pub const ALL: [(Key, &str); 77] = [
         (Key::Args, "args"),
         (Key::Arguments, "arguments"),
         (Key::Audio, "audio"),
@@ -101,6 +102,7 @@ impl Key {
         (Key::Custom, "custom"),
         (Key::Data, "data"),
         (Key::DisplayName, "display_name"),
+        (Key::DisplayNameCamel, "displayName"),
         (Key::Document, "document"),
         (Key::EncryptedContent, "encrypted_content"),
         (Key::Error, "error"),
