@@ -2,9 +2,11 @@
 //!
 //! Anthropic rejects a `tool_result` whose `tool_use` is not in the message before it, and a `tool_use` that the next
 //! message does not answer (<https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use>);
-//! Bedrock Converse passes the same rules on. Parallel calls are answered together, in one message.
+//! Bedrock Converse passes the same rules on. Parallel calls are answered together, in one message. Gemini's calls need
+//! no ids: its results follow in the order of the calls (<https://ai.google.dev/gemini-api/docs/function-calling>), and
+//! place and tool say which one a result answers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::RandomState;
 
@@ -30,17 +32,73 @@ pub struct Pairs {
     repeated: Vec<(usize, usize)>,
 }
 
+/// Calls without an id that wait for their results: message by message, oldest first.
+#[derive(Default)]
+struct Waiting(Vec<(usize, VecDeque<usize>)>);
+
+impl Waiting {
+    fn push(&mut self, message: usize, call: usize) {
+        match self.0.last_mut() {
+            Some((of, calls)) if *of == message => calls.push_back(call),
+            _ => self.0.push((message, VecDeque::from([call]))),
+        }
+    }
+
+    /// Takes the oldest open call of the newest message that has one. A call may wait in two places, and is passed over
+    /// where it was answered from the other: every call is looked at once in each.
+    fn take(&mut self, calls: &[CallSite]) -> Option<usize> {
+        while let Some((_, waiting)) = self.0.last_mut() {
+            while let Some(call) = waiting.pop_front() {
+                if calls[call].result.is_none() {
+                    return Some(call);
+                }
+            }
+            self.0.pop();
+        }
+        None
+    }
+}
+
+/// The calls without an id that are not answered yet.
+#[derive(Default)]
+struct ByPlace<'a> {
+    of_tool: HashMap<&'a str, Waiting, RandomState>,
+    of_any: Waiting,
+}
+
+impl<'a> ByPlace<'a> {
+    fn push(&mut self, tool: &'a str, message: usize, call: usize) {
+        self.of_tool.entry(tool).or_default().push(message, call);
+        self.of_any.push(message, call);
+    }
+
+    fn take(&mut self, tool: Option<&str>, calls: &[CallSite]) -> Option<usize> {
+        match tool {
+            Some(tool) => self.of_tool.get_mut(tool)?.take(calls),
+            None => self.of_any.take(calls),
+        }
+    }
+}
+
 impl Pairs {
     /// Matches calls and results by id: a result belongs to the newest call with its id that is not answered yet, so
-    /// an id that is used again after its answer is no mistake. O(parts).
+    /// an id that is used again after its answer is no mistake. A result without an id belongs to a call without one: to
+    /// the oldest open call of its tool in the newest message that has such calls, of any tool where it names none.
+    /// O(parts).
     pub fn of<T: Text>(conversation: &Conversation<T>) -> Pairs {
         let mut pairs = Pairs::default();
+        let mut by_place = ByPlace::default();
         // The newest open call of each id, and for each call the older open one of the same id.
         let mut newest: HashMap<&str, usize, RandomState> = HashMap::default();
         let mut older: Vec<Option<usize>> = Vec::new();
         for (message, content) in conversation.messages.iter().enumerate() {
             for (part, block) in content.parts.iter().enumerate() {
                 match block {
+                    Part::Call { id, name, .. } if id.is_empty() => {
+                        by_place.push(name, message, pairs.calls.len());
+                        older.push(None);
+                        pairs.calls.push(CallSite { message, part, result: None });
+                    }
                     Part::Call { id, .. } => {
                         let waiting = newest.insert(id, pairs.calls.len());
                         if waiting.is_some_and(|call| pairs.calls[call].message == message) {
@@ -48,6 +106,12 @@ impl Pairs {
                         }
                         older.push(waiting);
                         pairs.calls.push(CallSite { message, part, result: None });
+                    }
+                    Part::Result { id, tool, .. } if id.is_empty() => {
+                        match by_place.take(tool.as_deref(), &pairs.calls) {
+                            Some(call) => pairs.calls[call].result = Some((message, part)),
+                            None => pairs.orphans.push((message, part)),
+                        }
                     }
                     Part::Result { id, .. } => match newest.remove(&**id) {
                         Some(call) => {
@@ -74,27 +138,31 @@ impl Pairs {
     /// messages in between aside), an id that two parallel calls share.
     pub fn violations<T: Text>(&self, conversation: &Conversation<T>) -> Vec<Violation> {
         let last = conversation.messages.len().saturating_sub(1);
-        let id = |message: usize, part: usize| match &conversation.messages[message].parts[part] {
-            Part::Call { id, .. } | Part::Result { id, .. } => id.to_string(),
+        let named = |message: usize, part: usize| match &conversation.messages[message].parts[part] {
+            Part::Call { id, name, .. } if id.is_empty() => format!("the call of '{}'", &**name),
+            Part::Call { id, .. } => format!("the tool call '{}'", &**id),
+            Part::Result { id, tool: Some(tool), .. } if id.is_empty() => format!("the result of '{}'", &**tool),
+            Part::Result { id, .. } if id.is_empty() => "a tool result without an id".to_owned(),
+            Part::Result { id, .. } => format!("the tool result '{}'", &**id),
             _ => String::new(), // OK because sites are only made from those two kinds.
         };
         let orphans = self.orphans.iter().map(|&(message, part)| Violation {
             rule: "result-follows-its-call",
             message,
-            problem: format!("the tool result '{}' has no call before it", id(message, part)),
+            problem: format!("{} has no call before it", named(message, part)),
             remedy: "remove the result, or put its call back in front of it",
         });
         let repeated = self.repeated.iter().map(|&(message, part)| Violation {
             rule: "ids-are-unique",
             message,
-            problem: format!("two calls of one message share the id '{}'", id(message, part)),
+            problem: format!("{} shares its id with another call of its message", named(message, part)),
             remedy: "give each call an id of its own",
         });
         let unanswered =
             self.calls.iter().filter(|call| call.result.is_none() && call.message != last).map(|call| Violation {
                 rule: "call-has-its-result",
                 message: call.message,
-                problem: format!("the tool call '{}' is never answered", id(call.message, call.part)),
+                problem: format!("{} is never answered", named(call.message, call.part)),
                 remedy: "add its result to the next message, or remove the call",
             });
         let late = self.calls.iter().filter(|call| {
@@ -105,7 +173,7 @@ impl Pairs {
         let late = late.map(|call| Violation {
             rule: "result-follows-its-call",
             message: call.message,
-            problem: format!("the tool call '{}' is not answered by the next message", id(call.message, call.part)),
+            problem: format!("{} is not answered by the next message", named(call.message, call.part)),
             remedy: "put the result right behind the call",
         });
         let mut violations: Vec<Violation> = orphans.chain(repeated).chain(unanswered).chain(late).collect();
