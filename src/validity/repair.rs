@@ -242,7 +242,13 @@ impl<T: Text> Mending<'_, T> {
                             format!("the open call of '{}' was answered", &**name),
                         );
                         let id = new.clone().unwrap_or_else(|| id.to_string());
-                        due.push(Piece::Answer { id, tool: name.to_string(), text: NO_RESULT.to_owned() });
+                        due.push(Piece::Answer {
+                            message: *message,
+                            part: *part,
+                            id,
+                            tool: name.to_string(),
+                            text: NO_RESULT.to_owned(),
+                        });
                     }
                 }
                 pieces.push(piece);

@@ -17,7 +17,7 @@ use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Kind, Node};
 use super::openai_chat::arguments;
-use super::rewrite::{EntryEdit, replaced, text_for};
+use super::rewrite::{Composition, EntryEdit, Material, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
@@ -193,6 +193,56 @@ fn with_items<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<N::Out> 
 
 pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
     like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, like.string(text))])
+}
+
+/// Results are a message of the role `tool`, and what else there is comes behind it in one.
+pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
+    let sample = composition.sample;
+    let (mut results, mut others) = (Vec::new(), Vec::new());
+    for material in &composition.materials {
+        match material {
+            Material::Text(text) => others.push(text_block(sample, sample.string(text))?),
+            Material::Answer { id, tool, text, .. } => results.push(answer(sample, [id, tool, text])?),
+            Material::Part { node, id, .. } if is_plain_result(node) => out.push(match id {
+                Some(id) => node.with(Key::ToolCallIdCamel, node.string(id))?,
+                None => node.keep(),
+            }),
+            Material::Part { node, place, id } => {
+                let Some(content) = node.present(Key::Content) else { continue };
+                match content.at(place.part) {
+                    None => others.push(text_block(node, content.keep())?),
+                    Some(part) => {
+                        let to = if is_a(&part, "tool-result") && is_tool(node) { &mut results } else { &mut others };
+                        to.push(match id {
+                            Some(id) => part.with(Key::ToolCallIdCamel, part.string(id))?,
+                            None => part.keep(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    for (role, tools, parts) in [("tool", true, results), (composition.role.name(), false, others)] {
+        if parts.is_empty() {
+            continue;
+        }
+        let (role, content) = (sample.string(role), sample.list(parts)?);
+        out.push(match composition.like.filter(|like| is_tool(*like) == tools && !is_plain_result(*like)) {
+            Some(like) => like.with_all(vec![(Key::Role, Some(role)), (Key::Content, Some(content))])?,
+            None => sample.map(vec![(Key::Role, role), (Key::Content, content)])?,
+        });
+    }
+    Ok(())
+}
+
+fn answer<N: Build>(like: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> {
+    let output = like.map(vec![(Key::Type, like.string("error-text")), (Key::Value, like.string(text))])?;
+    like.map(vec![
+        (Key::Type, like.string("tool-result")),
+        (Key::ToolCallIdCamel, like.string(id)),
+        (Key::ToolName, like.string(tool)),
+        (Key::Output, output),
+    ])
 }
 
 pub(super) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {

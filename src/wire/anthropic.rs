@@ -98,7 +98,7 @@ fn answer<N: Build>(like: &N, [id, _, text]: [&str; 3]) -> Result<N::Out> {
     like.map(vec![
         (Key::Type, like.string("tool_result")),
         (Key::ToolUseId, like.string(id)),
-        (Key::IsError, like.truth()),
+        (Key::IsError, like.truth(true)),
         (Key::Content, like.string(text)),
     ])
 }

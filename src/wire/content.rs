@@ -164,7 +164,7 @@ pub(super) fn compose_blocks<N: Build>(
     let sample = composition.sample;
     let blocks = composition.materials.iter().map(|material| match material {
         Material::Text(text) => text_block(sample, sample.string(text)).map(Some),
-        Material::Answer { id, tool, text } => answer(sample, [id, tool, text]).map(Some),
+        Material::Answer { id, tool, text, .. } => answer(sample, [id, tool, text]).map(Some),
         Material::Part { node, place, id } => {
             let Some(content) = node.present(key) else { return Ok(None) };
             match (content.at(place.part), id) {

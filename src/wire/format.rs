@@ -19,7 +19,8 @@ pub enum Format {
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 3] = [Format::Bedrock, Format::Anthropic, Format::OpenAi];
+    pub const ALL: [Format; 6] =
+        [Format::Bedrock, Format::Anthropic, Format::OpenAi, Format::OpenAiResponses, Format::Gemini, Format::AiSdk];
 
     /// The public name.
     pub fn name(self) -> &'static str {

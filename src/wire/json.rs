@@ -30,6 +30,10 @@ impl<'a> Node for &'a Value {
         self.as_array().map(Vec::len)
     }
 
+    fn field_count(&self) -> Option<usize> {
+        self.as_object().map(Map::len)
+    }
+
     fn at(&self, index: usize) -> Option<Self> {
         Value::get(self, index)
     }
@@ -86,8 +90,8 @@ impl Build for &Value {
         Ok(Value::Array(items))
     }
 
-    fn truth(&self) -> Value {
-        Value::Bool(true)
+    fn truth(&self, value: bool) -> Value {
+        Value::Bool(value)
     }
 
     fn string(&self, text: &str) -> Value {

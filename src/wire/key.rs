@@ -11,6 +11,7 @@ pub enum Key {
     Action,
     Actions,
     ApprovalRequestId,
+    Approve,
     Args,
     Arguments,
     Audio,
@@ -23,6 +24,7 @@ pub enum Key {
     Custom,
     Data,
     DisplayName,
+    DisplayNameCamel,
     Document,
     EncryptedContent,
     Error,
@@ -100,10 +102,11 @@ pub enum Key {
 
 impl Key {
     /// Every key with its name on the wire, in the order of the variants.
-    pub const ALL: [(Key, &str); 88] = [
+    pub const ALL: [(Key, &str); 90] = [
         (Key::Action, "action"),
         (Key::Actions, "actions"),
         (Key::ApprovalRequestId, "approval_request_id"),
+        (Key::Approve, "approve"),
         (Key::Args, "args"),
         (Key::Arguments, "arguments"),
         (Key::Audio, "audio"),
@@ -116,6 +119,7 @@ impl Key {
         (Key::Custom, "custom"),
         (Key::Data, "data"),
         (Key::DisplayName, "display_name"),
+        (Key::DisplayNameCamel, "displayName"),
         (Key::Document, "document"),
         (Key::EncryptedContent, "encrypted_content"),
         (Key::Error, "error"),

@@ -252,7 +252,7 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
             Material::Part { node, place, id } => match (spots(node).get(place.part), id) {
                 (Some(Spot::Block(key, call)), Some(id)) => add(*key, call.with(Key::Id, call.string(id))?),
                 (Some(Spot::Block(key, block)), None) => add(*key, block.keep()),
-                (Some(Spot::Field(Key::Content, text)), _) => {
+                (Some(Spot::Field(Key::Content, text)), _) if texts > 1 => {
                     add(Key::Content, anthropic::text_block(node, text.keep())?)
                 }
                 (Some(Spot::Field(key, value)), _) => strings.push((*key, value.keep())),

@@ -14,7 +14,7 @@ use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Node};
 use super::openai_chat::arguments;
-use super::rewrite::EntryEdit;
+use super::rewrite::{Composition, EntryEdit, Material};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
@@ -197,6 +197,67 @@ pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::O
         (Key::Type, like.string("message")),
         (Key::Role, like.string(role.name())),
         (Key::Content, like.string(text)),
+    ])
+}
+
+/// Every part is an item of its own, but those of one message, which stay together.
+pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
+    let mut materials = composition.materials.iter().peekable();
+    while let Some(material) = materials.next() {
+        out.push(match material {
+            Material::Text(text) => message(composition.sample, composition.role, text)?,
+            Material::Answer { call, id, text, .. } => answer(call, id, text)?,
+            Material::Part { node, place, .. } if is_message(node) => {
+                let mut parts = vec![place.part];
+                while let Some(Material::Part { place: next, .. }) = materials
+                    .next_if(|next| matches!(next, Material::Part { place: other, .. } if other.entry == place.entry))
+                {
+                    parts.push(next.part);
+                }
+                said(node, composition.role, &parts)?
+            }
+            Material::Part { node, id: None, .. } => node.keep(),
+            Material::Part { node, id: Some(id), .. } => {
+                let name = field(node, Key::Type);
+                let key = name.as_deref().and_then(|name| answered_by(name, node)).unwrap_or(Key::CallId);
+                node.with(key, node.string(id))?
+            }
+        });
+    }
+    Ok(())
+}
+
+/// A message with some of its blocks, in a role.
+fn said<N: Build>(entry: &N, role: Role, parts: &[usize]) -> Result<N::Out> {
+    let same_role =
+        field(entry, Key::Role).is_some_and(|name| ROLES.iter().any(|(known, of)| *known == &*name && *of == role));
+    let content = entry.present(Key::Content);
+    let blocks = content.as_ref().and_then(Node::items);
+    if same_role && blocks.as_ref().is_none_or(|blocks| blocks.len() == parts.len()) {
+        return Ok(entry.keep());
+    }
+    let content = match blocks {
+        Some(blocks) => Some(entry.list(parts.iter().filter_map(|part| blocks.get(*part)).map(Build::keep).collect())?),
+        None => content.map(|content| content.keep()),
+    };
+    entry.with_all(vec![(Key::Role, Some(entry.string(role.name()))), (Key::Content, content)])
+}
+
+/// The output for a call, of the type that answers it.
+fn answer<N: Build>(call: &N, id: &str, text: &str) -> Result<N::Out> {
+    let name = field(call, Key::Type);
+    let kind = name.as_deref().unwrap_or("function_call");
+    if kind == "mcp_approval_request" {
+        return call.map(vec![
+            (Key::Type, call.string("mcp_approval_response")),
+            (Key::ApprovalRequestId, call.string(id)),
+            (Key::Approve, call.truth(false)),
+        ]);
+    }
+    call.map(vec![
+        (Key::Type, call.string(&format!("{kind}_output"))),
+        (Key::CallId, call.string(id)),
+        (Key::Output, call.string(text)),
     ])
 }
 

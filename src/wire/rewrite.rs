@@ -64,7 +64,11 @@ pub enum Piece {
     Text(String),
     /// A result that says that there is none.
     Answer {
-        /// Identifier of the call.
+        /// The message of the call.
+        message: usize,
+        /// Its place there.
+        part: usize,
+        /// Its identifier.
         id: String,
         /// Name of its tool.
         tool: String,
@@ -106,7 +110,7 @@ pub(super) struct Composition<'a, N> {
 pub(super) enum Material<'a, N> {
     Part { node: N, place: Place, id: Option<&'a str> },
     Text(&'a str),
-    Answer { id: &'a str, tool: &'a str, text: &'a str },
+    Answer { call: N, id: &'a str, tool: &'a str, text: &'a str },
 }
 
 /// A part of an entry.
@@ -165,7 +169,10 @@ pub fn rewrite<N: Build, T>(
                         Material::Part { node: entries[entry].clone(), place, id: id.as_deref() }
                     }
                     Piece::Text(text) => Material::Text(text),
-                    Piece::Answer { id, tool, text } => Material::Answer { id, tool, text },
+                    Piece::Answer { message, part, id, tool, text } => {
+                        let (entry, _) = conversation.messages[*message].span.entry_of(*part);
+                        Material::Answer { call: entries[entry].clone(), id, tool, text }
+                    }
                 });
                 let composition = Composition {
                     sample: entries.first().unwrap_or(messages),
