@@ -1,8 +1,9 @@
 //! Gemini's contents, also those that Google ADK keeps.
 //!
 //! A content is `{role, parts: [part]}` and a part is a map whose one field says what it is
-//! (<https://ai.google.dev/api/caching#Content>). The API spells names in camel case and its Python SDK in snake case; hosts have
-//! either, as dicts or as the SDK's objects. Calls and results need no id: place and tool say what belongs together.
+//! (<https://ai.google.dev/api/caching#Content>). The API spells names in camel case and its Python SDK in snake case;
+//! hosts have either, as dicts or as the SDK's objects. Calls and results need no id: place and tool say what belongs
+//! together.
 
 use super::content::{bad, check_map, edit_content, field, pin_of, read_list, required_text, role_of};
 use super::dialect::{Entry, Joins};
@@ -146,8 +147,8 @@ fn read_returned<N: Node>(returned: &N) -> Result<Item<N::Text>> {
     Ok(Item::Json(text.into()))
 }
 
-/// The string of a response that is nothing but one: the API asks for a map, so hosts and the SDK wrap a plain result in
-/// one of these fields.
+/// The string of a response that is nothing but one: the API asks for a map, so hosts and the SDK wrap a plain result
+/// in one of these fields.
 fn only_text<N: Node>(returned: &N) -> Option<(Key, N)> {
     const WRAPPERS: [Key; 3] = [Key::Result, Key::Output, Key::Error];
     if returned.field_count() != Some(1) {
