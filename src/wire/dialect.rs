@@ -45,7 +45,7 @@ pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, ou
         Format::Anthropic => out.push(anthropic::edit(entry, edit)?),
         Format::OpenAi => openai_chat::edit(entry, edit, out)?,
         Format::OpenAiResponses => openai_responses::edit(entry, edit, out)?,
-        Format::Gemini => out.push(gemini::edit(entry, edit)?),
+        Format::Gemini => gemini::edit(entry, edit, out)?,
         Format::AiSdk => ai_sdk::edit(entry, edit, out)?,
     }
     Ok(())

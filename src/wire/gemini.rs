@@ -178,16 +178,38 @@ fn read_attached<N: Node, R>(
     })
 }
 
-pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
-    // A copy of an object takes what it is given, so parts are made of the class of those beside them. Where there are
-    // none the object is made anew, and makes its parts from maps.
-    let is_object = entry.field_count().is_none();
-    if is_object && first_part(entry).is_none() {
-        let texts = edit.append.iter().map(|text| text_part(entry, entry.string(text))).collect::<Result<_>>()?;
+/// The content with the changes of `edit`. Behind results, what is added is a content of its own: Vertex AI refuses results
+/// beside parts of another kind, and every endpoint takes two contents of one role in a row.
+pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
+    let behind = if has_response(entry) { edit.append } else { &[] };
+    if !behind.is_empty() {
+        let inside = EntryEdit { items: edit.items.clone(), drop: edit.drop.clone(), append: &[] };
+        let changes = !inside.items.is_empty() || !inside.drop.is_empty();
+        out.push(if changes { with_parts(entry, &inside)? } else { entry.keep() });
+        out.push(new_content(entry, entry.string(Role::User.name()), behind)?);
+    } else if entry.field_count().is_none() && first_part(entry).is_none() {
+        // A copy of an object takes what it is given, so parts are made of the class of those beside them. Where there are
+        // none the object is made anew, and makes its parts from maps.
         let role = entry.present(Key::Role).map_or_else(|| entry.string(Role::User.name()), |role| role.keep());
-        return entry.map_like(vec![(Key::Role, role), (Key::Parts, entry.list(texts)?)]);
+        out.push(new_content(entry, role, edit.append)?);
+    } else {
+        out.push(with_parts(entry, edit)?);
     }
+    Ok(())
+}
+
+fn has_response<N: Node>(content: &N) -> bool {
+    let parts = content.present(Key::Parts).and_then(|parts| parts.items()).unwrap_or_default();
+    parts.iter().any(|part| find_map(part, FUNCTION_RESPONSE).is_some())
+}
+
+fn with_parts<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
     edit_content(entry, edit, Key::Parts, text_part, replace_response)
+}
+
+fn new_content<N: Build>(like: &N, role: N::Out, texts: &[&str]) -> Result<N::Out> {
+    let parts = texts.iter().map(|text| text_part(like, like.string(text))).collect::<Result<_>>()?;
+    like.map_like(vec![(Key::Role, role), (Key::Parts, like.list(parts)?)])
 }
 
 fn first_part<N: Node>(content: &N) -> Option<N> {
@@ -218,8 +240,7 @@ fn replace_response<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N::
 
 pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
     let role = if role == Role::Assistant { "model" } else { role.name() };
-    let parts = like.list(vec![text_part(like, like.string(text))?])?;
-    like.map_like(vec![(Key::Role, like.string(role)), (Key::Parts, parts)])
+    new_content(like, like.string(role), &[text])
 }
 
 pub(super) fn item<N: Node>(entry: &N, part: usize) -> Option<N> {

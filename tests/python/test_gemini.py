@@ -248,6 +248,24 @@ def test_a_removed_range_leaves_a_note_of_the_user(objects, keep_first, own):
         assert added.text.startswith(NOTE)
 
 
+def test_a_note_behind_results_is_a_content_of_its_own(objects):
+    """Vertex AI refuses a text beside results."""
+    before = list(objects)
+    policy = ullage.Policy(window=6_000, reserve_output=1_000, keep_first=5)
+    engine = ullage.ContextManager(policy, store=ullage.MemoryStore())
+    for _ in range(3):
+        assert engine.compact(objects, budget=HALFWAY).removed_messages > 0
+        assert faults(objects) == []
+        for content in objects:
+            assert len({p.function_response is None for p in parts(content)}) == 1
+        (note,) = (c for c in objects if any((p.text or "").startswith(NOTE) for p in parts(c)))
+        assert type(note) is types.Content
+        assert note.role == "user"
+        assert objects.index(note) == 5
+        # The conversation goes on, so that there is something to remove again.
+        objects.extend(before[3:])
+
+
 def test_a_note_joins_a_content_that_has_no_parts_yet():
     silent = types.Content(role="user")
     objects = [silent, *contents(long_talk())[3:]]
