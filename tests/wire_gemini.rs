@@ -197,7 +197,7 @@ fn attached_content_is_what_its_type_says() {
     let image = known(MediaKind::Image, Size::Pixels { width: 30, height: 20 });
     assert_eq!(inline("image/png", png(30, 20)), image);
     assert_eq!(inline("IMAGE/PNG", png(30, 20)), image);
-    let sound = STANDARD.encode([7; 64_000]);
+    let sound = STANDARD.encode(vec![7; 64_000]);
     for (mime, kind) in [("audio/mp3", MediaKind::Audio), ("video/mp4", MediaKind::Video)] {
         let read = inline(mime, sound.clone());
         assert!(matches!(&read, Part::Media(Media { kind: of, size: Size::Seconds(_) }) if *of == kind), "{read:?}");
@@ -335,7 +335,8 @@ fn a_shortened_response_keeps_its_wrapper_and_everything_beside_it() {
         let mut expected = messages.clone();
         expected[2]["parts"][0][key]["response"]["output"] = json!("short");
         expected[2]["parts"][1][key]["response"] = json!({ "result": "two rows" });
-        expected[2]["parts"].as_array_mut().unwrap().push(json!({ "text": "a note" }));
+        // Vertex AI refuses a text beside results.
+        expected.as_array_mut().unwrap().push(content("user", &json!([{ "text": "a note" }])));
         assert_eq!(Value::from(out.unwrap()), expected);
         // What stands there afterwards reads as the text that was put there.
         let again = read(&&expected, GEMINI).unwrap();
@@ -391,12 +392,13 @@ fn results_in_contents_of_their_own_answer_together() {
     let check = |messages: &Value| {
         let conversation = read(&messages, GEMINI).unwrap();
         let spans: Vec<_> = conversation.messages.iter().map(|message| message.span.entries()).collect();
-        assert_eq!(spans, [0..1, 1..3, 3..5, 5..6]);
+        // Words behind results are one message with them, as where roles alternate.
+        assert_eq!(spans, [0..1, 1..3, 3..6]);
         assert_eq!(Pairs::of(&conversation).violations(&conversation), []);
     };
     check(&messages);
-    // A note joins the last of them, which still is one of them.
-    messages[4]["parts"].as_array_mut().unwrap().push(json!({ "text": "[ullage: a note]" }));
+    // What a host puts beside one of them parts nothing.
+    messages[4]["parts"].as_array_mut().unwrap().push(json!({ "text": "beside" }));
     check(&messages);
 }
 
@@ -480,21 +482,28 @@ fn use_it(messages: &Value) {
     let same = rewrite(&messages, &conversation, GEMINI, &kept).unwrap();
     assert_eq!(&Value::from(same), messages);
     let out = Value::from(rewrite(&messages, &conversation, GEMINI, &edits(&conversation)).unwrap());
+    let note = text_of("a note");
     let again = read(&&out, GEMINI).unwrap();
-    for (before, after) in conversation.messages.iter().zip(&again.messages) {
-        assert_eq!(before.parts.len() + 1, after.parts.len(), "{messages}\n{out}");
-        for (old, new) in before.parts.iter().zip(&after.parts) {
-            match (owned(old), owned(new)) {
-                (Part::Result { items: old, .. }, Part::Result { items: new, .. }) => {
-                    assert_eq!(old.len(), new.len());
-                    for (old, new) in old.iter().zip(&new) {
-                        let shortened = matches!(old, Item::Text(_) | Item::Json(_));
-                        assert_eq!(*new, if shortened { Item::Text("short".to_owned()) } else { old.clone() });
-                    }
-                }
-                (old, new) => assert_eq!(old, new),
-            }
+    let written: Vec<_> = again.messages.iter().flat_map(|message| &message.parts).map(owned).collect();
+    assert_eq!(written.iter().filter(|part| **part == note).count(), conversation.messages.len());
+    let expected = conversation.messages.iter().flat_map(|message| &message.parts).map(|part| match owned(part) {
+        Part::Result { id, tool, items } => {
+            let short = |item| match item {
+                Item::Text(_) | Item::Json(_) => Item::Text("short".to_owned()),
+                other => other,
+            };
+            Part::Result { id, tool, items: items.into_iter().map(short).collect() }
         }
+        other => other,
+    });
+    let left: Vec<_> = written.into_iter().filter(|part| *part != note).collect();
+    assert_eq!(left, expected.collect::<Vec<_>>(), "{messages}\n{out}");
+    for entry in out.as_array().unwrap() {
+        let alone = json!([entry]);
+        let alone = read(&&alone, GEMINI).unwrap();
+        let parts: Vec<_> = alone.messages[0].parts.iter().map(owned).collect();
+        let results = parts.iter().any(|part| matches!(part, Part::Result { .. }));
+        assert!(!(results && parts.contains(&note)), "{entry}");
     }
 }
 

@@ -267,8 +267,8 @@ fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     object.str().map(Bound::into_any).or_else(|_| Ok(PyString::new(py, "<unprintable>").into_any()))
 }
 
-/// What pydantic dumped of an object, without the fields that are None: a part of Gemini has twenty. Each is the object's own,
-/// so that the same is done to the objects in it; `exclude_none` would empty the dicts in it too.
+/// What pydantic dumped of an object, without the fields that are None: a part of Gemini has twenty. Each is the object's
+/// own, so that the same is done to the objects in it; `exclude_none` would empty the dicts in it too.
 fn set_fields<'py>(object: &Bound<'py, PyAny>, dumped: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let Ok(dump) = dumped.cast::<PyDict>() else { return Ok(dumped) };
     let fields = PyDict::new(object.py());

@@ -82,8 +82,8 @@ impl<'a> ByPlace<'a> {
 
 impl Pairs {
     /// Matches calls and results by id: a result belongs to the newest call with its id that is not answered yet, so
-    /// an id that is used again after its answer is no mistake. A result without an id belongs to a call without one: to
-    /// the oldest open call of its tool in the newest message that has such calls, of any tool where it names none.
+    /// an id that is used again after its answer is no mistake. A result without an id belongs to a call without one:
+    /// to the oldest open call of its tool in the newest message that has such calls, of any tool where it names none.
     /// O(parts).
     pub fn of<T: Text>(conversation: &Conversation<T>) -> Pairs {
         let mut pairs = Pairs::default();

@@ -26,12 +26,19 @@ pub(super) enum Joins {
     Words,
     /// What a model says in one go.
     Answer,
+    /// The same without calls, where a result must follow right behind its call: nothing joins behind a call but calls.
+    Thought,
 }
 
 impl Joins {
     /// Whether it is one message with what stands before it.
     pub(super) fn joins(self, before: Joins) -> bool {
-        matches!((before, self), (Joins::Results, Joins::Results | Joins::Words) | (Joins::Answer, Joins::Answer))
+        matches!(
+            (before, self),
+            (Joins::Results, Joins::Results | Joins::Words)
+                | (Joins::Answer, Joins::Answer)
+                | (Joins::Thought, Joins::Thought | Joins::Answer)
+        )
     }
 }
 
@@ -54,7 +61,7 @@ pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, ou
         Format::Anthropic => out.push(anthropic::edit(entry, edit)?),
         Format::OpenAi => openai_chat::edit(entry, edit, out)?,
         Format::OpenAiResponses => openai_responses::edit(entry, edit, out)?,
-        Format::Gemini => out.push(gemini::edit(entry, edit)?),
+        Format::Gemini => gemini::edit(entry, edit, out)?,
         Format::AiSdk => ai_sdk::edit(entry, edit, out)?,
     }
     Ok(())
@@ -79,7 +86,7 @@ pub(super) fn compose<N: Build>(format: Format, composition: &Composition<'_, N>
         Format::Anthropic => out.push(anthropic::compose(composition)?),
         Format::OpenAi => openai_chat::compose(composition, out)?,
         Format::OpenAiResponses => openai_responses::compose(composition, out)?,
-        Format::Gemini => out.push(gemini::compose(composition)?),
+        Format::Gemini => gemini::compose(composition, out)?,
         Format::AiSdk => ai_sdk::compose(composition, out)?,
     }
     Ok(())

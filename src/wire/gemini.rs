@@ -1,15 +1,16 @@
 //! Gemini's contents, also those that Google ADK keeps.
 //!
 //! A content is `{role, parts: [part]}` and a part is a map whose one field says what it is
-//! (<https://ai.google.dev/api/caching#Content>). The API spells names in camel case and its Python SDK in snake case; hosts have
-//! either, as dicts or as the SDK's objects. Calls and results need no id: place and tool say what belongs together.
+//! (<https://ai.google.dev/api/caching#Content>). The API spells names in camel case and its Python SDK in snake case;
+//! hosts have either, as dicts or as the SDK's objects. Calls and results need no id: place and tool say what belongs
+//! together.
 
 use super::content::{bad, check_map, compose_blocks, edit_content, field, pin_of, read_list, required_text, role_of};
 use super::dialect::{Entry, Joins};
 use super::key::Key;
 use super::media;
 use super::node::{Build, Bytes, Kind, MAX_DEPTH, Node};
-use super::rewrite::{Composition, EntryEdit, text_for};
+use super::rewrite::{Composition, EntryEdit, Material, text_for};
 use crate::error::Result;
 use crate::media::{Media, MediaKind};
 use crate::message::{Document, Item, Part, Pin, Role, Signature};
@@ -61,11 +62,13 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
         None if entry.get(Key::Role).is_some() && entry.present(Key::Content).is_none() => Vec::new(),
         None => return Err(bad(index, "its `parts` are missing".to_owned(), "give a list of parts")),
     };
-    // Hosts that keep one content for each event have parallel results in several in a row.
+    // Hosts that keep one content for each event have what a model says, and parallel results, in several in a row.
     let joins = match role {
-        Role::Assistant => Joins::Answer,
+        Role::Assistant if parts.iter().any(|part| matches!(part, Part::Call { .. })) => Joins::Answer,
+        Role::Assistant => Joins::Thought,
         Role::User if parts.iter().any(|part| matches!(part, Part::Result { .. })) => Joins::Results,
-        Role::User | Role::System => Joins::Nothing,
+        Role::User => Joins::Words,
+        Role::System => Joins::Nothing,
     };
     // The SDK's objects have no room for a pin, and looking for one takes as long as reading the rest.
     let pin = if entry.field_count().is_some() { pin_of(entry) } else { Pin::Free };
@@ -146,8 +149,8 @@ fn read_returned<N: Node>(returned: &N) -> Result<Item<N::Text>> {
     Ok(Item::Json(text.into()))
 }
 
-/// The string of a response that is nothing but one: the API asks for a map, so hosts and the SDK wrap a plain result in
-/// one of these fields.
+/// The string of a response that is nothing but one: the API asks for a map, so hosts and the SDK wrap a plain result
+/// in one of these fields.
 fn only_text<N: Node>(returned: &N) -> Option<(Key, N)> {
     const WRAPPERS: [Key; 3] = [Key::Result, Key::Output, Key::Error];
     if returned.field_count() != Some(1) {
@@ -177,16 +180,43 @@ fn read_attached<N: Node, R>(
     })
 }
 
-pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
-    // A copy of an object takes what it is given, so parts are made of the class of those beside them. Where there are
-    // none the object is made anew, and makes its parts from maps.
-    let is_object = entry.field_count().is_none();
-    if is_object && first_part(entry).is_none() {
-        let texts = edit.append.iter().map(|text| text_part(entry, entry.string(text))).collect::<Result<_>>()?;
+/// The content with the changes of `edit`. Behind results, what is added is a content of its own: Vertex AI refuses results
+/// beside parts of another kind, and every endpoint takes two contents of one role in a row.
+pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
+    let behind = if has_response(entry) { edit.append } else { &[] };
+    if !behind.is_empty() {
+        let inside = EntryEdit { items: edit.items.clone(), drop: edit.drop.clone(), append: &[] };
+        let changes = !inside.items.is_empty() || !inside.drop.is_empty();
+        out.push(if changes { with_parts(entry, &inside)? } else { entry.keep() });
+        out.push(new_content(entry, entry.string(Role::User.name()), behind)?);
+    } else if entry.field_count().is_none() && first_part(entry).is_none() {
+        // A copy of an object takes what it is given, so parts are made of the class of those beside them. Where there are
+        // none the object is made anew, and makes its parts from maps.
         let role = entry.present(Key::Role).map_or_else(|| entry.string(Role::User.name()), |role| role.keep());
-        return entry.map_like(vec![(Key::Role, role), (Key::Parts, entry.list(texts)?)]);
+        out.push(new_content(entry, role, edit.append)?);
+    } else if !edit.append.is_empty() || !all_go(entry, &edit.drop) {
+        out.push(with_parts(entry, edit)?);
     }
+    Ok(())
+}
+
+fn all_go<N: Node>(content: &N, drop: &[usize]) -> bool {
+    let parts = content.present(Key::Parts).and_then(|parts| parts.length()).unwrap_or_default();
+    (0..parts).all(|part| drop.contains(&part))
+}
+
+fn has_response<N: Node>(content: &N) -> bool {
+    let parts = content.present(Key::Parts).and_then(|parts| parts.items()).unwrap_or_default();
+    parts.iter().any(|part| find_map(part, FUNCTION_RESPONSE).is_some())
+}
+
+fn with_parts<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
     edit_content(entry, edit, Key::Parts, text_part, replace_response)
+}
+
+fn new_content<N: Build>(like: &N, role: N::Out, texts: &[&str]) -> Result<N::Out> {
+    let parts = texts.iter().map(|text| text_part(like, like.string(text))).collect::<Result<_>>()?;
+    like.map_like(vec![(Key::Role, role), (Key::Parts, like.list(parts)?)])
 }
 
 fn first_part<N: Node>(content: &N) -> Option<N> {
@@ -215,14 +245,32 @@ fn replace_response<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N::
     part.with(key, response.with(Key::Response, shorter)?)
 }
 
-pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::Out> {
+/// Responses are a content of their own, and what else there is comes behind it in one.
+pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
     let sample = composition.sample;
-    let parts = sample.list(compose_blocks(composition, Key::Parts, text_part, renamed, answer)?)?;
-    let role = sample.string(role_name(composition.role));
-    match composition.like {
-        Some(like) => like.with_all(vec![(Key::Role, Some(role)), (Key::Parts, Some(parts))]),
-        None => sample.map_like(vec![(Key::Role, role), (Key::Parts, parts)]),
+    let answers = |material: &Material<'_, N>| match material {
+        Material::Answer { .. } => true,
+        Material::Text(_) => false,
+        Material::Part { node, place, .. } => node
+            .present(Key::Parts)
+            .and_then(|parts| parts.at(place.part))
+            .is_some_and(|part| find_map(&part, FUNCTION_RESPONSE).is_some()),
+    };
+    for of_answers in [true, false] {
+        let materials: Vec<_> = composition.materials.iter().filter(|of| answers(of) == of_answers).cloned().collect();
+        if materials.is_empty() {
+            continue;
+        }
+        let like = composition.like.filter(|like| has_response(*like) == of_answers);
+        let these = Composition { sample, like, role: composition.role, materials };
+        let parts = sample.list(compose_blocks(&these, Key::Parts, text_part, renamed, answer)?)?;
+        let role = sample.string(role_name(composition.role));
+        out.push(match like {
+            Some(like) => like.with_all(vec![(Key::Role, Some(role)), (Key::Parts, Some(parts))])?,
+            None => sample.map_like(vec![(Key::Role, role), (Key::Parts, parts)])?,
+        });
     }
+    Ok(())
 }
 
 fn renamed<N: Build>(part: &N, id: &str) -> Result<N::Out> {
@@ -251,8 +299,7 @@ fn role_name(role: Role) -> &'static str {
 }
 
 pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
-    let parts = like.list(vec![text_part(like, like.string(text))?])?;
-    like.map_like(vec![(Key::Role, like.string(role_name(role))), (Key::Parts, parts)])
+    new_content(like, like.string(role_name(role)), &[text])
 }
 
 pub(super) fn item<N: Node>(entry: &N, part: usize) -> Option<N> {

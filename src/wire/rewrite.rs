@@ -107,6 +107,7 @@ pub(super) struct Composition<'a, N> {
 }
 
 /// What it is put together from: see [`Piece`].
+#[derive(Clone)]
 pub(super) enum Material<'a, N> {
     Part { node: N, place: Place, id: Option<&'a str> },
     Text(&'a str),

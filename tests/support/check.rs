@@ -70,16 +70,18 @@ fn said(entry: &Value, format: Format) -> Said {
 /// The messages of a list, however many entries each takes.
 pub fn turns(messages: &Value, format: Format) -> Vec<Said> {
     let mut turns: Vec<Said> = Vec::new();
-    let split = matches!(format, Format::OpenAi | Format::OpenAiResponses | Format::AiSdk);
     let mut open = false;
     for entry in messages.as_array().expect("a list") {
         let said = said(entry, format);
         let answers = !said.results.is_empty();
-        let goes_on = split
-            && turns.last().is_some_and(|before| {
-                before.role == said.role
-                    && (said.role == "user" && open || said.role == "assistant" && format == Format::OpenAiResponses)
-            });
+        let joins = |before: &Said| match format {
+            Format::Bedrock | Format::Anthropic => false,
+            Format::OpenAi | Format::AiSdk => open && said.role == "user",
+            Format::OpenAiResponses => said.role == "assistant" || open && said.role == "user",
+            Format::Gemini if said.role == "assistant" => before.calls.is_empty() || !said.calls.is_empty(),
+            Format::Gemini => open,
+        };
+        let goes_on = turns.last().is_some_and(|before| before.role == said.role && joins(before));
         open = answers;
         match turns.last_mut() {
             Some(before) if goes_on => {
