@@ -15,9 +15,9 @@ use parking_lot::Mutex;
 
 use crate::message::{Conversation, Document, Item, Part, Text};
 use crate::parallel;
-use crate::tokens::{Calibration, CountTokens, Learned, MediaRule, Overhead, Scale, TextKind};
+use crate::tokens::{Calibration, CountTokens, Learned, MediaRule, Overhead, Precision, Scale, TextKind};
 
-use digest::{digest, key};
+use digest::{beginning, digest, key};
 use measured::{MeasuredMessage, MeasuredPart};
 
 pub use digest::fingerprint;
@@ -217,7 +217,7 @@ impl Counting<'_> {
             unscaled_overhead,
             unscaled: 0,
         };
-        let mut measured = Measured::default();
+        let mut measured = Measured { beginning: beginning(conversation), ..Measured::default() };
         let mut digested = 0;
         for message in &conversation.messages {
             let first_part = measured.parts.len();
@@ -259,6 +259,10 @@ impl CountTokens for Counting<'_> {
 
     fn overhead(&self) -> Overhead {
         self.ledger.counter.overhead().map(|tokens| self.scale.of(tokens))
+    }
+
+    fn precision(&self) -> Precision {
+        if self.scale == Scale::ONE { self.ledger.counter.precision() } else { Precision::Estimated }
     }
 
     fn media_rule(&self) -> MediaRule {

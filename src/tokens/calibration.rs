@@ -37,6 +37,10 @@ const CLOSE: f64 = 0.25;
 /// Remainders that are remembered for each conversation: with five, two wild reports change nothing.
 const REMAINDERS: usize = 5;
 
+/// What stands beside the messages is believed from this many reports of a conversation on: a single wild one, which may
+/// be the first, is then outvoted.
+const REPORTS_BELIEVED: usize = 3;
+
 /// Conversations that are remembered; the one that was not observed for longest is forgotten.
 const CONVERSATIONS: usize = 64;
 
@@ -123,11 +127,14 @@ impl Calibration {
     }
 
     /// What the provider counts beside the messages of the conversation with this beginning: the median of what the last
-    /// reports leave over the scaled counts. `None` if it was not observed.
+    /// reports leave over the scaled counts. `None` before three reports.
     pub fn beside(&self, beginning: u128) -> Option<isize> {
         let known = self.known.lock();
         let scale = known.scale.unwrap_or(Scale::ONE);
         let (_, points) = known.conversations.iter().find(|(known, _)| *known == beginning)?;
+        if points.len() < REPORTS_BELIEVED {
+            return None;
+        }
         let signed = |tokens| isize::try_from(tokens).unwrap_or(isize::MAX);
         let remainder = |point: &Point| signed(point.reported).saturating_sub(signed(scale.of(point.counted)));
         let mut remainders: Vec<isize> = points.iter().map(remainder).collect();

@@ -1,7 +1,7 @@
 //! Estimates for families whose tokenizer is not public.
 
 use super::weights::{BEGINNING, CLASSES, UNIT, WEIGHTS, in_a_run, pair};
-use super::{CountTokens, Overhead, TextKind};
+use super::{CountTokens, MediaRule, Overhead, Precision, TextKind};
 use crate::error::{Error, Result};
 
 /// Tokens that Anthropic bills for a call and its result beside their texts, half of it for each: ids, names of fields,
@@ -145,6 +145,14 @@ impl CountTokens for Estimate {
             },
             Reading::Ratio(_) => Overhead::NONE,
         }
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::Estimated
+    }
+
+    fn media_rule(&self) -> MediaRule {
+        MediaRule::Dearest
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CountTokens, Overhead, TextKind};
+use super::{CountTokens, Overhead, Precision, TextKind};
 use crate::media::{Media, MediaKind, Size};
 
 /// Tokens of an image whose dimensions are not known: the most that it costs under Anthropic's rule for most models
@@ -223,6 +223,10 @@ impl CountTokens for WithMedia {
 
     fn overhead(&self) -> Overhead {
         self.text.overhead()
+    }
+
+    fn precision(&self) -> Precision {
+        self.text.precision()
     }
 
     fn media_rule(&self) -> MediaRule {

@@ -98,7 +98,8 @@ pub enum Precision {
 
 /// Answers how many tokens a text costs.
 ///
-/// An implementation is deterministic: the same text and kind give the same count on every machine.
+/// An implementation is deterministic: the same text and kind give the same count on every machine. What a counter around
+/// another could forget to pass on has no default here.
 pub trait CountTokens: Debug + Send + Sync {
     /// Name for people: the encoding or the family.
     fn name(&self) -> &str;
@@ -115,12 +116,8 @@ pub trait CountTokens: Debug + Send + Sync {
     fn overhead(&self) -> Overhead;
 
     /// How far the counts can be trusted.
-    fn precision(&self) -> Precision {
-        Precision::Estimated
-    }
+    fn precision(&self) -> Precision;
 
     /// How images, documents, sound and film are counted.
-    fn media_rule(&self) -> MediaRule {
-        MediaRule::Dearest
-    }
+    fn media_rule(&self) -> MediaRule;
 }

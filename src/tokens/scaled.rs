@@ -1,6 +1,6 @@
 //! Counts for models whose vocabulary is public, and not inside this crate.
 
-use super::{CountTokens, Encoding, Exact, Overhead, TextKind};
+use super::{CountTokens, Encoding, Exact, MediaRule, Overhead, Precision, TextKind};
 
 const HUNDREDTHS: usize = 100;
 
@@ -41,5 +41,13 @@ impl CountTokens for Scaled {
 
     fn overhead(&self) -> Overhead {
         Self::EXACT.overhead()
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::Estimated
+    }
+
+    fn media_rule(&self) -> MediaRule {
+        MediaRule::Dearest
     }
 }

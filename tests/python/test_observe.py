@@ -57,8 +57,9 @@ def test_a_wild_report_is_ignored_and_an_odd_one_outvoted():
     assert abs(counter.count_messages(messages) - before) / before < 0.04
 
 
-def test_an_exact_counter_stays_exact_for_texts():
-    counter = ullage.TokenCounter()
+@pytest.mark.parametrize("model", [None, "gpt-4o"])
+def test_an_exact_counter_stays_exact_for_texts(model):
+    counter = ullage.TokenCounter() if model is None else ullage.TokenCounter.for_model(model)
     for messages in grown(15):
         counter.observe(messages, true_size(messages))
     assert counter.scale > 1.2
@@ -73,6 +74,27 @@ def test_an_engine_keeps_the_room_that_the_provider_reported():
     status = engine.status(messages)
     assert abs(status.fixed - 15_000) < 500
     assert status.available == 60_000 - 1_000 - status.fixed
+
+
+def test_one_wild_first_report_takes_no_room():
+    engine = ullage.ContextManager()
+    messages = [{"role": "user", "content": "Find the fault in the handler and say where it is."}]
+    before = engine.status(messages)
+    assert engine.observe(messages, 200_000)
+    assert engine.status(messages) == before
+    engine.compact(messages)
+
+
+def test_a_conversation_is_known_again_after_its_first_message_was_given_a_note():
+    engine = ullage.ContextManager(ullage.Policy(window=24_000, reserve_output=1_000))
+    for messages in grown(15):
+        engine.observe(messages, true_size(messages))
+    before = engine.status(messages).fixed
+    assert abs(before - 15_000) < 500
+    report = engine.compact(messages, 900, hard=True)
+    assert "window" in report.stages
+    assert "removed" in str(messages[0])
+    assert engine.status(messages).fixed == before
 
 
 def test_a_promised_history_counts_as_a_fresh_one():
