@@ -154,8 +154,9 @@ class TokenCounter:
         "cyber-autoagent" is the formula of Cyber-AutoAgent over messages of Bedrock's format: 8,000
         for the system prompt, 3,000 for the tools, 50 for each message, and the characters over
         3.7; over 4.0 for GPT-4 and 5, 3.8 for Kimi, 4.2 for Gemini. ``count_messages`` gives
-        exactly that, whatever was observed; ``count`` rounds up the ratio alone, and an engine
-        plans by it. Next to what Claude takes it is 33 % low: :meth:`for_model` is better.
+        exactly that, whatever was observed and whatever ``system`` and ``tools`` it is given, which
+        the constants stand for; ``count`` rounds up the ratio alone, and an engine plans by it.
+        Next to what Claude takes it is 33 % low: :meth:`for_model` is better.
 
         Args:
             name: "cyber-autoagent".

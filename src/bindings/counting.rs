@@ -9,10 +9,12 @@ use super::identity::Identities;
 use super::node::PyNode;
 use super::promise::{Counted, Promises};
 use super::text::PyText;
+use super::whole::Amount;
+use crate::engine::fixed_tokens;
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::message::Conversation;
-use crate::tokens::CountTokens;
+use crate::tokens::{CountTokens, Learned};
 use crate::wire::{self, Format};
 
 /// A ledger, and what is known of the host's own objects.
@@ -63,6 +65,24 @@ impl Counting {
         };
         self.promises.remember(list, counted);
         Ok(counted)
+    }
+
+    /// Learns from a report for `messages`; whether it could be their size.
+    pub fn observe(
+        &self,
+        messages: &Bound<'_, PyAny>,
+        Amount(reported): Amount,
+        format: Option<Format>,
+        history: History,
+    ) -> Result<bool> {
+        let counted = self.count(messages, format, history)?;
+        Ok(self.ledger.observe(counted.beginning, counted.unscaled, reported) == Learned::Something)
+    }
+
+    /// What a system prompt and tool definitions count.
+    pub fn fixed_tokens(&self, system: Option<&Bound<'_, PyAny>>, tools: Option<&Bound<'_, PyAny>>) -> Result<usize> {
+        let [system, tools] = [system, tools].map(|value| value.cloned().map(PyNode));
+        fixed_tokens(&self.ledger, system.as_ref(), tools.as_ref())
     }
 
     /// Forgets what hosts have promised: a conversation was changed.

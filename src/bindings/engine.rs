@@ -12,11 +12,10 @@ use super::node::PyNode;
 use super::policy::PyPolicy;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{Ask, Engine, Reading, Room, apply, check, content, fixed_tokens};
+use crate::engine::{Ask, Engine, Reading, Room, apply, check, content};
 use crate::error::Error;
 use crate::planner::{Plan, Urgency};
 use crate::store::{Reference, Storing};
-use crate::tokens::Learned;
 use crate::wire::{self, Format};
 
 #[pyfunction]
@@ -95,9 +94,7 @@ impl PyEngine {
 
     #[pyo3(signature = (messages, reported, *, append_only))]
     fn observe(&self, messages: &Bound<'_, PyAny>, reported: Amount, append_only: bool) -> PyResult<bool> {
-        let counted = self.counting.count(messages, self.format, History::of(append_only))?;
-        let Amount(reported) = reported;
-        Ok(self.counting.ledger.observe(counted.beginning, counted.unscaled, reported) == Learned::Something)
+        Ok(self.counting.observe(messages, reported, self.format, History::of(append_only))?)
     }
 
     #[pyo3(signature = (messages, *, budget, fixed))]
@@ -136,8 +133,7 @@ impl PyEngine {
 
     #[pyo3(signature = (system, tools))]
     fn fixed_tokens(&self, system: Option<&Bound<'_, PyAny>>, tools: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
-        let (system, tools) = (system.cloned().map(PyNode), tools.cloned().map(PyNode));
-        Ok(fixed_tokens(&self.counting.ledger, system.as_ref(), tools.as_ref())?)
+        Ok(self.counting.fixed_tokens(system, tools)?)
     }
 
     fn record_shrink(&self, saved: usize) {
