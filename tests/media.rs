@@ -442,6 +442,18 @@ fn pages_that_a_pdf_does_not_state_are_estimated_by_its_length() {
 }
 
 #[test]
+fn a_pdf_says_what_it_is_at_the_beginning_of_a_line() {
+    let file = pdf(&[CATALOG, "<</Type/Pages/Count 3/Kids[3 0 R]>>"]);
+    for before in [&b""[..], b"\r", b"From a mail:\r\n\r\n", b"@PJL ENTER LANGUAGE=PDF\n"] {
+        assert!(matches!(pages(&[before, &file].concat()), Size::Pages(1..)));
+    }
+    for text in ["A file that begins with %PDF-1.4 is a PDF.", " %PDF-1.4", &format!("{}\n%PDF-1.4", "x".repeat(1_100))]
+    {
+        assert_eq!(open_document(&Raw(text.as_bytes())), Opened::Text(text.to_owned()));
+    }
+}
+
+#[test]
 fn office_files_count_by_their_bytes() {
     for (bytes, tokens) in [(14_000, 700), (20_000_000, 70_000)] {
         let file = [&b"PK\x03\x04"[..], &vec![1; bytes - 4]].concat();

@@ -20,11 +20,13 @@ use ullage::tokens::{
 
 #[test]
 fn an_estimate_rounds_up_and_counts_characters_not_bytes() {
-    let estimate = Estimate::with_ratio("plain", 400);
+    let estimate = Estimate::ratio(4.0).unwrap();
     for (text, tokens) in [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("éééé", 1), ("😀😀😀😀", 1)] {
         assert_eq!(estimate.count(text, TextKind::Prose), tokens, "{text:?}");
     }
-    assert_eq!(Estimate::with_ratio("zero", 0).count("ab", TextKind::Json), 200);
+    for none in [0.0, -1.0, 0.09, 1_001.0, f64::NAN, f64::INFINITY] {
+        assert!(Estimate::ratio(none).is_err(), "{none}");
+    }
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyBool, PyDict, PyString};
 
 use super::counting::{Counting, History, named_format};
 use super::formula::Formula;
@@ -79,6 +80,9 @@ impl PyTokenCounter {
     fn with_ratio(ratio: &Bound<'_, PyAny>) -> PyResult<PyTokenCounter> {
         let estimate = match ratio.cast::<PyString>() {
             Ok(name) => Estimate::named_ratio(&PyText::of(name))?,
+            Err(_) if ratio.is_instance_of::<PyBool>() => {
+                return Err(PyTypeError::new_err("a number or a name is needed, not a bool"));
+            }
             Err(_) => Estimate::ratio(ratio.extract()?)?,
         };
         Ok(PyTokenCounter::over(Arc::new(estimate)))

@@ -55,6 +55,12 @@ pub struct Scale {
     hundredths: usize,
 }
 
+impl Default for Scale {
+    fn default() -> Scale {
+        Scale::ONE
+    }
+}
+
 impl Scale {
     /// The counter is taken at its word.
     pub const ONE: Scale = Scale { hundredths: HUNDREDTHS };
@@ -105,8 +111,7 @@ pub struct Calibration {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The hundredths of the scale; `None` for one.
-    scale: Option<Scale>,
+    scale: Scale,
     /// Growth reported over growth counted, oldest first.
     ratios: VecDeque<f64>,
     /// By their beginnings; the one observed last at the end.
@@ -123,14 +128,14 @@ struct Point {
 impl Calibration {
     /// The scale learned; [`Scale::ONE`] at first.
     pub fn scale(&self) -> Scale {
-        self.known.lock().scale.unwrap_or(Scale::ONE)
+        self.known.lock().scale
     }
 
     /// What the provider counts beside the messages of the conversation with this beginning: the median of what the last
     /// reports leave over the scaled counts. `None` before three reports.
     pub fn beside(&self, beginning: u128) -> Option<isize> {
         let known = self.known.lock();
-        let scale = known.scale.unwrap_or(Scale::ONE);
+        let scale = known.scale;
         let (_, points) = known.conversations.iter().find(|(known, _)| *known == beginning)?;
         if points.len() < REPORTS_BELIEVED {
             return None;
@@ -155,7 +160,7 @@ impl Calibration {
         let mut points = known.take(beginning);
         let ratio = match points.back() {
             Some(last) => last.growth_to(point),
-            None => point.alone(known.scale.unwrap_or(Scale::ONE)),
+            None => point.alone(known.scale),
         };
         if points.len() == REMAINDERS {
             points.pop_front();
@@ -190,7 +195,7 @@ impl Known {
         sorted.extend([1.0; RATIOS_AT_FIRST]);
         sorted.sort_unstable_by(f64::total_cmp);
         let median = sorted[sorted.len() / 2];
-        self.scale = Some(Scale { hundredths: (median * HUNDREDTHS as f64).round() as usize });
+        self.scale = Scale { hundredths: (median * HUNDREDTHS as f64).round() as usize };
     }
 }
 

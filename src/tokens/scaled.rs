@@ -35,7 +35,7 @@ impl CountTokens for Scaled {
 
     fn fits(&self, text: &str, kind: TextKind, limit: usize) -> bool {
         // The most that still makes `limit` when scaled and rounded up.
-        let most = limit.saturating_mul(HUNDREDTHS) / self.ratio.max(1);
+        let most = limit.saturating_mul(HUNDREDTHS) / self.ratio;
         Self::EXACT.fits(text, kind, most)
     }
 

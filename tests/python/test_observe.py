@@ -146,6 +146,12 @@ def test_a_ratio_that_makes_no_sense_is_refused(ratio):
         ullage.TokenCounter.with_ratio(ratio)
 
 
+@pytest.mark.parametrize("ratio", [True, None, [4.0]])
+def test_a_ratio_of_another_kind_is_refused(ratio):
+    with pytest.raises(TypeError):
+        ullage.TokenCounter.with_ratio(ratio)
+
+
 def test_a_request_counts_its_system_prompt_and_its_tools():
     counter = ullage.TokenCounter()
     *_, messages = grown(3)
