@@ -6,7 +6,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 
-use super::counting::{Counting, History, named_format};
+use super::counting::{Counting, History};
+use super::format::named_format;
 use super::formula::Formula;
 use super::text::PyText;
 use super::whole::Amount;

@@ -11,7 +11,7 @@ use super::promise::{Counted, Promises};
 use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::fixed_tokens;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::message::Conversation;
 use crate::tokens::{CountTokens, Learned};
@@ -124,12 +124,4 @@ impl History {
     pub fn of(append_only: bool) -> History {
         if append_only { History::AppendOnly } else { History::MayChange }
     }
-}
-
-/// The format of that public name.
-pub fn named_format(name: &str) -> Result<Format, Error> {
-    Format::from_name(name).ok_or_else(|| Error::Policy {
-        setting: "format".to_owned(),
-        problem: format!("there is no format '{name}'; known are {}", Format::ALL.map(Format::name).join(", ")),
-    })
 }

@@ -6,7 +6,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::counting::named_format;
+use super::format::named_format;
 use super::node::PyNode;
 use crate::error::{Error, Result as CoreResult};
 use crate::tokens::{Estimate, ratio_named};
