@@ -124,6 +124,42 @@ def test_an_engine_whose_host_promises_compacts_as_any_other():
     assert compacted >= 2
 
 
+@pytest.mark.parametrize("append_only", [False, True])
+def test_what_stands_beside_the_messages_is_counted_again_where_it_is_replaced(append_only):
+    engine = ullage.ContextManager(system=WORDS, append_only=append_only)
+    *_, messages = grown(3)
+
+    def fixed(**beside):
+        available = engine.compact(messages, **beside).budget
+        assert available == engine.status(messages, **beside).available
+        return 200_000 - 8_000 - available
+
+    words, counts = fixed(), ullage.TokenCounter().count
+    assert words == fixed() == counts(WORDS)
+    assert fixed(system=WORDS * 2) == counts(WORDS * 2)
+    engine.system = WORDS * 3
+    assert fixed() == counts(WORDS * 3)
+    engine.tools = [{"name": "bash"}]
+    assert fixed() > counts(WORDS * 3)
+    before = fixed()
+    for request in grown(15):
+        engine.counter.observe([{"role": "user", "content": WORDS}, *request], true_size(request))
+    assert engine.counter.scale > 1.2
+    assert fixed() == pytest.approx(before * engine.counter.scale, abs=2)
+
+
+def test_a_promised_history_is_not_read_again():
+    counter = ullage.TokenCounter()
+    *_, messages = grown(8)
+    before = counter.count_messages(messages, append_only=True)
+    messages[4]["content"][0]["content"] = WORDS * 40
+    assert counter.count_messages(messages, append_only=True) == before
+    messages.extend(turn(8))
+    new = counter.count_messages(messages, append_only=True) - before
+    assert new == counter.count_messages(messages[-2:])
+    assert counter.count_messages(messages) > before + new + 30 * counter.count(WORDS)
+
+
 def test_an_edit_in_place_is_noticed_without_the_promise():
     counter = ullage.TokenCounter()
     *_, messages = grown(8)
