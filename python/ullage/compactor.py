@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessageError, MessagesChangedError
@@ -44,12 +44,16 @@ class Asked:
         self.budget = budget
         self.hard = hard
         self.pins = pins
-        self._fixed = fixed
+        self._count_fixed = fixed
+        self._fixed: int | None = None
 
-    @cached_property
+    @property
     def fixed(self) -> int:
         """Tokens of the system prompt and the tools."""
-        return self._fixed()
+        # Not `cached_property`, whose lock all requests share before Python 3.12.
+        if self._fixed is None:
+            self._fixed = self._count_fixed()
+        return self._fixed
 
 
 class Compactor:

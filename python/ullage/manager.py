@@ -263,8 +263,9 @@ class ContextManager:
             Whether the report could be the size of this request; one that could not is ignored.
 
         The counter is corrected by it, and with the counter every engine that uses it: see
-        :meth:`TokenCounter.observe`. What the provider counts beside the messages takes its part
-        of the window from then on, where it is more than the system prompt and the tools.
+        :meth:`TokenCounter.observe`. From the third report of a conversation on, what the provider
+        counts beside its messages takes its part of the window, where that is more than the system
+        prompt and the tools.
         """
         with self._stopwatch.running():
             return self._engine.observe(messages, reported_tokens, append_only=self._append_only)
