@@ -10,6 +10,7 @@
 
 pub mod check;
 pub mod generate;
+pub mod images;
 
 use std::sync::{Arc, LazyLock};
 
