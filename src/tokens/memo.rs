@@ -15,7 +15,7 @@ const LONG_WORDS: u32 = 12;
 const SENTENCES: u32 = 10;
 
 /// Bytes of the pieces that each table holds at most.
-const LONGEST_WORD: usize = 15;
+pub(super) const LONGEST_WORD: usize = 15;
 const LONGEST_LONG_WORD: usize = 30;
 const LONGEST_SENTENCE: usize = 62;
 
