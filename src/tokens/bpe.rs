@@ -17,7 +17,7 @@ const BLOCK_OVERHEAD: usize = 4;
 ///
 /// Text that looks like a special token, such as `<|endoftext|>`, is ordinary text. The cost is linear in the text,
 /// whatever it holds. The first count builds the table of the encoding, for the whole process; each thread
-/// remembers 512 KB of pieces.
+/// remembers 1 MB of pieces.
 ///
 /// ```
 /// use ullage::tokens::{CountTokens, Encoding, Exact, TextKind};

@@ -10,7 +10,6 @@ use std::sync::OnceLock;
 
 use super::crossing::{CROSSING_BITS, Character, entering_bit, leaving_bit, whole_bit};
 use super::encoding::Encoding;
-use super::memo::boxed;
 
 /// The rank of two tokens that do not merge. Larger than every rank, so that the least rank is the best merge.
 pub(super) const NO_TOKEN: u32 = u32::MAX;
@@ -66,6 +65,7 @@ pub(super) struct Vocabulary {
     bytes: [u32; 256],
     /// The length of each token in bytes, by rank.
     lengths: Box<[u8]>,
+    merges: &'static [[u8; MERGE_BYTES]],
     crossings: &'static Crossings,
     alone: &'static Alone,
 }
@@ -87,7 +87,7 @@ impl Vocabulary {
         }
     }
 
-    fn new(merges: &[u8], crossings: &'static Crossings, alone: &'static Alone) -> Self {
+    fn new(merges: &'static [u8], crossings: &'static Crossings, alone: &'static Alone) -> Self {
         let (merges, _) = merges.as_chunks::<MERGE_BYTES>();
         let mut slots = boxed::<u64, SLOTS>(0);
         let mut filter = boxed::<u64, FILTER_WORDS>(0);
@@ -97,10 +97,8 @@ impl Vocabulary {
         let mut byte_of = [None; 256];
         let mut lengths = vec![1_u8; merges.len()].into_boxed_slice();
 
-        for (merge, rank) in merges.iter().zip(0_u32..) {
-            let mut word = [0; 8];
-            word[..MERGE_BYTES].copy_from_slice(merge);
-            let pair = u64::from_le_bytes(word);
+        for (&merge, rank) in merges.iter().zip(0_u32..) {
+            let pair = pair_of(merge);
             let (left, right) = ((pair & RANK_MASK) as usize, (pair >> RANK_BITS) as usize);
             if pair >> RANK_BITS == NO_RIGHT {
                 bytes[left] = rank;
@@ -122,7 +120,25 @@ impl Vocabulary {
             }
             slots[slot] = pair << RANK_BITS | u64::from(rank);
         }
-        Self { slots, filter, byte_pairs, bytes, lengths, crossings, alone }
+        Self { slots, filter, byte_pairs, bytes, lengths, merges, crossings, alone }
+    }
+
+    /// The bytes of the first `count` tokens, of those that have at most `longest`, which is 16 or less: the first byte is
+    /// the lowest. With each its length. A token of a low rank is common in text.
+    pub(super) fn first_tokens(&self, count: usize, longest: usize) -> impl DoubleEndedIterator<Item = (u128, usize)> {
+        let mut tokens: Vec<u128> = Vec::with_capacity(count);
+        for &merge in &self.merges[..count] {
+            let pair = pair_of(merge);
+            let (left, right) = ((pair & RANK_MASK) as usize, (pair >> RANK_BITS) as usize);
+            tokens.push(if pair >> RANK_BITS == NO_RIGHT {
+                left as u128
+            } else {
+                let right = tokens[right].checked_shl(8 * u32::from(self.lengths[left]));
+                tokens[left] | right.unwrap_or(0)
+            });
+        }
+        let lengths = self.lengths[..count].iter().map(|&length| usize::from(length));
+        tokens.into_iter().zip(lengths).filter(move |&(_, length)| length <= longest)
     }
 
     /// The token that is this byte.
@@ -204,6 +220,14 @@ impl Vocabulary {
     }
 }
 
+/// What the build script baked for a token.
+#[inline]
+fn pair_of(merge: [u8; MERGE_BYTES]) -> u64 {
+    let mut word = [0; 8];
+    word[..MERGE_BYTES].copy_from_slice(&merge);
+    u64::from_le_bytes(word)
+}
+
 /// The word of the filter and the bit in it.
 #[inline]
 fn filter_bit(hash: u64) -> (usize, u64) {
@@ -214,4 +238,12 @@ fn filter_bit(hash: u64) -> (usize, u64) {
 #[inline]
 fn first_slot(hash: u64) -> usize {
     (hash >> (u64::BITS - SLOT_BITS)) as usize
+}
+
+/// An array on the heap, which the stack would be too small for.
+pub(super) fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
+    match vec![value; N].into_boxed_slice().try_into() {
+        Ok(array) => array,
+        Err(_) => unreachable!("the vector was made with this length"),
+    }
 }
