@@ -8,6 +8,7 @@ mod bpe;
 mod calibration;
 mod class;
 mod crossing;
+mod cuts;
 mod encoding;
 mod estimate;
 mod ids;
