@@ -2,8 +2,9 @@
 //!
 //! - `o200k_base.merges`, `cl100k_base.merges`: for every ordinary token, in order of rank, the two that it is merged
 //!   from, as [`MERGE_BYTES`] bytes.
-//! - `o200k_base.crossings`, `cl100k_base.crossings`: where a token may begin or end inside a character, as a bit for each
-//!   hash of the bytes around.
+//! - `o200k_base.crossings`, `cl100k_base.crossings`: which two characters a token may hold side by side, or parts of
+//!   them, as a bit for each hash of the two.
+//! - `o200k_base.alone`, `cl100k_base.alone`: how many tokens a character of three bytes is.
 //! - `class_index.bin`, `class_blocks.bin`: the class of every code point, as a two-stage table.
 //! - `class_bytes.bin`: the class of a character by its first byte.
 
@@ -17,7 +18,7 @@ use std::{env, fs};
 #[path = "src/tokens/crossing.rs"]
 mod crossing;
 
-use crossing::{CROSSING_BITS, entering_bit, is_continuation, leaving_bit};
+use crossing::{CROSSING_BITS, Character, entering_bit, leaving_bit, whole_bit};
 use regex_syntax::hir::{Class, HirKind};
 use tiktoken_rs::CoreBPE;
 
@@ -31,6 +32,10 @@ const MERGE_BYTES: usize = 5;
 const RANK_BITS: u32 = 18;
 /// Stands for the right part where a token is a single byte, which is then the left.
 const NO_RIGHT: u64 = (1 << RANK_BITS) - 1;
+
+/// Code points of characters of up to three bytes, and the first of three.
+const UP_TO_THREE_BYTES: u32 = 1 << 16;
+const THREE_BYTES: u32 = 0x800;
 
 /// Code points in one block of the class table. Blocks of 256 keep both stages in the first cache level.
 const BLOCK: usize = 256;
@@ -61,6 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let tokens = tokens(&published, count)?;
         fs::write(out.join(format!("{name}.merges")), merges(&tokens)?)?;
         fs::write(out.join(format!("{name}.crossings")), crossings(&tokens))?;
+        fs::write(out.join(format!("{name}.alone")), alone(&tokens)?)?;
     }
     write_classes(&out)
 }
@@ -97,48 +103,75 @@ fn merges(tokens: &[Vec<u8>]) -> Result<Vec<u8>, Box<dyn Error>> {
 
 /// The two tokens that the merge of the bytes of `token` comes down to before the last step.
 fn last_merge(ranks: &HashMap<&[u8], u32>, token: &[u8]) -> Option<(u32, u32)> {
-    // Where each part begins; the last entry is the end.
-    let mut starts: Vec<usize> = (0..=token.len()).collect();
-    while starts.len() > 3 {
-        let rank_at = |part: usize| ranks.get(&token[starts[part]..starts[part + 2]]);
-        let (_, part) = (0..starts.len() - 2).filter_map(|part| Some((rank_at(part)?, part))).min()?;
-        starts.remove(part + 1);
-    }
-    let (left, right) = token.split_at(starts[1]);
+    let starts = merged(ranks, token, 2);
+    let (left, right) = token.split_at(*starts.get(1)?);
     Some((*ranks.get(left)?, *ranks.get(right)?))
 }
 
-/// Every place where a token reaches into a character without reaching to its end, or out of one without beginning with
-/// it.
+/// Where the parts begin that the bytes of `piece` merge to, when the merge stops at so many at the least.
+fn merged(ranks: &HashMap<&[u8], u32>, piece: &[u8], least: usize) -> Vec<usize> {
+    let mut starts: Vec<usize> = (0..piece.len()).collect();
+    while starts.len() > least {
+        let end_of = |part: usize| starts.get(part).copied().unwrap_or(piece.len());
+        let rank_at = |part: usize| ranks.get(&piece[starts[part]..end_of(part + 2)]);
+        let lowest = (0..starts.len() - 1).filter_map(|part| Some((rank_at(part)?, part))).min();
+        let Some((_, part)) = lowest else { break };
+        starts.remove(part + 1);
+    }
+    starts
+}
+
+/// Every two neighbours in a token. Two of ASCII are everywhere, and nobody asks for them.
 fn crossings(tokens: &[Vec<u8>]) -> Vec<u8> {
     let mut bits = vec![0_u8; CROSSING_BITS / 8];
     let mut set = |bit: usize| bits[bit / 8] |= 1 << (bit % 8);
-    for token in tokens.iter().filter(|token| token.len() > 1) {
-        let begins = |&at: &usize| !is_continuation(token[at]);
-        let (first, last) = ((1..token.len()).find(begins), (1..token.len()).rfind(begins));
-        if let Some(at) = first
-            && is_continuation(token[0])
-        {
-            let next = token.get(at + 1).map_or(0..=u8::MAX, |&byte| byte..=byte);
-            for next in next {
-                set(leaving_bit([token[at - 1], token[at], next]));
+    for token in tokens {
+        let characters: Vec<&[u8]> = token.chunk_by(|_, &next| is_continuation(next)).collect();
+        for (left, right) in characters.windows(2).map(|two| (two[0], two[1])) {
+            let begins_inside = is_continuation(left[0]);
+            let ends_inside = std::str::from_utf8(right).is_err();
+            if left[0].is_ascii() && right[0].is_ascii() {
+                continue;
             }
-        }
-        if let Some(at) = last
-            && std::str::from_utf8(&token[at..]).is_err()
-        {
-            let before = token[at - 1];
-            let earlier = match at.checked_sub(2) {
-                _ if !is_continuation(before) => 0..=0,
-                Some(at) => token[at]..=token[at],
-                None => 0..=u8::MAX,
-            };
-            for earlier in earlier {
-                set(entering_bit([earlier, before, token[at]]));
+            let (left, _) = Character::at(left, if begins_inside { left.len() - 1 } else { 0 });
+            for right in completions(right) {
+                let (right, _) = Character::at(&right, 0);
+                set(match (begins_inside, ends_inside) {
+                    (true, _) => leaving_bit(left, right),
+                    (false, true) => entering_bit(left, right),
+                    (false, false) => whole_bit(left, right),
+                });
             }
         }
     }
     bits
+}
+
+/// Whether a byte of UTF-8 goes on with a character.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
+
+/// Every character that `beginning` begins or is.
+fn completions(beginning: &[u8]) -> Vec<Vec<u8>> {
+    let missing = (beginning[0].leading_ones() as usize).saturating_sub(beginning.len());
+    (0..missing).fold(vec![beginning.to_vec()], |beginnings, _| {
+        beginnings
+            .iter()
+            .flat_map(|beginning| (0x80..0xC0).map(|byte| [beginning.as_slice(), &[byte]].concat()))
+            .collect()
+    })
+}
+
+/// How many tokens each character of three bytes is when it stands alone, in two bits: one less.
+fn alone(tokens: &[Vec<u8>]) -> Result<Vec<u8>, Box<dyn Error>> {
+    let ranks: HashMap<&[u8], u32> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
+    let mut table = vec![0_u8; UP_TO_THREE_BYTES as usize / 4];
+    for character in (THREE_BYTES..UP_TO_THREE_BYTES).filter_map(char::from_u32) {
+        let parts = merged(&ranks, character.to_string().as_bytes(), 1);
+        table[character as usize / 4] |= u8::try_from(parts.len() - 1)? << (character as usize % 4 * 2);
+    }
+    Ok(table)
 }
 
 fn write_classes(out: &Path) -> Result<(), Box<dyn Error>> {

@@ -2,7 +2,8 @@
 
 After each append the whole history is counted again: by Strands' estimate, by tiktoken over every
 text, and by a counter of ullage that has seen all but the last message. The first way of ullage
-notices an edit of any message; the other holds the caller to a promise that there is none.
+notices an edit of any message; the other holds the caller to a promise that there is none. So does
+the engine of the last row, which has many tools and finds nothing to do.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ MESSAGES = (1_000, 5_000)
 # A tool of a coding agent returns about so much.
 RESULT_CHARACTERS = 9_000
 APPENDS = 15
+# As an agent with a few servers of tools has.
+TOOLS = 100
+# Never full, so that nothing is due.
+WINDOW = 1_000_000_000
 # Counting all of it by tiktoken takes seconds.
 FULL_COUNTS = 1
 
@@ -41,6 +46,17 @@ def texts(messages: list[dict[str, Any]]) -> Iterator[str]:
                 yield str(block["toolUse"]["input"])
             else:
                 yield from (item["text"] for item in block["toolResult"]["content"])
+
+
+def tool(number: int) -> dict[str, Any]:
+    """The definition of a tool."""
+    fields = ("path", "pattern", "first_line", "last_line")
+    about = {name: {"type": "string", "description": f"The {name} to look at."} for name in fields}
+    return {
+        "name": f"tool_{number}",
+        "description": "Looks at a part of a file and says what stands there. " * 3,
+        "inputSchema": {"json": {"type": "object", "properties": about, "required": ["path"]}},
+    }
 
 
 def after_append(
@@ -65,6 +81,9 @@ def rows(
     edits_noticed = ullage.TokenCounter("o200k_base")
     estimated = ullage.TokenCounter.for_model("claude-sonnet-4-5")
     promised = ullage.TokenCounter("o200k_base")
+    engine = ullage.ContextManager(
+        ullage.Policy(window=WINDOW), tools=[tool(n) for n in range(TOOLS)], append_only=True
+    )
 
     def by_tiktoken(messages: list[dict[str, Any]]) -> int:
         return sum(len(encoding.encode_ordinary(text)) for text in texts(messages))
@@ -76,6 +95,10 @@ def rows(
         "estimated, any edit noticed": (estimated.count_messages, APPENDS),
         "exact, append_only promised": (
             lambda messages: promised.count_messages(messages, append_only=True),
+            APPENDS,
+        ),
+        f"compact, promised, {TOOLS} tools": (
+            lambda messages: engine.compact(messages).tokens_before,
             APPENDS,
         ),
     }

@@ -27,13 +27,13 @@ impl Budget {
             return Err(Error::NoRoom {
                 taken: fixed.saturating_add(policy.reserve_output),
                 problem: format!(
-                    "the system prompt and the tools take {} tokens, and {} are reserved for the answer: nothing is \
+                    "what stands beside the messages takes {} tokens, and {} are reserved for the answer: nothing is \
                      left of a window of {}",
                     thousands(fixed),
                     thousands(policy.reserve_output),
                     thousands(policy.window)
                 ),
-                remedy: "shorten them, lower `reserve_output` or raise `window`".to_owned(),
+                remedy: "shorten the system prompt and the tools, lower `reserve_output` or raise `window`".to_owned(),
             });
         }
         Ok(Budget::with_marks(limit, policy))

@@ -1,7 +1,5 @@
 //! What can go wrong, as data. Text is made in `Display`; Python gets one exception class per kind.
 
-use thiserror::Error;
-
 use crate::numbers::thousands;
 
 /// A result whose error is [`Error`].
@@ -18,7 +16,7 @@ impl Error {
 }
 
 /// Everything that the core refuses, by kind.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The conversation cannot be brought inside its budget.

@@ -214,6 +214,17 @@ pub struct Message<T> {
     pub pin: Pin,
 }
 
+impl<T: Text> Item<T> {
+    /// Its text and the kind of that; `None` for media and files.
+    pub fn text(&self) -> Option<(&str, TextKind)> {
+        match self {
+            Item::Text(text) => Some((text, TextKind::ToolOutput)),
+            Item::Json(text) | Item::Opaque(text) => Some((text, TextKind::Json)),
+            Item::Media(_) | Item::Document(_) => None,
+        }
+    }
+}
+
 impl<T> Part<T> {
     /// Every text that counts, in order, with its kind.
     fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {

@@ -61,12 +61,27 @@ fn wild_reports_change_little() {
 
 #[test]
 fn the_conversation_observed_longest_ago_is_forgotten() {
+    const REMEMBERED: u128 = 64;
     let calibration = Calibration::default();
-    for beginning in 0..100 {
-        calibration.observe(beginning, 5_000, 9_000);
+    let observe = |beginning| {
+        for _ in 0..3 {
+            calibration.observe(beginning, 5_000, 9_000);
+        }
+    };
+    (0..REMEMBERED).for_each(observe);
+    observe(0);
+    observe(REMEMBERED);
+    assert_eq!(calibration.beside(1), None);
+    assert_eq!([0, 2, REMEMBERED].map(|beginning| calibration.beside(beginning)), [Some(4_000); 3]);
+}
+
+#[test]
+fn one_wild_report_at_the_beginning_is_not_believed() {
+    let calibration = Calibration::default();
+    for (counted, reported, beside) in [(10, 200_000, None), (400, 900, None), (800, 1_300, Some(500))] {
+        assert_eq!(calibration.observe(7, counted, reported), Learned::Something);
+        assert_eq!(calibration.beside(7), beside, "{counted}");
     }
-    assert_eq!(calibration.beside(0), None);
-    assert!(calibration.beside(99).is_some());
 }
 
 proptest! {

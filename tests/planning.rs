@@ -173,7 +173,7 @@ proptest! {
     #[test]
     fn rule_8_every_format_gives_the_same_plan_with_a_store(messages in conversation(COMMON, "t"), settings in settings()) {
         // Names of transcripts hash what the format wrote: only a ratio of characters counts them all the same.
-        let counter = Arc::new(Estimate::with_ratio("plain", 400));
+        let counter = Arc::new(Estimate::ratio(4.0).unwrap());
         let settings = Settings { storing: Storing::On, counter, ..settings };
         let plans = Format::ALL.map(|format| {
             let (outcome, _) = press(&render(&messages, format), format, &settings)?;

@@ -68,7 +68,7 @@ fn rule_3_a_json_result_that_becomes_text_does_not_burst_the_budget() {
 
 #[test]
 fn rule_3_a_counter_of_one_token_a_character_does_not_burst_the_budget() {
-    let counter: Arc<dyn CountTokens> = Arc::new(Estimate::with_ratio("characters", 100));
+    let counter: Arc<dyn CountTokens> = Arc::new(Estimate::ratio(1.0).unwrap());
     let text = "all is well\n".repeat(100);
     assert_promise("cut", &one_result("bash", Item::Text(text)), &only(StageName::Compress, 50), &counter);
     let words: Vec<Message> =

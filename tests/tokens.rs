@@ -94,6 +94,24 @@ fn words_of_one_script() -> impl Strategy<Value = String> {
         .prop_map(|words| words.into_iter().map(|(word, gap)| word + gap).collect())
 }
 
+/// Sentences without spaces, where a piece is cut into words and characters: real neighbours and chance ones, letters of
+/// other scripts, and characters that are no token.
+fn sentences() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        8 => prop::sample::select(&["的", "中国", "我们", "是一", "こと", "です", "する", "ます", "カード", "ประเทศ", "การ", "ที่"]).prop_map(str::to_owned),
+        4 => "[一-丕的中国人大]{1,3}",
+        4 => "[ぁ-んァ-ヶー]{1,4}",
+        2 => "[ก-ฮะ-ูเ-์]{1,6}",
+        1 => "[가-각한국어]{1,4}",
+        1 => "[㐀-㐐龐-龥豈-豐]{1,2}",
+        1 => "[a-z]{1,8}",
+        1 => "[à-ÿж]{1,2}",
+        1 => "[𠀀-𠀐😀👍]",
+        1 => "[、。・，“]",
+    ];
+    prop::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
+}
+
 #[test]
 fn counts_and_boundaries_equal_the_published_ones_on_nasty_text() {
     for text in NASTY {
@@ -139,6 +157,11 @@ proptest! {
 
     #[test]
     fn counts_and_boundaries_equal_the_published_ones_on_words_of_every_script(text in words_of_one_script()) {
+        assert_exact(&text);
+    }
+
+    #[test]
+    fn counts_and_boundaries_equal_the_published_ones_on_sentences_without_spaces(text in sentences()) {
         assert_exact(&text);
     }
 

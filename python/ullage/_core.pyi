@@ -169,8 +169,9 @@ class TokenCounter:
         "cyber-autoagent" is the formula of Cyber-AutoAgent over messages of Bedrock's format: 8,000
         for the system prompt, 3,000 for the tools, 50 for each message, and the characters over
         3.7; over 4.0 for GPT-4 and 5, 3.8 for Kimi, 4.2 for Gemini. ``count_messages`` gives
-        exactly that, whatever was observed; ``count`` rounds up the ratio alone, and an engine
-        plans by it. Next to what Claude takes it is 33 % low: :meth:`for_model` is better.
+        exactly that, whatever was observed and whatever ``system`` and ``tools`` it is given, which
+        the constants stand for; ``count`` rounds up the ratio alone, and an engine plans by it.
+        Next to what Claude takes it is 33 % low: :meth:`for_model` is better.
 
         Args:
             name: "cyber-autoagent".
@@ -203,8 +204,12 @@ class TokenCounter:
         From one request of a conversation to the next only the messages grow, so the growth of the
         reports over that of the counts is the scale, and what is then left of a report stands
         beside the messages: the system prompt, the tools, what a provider adds unseen. Both are
-        medians, over 200 requests and over the last five, so a wild report moves them little. A
-        conversation is recognized by its first message.
+        medians, over 200 requests and over the last five, so a wild report moves them little; what
+        stands beside the messages is believed from the third report of a conversation on. A
+        conversation is recognized by how its first message begins: its role, and the first 256
+        bytes of its first text.
+
+        Costs what :meth:`count_messages` does, and a sort of 200 numbers.
 
         ``count`` and ``fits`` of an exact counter stay exact; whatever counts messages follows.
 

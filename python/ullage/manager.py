@@ -1,54 +1,43 @@
 """``ContextManager``: the engine as Python calls it.
 
-The core decides and the store keeps; this class only puts the two in order. What a plan takes out
-of a conversation is stored first and the messages are changed last, so after an error they are as
-they were.
+The core decides, the store keeps, and ``Compactor`` puts the two in order; this class is what a
+host calls.
 """
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import (
-    Engine,
-    MessageError,
-    MessagesChangedError,
-    Plan,
-    Policy,
-    PolicyError,
-    TokenCounter,
-)
+from ullage._core import Engine, Policy, PolicyError, TokenCounter
+from ullage.compactor import Asked, Compactor
 from ullage.keeper import Keeper
 from ullage.models import BUILT_IN, ModelCatalog
-from ullage.report import Report, Stats, Status
+from ullage.report import Stats, Status
+from ullage.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
+    from ullage._core import Plan
     from ullage.keeper import Artifact
+    from ullage.report import Report
     from ullage.store import Store
-
-logger = logging.getLogger(__name__)
-
-# A compaction beside a running agent plans again when an older message changed meanwhile.
-_ASYNC_TRIES = 3
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What a caller asks of a plan."""
+class _Fixed:
+    """What the engine's own system prompt and tools count at a scale."""
 
-    budget: int | None
-    hard: bool
-    pins: Sequence[int]
     system: Any
     tools: Any
+    scale: float
+    tokens: int
+
+    def is_of(self, system: Any, tools: Any, scale: float) -> bool:
+        """Whether it is of these very objects at this scale."""
+        return self.system is system and self.tools is tools and self.scale == scale
 
 
 class ContextManager:
@@ -71,7 +60,8 @@ class ContextManager:
             change other settings too, give ``model_limits(model).policy(...)`` as the policy.
         catalog: Where the limits of the model are looked up; the built-in table if not given.
         append_only: The host promises that messages stay as they are and new ones come at the end
-            of the list, compactions by this engine aside. A compaction that has nothing to do then
+            of the list, compactions by this engine aside, and that it replaces the engine's
+            ``system`` and ``tools`` rather than edit them. A compaction that has nothing to do then
             reads only what is new, whatever the length of the history.
 
     Raises:
@@ -104,7 +94,7 @@ class ContextManager:
         if model is not None:
             catalog = BUILT_IN if catalog is None else catalog
             policy = catalog.limits(model).policy() if policy is None else policy
-            counter = catalog.counter(model) if counter is None else counter
+            counter = TokenCounter.for_model(model) if counter is None else counter
         self._policy = policy if policy is not None else Policy()
         self._counter = counter if counter is not None else TokenCounter("o200k_base")
         self._keeper = Keeper(store)
@@ -112,9 +102,11 @@ class ContextManager:
         self.tools = tools
         self._append_only = bool(append_only)
         self._engine = Engine(self.policy, self.counter, storing=store is not None, format=format)
-        self._applying = threading.Lock()
-        self._seconds = 0.0
-        self._seconds_lock = threading.Lock()
+        self._stopwatch = Stopwatch()
+        self._compactor = Compactor(
+            self._engine, self._keeper, self._stopwatch, append_only=self._append_only
+        )
+        self._fixed: _Fixed | None = None
 
     @property
     def policy(self) -> Policy:
@@ -159,8 +151,7 @@ class ContextManager:
             BudgetError: If what must stay does not fit, with the messages that take the room.
             MessageError: If the messages cannot be read, or a call and its result do not match.
         """
-        with self._timed():
-            return self._plan(messages, _Asked(budget, hard, pins, system, tools))
+        return self._compactor.plan(messages, self._asked(budget, hard, pins, system, tools))
 
     def compact(
         self,
@@ -183,14 +174,7 @@ class ContextManager:
             StoreError: If the store cannot keep what would leave. After any error the messages are
                 as they were.
         """
-        start = time.perf_counter()
-        _require_list(messages)
-        asked = _Asked(budget, hard, pins, system, tools)
-        if (idle := self._idle(messages, asked)) is not None:
-            return Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
-        plan = self._kept_plan(messages, asked)
-        self._apply(plan, messages)
-        return self._done(plan, start)
+        return self._compactor.compact(messages, self._asked(budget, hard, pins, system, tools))
 
     async def acompact(
         self,
@@ -211,21 +195,8 @@ class ContextManager:
         Raises:
             MessagesChangedError: If an older message keeps changing.
         """
-        start = time.perf_counter()
-        _require_list(messages)
-        asked = _Asked(budget, hard, pins, system, tools)
-        if (idle := self._idle(messages, asked)) is not None:
-            return Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
-        for attempt in range(1, _ASYNC_TRIES + 1):
-            try:
-                plan = await self._akept_plan(messages, asked)
-                self._apply(plan, messages)
-                break
-            except MessagesChangedError:
-                if attempt == _ASYNC_TRIES:
-                    raise
-                logger.debug("attempt=<%d> | messages changed while planning", attempt)
-        return self._done(plan, start)
+        asked = self._asked(budget, hard, pins, system, tools)
+        return await self._compactor.acompact(messages, asked)
 
     def view(
         self,
@@ -240,11 +211,8 @@ class ContextManager:
 
         What leaves is stored, so that the references in the view can be followed.
         """
-        asked = _Asked(budget, hard=False, pins=pins, system=system, tools=tools)
-        plan = self._kept_plan(messages, asked)
-        outcome = list(messages)
-        self._apply(plan, outcome)
-        return outcome
+        asked = self._asked(budget, hard=False, pins=pins, system=system, tools=tools)
+        return self._compactor.view(messages, asked)
 
     def shrink(self, tool_name: str, result: Any) -> Any:
         """Shrinks a tool result as it arrives, before it enters the history.
@@ -260,13 +228,13 @@ class ContextManager:
         Raises:
             StoreError: If the store cannot keep the whole; ``result`` is as it was.
         """
-        with self._timed():
+        with self._stopwatch.running():
             made = self._keeper.kept(partial(self._shrunk, tool_name, result))
             return self._entered(result, *made)
 
     async def ashrink(self, tool_name: str, result: Any) -> Any:
         """:meth:`shrink` without holding up the event loop, for any store."""
-        with self._timed():
+        with self._stopwatch.running():
             made = await self._keeper.akept(partial(self._shrunk, tool_name, result))
             return self._entered(result, *made)
 
@@ -279,7 +247,7 @@ class ContextManager:
         tools: Any = None,
     ) -> Status:
         """How full the conversation is, and what a compaction would have to do."""
-        with self._timed():
+        with self._stopwatch.running():
             fixed = self._fixed_tokens(system, tools)
             values = self._engine.status(messages, budget=budget, fixed=fixed)
         return Status(**values)
@@ -295,58 +263,35 @@ class ContextManager:
             Whether the report could be the size of this request; one that could not is ignored.
 
         The counter is corrected by it, and with the counter every engine that uses it: see
-        :meth:`TokenCounter.observe`. What the provider counts beside the messages takes its part
-        of the window from then on, where it is more than the system prompt and the tools.
+        :meth:`TokenCounter.observe`. From the third report of a conversation on, what the provider
+        counts beside its messages takes its part of the window, where that is more than the system
+        prompt and the tools.
         """
-        with self._timed():
+        with self._stopwatch.running():
             return self._engine.observe(messages, reported_tokens, append_only=self._append_only)
 
     @property
     def stats(self) -> Stats:
         """What this engine did so far."""
-        return Stats(**self._engine.stats(), seconds=self._seconds)
+        return Stats(**self._engine.stats(), seconds=self._stopwatch.seconds)
+
+    def _asked(
+        self, budget: int | None, hard: bool, pins: Sequence[int], system: Any, tools: Any
+    ) -> Asked:
+        return Asked(budget, hard, pins, partial(self._fixed_tokens, system, tools))
 
     def _fixed_tokens(self, system: Any, tools: Any) -> int:
-        return self._engine.fixed_tokens(
-            self.system if system is None else system,
-            self.tools if tools is None else tools,
-        )
-
-    def _plan(self, messages: Sequence[Any], asked: _Asked, salt: int = 0) -> Plan:
-        fixed = self._fixed_tokens(asked.system, asked.tools)
-
-        def made(distrusted: list[str]) -> Plan:
-            return self._engine.plan(
-                messages,
-                budget=asked.budget,
-                fixed=fixed,
-                hard=asked.hard,
-                pins=list(asked.pins),
-                salt=salt,
-                distrusted=distrusted,
-            )
-
-        plan = made([])
-        missing = self._keeper.missing(plan.relied_on)
-        return made(missing) if missing else plan
-
-    def _idle(self, messages: Sequence[Any], asked: _Asked) -> dict[str, Any] | None:
-        """The report of a compaction with nothing to do, where the host's promise tells so."""
-        if not self._append_only or asked.hard or len(asked.pins) > 0:
-            return None
-        with self._timed():
-            fixed = self._fixed_tokens(asked.system, asked.tools)
-            return self._engine.idle(messages, budget=asked.budget, fixed=fixed)
-
-    def _planned(
-        self, messages: Sequence[Any], asked: _Asked, salt: int
-    ) -> tuple[Plan, list[Artifact]]:
-        """A plan, and what must be stored before it is applied."""
-        plan = self._plan(messages, asked, salt)
-        # Without a store there is nothing, and looking for it would read the messages again.
-        if self.store is None or plan.is_empty:
-            return plan, []
-        return plan, plan.artifacts(messages[: plan.messages])
+        own = system is None and tools is None
+        system = self.system if system is None else system
+        tools = self.tools if tools is None else tools
+        if not (own and self._append_only):
+            return self._engine.fixed_tokens(system, tools)
+        # Before the count: if another thread teaches the counter meanwhile, it is counted again.
+        scale, known = self.counter.scale, self._fixed
+        if known is None or not known.is_of(system, tools, scale):
+            known = _Fixed(system, tools, scale, self._engine.fixed_tokens(system, tools))
+            self._fixed = known
+        return known.tokens
 
     def _shrunk(
         self, tool_name: str, result: Any, salt: int
@@ -367,55 +312,3 @@ class ContextManager:
             return result
         self._engine.record_shrink(saved)
         return shorter
-
-    def _kept_plan(self, messages: Sequence[Any], asked: _Asked) -> Plan:
-        """A plan whose artifacts are in the store."""
-        with self._timed():
-            return self._keeper.kept(partial(self._planned, messages, asked))
-
-    async def _akept_plan(self, messages: Sequence[Any], asked: _Asked) -> Plan:
-        with self._timed():
-            return await self._keeper.akept(partial(self._planned, messages, asked))
-
-    def _apply(self, plan: Plan, messages: list[Any]) -> None:
-        if plan.is_empty:
-            return
-        # Only the messages that were planned for: another thread may have added some. The lock is
-        # for threads that compact one list: none may change it between the check and the change.
-        with self._timed(), self._applying:
-            messages[: plan.messages] = plan.apply(messages[: plan.messages])
-            self._engine.forget()
-
-    def _done(self, plan: Plan, start: float) -> Report:
-        report = Report._of(plan.report(), time.perf_counter() - start)  # noqa: SLF001
-        if plan.is_empty and not report.warnings:
-            return report
-        self._engine.record(plan)
-        for warning in report.warnings:
-            logger.info("budget=<%d> | %s", report.budget, warning)
-        logger.info(
-            "before=<%d>, after=<%d>, budget=<%d>, stages=<%s>, removed_messages=<%d> | compacted",
-            report.tokens_before,
-            report.tokens_after,
-            report.budget,
-            ",".join(report.stages),
-            report.removed_messages,
-        )
-        return report
-
-    @contextmanager
-    def _timed(self) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            with self._seconds_lock:
-                self._seconds += time.perf_counter() - start
-
-
-def _require_list(messages: Any) -> None:
-    if not isinstance(messages, list):
-        raise MessageError(
-            f"the messages are a {type(messages).__name__}, not a list; compact changes a list in"
-            " place, use view for anything else"
-        )

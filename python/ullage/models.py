@@ -1,4 +1,4 @@
-"""``ModelCatalog``: how many tokens a model takes, and what counts them."""
+"""``ModelCatalog``: how many tokens a model takes and gives."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ullage import tables
 from ullage._core import (
     Policy,
     PolicyError,
-    TokenCounter,
     known_limits,
     longest_beginning,
     unknown_limits,
     window_and_reserve,
 )
-from ullage.tables import Figures, File, Given, Litellm, Table
+from ullage.origins import File, Given, Litellm
+from ullage.tables import Figures, Table
 
 logger = logging.getLogger(__name__)
 
@@ -148,10 +148,6 @@ class ModelCatalog:
             if found is None:
                 found = self._found[model] = self._looked_up(model)
         return found
-
-    def counter(self, model: str) -> TokenCounter:
-        """What counts the tokens of a model: ``TokenCounter.for_model``."""
-        return TokenCounter.for_model(model)
 
     def _looked_up(self, model: str) -> ModelLimits:
         figures, source = self._figures(model)

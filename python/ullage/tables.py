@@ -6,29 +6,23 @@ reported once and tried again; until then it stays as it was when it could.
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import logging
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ullage import origins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-logger = logging.getLogger(__name__)
+    from ullage.origins import Origin
 
-# How long a table that could not be read is left alone, unless it changes.
-RETRY_SECONDS = 30.0
+logger = logging.getLogger(__name__)
 
 # Beyond this it is a mistake: the largest windows are a hundredth of it.
 _MOST_TOKENS = 1_000_000_000
-
-# Where litellm keeps its table in its package.
-_LITELLM_TABLE = "model_prices_and_context_window_backup.json"
 
 # Who serves their own models in models.dev's table. Others may serve the same id with less.
 _MAKERS = frozenset(
@@ -81,89 +75,6 @@ def tokens(value: Any) -> int | None:
     return int(value)
 
 
-class Origin(Protocol):
-    """Where a table comes from."""
-
-    def version(self) -> object:
-        """Something that changes when the table does; None if there is no table."""
-
-    def read(self) -> Any:
-        """The table as its keeper writes it."""
-
-
-@dataclass(frozen=True)
-class Given:
-    """A table that the caller has parsed. It is read once."""
-
-    content: Mapping[str, Any]
-
-    def version(self) -> object:
-        """Always the same."""
-        return "given"
-
-    def read(self) -> Any:
-        """What was given."""
-        return self.content
-
-
-@dataclass(frozen=True)
-class File:
-    """A JSON file."""
-
-    path: Path
-
-    def version(self) -> object:
-        """The state of the file, without reading it."""
-        state = self.path.stat()
-        return state.st_mtime_ns, state.st_size, state.st_ino
-
-    def read(self) -> Any:
-        """Its content."""
-        return json.loads(self.path.read_bytes())
-
-
-@dataclass
-class Litellm:
-    """litellm's table, where litellm is installed: the live one if the host has imported it.
-
-    Never imports it, which would load much and fetch from the network: its package is found, and
-    the table in it read.
-    """
-
-    _file: File | None = None
-    _look_again_at: float = 0.0
-
-    def version(self) -> object:
-        """The state of the live table, or of the file; None where litellm is not installed."""
-        live = self._live()
-        if live is not None:
-            return "live", id(live), len(live)
-        file = self._installed()
-        return None if file is None else file.version()
-
-    def read(self) -> Any:
-        """The live table, or the file."""
-        live = self._live()
-        if live is not None:
-            # A copy, because others may add to it meanwhile.
-            return dict(live)
-        file = self._installed()
-        return {} if file is None else file.read()
-
-    def _live(self) -> Mapping[str, Any] | None:
-        table = getattr(sys.modules.get("litellm"), "model_cost", None)
-        return table if isinstance(table, Mapping) and table else None
-
-    def _installed(self) -> File | None:
-        now = time.monotonic()
-        if self._file is None and now >= self._look_again_at:
-            self._look_again_at = now + RETRY_SECONDS
-            spec = importlib.util.find_spec("litellm")
-            folders = spec.submodule_search_locations if spec is not None else None
-            self._file = File(Path(next(iter(folders))) / _LITELLM_TABLE) if folders else None
-        return self._file
-
-
 @dataclass
 class Table:
     """The figures of a table by id. Not for several threads at once: the catalog holds its lock."""
@@ -192,7 +103,7 @@ class Table:
         try:
             entries = self.index(self.origin.read())
         except Exception as error:  # noqa: BLE001 - as above
-            self._failed_version, self._retry_at = version, time.monotonic() + RETRY_SECONDS
+            self._failed_version, self._retry_at = version, time.monotonic() + origins.RETRY_SECONDS
             self._report(error)
             return self.reads
         self._entries, self._version, self._failed_version = entries, version, None

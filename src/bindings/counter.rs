@@ -2,20 +2,18 @@
 
 use std::sync::{Arc, OnceLock};
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyBool, PyDict, PyString};
 
-use super::counting::{Counting, History, named_format};
+use super::counting::{Counting, History};
+use super::format::named_format;
 use super::formula::Formula;
-use super::node::PyNode;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::fixed_tokens;
 use crate::error::Error;
 use crate::ledger::Ledger;
-use crate::tokens::{
-    CountTokens, Encoding, Estimate, Exact, Learned, NAMED_RATIOS, Precision, TextKind, counter_for_model,
-};
+use crate::tokens::{CountTokens, Encoding, Estimate, Exact, NAMED_RATIOS, Precision, TextKind, counter_for_model};
 
 /// From this many bytes on, letting other threads run costs less than it gives.
 const WORTH_RELEASING: usize = 4 * 1024;
@@ -83,6 +81,9 @@ impl PyTokenCounter {
     fn with_ratio(ratio: &Bound<'_, PyAny>) -> PyResult<PyTokenCounter> {
         let estimate = match ratio.cast::<PyString>() {
             Ok(name) => Estimate::named_ratio(&PyText::of(name))?,
+            Err(_) if ratio.is_instance_of::<PyBool>() => {
+                return Err(PyTypeError::new_err("a number or a name is needed, not a bool"));
+            }
             Err(_) => Estimate::ratio(ratio.extract()?)?,
         };
         Ok(PyTokenCounter::over(Arc::new(estimate)))
@@ -147,12 +148,11 @@ impl PyTokenCounter {
         append_only: bool,
     ) -> PyResult<usize> {
         if let Some(formula) = self.formula {
-            return formula.tokens(messages);
+            return formula.tokens(messages, format);
         }
         let format = format.map(named_format).transpose()?;
         let counted = self.counting.count(messages, format, History::of(append_only))?;
-        let (system, tools) = (system.cloned().map(PyNode), tools.cloned().map(PyNode));
-        let fixed = fixed_tokens(self.ledger(), system.as_ref(), tools.as_ref())?;
+        let fixed = self.counting.fixed_tokens(system, tools)?;
         Ok(self.ledger().request(counted.total, counted.beginning, fixed))
     }
 
@@ -164,10 +164,9 @@ impl PyTokenCounter {
         format: Option<&str>,
         append_only: bool,
     ) -> PyResult<bool> {
-        let Amount(reported) = reported_tokens.extract()?;
+        let reported = reported_tokens.extract()?;
         let format = format.map(named_format).transpose()?;
-        let counted = self.counting.count(messages, format, History::of(append_only))?;
-        Ok(self.ledger().observe(counted.beginning, counted.unscaled, reported) == Learned::Something)
+        Ok(self.counting.observe(messages, reported, format, History::of(append_only))?)
     }
 
     fn __repr__(&self) -> String {

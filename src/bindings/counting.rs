@@ -9,10 +9,12 @@ use super::identity::Identities;
 use super::node::PyNode;
 use super::promise::{Counted, Promises};
 use super::text::PyText;
-use crate::error::{Error, Result};
+use super::whole::Amount;
+use crate::engine::fixed_tokens;
+use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::message::Conversation;
-use crate::tokens::CountTokens;
+use crate::tokens::{CountTokens, Learned};
 use crate::wire::{self, Format};
 
 /// A ledger, and what is known of the host's own objects.
@@ -65,6 +67,24 @@ impl Counting {
         Ok(counted)
     }
 
+    /// Learns from a report for `messages`; whether it could be their size.
+    pub fn observe(
+        &self,
+        messages: &Bound<'_, PyAny>,
+        Amount(reported): Amount,
+        format: Option<Format>,
+        history: History,
+    ) -> Result<bool> {
+        let counted = self.count(messages, format, history)?;
+        Ok(self.ledger.observe(counted.beginning, counted.unscaled, reported) == Learned::Something)
+    }
+
+    /// What a system prompt and tool definitions count.
+    pub fn fixed_tokens(&self, system: Option<&Bound<'_, PyAny>>, tools: Option<&Bound<'_, PyAny>>) -> Result<usize> {
+        let [system, tools] = [system, tools].map(|value| value.cloned().map(PyNode));
+        fixed_tokens(&self.ledger, system.as_ref(), tools.as_ref())
+    }
+
     /// Forgets what hosts have promised: a conversation was changed.
     pub fn forget(&self) {
         self.promises.forget();
@@ -104,12 +124,4 @@ impl History {
     pub fn of(append_only: bool) -> History {
         if append_only { History::AppendOnly } else { History::MayChange }
     }
-}
-
-/// The format of that public name.
-pub fn named_format(name: &str) -> Result<Format, Error> {
-    Format::from_name(name).ok_or_else(|| Error::Policy {
-        setting: "format".to_owned(),
-        problem: format!("there is no format '{name}'; known are {}", Format::ALL.map(Format::name).join(", ")),
-    })
 }

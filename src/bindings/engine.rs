@@ -1,4 +1,4 @@
-//! `Engine` and `Plan`.
+//! `Engine`.
 
 use std::sync::Arc;
 
@@ -7,22 +7,18 @@ use pyo3::types::PyBytes;
 use pythonize::pythonize;
 
 use super::counter::PyTokenCounter;
-use super::counting::{Counting, History, named_format};
+use super::counting::{Counting, History};
+use super::format::named_format;
 use super::node::PyNode;
+use super::plan::PyPlan;
 use super::policy::PyPolicy;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{Ask, Engine, Reading, Room, apply, check, content, fixed_tokens};
+use crate::engine::{Ask, Engine, Reading, Room};
 use crate::error::Error;
-use crate::planner::{Plan, Urgency};
+use crate::planner::Urgency;
 use crate::store::{Reference, Storing};
-use crate::tokens::Learned;
-use crate::wire::{self, Format};
-
-#[pyfunction]
-pub fn detect_format(messages: &Bound<'_, PyAny>) -> PyResult<&'static str> {
-    Ok(wire::detect_format(&PyNode(messages.clone()))?.name())
-}
+use crate::wire::Format;
 
 /// A shrunk result or none, what must be stored first (reference and content), the tokens saved, and the references that
 /// were believed.
@@ -95,9 +91,7 @@ impl PyEngine {
 
     #[pyo3(signature = (messages, reported, *, append_only))]
     fn observe(&self, messages: &Bound<'_, PyAny>, reported: Amount, append_only: bool) -> PyResult<bool> {
-        let counted = self.counting.count(messages, self.format, History::of(append_only))?;
-        let Amount(reported) = reported;
-        Ok(self.counting.ledger.observe(counted.beginning, counted.unscaled, reported) == Learned::Something)
+        Ok(self.counting.observe(messages, reported, self.format, History::of(append_only))?)
     }
 
     #[pyo3(signature = (messages, *, budget, fixed))]
@@ -136,8 +130,7 @@ impl PyEngine {
 
     #[pyo3(signature = (system, tools))]
     fn fixed_tokens(&self, system: Option<&Bound<'_, PyAny>>, tools: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
-        let (system, tools) = (system.cloned().map(PyNode), tools.cloned().map(PyNode));
-        Ok(fixed_tokens(&self.counting.ledger, system.as_ref(), tools.as_ref())?)
+        Ok(self.counting.fixed_tokens(system, tools)?)
     }
 
     fn record_shrink(&self, saved: usize) {
@@ -168,95 +161,4 @@ fn room(budget: Option<Amount>, fixed: usize) -> Room {
 /// Pins as indices. What is no index of any list is beyond the end of every list, and refused as such.
 fn indices(pins: &[Bound<'_, PyAny>]) -> PyResult<Vec<usize>> {
     pins.iter().map(|pin| if pin.lt(0)? { Ok(usize::MAX) } else { Ok(pin.extract::<Amount>()?.0) }).collect()
-}
-
-/// What must be stored before a plan is applied: reference, tool, content.
-type ToStore<'py> = (String, String, Bound<'py, PyBytes>);
-
-#[pyclass(frozen, name = "Plan", module = "ullage")]
-#[derive(Debug)]
-pub struct PyPlan(Plan);
-
-#[pymethods]
-impl PyPlan {
-    #[getter]
-    fn format(&self) -> &'static str {
-        self.0.format.name()
-    }
-
-    #[getter]
-    fn budget(&self) -> usize {
-        self.0.budget.limit
-    }
-
-    #[getter]
-    fn tokens_before(&self) -> usize {
-        self.0.tokens_before
-    }
-
-    #[getter]
-    fn tokens_after(&self) -> usize {
-        self.0.tokens_after
-    }
-
-    #[getter]
-    fn messages(&self) -> usize {
-        self.0.spans.count()
-    }
-
-    #[getter]
-    fn is_empty(&self) -> bool {
-        self.0.edits.is_empty()
-    }
-
-    #[getter]
-    fn edits<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.to_dict(py)?.get_item("edits")
-    }
-
-    #[getter]
-    fn relied_on(&self) -> Vec<String> {
-        self.0.relied_on().map(ToString::to_string).collect()
-    }
-
-    fn explain(&self) -> String {
-        self.0.explain()
-    }
-
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.0.to_json())?)
-    }
-
-    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.0.report())?)
-    }
-
-    fn artifacts<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<ToStore<'py>>> {
-        let host = PyNode(messages.clone());
-        let conversation = check(&self.0, &host)?;
-        let mut artifacts = Vec::with_capacity(self.0.artifacts.len());
-        for artifact in &self.0.artifacts {
-            let content = content(&self.0, &conversation, &artifact.source, &host)?;
-            artifacts.push((
-                artifact.reference.to_string(),
-                artifact.tool.clone(),
-                PyBytes::new(messages.py(), &content),
-            ));
-        }
-        Ok(artifacts)
-    }
-
-    fn apply<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        Ok(apply(&self.0, &PyNode(messages.clone()))?)
-    }
-
-    fn __repr__(&self) -> String {
-        format!(
-            "<Plan: {} edits, {} -> {} tokens of {}>",
-            self.0.edits.len(),
-            self.0.tokens_before,
-            self.0.tokens_after,
-            self.0.budget.limit
-        )
-    }
 }

@@ -6,8 +6,11 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use super::format::named_format;
+use super::node::PyNode;
 use crate::error::{Error, Result as CoreResult};
 use crate::tokens::{Estimate, ratio_named};
+use crate::wire::{Format, Node};
 
 /// Its system prompt and its tools, whatever they are.
 const BESIDE_MESSAGES: usize = 8_000 + 3_000;
@@ -50,18 +53,34 @@ impl Formula {
     }
 
     /// What the formula says of a request. O(characters).
+    ///
+    /// # Errors
+    /// `MessageError` if that is no list of messages, `PolicyError` for a format that is not Bedrock's.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)] // As Python's int.
-    pub fn tokens(self, messages: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let mut count = 0;
+    pub fn tokens(self, messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<usize> {
+        if format.map(named_format).transpose()?.is_some_and(|format| format != Format::Bedrock) {
+            return Err(Error::Policy {
+                setting: "format".to_owned(),
+                problem: "the preset cyber-autoagent only counts messages of the format bedrock".to_owned(),
+            }
+            .into());
+        }
+        let node = PyNode(messages.clone());
+        let Some(messages) = node.items() else {
+            return Err(Error::Conversation {
+                problem: format!("the messages are {}, not a list", node.kind().name()),
+                remedy: "give a list of message dicts".to_owned(),
+            }
+            .into());
+        };
         let mut characters = 0;
-        for message in messages.try_iter()? {
-            count += 1;
-            if let Some(content) = field(&message?, "content")? {
+        for PyNode(message) in &messages {
+            if let Some(content) = field(message, "content")? {
                 characters += sum(&content, of_block)?;
             }
         }
         let text = (characters as f64 / self.characters_per_token) as usize;
-        Ok(BESIDE_MESSAGES + MESSAGE * count + text.max(1))
+        Ok(BESIDE_MESSAGES + MESSAGE * messages.len() + text.max(1))
     }
 }
 

@@ -4,10 +4,12 @@ mod counter;
 mod counting;
 mod engine;
 mod errors;
+mod format;
 mod formula;
 mod identity;
 mod limits;
 mod node;
+mod plan;
 mod policy;
 mod promise;
 mod store;
@@ -23,13 +25,17 @@ mod _core {
     #[pymodule_export]
     use super::counter::{PyTokenCounter, count_tokens};
     #[pymodule_export]
-    use super::engine::{PyEngine, PyPlan, detect_format};
+    use super::engine::PyEngine;
     #[pymodule_export]
     use super::errors::{
         BudgetError, MessageError, MessagesChangedError, PolicyError, ReferenceTakenError, StoreError, UllageError,
     };
     #[pymodule_export]
+    use super::format::detect_format;
+    #[pymodule_export]
     use super::limits::{known_limits, longest_beginning, unknown_limits, window_and_reserve};
+    #[pymodule_export]
+    use super::plan::PyPlan;
     #[pymodule_export]
     use super::policy::PyPolicy;
     #[pymodule_export]

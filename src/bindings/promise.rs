@@ -57,7 +57,8 @@ impl Promises {
             let last = messages.get_item(entry.counted.messages - 1);
             entry.first.is(&first) && last.is_ok_and(|last| entry.last.is(&last))
         };
-        entries.iter().filter(stands).map(|entry| entry.counted).max_by_key(|counted| counted.messages)
+        // A list has one entry, since remembering replaces by the first message.
+        entries.iter().find(stands).map(|entry| entry.counted)
     }
 
     /// Remembers what was counted of `messages`, in place of what was known of them.

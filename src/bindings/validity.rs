@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use super::counting::named_format;
+use super::format::named_format;
 use super::node::PyNode;
 use crate::error::{Error, Result as CoreResult};
 use crate::message::Conversation;

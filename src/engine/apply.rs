@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
-use crate::ledger::{fingerprint, item_text};
+use crate::ledger::fingerprint;
 use crate::message::{Conversation, Part, Pin};
 use crate::planner::{Plan, Source};
 use crate::wire::{self, Build, Bytes, MAX_MESSAGE_DEPTH, Node};
@@ -41,7 +41,7 @@ pub fn content<'a, N: Node>(
                 return Ok(Cow::Owned(bytes));
             }
             let text = match &conversation.messages[place.message].parts[place.part] {
-                Part::Result { items, .. } => item_text(&items[place.item]).map(|(text, _)| text),
+                Part::Result { items, .. } => items[place.item].text().map(|(text, _)| text),
                 _ => None, // A plan only stores items of results.
             };
             Ok(Cow::Borrowed(text.unwrap_or_default().as_bytes()))

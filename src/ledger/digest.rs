@@ -1,7 +1,7 @@
 //! Digests: what a text is remembered by, and what a conversation is recognized by.
 
 use crate::media::Media;
-use crate::message::{Conversation, Document, Item, Message, Part, Role, Signature, Text};
+use crate::message::{Conversation, Document, Item, Message, Part, Role, Signature, Text, digest_of};
 use crate::tokens::TextKind;
 
 /// What the count of a text of this kind is remembered by.
@@ -19,20 +19,33 @@ pub fn fingerprint<T: Text>(conversation: &Conversation<T>) -> u128 {
     })
 }
 
+/// Bytes of the first text that a conversation is recognized by: more than most tasks begin alike.
+const RECOGNIZED_BY: usize = 256;
+
+/// A digest of the role of the first message and of the beginning of its first text, or of what it shows before any. A
+/// note about removed messages is appended to the message and so does not change it. 0 without a message.
+pub(super) fn beginning<T: Text>(conversation: &Conversation<T>) -> u128 {
+    let Some(first) = conversation.messages.first() else { return 0 };
+    let of_text = |text: &T| digest_of(&text[..text.floor_char_boundary(RECOGNIZED_BY)]);
+    let shown = first.parts.iter().find_map(|part| match part {
+        Part::Text(text) | Part::Reasoning { text, .. } | Part::Opaque(text) => Some(of_text(text)),
+        Part::Call { id, .. } | Part::Result { id, .. } => Some(of_text(id)),
+        Part::Document(document) => document.texts.first().map(of_text),
+        Part::Media(media) => Some(media.key()),
+        Part::CachePoint => None,
+    });
+    mix(role(first.role), shown.unwrap_or_default())
+}
+
 /// A digest of the texts of a message, and of the kinds and the order of everything in it.
 pub(super) fn digest<T>(message: &Message<T>, keys: &[u128]) -> u128 {
     /// Apart from every number that stands for a kind of part or item.
     const MEDIA: u128 = 1 << 127;
-    let role = match message.role {
-        Role::System => 1,
-        Role::User => 2,
-        Role::Assistant => 3,
-    };
     let sized = |digest, media: &Media| mix(digest, MEDIA | media.key());
     let file = |digest, document: &Document<T>| {
         document.media.iter().fold(mix(digest, MEDIA ^ document.texts.len() as u128), sized)
     };
-    let mut digest = mix(role, message.parts.len() as u128);
+    let mut digest = mix(role(message.role), message.parts.len() as u128);
     for part in &message.parts {
         digest = match part {
             Part::Text(_) => mix(digest, 1),
@@ -52,6 +65,14 @@ pub(super) fn digest<T>(message: &Message<T>, keys: &[u128]) -> u128 {
         };
     }
     keys.iter().fold(digest, |digest, key| mix(digest, *key))
+}
+
+fn role(role: Role) -> u128 {
+    match role {
+        Role::System => 1,
+        Role::User => 2,
+        Role::Assistant => 3,
+    }
 }
 
 /// Folds a hash into a digest so that order matters.

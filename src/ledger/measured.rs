@@ -12,6 +12,7 @@ pub struct Measured {
     pub(super) items: Vec<usize>,
     /// Tokens of everything before any scale.
     pub(super) unscaled: usize,
+    pub(super) beginning: u128,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +39,10 @@ impl Measured {
         self.unscaled
     }
 
-    /// What a conversation is recognized by: a digest of its first message, which no compaction removes. 0 for an
-    /// empty one.
+    /// What a conversation is recognized by: a digest of how its first message begins, which no compaction changes. 0 for
+    /// an empty one.
     pub fn beginning(&self) -> u128 {
-        self.messages.first().map_or(0, |message| message.digest)
+        self.beginning
     }
 
     /// Tokens of a message, its overhead and that of its parts included.

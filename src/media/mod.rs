@@ -1,7 +1,7 @@
 //! What is known of a picture, a file, a sound or a film: its kind, and how large it is.
 //!
 //! The size is read from the first bytes of the content, whether they are bytes or base64: some hundred of an image,
-//! some thousand of a PDF, however large it is. Nothing is decoded or copied whole.
+//! some thousand of a PDF, however large it is. Only a text file is decoded and copied whole, because its words count.
 
 mod content;
 mod document;

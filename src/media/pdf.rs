@@ -15,6 +15,8 @@ const ROOT: usize = 64 * 1024;
 /// Tables that are looked at. Each change that was appended to the file brought one, and there are broken files in which
 /// they form a circle.
 const MOST_TABLES: usize = 64;
+/// Sections that are looked at, of all tables together: most have one, and each change brought one or a few.
+const MOST_SECTIONS: usize = 64;
 
 /// Bytes of an entry in a table.
 const ENTRY: usize = 20;
@@ -28,9 +30,10 @@ const MOST_STATED: u32 = 10_000;
 /// (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>): beyond that a file is large by its pictures.
 const MOST_ESTIMATED: u32 = 100;
 
-/// Whether these are the first bytes of a PDF.
+/// Whether these are the first bytes of a PDF. Some tools write lines before its mark; in the middle of a line it is a
+/// text that speaks of one.
 pub(super) fn is_pdf(head: &[u8]) -> bool {
-    find(head, b"%PDF-").is_some()
+    head.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| line.starts_with(b"%PDF-"))
 }
 
 /// Pages of a PDF, stated or estimated.
@@ -79,7 +82,7 @@ impl Objects<'_> {
         /// Two numbers and the line breaks around them.
         const SECTION_HEAD: usize = 32;
         let mut at = at.checked_add(find(&self.content.some(at, SECTION_HEAD), b"xref")? + b"xref".len())?;
-        while self.sections.len() < MOST_TABLES {
+        while self.sections.len() < MOST_SECTIONS {
             let head = self.content.some(at, SECTION_HEAD);
             let Some((first, rest)) = number(&head) else { break };
             let (count, rest) = number(rest)?;

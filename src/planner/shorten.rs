@@ -6,7 +6,6 @@ use super::tools::ToolNames;
 use crate::compress::head_and_tail;
 use crate::draft::Cut;
 use crate::edit::{Action, Edit, Place};
-use crate::ledger::item_text;
 use crate::message::{Conversation, Part, Text};
 use crate::store::{Marked, Reference, Storing, Whereabouts, marked, output_mark};
 use crate::tokens::{CountTokens, TextKind};
@@ -68,7 +67,7 @@ pub(super) fn seal_cut<T: Text>(
 ) -> Option<(Edit, Option<Artifact>)> {
     // A draft only accepts items of results that have a text.
     let Part::Result { items, .. } = &conversation.messages[place.message].parts[place.part] else { return None };
-    let (text, _) = item_text(&items[place.item])?;
+    let (text, _) = items[place.item].text()?;
     let tool = tools.of_result(place.message, place.part);
     let counter = &with.counter;
     let short = shorten(tool, text, cut.keep, counter, with.referring)?;

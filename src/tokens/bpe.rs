@@ -1,11 +1,11 @@
 //! Exact counts by the published byte-pair encodings.
 
 use super::encoding::Encoding;
-use super::memo::Memo;
-use super::merge;
+use super::memo::{LONGEST_WORD, Memo};
 use super::split::Splitter;
 use super::vocabulary::{LONGEST_TOKEN, Vocabulary};
 use super::{CountTokens, MediaRule, Overhead, Precision, TextKind};
+use super::{cuts, merge};
 
 /// Tokens around a message. OpenAI's cookbook counts three for its frame and one for its role.
 const MESSAGE_OVERHEAD: usize = 4;
@@ -17,7 +17,7 @@ const BLOCK_OVERHEAD: usize = 4;
 ///
 /// Text that looks like a special token, such as `<|endoftext|>`, is ordinary text. The cost is linear in the text,
 /// whatever it holds. The first count builds the table of the encoding, for the whole process; each thread
-/// remembers 512 KB of pieces.
+/// remembers 1 MB of pieces.
 ///
 /// ```
 /// use ullage::tokens::{CountTokens, Encoding, Exact, TextKind};
@@ -57,7 +57,14 @@ impl Exact {
             let mut splitter = Splitter::new();
             while at < text.len() && counted <= limit {
                 let end = splitter.piece_end(self.encoding, text, at);
-                counted += memo.count(text, at, end, |piece| merge::count(vocabulary, piece, limit - counted));
+                let rest = limit - counted;
+                counted += if end - at > LONGEST_WORD && cuts::seem_worthwhile(&text[at..end]) {
+                    cuts::count(vocabulary, text, at, end, rest, |start, end| {
+                        memo.count(text, start, end, |part| merge::count(vocabulary, part, rest))
+                    })
+                } else {
+                    memo.count(text, at, end, |piece| merge::count(vocabulary, piece, rest))
+                };
                 at = end;
             }
             counted

@@ -1,7 +1,7 @@
 //! Estimates for families whose tokenizer is not public.
 
 use super::weights::{BEGINNING, CLASSES, UNIT, WEIGHTS, in_a_run, pair};
-use super::{CountTokens, Overhead, TextKind};
+use super::{CountTokens, MediaRule, Overhead, Precision, TextKind};
 use crate::error::{Error, Result};
 
 /// Tokens that Anthropic bills for a call and its result beside their texts, half of it for each: ids, names of fields,
@@ -33,6 +33,11 @@ pub fn ratio_named(name: &str) -> Result<f64> {
         problem: format!("there is no ratio '{name}'; known are {}", NAMED_RATIOS.map(|(name, _)| name).join(", ")),
     })
 }
+
+/// Characters a token that make sense. No tokenizer makes ten tokens of a character, which has at most four bytes, and the
+/// longest tokens, drawn lines and white space, are far shorter than a thousand.
+const LEAST_RATIO: f64 = 0.1;
+const GREATEST_RATIO: f64 = 1_000.0;
 
 /// How an estimate reads a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,23 +82,19 @@ impl Estimate {
     /// So many characters for a token, whatever the text, and nothing for its frame.
     ///
     /// # Errors
-    /// `Policy` if that is not between 0.1 and 1,000.
+    /// `Policy` if that is not from 0.1 to 1,000.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // 10 to 100,000.
     pub fn ratio(characters_per_token: f64) -> Result<Self> {
-        if !(0.1..=1_000.0).contains(&characters_per_token) {
+        if !(LEAST_RATIO..=GREATEST_RATIO).contains(&characters_per_token) {
             return Err(Error::Policy {
                 setting: "ratio".to_owned(),
-                problem: format!("{characters_per_token} characters a token; it must be from 0.1 to 1,000"),
+                problem: format!(
+                    "{characters_per_token} characters a token; it must be from {LEAST_RATIO} to {GREATEST_RATIO}"
+                ),
             });
         }
         let hundredths = (characters_per_token * HUNDREDTHS as f64).round() as usize;
-        Ok(Self::with_ratio(format!("{characters_per_token} characters a token"), hundredths))
-    }
-
-    /// One ratio for every text and nothing for its frame. `characters_per_token_hundredths` of 400 is four characters
-    /// a token; 0 counts as 1.
-    pub fn with_ratio(name: impl Into<String>, characters_per_token_hundredths: usize) -> Self {
-        Self { name: name.into(), reading: Reading::Ratio(characters_per_token_hundredths.max(1)) }
+        Ok(Self { name: format!("{characters_per_token} characters a token"), reading: Reading::Ratio(hundredths) })
     }
 
     /// The same estimate under another name.
@@ -145,6 +146,14 @@ impl CountTokens for Estimate {
             },
             Reading::Ratio(_) => Overhead::NONE,
         }
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::Estimated
+    }
+
+    fn media_rule(&self) -> MediaRule {
+        MediaRule::Dearest
     }
 }
 

@@ -1,8 +1,5 @@
 //! What images, documents, sound and film cost, by the rules of the providers.
 
-use std::sync::Arc;
-
-use super::{CountTokens, Overhead, TextKind};
 use crate::media::{Media, MediaKind, Size};
 
 /// Tokens of an image whose dimensions are not known: the most that it costs under Anthropic's rule for most models
@@ -70,20 +67,34 @@ pub enum MediaRule {
     Dearest,
 }
 
+/// A token for each patch.
+const WHOLE: u32 = 100;
+const HUNDREDTHS: u64 = 100;
+
+/// Of Anthropic (<https://docs.anthropic.com/en/docs/build-with-claude/vision>): the side of a patch in pixels, and the
+/// longest side and the most tokens of an image, for its models up to 4.6 and after them.
+const CLAUDE_SIDE: u32 = 28;
+const CLAUDE_LONGEST: u32 = 1_568;
+const CLAUDE_MOST: u32 = 1_568;
+const CLAUDE_FINE_LONGEST: u32 = 2_576;
+const CLAUDE_FINE_MOST: u32 = 4_784;
+
+/// Of OpenAI's smaller models (<https://platform.openai.com/docs/guides/images-vision#calculating-costs>): the side of a
+/// patch in pixels, and the most patches.
+const OPENAI_SIDE: u32 = 32;
+const OPENAI_MOST: u32 = 1_536;
+
 impl MediaRule {
     /// Claude up to Opus 4.6, Sonnet 4.6 and Haiku 4.5.
-    pub const CLAUDE: MediaRule = MediaRule::Patches { side: 28, longest: 1_568, most: 1_568, hundred: 100 };
+    pub const CLAUDE: MediaRule =
+        MediaRule::Patches { side: CLAUDE_SIDE, longest: CLAUDE_LONGEST, most: CLAUDE_MOST, hundred: WHOLE };
     /// Claude from Opus 4.7 on, which sees more of a large image.
-    pub const CLAUDE_FINE: MediaRule = MediaRule::Patches { side: 28, longest: 2_576, most: 4_784, hundred: 100 };
-    const fn openai_patches(hundred: u32) -> MediaRule {
-        MediaRule::Patches { side: 32, longest: u32::MAX, most: 1_536, hundred }
-    }
+    pub const CLAUDE_FINE: MediaRule =
+        MediaRule::Patches { side: CLAUDE_SIDE, longest: CLAUDE_FINE_LONGEST, most: CLAUDE_FINE_MOST, hundred: WHOLE };
 
-    /// The rule for a model, by the longest name in its id that is known; [`MediaRule::Dearest`] where none is.
-    pub fn of_model(id: &str) -> MediaRule {
-        let id = id.to_ascii_lowercase();
-        let named = MODELS.iter().filter(|(name, _)| names(&id, name)).max_by_key(|(name, _)| name.len());
-        named.map_or(MediaRule::Dearest, |(_, rule)| *rule)
+    /// One of OpenAI's smaller models, which takes so many tokens for a hundred patches. No side is too long for it.
+    pub(super) const fn openai_patches(hundred: u32) -> MediaRule {
+        MediaRule::Patches { side: OPENAI_SIDE, longest: u32::MAX, most: OPENAI_MOST, hundred }
     }
 
     /// Tokens of a block of media.
@@ -110,7 +121,7 @@ impl MediaRule {
                 let (width, height) = fit(width, height, longest.into());
                 // Scaling to the most keeps the proportions, so it gives as many or a few less.
                 let patches = (width.div_ceil(side.into()) * height.div_ceil(side.into())).min(most.into());
-                (patches * u64::from(hundred)).div_ceil(100)
+                (patches * u64::from(hundred)).div_ceil(HUNDREDTHS)
             }
             MediaRule::Tiles => {
                 const BASE: u64 = 85;
@@ -156,76 +167,4 @@ fn fit(width: u64, height: u64, longest: u64) -> (u64, u64) {
     let long = width.max(height);
     let scaled = |side: u64| if long > longest { (side * longest).div_ceil(long) } else { side };
     (scaled(width), scaled(height))
-}
-
-/// Names of models whose rule is published, or cheaper than the one given here: GPT-5, o1 and o3 take a little less for
-/// each tile. A new model is none of them, and then the dearest rule counts.
-const MODELS: &[(&str, MediaRule)] = &[
-    ("claude", MediaRule::CLAUDE_FINE),
-    ("claude-3", MediaRule::CLAUDE),
-    ("claude-haiku-4", MediaRule::CLAUDE),
-    ("claude-opus-4", MediaRule::CLAUDE),
-    ("claude-opus-4-7", MediaRule::CLAUDE_FINE),
-    ("claude-opus-4.7", MediaRule::CLAUDE_FINE),
-    ("claude-opus-4-8", MediaRule::CLAUDE_FINE),
-    ("claude-opus-4.8", MediaRule::CLAUDE_FINE),
-    ("claude-sonnet-4", MediaRule::CLAUDE),
-    ("gemini-1.5", MediaRule::Crops),
-    ("gemini-2.0", MediaRule::Crops),
-    ("gemini-2.5", MediaRule::Crops),
-    ("gemini-3", MediaRule::Fixed { image: 1_120 }),
-    ("gpt-4-turbo", MediaRule::Tiles),
-    ("gpt-4-vision", MediaRule::Tiles),
-    ("gpt-4.1", MediaRule::Tiles),
-    ("gpt-4.1-mini", MediaRule::openai_patches(162)),
-    ("gpt-4.1-nano", MediaRule::openai_patches(246)),
-    ("gpt-4.5", MediaRule::Tiles),
-    ("gpt-4o", MediaRule::Tiles),
-    ("chatgpt-4o", MediaRule::Tiles),
-    ("gpt-5", MediaRule::Tiles),
-    ("gpt-5.", MediaRule::Dearest),
-    ("gpt-5-mini", MediaRule::openai_patches(162)),
-    ("gpt-5-nano", MediaRule::openai_patches(246)),
-    ("o1", MediaRule::Tiles),
-    ("o3", MediaRule::Tiles),
-    ("o4-mini", MediaRule::openai_patches(172)),
-];
-
-/// Whether a word of `id` begins with `name`: `gpt-5` is in `openai/gpt-5-2025-08-07`, and `o1` not in `llama-pro1`.
-fn names(id: &str, name: &str) -> bool {
-    id.match_indices(name).any(|(at, _)| !id[..at].ends_with(|before: char| before.is_ascii_alphanumeric()))
-}
-
-/// A counter whose media are counted by the rule of one model.
-#[derive(Debug)]
-struct WithMedia {
-    text: Arc<dyn CountTokens>,
-    rule: MediaRule,
-}
-
-/// `text`, with media counted by `rule`.
-pub(super) fn with_media(text: Arc<dyn CountTokens>, rule: MediaRule) -> Arc<dyn CountTokens> {
-    Arc::new(WithMedia { text, rule })
-}
-
-impl CountTokens for WithMedia {
-    fn name(&self) -> &str {
-        self.text.name()
-    }
-
-    fn count(&self, text: &str, kind: TextKind) -> usize {
-        self.text.count(text, kind)
-    }
-
-    fn fits(&self, text: &str, kind: TextKind, limit: usize) -> bool {
-        self.text.fits(text, kind, limit)
-    }
-
-    fn overhead(&self) -> Overhead {
-        self.text.overhead()
-    }
-
-    fn media_rule(&self) -> MediaRule {
-        self.rule
-    }
 }

@@ -1,23 +1,30 @@
 //! Remembers how many tokens pieces have.
 //!
 //! Text repeats its words. Three tables for each thread and encoding, by the length of the piece, of a size that stays in
-//! the second cache level: looking up costs a tenth of a merge.
+//! the second cache level: looking up costs a tenth of a merge. They begin with the common tokens, so that a text of
+//! common words is not slow the first time.
 
 use std::cell::RefCell;
+use std::sync::OnceLock;
 
 use super::encoding::Encoding;
+use super::vocabulary::{Vocabulary, boxed};
 
-/// Sets in each table, as a power of two: 512 KB, 256 KB and 128 KB, for 15, 30 and 62 bytes. Of the pieces of text in
+/// Sets in each table, as a power of two: 1 MB, 256 KB and 128 KB, for 15, 30 and 62 bytes. Of the pieces of text in
 /// Latin letters, all but a few go into the first; a word in most other scripts goes into the second, a sentence that is
 /// one piece into the third.
-const WORDS: u32 = 14;
+const WORDS: u32 = 15;
 const LONG_WORDS: u32 = 12;
 const SENTENCES: u32 = 10;
 
 /// Bytes of the pieces that each table holds at most.
-const LONGEST_WORD: usize = 15;
+pub(super) const LONGEST_WORD: usize = 15;
 const LONGEST_LONG_WORD: usize = 30;
 const LONGEST_SENTENCE: usize = 62;
+
+/// Tokens that a new memo is given, from the lowest rank on: of the words that a text brings, three in four are one token.
+/// More than it holds, because many are too long.
+const GIVEN: usize = 100_000;
 
 /// Where the length and the count of a short piece are in its entry, above its bytes: four bits each.
 const LENGTH_AT: u32 = 120;
@@ -34,17 +41,26 @@ thread_local! {
 /// The two entries of a set. A new one takes the first place, what was there the second.
 type Set<T> = [T; 2];
 
+type Words = Box<[Set<u128>; 1 << WORDS]>;
+
 /// Tables from a piece to its number of tokens: a later piece takes the place of an earlier.
 #[derive(Debug)]
 pub(super) struct Memo {
-    words: Box<[Set<u128>; 1 << WORDS]>,
+    words: Words,
     long_words: Box<[Set<[u128; 2]>; 1 << LONG_WORDS]>,
     sentences: Box<[Set<[u128; 4]>; 1 << SENTENCES]>,
 }
 
 impl Memo {
-    fn new() -> Self {
-        Self { words: boxed([0; 2]), long_words: boxed([[0; 2]; 2]), sentences: boxed([[0; 4]; 2]) }
+    fn new(encoding: Encoding) -> Self {
+        static O200K: OnceLock<Words> = OnceLock::new();
+        static CL100K: OnceLock<Words> = OnceLock::new();
+        let given = match encoding {
+            Encoding::O200kBase => &O200K,
+            Encoding::Cl100kBase => &CL100K,
+        };
+        let given = given.get_or_init(|| given_words(Vocabulary::of(encoding)));
+        Self { words: given.clone(), long_words: boxed([[0; 2]; 2]), sentences: boxed([[0; 4]; 2]) }
     }
 
     /// Runs `work` with this thread's memo for `encoding`. `work` must not ask for it again.
@@ -53,7 +69,7 @@ impl Memo {
             Encoding::O200kBase => &O200K,
             Encoding::Cl100kBase => &CL100K,
         };
-        memo.with_borrow_mut(|memo| work(memo.get_or_insert_with(Self::new)))
+        memo.with_borrow_mut(|memo| work(memo.get_or_insert_with(|| Self::new(encoding))))
     }
 
     /// The number of tokens in `text[start..end]`: the one remembered, or else what `count` says.
@@ -87,7 +103,18 @@ impl Memo {
     }
 }
 
-/// The same for a table of longer entries: the bytes of a piece, and in the last two bytes its length and its count.
+/// What a new memo begins with: the common tokens, of which the lowest ranks stay where there is no room for all.
+fn given_words(vocabulary: &Vocabulary) -> Words {
+    let mut words: Words = boxed([0; 2]);
+    for (bytes, length) in vocabulary.first_tokens(GIVEN, LONGEST_WORD).rev() {
+        let key = bytes | (length as u128) << LENGTH_AT;
+        let set = &mut words[place(key, WORDS)];
+        *set = [key | 1 << COUNT_AT, set[0]];
+    }
+    words
+}
+
+/// What [`Memo::count`] does, for a table of longer entries: the bytes of a piece, and in the last two bytes its length and its count.
 #[inline]
 fn remembered<const N: usize>(
     table: &mut [Set<[u128; N]>],
@@ -146,12 +173,4 @@ static MASKS: [u128; LONGEST_WORD + 1] = {
 fn place(key: u128, bits: u32) -> usize {
     let folded = (key as u64) ^ ((key >> 64) as u64).rotate_left(23);
     (folded.wrapping_mul(HASH) >> (u64::BITS - bits)) as usize
-}
-
-/// An array on the heap, which the stack would be too small for.
-pub(super) fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
-    match vec![value; N].into_boxed_slice().try_into() {
-        Ok(array) => array,
-        Err(_) => unreachable!("the vector was made with this length"),
-    }
 }

@@ -3,12 +3,12 @@
 //! The rule: of all neighbours that together are a token, merge the two whose token has the lowest rank, the
 //! leftmost of equals; repeat until there are none. Four ways to the same result:
 //!
-//! - few parts: pass after pass over them, here;
+//! - few parts: a look at all of them for each merge, here;
 //! - more, up to [`SHORT`] bytes: one pair at a time, in `linked`;
 //! - more still: window by window, in `long`;
 //! - long runs of one character, however long: as runs, in `runs`.
 
-use super::crossing::is_continuation;
+use super::crossing::Character;
 use super::vocabulary::{NO_TOKEN, Vocabulary};
 use super::{linked, long, runs};
 
@@ -16,9 +16,9 @@ use super::{linked, long, runs};
 pub(super) const SHORT: usize = 128;
 /// Most pieces are shorter than this, and few parts want little memory made ready.
 const SHORTER: usize = 32;
-/// Parts that are merged by passes: they move what is behind a merge, which few parts make cheap.
+/// Parts that are merged here: what is behind a merge is moved, which few parts make cheap.
 const FEW: usize = 16;
-/// Bytes from which on runs are looked for; below, they take few passes.
+/// Bytes from which on runs are looked for; below, they take few merges.
 const WORTH_A_LOOK: usize = 24;
 
 /// Number of tokens in a piece, or any number above `limit` if there are more than that. Linear, at worst n log n.
@@ -90,7 +90,7 @@ impl<const N: usize> Parts<N> {
             if lowest == NO_TOKEN {
                 break;
             }
-            parts = self.pass(vocabulary, lowest, first, parts);
+            parts = self.join(vocabulary, lowest, first, parts);
         }
         &self.tokens[..parts]
     }
@@ -117,30 +117,23 @@ impl<const N: usize> Parts<N> {
         parts
     }
 
-    /// Merges every pair of rank `lowest`, the first of which begins with part `first`. Returns how many parts remain.
-    ///
-    /// A merged token has a higher rank than its parts, so what comes up here is of a higher rank: all pairs of this one
-    /// can be merged in one go.
+    /// Merges part `left` and the next to `token`. Returns how many parts remain.
     #[inline]
-    fn pass(&mut self, vocabulary: &Vocabulary, lowest: u32, first: usize, parts: usize) -> usize {
+    fn join(&mut self, vocabulary: &Vocabulary, token: u32, left: usize, parts: usize) -> usize {
         let (tokens, merged) = (&mut self.tokens[..parts], &mut self.merged[..parts]);
-        merged[parts - 1] = NO_TOKEN;
-        let mut read = first;
-        let mut write = first;
-        let mut changed = false;
-        while read < parts {
-            let pairs = merged[read] == lowest;
-            let token = if pairs { lowest } else { tokens[read] };
-            if (pairs || changed) && write > 0 {
-                merged[write - 1] = vocabulary.merged(tokens[write - 1], token);
-            }
-            tokens[write] = token;
-            merged[write] = merged[read];
-            write += 1;
-            read += 1 + usize::from(pairs);
-            changed = pairs;
+        for part in left + 1..parts - 1 {
+            tokens[part] = tokens[part + 1];
+            merged[part] = merged[part + 1];
         }
-        write
+        tokens[left] = token;
+        merged[left] = NO_TOKEN;
+        if left + 2 < parts {
+            merged[left] = vocabulary.merged(token, tokens[left + 1]);
+        }
+        if left > 0 {
+            merged[left - 1] = vocabulary.merged(tokens[left - 1], token);
+        }
+        parts - 1
     }
 }
 
@@ -149,22 +142,27 @@ impl<const N: usize> Parts<N> {
 /// It is where a character is one token and no other begins or ends inside it. A merge that reaches beyond it then takes
 /// in all of it, so its bytes were merged before. That is two thirds of all merges in Chinese.
 pub(super) fn begin(vocabulary: &Vocabulary, piece: &[u8], mut give: impl FnMut(u32)) {
-    let mut at = 0;
-    while at < piece.len() {
-        let mut end = at + 1;
-        while piece.get(end).is_some_and(|&byte| is_continuation(byte)) {
-            end += 1;
-        }
-        let character = &piece[at..end];
-        let broken = at > 0 && vocabulary.enters(piece, at) || end < piece.len() && vocabulary.leaves(piece, end);
-        let whole = if broken { NO_TOKEN } else { vocabulary.of_character(character) };
+    let mut start = 0;
+    let (mut character, mut end) = Character::at(piece, 0);
+    let mut broken = false;
+    while start < end {
+        let (next, after) = if end < piece.len() { Character::at(piece, end) } else { (character, end) };
+        let broken_after = after > end && (is_part(next) || vocabulary.breaks(character, next));
+        let bytes = &piece[start..end];
+        let whole = if broken | broken_after { NO_TOKEN } else { vocabulary.of_character(bytes) };
         if whole == NO_TOKEN {
-            for &byte in character {
+            for &byte in bytes {
                 give(vocabulary.of_byte(byte));
             }
         } else {
             give(whole);
         }
-        at = end;
+        (start, end, character, broken) = (end, after, next, broken_after);
     }
+}
+
+/// Whether it is a byte of a character that is not whole: a window may end anywhere.
+#[inline]
+fn is_part(Character(number): Character) -> bool {
+    (0x80..=0xFF).contains(&number)
 }

@@ -8,13 +8,16 @@ mod bpe;
 mod calibration;
 mod class;
 mod crossing;
+mod cuts;
 mod encoding;
 mod estimate;
 mod ids;
+mod known_limits;
 mod limits;
 mod linked;
 mod long;
 mod media;
+mod media_models;
 mod memo;
 mod merge;
 mod models;
@@ -30,7 +33,8 @@ pub use calibration::{Calibration, Learned, Scale};
 pub use encoding::Encoding;
 pub use estimate::{Estimate, NAMED_RATIOS, ratio_named};
 pub use ids::by_beginning;
-pub use limits::{KNOWN_LIMITS, ModelLimits, limits_of_model};
+pub use known_limits::KNOWN_LIMITS;
+pub use limits::{ModelLimits, limits_of_model};
 pub use media::MediaRule;
 pub use models::{Family, counter_for_model, family_of_model};
 pub use split::Pieces;
@@ -98,7 +102,8 @@ pub enum Precision {
 
 /// Answers how many tokens a text costs.
 ///
-/// An implementation is deterministic: the same text and kind give the same count on every machine.
+/// An implementation is deterministic: the same text and kind give the same count on every machine. What a counter around
+/// another could forget to pass on has no default here.
 pub trait CountTokens: Debug + Send + Sync {
     /// Name for people: the encoding or the family.
     fn name(&self) -> &str;
@@ -115,12 +120,8 @@ pub trait CountTokens: Debug + Send + Sync {
     fn overhead(&self) -> Overhead;
 
     /// How far the counts can be trusted.
-    fn precision(&self) -> Precision {
-        Precision::Estimated
-    }
+    fn precision(&self) -> Precision;
 
     /// How images, documents, sound and film are counted.
-    fn media_rule(&self) -> MediaRule {
-        MediaRule::Dearest
-    }
+    fn media_rule(&self) -> MediaRule;
 }

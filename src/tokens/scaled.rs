@@ -1,6 +1,6 @@
 //! Counts for models whose vocabulary is public, and not inside this crate.
 
-use super::{CountTokens, Encoding, Exact, Overhead, TextKind};
+use super::{CountTokens, Encoding, Exact, MediaRule, Overhead, Precision, TextKind};
 
 const HUNDREDTHS: usize = 100;
 
@@ -35,11 +35,19 @@ impl CountTokens for Scaled {
 
     fn fits(&self, text: &str, kind: TextKind, limit: usize) -> bool {
         // The most that still makes `limit` when scaled and rounded up.
-        let most = limit.saturating_mul(HUNDREDTHS) / self.ratio.max(1);
+        let most = limit.saturating_mul(HUNDREDTHS) / self.ratio;
         Self::EXACT.fits(text, kind, most)
     }
 
     fn overhead(&self) -> Overhead {
         Self::EXACT.overhead()
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::Estimated
+    }
+
+    fn media_rule(&self) -> MediaRule {
+        MediaRule::Dearest
     }
 }

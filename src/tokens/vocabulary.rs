@@ -8,9 +8,8 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use super::crossing::{CROSSING_BITS, entering_bit, is_continuation, leaving_bit};
+use super::crossing::{CROSSING_BITS, Character, entering_bit, leaving_bit, whole_bit};
 use super::encoding::Encoding;
-use super::memo::boxed;
 
 /// The rank of two tokens that do not merge. Larger than every rank, so that the least rank is the best merge.
 pub(super) const NO_TOKEN: u32 = u32::MAX;
@@ -21,6 +20,11 @@ static CL100K_BASE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_bas
 static O200K_CROSSINGS: &Crossings = include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.crossings"));
 static CL100K_CROSSINGS: &Crossings = include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_base.crossings"));
 type Crossings = [u8; CROSSING_BITS / 8];
+
+static O200K_ALONE: &Alone = include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.alone"));
+static CL100K_ALONE: &Alone = include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_base.alone"));
+/// Two bits for each code point of up to three bytes.
+type Alone = [u8; (1 << 16) / 4];
 
 /// No token is longer, in bytes; the build script makes sure.
 pub(super) const LONGEST_TOKEN: usize = 128;
@@ -61,7 +65,9 @@ pub(super) struct Vocabulary {
     bytes: [u32; 256],
     /// The length of each token in bytes, by rank.
     lengths: Box<[u8]>,
+    merges: &'static [[u8; MERGE_BYTES]],
     crossings: &'static Crossings,
+    alone: &'static Alone,
 }
 
 impl fmt::Debug for Vocabulary {
@@ -76,12 +82,12 @@ impl Vocabulary {
         static O200K: OnceLock<Vocabulary> = OnceLock::new();
         static CL100K: OnceLock<Vocabulary> = OnceLock::new();
         match encoding {
-            Encoding::O200kBase => O200K.get_or_init(|| Self::new(O200K_BASE, O200K_CROSSINGS)),
-            Encoding::Cl100kBase => CL100K.get_or_init(|| Self::new(CL100K_BASE, CL100K_CROSSINGS)),
+            Encoding::O200kBase => O200K.get_or_init(|| Self::new(O200K_BASE, O200K_CROSSINGS, O200K_ALONE)),
+            Encoding::Cl100kBase => CL100K.get_or_init(|| Self::new(CL100K_BASE, CL100K_CROSSINGS, CL100K_ALONE)),
         }
     }
 
-    fn new(merges: &[u8], crossings: &'static Crossings) -> Self {
+    fn new(merges: &'static [u8], crossings: &'static Crossings, alone: &'static Alone) -> Self {
         let (merges, _) = merges.as_chunks::<MERGE_BYTES>();
         let mut slots = boxed::<u64, SLOTS>(0);
         let mut filter = boxed::<u64, FILTER_WORDS>(0);
@@ -91,10 +97,8 @@ impl Vocabulary {
         let mut byte_of = [None; 256];
         let mut lengths = vec![1_u8; merges.len()].into_boxed_slice();
 
-        for (merge, rank) in merges.iter().zip(0_u32..) {
-            let mut word = [0; 8];
-            word[..MERGE_BYTES].copy_from_slice(merge);
-            let pair = u64::from_le_bytes(word);
+        for (&merge, rank) in merges.iter().zip(0_u32..) {
+            let pair = pair_of(merge);
             let (left, right) = ((pair & RANK_MASK) as usize, (pair >> RANK_BITS) as usize);
             if pair >> RANK_BITS == NO_RIGHT {
                 bytes[left] = rank;
@@ -116,7 +120,25 @@ impl Vocabulary {
             }
             slots[slot] = pair << RANK_BITS | u64::from(rank);
         }
-        Self { slots, filter, byte_pairs, bytes, lengths, crossings }
+        Self { slots, filter, byte_pairs, bytes, lengths, merges, crossings, alone }
+    }
+
+    /// The bytes of the first `count` tokens, of those that have at most `longest`, which is 16 or less: the first byte is
+    /// the lowest. With each its length. A token of a low rank is common in text.
+    pub(super) fn first_tokens(&self, count: usize, longest: usize) -> impl DoubleEndedIterator<Item = (u128, usize)> {
+        let mut tokens: Vec<u128> = Vec::with_capacity(count);
+        for &merge in &self.merges[..count] {
+            let pair = pair_of(merge);
+            let (left, right) = ((pair & RANK_MASK) as usize, (pair >> RANK_BITS) as usize);
+            tokens.push(if pair >> RANK_BITS == NO_RIGHT {
+                left as u128
+            } else {
+                let right = tokens[right].checked_shl(8 * u32::from(self.lengths[left]));
+                tokens[left] | right.unwrap_or(0)
+            });
+        }
+        let lengths = self.lengths[..count].iter().map(|&length| usize::from(length));
+        tokens.into_iter().zip(lengths).filter(move |&(_, length)| length <= longest)
     }
 
     /// The token that is this byte.
@@ -165,21 +187,25 @@ impl Vocabulary {
         }
     }
 
-    /// Whether a token may begin inside the character before `at` and go on to the one there. Now and then it says so
-    /// where none does.
+    /// Whether a token may hold two neighbours, or parts of them. Now and then it says so where none does.
     #[inline]
-    pub(super) fn leaves(&self, bytes: &[u8], at: usize) -> bool {
-        let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
-        is_continuation(bytes[at - 1]) && self.crossing(leaving_bit([bytes[at - 1], bytes[at], byte(at + 1)]))
+    pub(super) fn joins(&self, left: Character, right: Character) -> bool {
+        // Two of ASCII stand side by side everywhere.
+        ((left.0 | right.0) < 0x80) | self.crossing(whole_bit(left, right)) | self.breaks(left, right)
     }
 
-    /// Whether a token may come from before `at` and end inside the character there. Now and then it says so where none
-    /// does.
+    /// Whether a token may hold two neighbours, but not all of one of them. Now and then it says so where none does.
     #[inline]
-    pub(super) fn enters(&self, bytes: &[u8], at: usize) -> bool {
-        let before = bytes[at - 1];
-        let earlier = if is_continuation(before) && at > 1 { bytes[at - 2] } else { 0 };
-        !bytes[at].is_ascii() && self.crossing(entering_bit([earlier, before, bytes[at]]))
+    pub(super) fn breaks(&self, left: Character, right: Character) -> bool {
+        self.crossing(leaving_bit(left, right)) | self.crossing(entering_bit(left, right))
+    }
+
+    /// Number of tokens of a character of three bytes that stands alone.
+    #[inline]
+    pub(super) fn alone(&self, character: Character) -> usize {
+        let Character(bytes) = character;
+        let character = (bytes >> 4 & 0xF000 | bytes >> 2 & 0xFC0 | bytes & 0x3F) as usize;
+        usize::from(self.alone[character / 4] >> (character % 4 * 2) & 3) + 1
     }
 
     #[inline]
@@ -194,6 +220,14 @@ impl Vocabulary {
     }
 }
 
+/// What the build script baked for a token.
+#[inline]
+fn pair_of(merge: [u8; MERGE_BYTES]) -> u64 {
+    let mut word = [0; 8];
+    word[..MERGE_BYTES].copy_from_slice(&merge);
+    u64::from_le_bytes(word)
+}
+
 /// The word of the filter and the bit in it.
 #[inline]
 fn filter_bit(hash: u64) -> (usize, u64) {
@@ -204,4 +238,12 @@ fn filter_bit(hash: u64) -> (usize, u64) {
 #[inline]
 fn first_slot(hash: u64) -> usize {
     (hash >> (u64::BITS - SLOT_BITS)) as usize
+}
+
+/// An array on the heap, which the stack would be too small for.
+pub(super) fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
+    match vec![value; N].into_boxed_slice().try_into() {
+        Ok(array) => array,
+        Err(_) => unreachable!("the vector was made with this length"),
+    }
 }

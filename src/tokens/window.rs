@@ -4,7 +4,7 @@
 //! half of the time of a count. Here each byte is classified without a branch, one bit in each of eight words; a few
 //! dozen operations on whole words then find every boundary, and the next piece is the next bit.
 //!
-//! Characters beyond ASCII are classified one by one. What white space, numbers or marks beyond ASCII decide, and the end
+//! Characters beyond ASCII are classified one by one, but for those whose first byte tells. What white space, numbers or marks beyond ASCII decide, and the end
 //! of the text, is left to the scanner in `split`.
 
 use super::class::{ASCII, BEYOND_ASCII, LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_of};
@@ -29,7 +29,11 @@ const BLANKS_AND_APOSTROPHES: usize = 6;
 const CONTRACTED: usize = 7;
 const WORDS: usize = 8;
 
-/// For each byte a bit in the byte of each word that it belongs to; none for bytes beyond ASCII.
+/// What no byte has, and so says that it begins characters of three bytes, which are all letters without case: most of
+/// Chinese and Korean, which is classified without a look at the other bytes.
+const CASELESS_LEAD: u64 = bit(true, LOWERS) | bit(true, SPACES);
+
+/// For each byte a bit in the byte of each word that it belongs to. Of bytes beyond ASCII, only [`CASELESS_LEAD`] has any.
 static LANES: [u64; 256] = lanes();
 
 const fn lanes() -> [u64; 256] {
@@ -46,6 +50,18 @@ const fn lanes() -> [u64; 256] {
             | bit(byte == b' ' || byte == b'\'', BLANKS_AND_APOSTROPHES)
             | bit(matches!(byte.to_ascii_lowercase(), b's' | b't' | b'm' | b'd' | b'r' | b'v' | b'l'), CONTRACTED);
         byte += 1;
+    }
+    // A lead stands for 4096 code points; that of the first ones begins fewer.
+    let mut lead = 1;
+    while lead < 16 {
+        let mut code_point = lead << 12;
+        while code_point >> 12 == lead && kind_of(class_of(code_point)) == CASELESS {
+            code_point += 1;
+        }
+        if code_point >> 12 > lead {
+            lanes[0xE0 | lead] = CASELESS_LEAD;
+        }
+        lead += 1;
     }
     lanes
 }
@@ -189,7 +205,7 @@ impl Window {
         let [uppers, lowers, _, others, ..] = &mut self.classes.words;
         *uppers |= capitals;
         *lowers |= small | caseless;
-        let mut either = caseless;
+        let mut either = caseless | self.classes.either;
         match encoding {
             Encoding::O200kBase => {
                 // Marks on a letter are of its word: the carry runs through them. What others do is not decided here.
@@ -220,7 +236,13 @@ fn ascii_classes(bytes: &[u8; WIDTH]) -> Classes {
     for (place, word) in words.iter_mut().enumerate() {
         *word = u64::from_le_bytes(lanes.map(|lane| lane[place]));
     }
-    Classes { words, either: 0, inner: 0 }
+    let leads = words[LOWERS] & words[SPACES];
+    // Of the last two, not all bytes are in the window.
+    let whole = leads & low_bits(u64::BITS - 2);
+    let either = whole | whole << 1 | whole << 2;
+    words[LOWERS] = words[LOWERS] & !leads | either;
+    words[SPACES] &= !leads;
+    Classes { words, either, inner: 0 }
 }
 
 /// The characters after those of `word`.

@@ -117,10 +117,19 @@ def test_an_observation_does_not_change_the_formula():
     assert counter.count_messages(messages) == 12_050
 
 
-@pytest.mark.parametrize("messages", [None, 5, object()])
-def test_what_is_no_list_of_messages_is_refused(messages):
-    with pytest.raises(TypeError):
-        ullage.TokenCounter.preset("cyber-autoagent").count_messages(messages)
+@pytest.mark.parametrize("messages", [None, 5, object(), "hello", {"role": "user"}])
+def test_what_is_no_list_of_messages_is_refused_as_by_any_counter(messages):
+    for counter in (ullage.TokenCounter.preset("cyber-autoagent"), ullage.TokenCounter()):
+        with pytest.raises(ullage.MessageError, match="not a list"):
+            counter.count_messages(messages)
+
+
+@pytest.mark.parametrize("name", ["nonsense", "anthropic"])
+def test_a_format_that_the_formula_does_not_read_is_refused(name):
+    counter = ullage.TokenCounter.preset("cyber-autoagent")
+    assert counter.count_messages([], "bedrock") == 11_001
+    with pytest.raises(ullage.PolicyError, match="format"):
+        counter.count_messages([], name)
 
 
 def test_an_unknown_preset_is_named():

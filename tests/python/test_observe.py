@@ -57,8 +57,9 @@ def test_a_wild_report_is_ignored_and_an_odd_one_outvoted():
     assert abs(counter.count_messages(messages) - before) / before < 0.04
 
 
-def test_an_exact_counter_stays_exact_for_texts():
-    counter = ullage.TokenCounter()
+@pytest.mark.parametrize("model", [None, "gpt-4o"])
+def test_an_exact_counter_stays_exact_for_texts(model):
+    counter = ullage.TokenCounter() if model is None else ullage.TokenCounter.for_model(model)
     for messages in grown(15):
         counter.observe(messages, true_size(messages))
     assert counter.scale > 1.2
@@ -73,6 +74,27 @@ def test_an_engine_keeps_the_room_that_the_provider_reported():
     status = engine.status(messages)
     assert abs(status.fixed - 15_000) < 500
     assert status.available == 60_000 - 1_000 - status.fixed
+
+
+def test_one_wild_first_report_takes_no_room():
+    engine = ullage.ContextManager()
+    messages = [{"role": "user", "content": "Find the fault in the handler and say where it is."}]
+    before = engine.status(messages)
+    assert engine.observe(messages, 200_000)
+    assert engine.status(messages) == before
+    engine.compact(messages)
+
+
+def test_a_conversation_is_known_again_after_its_first_message_was_given_a_note():
+    engine = ullage.ContextManager(ullage.Policy(window=24_000, reserve_output=1_000))
+    for messages in grown(15):
+        engine.observe(messages, true_size(messages))
+    before = engine.status(messages).fixed
+    assert abs(before - 15_000) < 500
+    report = engine.compact(messages, 900, hard=True)
+    assert "window" in report.stages
+    assert "removed" in str(messages[0])
+    assert engine.status(messages).fixed == before
 
 
 def test_a_promised_history_counts_as_a_fresh_one():
@@ -102,6 +124,42 @@ def test_an_engine_whose_host_promises_compacts_as_any_other():
     assert compacted >= 2
 
 
+@pytest.mark.parametrize("append_only", [False, True])
+def test_what_stands_beside_the_messages_is_counted_again_where_it_is_replaced(append_only):
+    engine = ullage.ContextManager(system=WORDS, append_only=append_only)
+    *_, messages = grown(3)
+
+    def fixed(**beside):
+        available = engine.compact(messages, **beside).budget
+        assert available == engine.status(messages, **beside).available
+        return 200_000 - 8_000 - available
+
+    words, counts = fixed(), ullage.TokenCounter().count
+    assert words == fixed() == counts(WORDS)
+    assert fixed(system=WORDS * 2) == counts(WORDS * 2)
+    engine.system = WORDS * 3
+    assert fixed() == counts(WORDS * 3)
+    engine.tools = [{"name": "bash"}]
+    assert fixed() > counts(WORDS * 3)
+    before = fixed()
+    for request in grown(15):
+        engine.counter.observe([{"role": "user", "content": WORDS}, *request], true_size(request))
+    assert engine.counter.scale > 1.2
+    assert fixed() == pytest.approx(before * engine.counter.scale, abs=2)
+
+
+def test_a_promised_history_is_not_read_again():
+    counter = ullage.TokenCounter()
+    *_, messages = grown(8)
+    before = counter.count_messages(messages, append_only=True)
+    messages[4]["content"][0]["content"] = WORDS * 40
+    assert counter.count_messages(messages, append_only=True) == before
+    messages.extend(turn(8))
+    new = counter.count_messages(messages, append_only=True) - before
+    assert new == counter.count_messages(messages[-2:])
+    assert counter.count_messages(messages) > before + new + 30 * counter.count(WORDS)
+
+
 def test_an_edit_in_place_is_noticed_without_the_promise():
     counter = ullage.TokenCounter()
     *_, messages = grown(8)
@@ -121,6 +179,12 @@ def test_a_named_ratio_counts_characters(name):
 @pytest.mark.parametrize("ratio", [0, -1, 0.01, 1e9, float("nan"), float("inf"), "no-such"])
 def test_a_ratio_that_makes_no_sense_is_refused(ratio):
     with pytest.raises(ullage.PolicyError, match="ratio"):
+        ullage.TokenCounter.with_ratio(ratio)
+
+
+@pytest.mark.parametrize("ratio", [True, None, [4.0]])
+def test_a_ratio_of_another_kind_is_refused(ratio):
+    with pytest.raises(TypeError):
         ullage.TokenCounter.with_ratio(ratio)
 
 

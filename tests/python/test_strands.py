@@ -193,19 +193,94 @@ def test_a_manager_without_an_engine_takes_the_models_window(limit):
     assert model.refused == []
 
 
-def test_the_usage_that_a_provider_reports_teaches_the_counter():
-    class Reporting(Scripted):
-        async def stream(self, *args, **kwargs):
-            async for event in super().stream(*args, **kwargs):
-                yield event
-            size = int(self.requests[-1][0] * 1.3) + 5_000
-            usage = {"inputTokens": size - 100, "outputTokens": 10, "totalTokens": size + 10}
-            usage["cacheReadInputTokens"] = 100
-            yield {"metadata": {"usage": usage, "metrics": {"latencyMs": 1}}}
+@pytest.mark.parametrize(
+    ("model", "limit", "counter", "window", "reserve"),
+    [
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", None, "claude", 200_000, 8_000),
+        ("us.anthropic.claude-opus-4-7", None, "claude", 1_000_000, 8_000),
+        ("gpt-4", None, "cl100k_base", 8_192, 2_048),
+        ("gpt-5", 32_000, "o200k_base", 32_000, 8_000),
+        ("nobody-knows-it", None, "unknown", 200_000, 8_000),
+        ("nobody-knows-it", 16_000, "unknown", 16_000, 4_000),
+        (None, None, "o200k_base", 200_000, 8_000),
+        (7, 16_000, "o200k_base", 16_000, 4_000),
+    ],
+)
+def test_a_manager_without_an_engine_counts_and_plans_for_the_model(
+    model, limit, counter, window, reserve
+):
+    scripted = Scripted(limit=limit)
+    scripted.get_config = lambda: {"model_id": model, "context_window_limit": limit}
+    manager = MappingConversationManager()
+    agent_of(scripted, manager)(TASK)
+    policy = manager.engine.policy
+    assert (manager.engine.counter.name, policy.window, policy.reserve_output) == (
+        counter,
+        window,
+        reserve,
+    )
 
+
+class Reporting(Scripted):
+    """Reports 1.3 times what it counts, and 5,000 tokens beside it."""
+
+    async def stream(self, *args, **kwargs):
+        async for event in super().stream(*args, **kwargs):
+            yield event
+        size = int(self.requests[-1][0] * 1.3) + 5_000
+        usage = {"inputTokens": size - 100, "outputTokens": 10, "totalTokens": size + 10}
+        usage["cacheReadInputTokens"] = 100
+        yield {"metadata": {"usage": usage, "metrics": {"latencyMs": 1}}}
+
+
+def test_the_usage_that_a_provider_reports_teaches_the_counter():
     engine = engine_of(window=100_000)
     agent_of(Reporting(calls=14, window=100_000), MappingConversationManager(engine=engine))(TASK)
     assert 1.2 < engine.counter.scale < 1.4
+
+
+def test_a_report_is_learned_from_before_the_history_it_speaks_of_is_compacted():
+    class Wordy(Reporting):
+        """Its answers alone take an invocation above the high mark."""
+
+        async def stream(self, *args, **kwargs):
+            async for event in super().stream(*args, **kwargs):
+                delta = event.get("contentBlockDelta", {}).get("delta", {})
+                if "text" in delta:
+                    delta["text"] = delta["text"] * 1_000
+                yield event
+
+    engine = engine_of(window=100_000, high=0.06, low=0.03)
+    agent = agent_of(Wordy(window=100_000), MappingConversationManager(engine=engine))
+    for _ in range(12):
+        agent(TASK)
+    assert engine.stats.compactions > 6
+    fixed = count_request([], agent.tool_registry.get_all_tool_specs(), "")
+    assert abs(engine.status(agent.messages).fixed - 5_000 - fixed) < 300
+
+
+@pytest.mark.parametrize("does", ["apply_management", "reduce_context"])
+def test_the_last_report_comes_before_a_compaction(does):
+    calls = []
+
+    class Noting(ullage.ContextManager):
+        def observe(self, messages, reported_tokens):
+            calls.append("observe")
+            return super().observe(messages, reported_tokens)
+
+        def compact(self, *args, **kwargs):
+            calls.append("compact")
+            return super().compact(*args, **kwargs)
+
+    from strands.agent.conversation_manager import NullConversationManager
+
+    agent = agent_of(Reporting(), NullConversationManager())
+    agent(TASK)
+    manager = MappingConversationManager(engine=Noting())
+    getattr(manager, does)(agent)
+    assert calls == ["observe", "compact"]
+    manager.apply_management(agent)
+    assert calls == ["observe", "compact", "compact"], "each report is learned from once"
 
 
 def test_a_manager_may_be_shared_by_agents():

@@ -10,6 +10,7 @@
 
 pub mod check;
 pub mod generate;
+pub mod images;
 pub mod render;
 
 use std::sync::{Arc, LazyLock};

@@ -30,7 +30,7 @@ def read(path: str) -> list[Any]:
         value = json.loads(text)
     except ValueError as error:
         value = _lines(text)
-        if value is None:
+        if not value:
             raise UnreadableFileError(f"{path} is no JSON: {error}") from error
     if isinstance(value, dict):
         value = next((value[field] for field in FIELDS if field in value), value)
@@ -41,7 +41,7 @@ def read(path: str) -> list[Any]:
 
 
 def _lines(text: str) -> list[Any] | None:
-    """A message on each line; None if they are not JSON either."""
+    """A message on each line; None if one of them is no JSON either."""
     try:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
     except ValueError:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import BeforeModelCallEvent, HookRegistry
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage import BudgetError, ContextManager, Policy, UllageError
+from ullage import BudgetError, ContextManager, ModelCatalog, ModelLimits, UllageError
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -22,8 +23,9 @@ logger = logging.getLogger(__name__)
 # share that nobody knows. The next try aims so far below what was refused.
 _OVERFLOW_SHARE = 0.7
 
-# A small window keeps at most this share of itself free for the answer.
-_RESERVE_SHARE = 0.25
+# What Strands itself assumes of a model whose window nobody knows.
+_UNKNOWN_WINDOW = 200_000
+_MODELS = ModelCatalog(default={"window": _UNKNOWN_WINDOW})
 
 
 class MappingConversationManager(ConversationManager):
@@ -42,9 +44,9 @@ class MappingConversationManager(ConversationManager):
     next model call.
 
     Args:
-        engine: What decides. One engine may serve several agents. If not given, an engine of the
-            default policy and counter, whose window is the model's at the first call. It has no
-            store, so what leaves the conversation is lost.
+        engine: What decides. One engine may serve several agents. If not given, an engine for the
+            model of the first call: by its id, and by its ``context_window_limit`` where it has
+            one. It has no store, so what leaves the conversation is lost.
     """
 
     def __init__(self, *, engine: ContextManager | None = None) -> None:
@@ -71,6 +73,7 @@ class MappingConversationManager(ConversationManager):
 
     def apply_management(self, agent: Agent, **_: Any) -> None:
         """Compacts the history after an invocation, if it is above the high mark."""
+        self._observe(agent)
         try:
             self._engine_for(agent).compact(agent.messages, **_fixed(agent))
         except UllageError as error:
@@ -84,6 +87,7 @@ class MappingConversationManager(ConversationManager):
         Raises:
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
         """
+        self._observe(agent)
         try:
             report = self._reduced(agent, None if e is None else _OVERFLOW_SHARE)
         except UllageError as error:
@@ -112,7 +116,10 @@ class MappingConversationManager(ConversationManager):
             return engine.compact(agent.messages, budget=error.floor, hard=True, **fixed)
 
     def _observe(self, agent: Agent) -> None:
-        """Learns from the usage of the last answer; what came before it was its prompt."""
+        """Learns from the usage of the last answer; what came before it was its prompt.
+
+        So it comes before every compaction, which changes what came before.
+        """
         messages = agent.messages
         answers = (n for n in reversed(range(len(messages))) if messages[n]["role"] == "assistant")
         index = next(answers, None)
@@ -129,13 +136,19 @@ class MappingConversationManager(ConversationManager):
 
     def _engine_for(self, agent: Agent) -> ContextManager:
         if self.engine is None:
-            window = getattr(agent.model, "context_window_limit", None)
-            policy = Policy()
-            if window:
-                reserve = min(policy.reserve_output, int(window * _RESERVE_SHARE))
-                policy = Policy(window=window, reserve_output=reserve)
-            self.engine = ContextManager(policy, format="bedrock")
+            self.engine = _engine_of(agent.model)
         return self.engine
+
+
+def _engine_of(model: Any) -> ContextManager:
+    """An engine for the model, as far as it says what it is."""
+    config = model.get_config() if hasattr(model, "get_config") else None
+    identity = config.get("model_id") if isinstance(config, Mapping) else None
+    identity = identity if isinstance(identity, str) else None
+    window = getattr(model, "context_window_limit", None)
+    limits = ModelLimits(identity or "", window, window, None, "override") if window else None
+    policy = None if limits is None else limits.policy()
+    return ContextManager(policy, model=identity, catalog=_MODELS, format="bedrock")
 
 
 def _prompt_tokens(answer: Any) -> int | None:

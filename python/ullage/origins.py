@@ -1,0 +1,101 @@
+"""Where a table of model limits comes from: the caller, a file, or an installed litellm."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+# How long a table that could not be read is left alone, unless it changes.
+RETRY_SECONDS = 30.0
+
+# Where litellm keeps its table in its package.
+_LITELLM_TABLE = "model_prices_and_context_window_backup.json"
+
+
+class Origin(Protocol):
+    """Where a table comes from."""
+
+    def version(self) -> object:
+        """Something that changes when the table does; None if there is no table."""
+
+    def read(self) -> Any:
+        """The table as its keeper writes it."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A table that the caller has parsed. It is read once."""
+
+    content: Mapping[str, Any]
+
+    def version(self) -> object:
+        """Always the same."""
+        return "given"
+
+    def read(self) -> Any:
+        """What was given."""
+        return self.content
+
+
+@dataclass(frozen=True)
+class File:
+    """A JSON file."""
+
+    path: Path
+
+    def version(self) -> object:
+        """The state of the file, without reading it."""
+        state = self.path.stat()
+        return state.st_mtime_ns, state.st_size, state.st_ino
+
+    def read(self) -> Any:
+        """Its content."""
+        return json.loads(self.path.read_bytes())
+
+
+@dataclass
+class Litellm:
+    """litellm's table, where litellm is installed: the live one if the host has imported it.
+
+    Never imports it, which would load much and fetch from the network: its package is found, and
+    the table in it read.
+    """
+
+    _file: File | None = None
+    _look_again_at: float = 0.0
+
+    def version(self) -> object:
+        """The state of the live table, or of the file; None where litellm is not installed."""
+        live = self._live()
+        if live is not None:
+            return "live", id(live), len(live)
+        file = self._installed()
+        return None if file is None else file.version()
+
+    def read(self) -> Any:
+        """The live table, or the file."""
+        live = self._live()
+        if live is not None:
+            # A copy, because others may add to it meanwhile.
+            return dict(live)
+        file = self._installed()
+        return {} if file is None else file.read()
+
+    def _live(self) -> Mapping[str, Any] | None:
+        table = getattr(sys.modules.get("litellm"), "model_cost", None)
+        return table if isinstance(table, Mapping) and table else None
+
+    def _installed(self) -> File | None:
+        now = time.monotonic()
+        if self._file is None and now >= self._look_again_at:
+            self._look_again_at = now + RETRY_SECONDS
+            spec = importlib.util.find_spec("litellm")
+            folders = spec.submodule_search_locations if spec is not None else None
+            self._file = File(Path(next(iter(folders))) / _LITELLM_TABLE) if folders else None
+        return self._file

@@ -1,0 +1,20 @@
+//! Wire formats by their public names.
+
+use pyo3::prelude::*;
+
+use super::node::PyNode;
+use crate::error::Error;
+use crate::wire::{self, Format};
+
+#[pyfunction]
+pub fn detect_format(messages: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+    Ok(wire::detect_format(&PyNode(messages.clone()))?.name())
+}
+
+/// The format of that public name.
+pub fn named_format(name: &str) -> Result<Format, Error> {
+    Format::from_name(name).ok_or_else(|| Error::Policy {
+        setting: "format".to_owned(),
+        problem: format!("there is no format '{name}'; known are {}", Format::ALL.map(Format::name).join(", ")),
+    })
+}
