@@ -82,9 +82,9 @@ proptest! {
             let touched: BTreeSet<usize> = outcome.plan.edits.iter().flat_map(Edit::touches).collect();
             let survivors = check::survivors(&outcome.output);
             prop_assert!(survivors.values().is_sorted());
-            for (before, after) in survivors {
-                let (before, mut after) = (&input[before], outcome.output[after].clone());
-                let message = conversation.message_of(before["x-entry"].as_u64().unwrap() as usize).unwrap();
+            for (entry, after) in survivors {
+                let (before, mut after) = (&input[entry], outcome.output[after].clone());
+                let message = conversation.message_of(entry).unwrap();
                 if touched.contains(&message) {
                     for key in ["content", "parts", "output"] {
                         if !after[key].is_null() {

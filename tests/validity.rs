@@ -106,7 +106,9 @@ proptest! {
         damages in prop::collection::vec(damage(), 0..6),
     ) {
         let mut messages = messages;
-        damages.iter().for_each(|damage| broken(&mut messages, damage));
+        for damage in &damages {
+            broken(&mut messages, damage);
+        }
         for format in Format::ALL {
             let input = render(&messages, format);
             for open in [OpenCalls::Answer, OpenCalls::Remove] {
@@ -126,7 +128,9 @@ proptest! {
         damages in prop::collection::vec(damage(), 1..4),
     ) {
         let mut messages = messages;
-        damages.iter().for_each(|damage| broken(&mut messages, damage));
+        for damage in &damages {
+            broken(&mut messages, damage);
+        }
         for format in Format::ALL {
             let input = render(&messages, format);
             let (output, repairs) = mend(&input, format, OpenCalls::Answer);
@@ -191,18 +195,21 @@ fn every_rule_is_found_and_named() {
             assert_eq!(found.contains(&rule), formats.contains(&format), "{}: {found:?}", format.name());
         }
     };
-    use Format::{AiSdk, Anthropic, Bedrock, Gemini, OpenAi, OpenAiResponses};
-    only(&[answer(), ask()], "first-is-the-users", &[Bedrock, Anthropic, Gemini]);
-    only(&[ask(), ask()], "roles-alternate", &[Bedrock]);
-    only(&[Message::text("user", " \n")], "text-is-not-blank", &[Bedrock, Anthropic]);
-    only(&[Message::text("system", "be brief"), ask()], "system-stands-apart", &[Bedrock, Anthropic, Gemini]);
+    only(&[answer(), ask()], "first-is-the-users", &[Format::Bedrock, Format::Anthropic, Format::Gemini]);
+    only(&[ask(), ask()], "roles-alternate", &[Format::Bedrock]);
+    only(&[Message::text("user", " \n")], "text-is-not-blank", &[Format::Bedrock, Format::Anthropic]);
+    only(
+        &[Message::text("system", "be brief"), ask()],
+        "system-stands-apart",
+        &[Format::Bedrock, Format::Anthropic, Format::Gemini],
+    );
     only(
         &[ask(), Message::call("a", "bash")],
         "call-has-its-result",
-        &[Bedrock, Anthropic, OpenAi, OpenAiResponses, AiSdk],
+        &[Format::Bedrock, Format::Anthropic, Format::OpenAi, Format::OpenAiResponses, Format::AiSdk],
     );
     let thinking = Message::new("assistant", vec![Block::Thinking { text: "hm".to_owned(), signed: true }]);
-    only(&[ask(), thinking], "reasoning-does-not-end-a-message", &[Bedrock, Anthropic]);
+    only(&[ask(), thinking], "reasoning-does-not-end-a-message", &[Format::Bedrock, Format::Anthropic]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Whether a provider takes a history, and the nearest history that it takes.
 
 mod demands;
+mod pairing;
 mod repair;
 mod working;
 

@@ -190,3 +190,14 @@ pub(super) fn compose_message<N: Build>(
         None => sample.map(vec![(Key::Role, sample.string(role)), (key, content)]),
     }
 }
+
+/// The string of a tool result that is nothing but one: Gemini's API asks for a map, so hosts and its SDK wrap a plain
+/// result in one of these fields.
+pub fn only_text<N: Node>(result: &N) -> Option<(Key, N)> {
+    const WRAPPERS: [Key; 3] = [Key::Result, Key::Output, Key::Error];
+    if result.field_count() != Some(1) {
+        return None;
+    }
+    let text = |key| result.get(key).filter(|value| value.kind() == Kind::Text).map(|value| (key, value));
+    WRAPPERS.into_iter().find_map(text)
+}

@@ -59,9 +59,9 @@ pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, ou
     match format {
         Format::Bedrock => out.push(bedrock::edit(entry, edit)?),
         Format::Anthropic => out.push(anthropic::edit(entry, edit)?),
-        Format::OpenAi => openai_chat::edit(entry, edit, out)?,
+        Format::OpenAi => openai_chat::write::edit(entry, edit, out)?,
         Format::OpenAiResponses => openai_responses::edit(entry, edit, out)?,
-        Format::Gemini => gemini::edit(entry, edit, out)?,
+        Format::Gemini => gemini::write::edit(entry, edit, out)?,
         Format::AiSdk => ai_sdk::edit(entry, edit, out)?,
     }
     Ok(())
@@ -72,9 +72,9 @@ pub(super) fn message<N: Build>(like: &N, format: Format, role: Role, text: &str
     match format {
         Format::Bedrock => bedrock::message(like, role, text),
         Format::Anthropic => anthropic::message(like, role, text),
-        Format::OpenAi => openai_chat::message(like, role, text),
+        Format::OpenAi => openai_chat::write::message(like, role, text),
         Format::OpenAiResponses => openai_responses::message(like, role, text),
-        Format::Gemini => gemini::message(like, role, text),
+        Format::Gemini => gemini::write::message(like, role, text),
         Format::AiSdk => ai_sdk::message(like, role, text),
     }
 }
@@ -84,9 +84,9 @@ pub(super) fn compose<N: Build>(format: Format, composition: &Composition<'_, N>
     match format {
         Format::Bedrock => out.push(bedrock::compose(composition)?),
         Format::Anthropic => out.push(anthropic::compose(composition)?),
-        Format::OpenAi => openai_chat::compose(composition, out)?,
+        Format::OpenAi => openai_chat::write::compose(composition, out)?,
         Format::OpenAiResponses => openai_responses::compose(composition, out)?,
-        Format::Gemini => gemini::compose(composition, out)?,
+        Format::Gemini => gemini::write::compose(composition, out)?,
         Format::AiSdk => ai_sdk::compose(composition, out)?,
     }
     Ok(())
@@ -97,9 +97,9 @@ pub(super) fn item<N: Node>(entry: &N, format: Format, part: usize, item: usize)
     match format {
         Format::Bedrock => bedrock::item(entry, part, item),
         Format::Anthropic => anthropic::item(entry, part, item),
-        Format::OpenAi => openai_chat::item(entry, item),
+        Format::OpenAi => openai_chat::write::item(entry, item),
         Format::OpenAiResponses => openai_responses::item(entry, item),
-        Format::Gemini => gemini::item(entry, part),
+        Format::Gemini => gemini::write::item(entry, part),
         Format::AiSdk => ai_sdk::item(entry, part, item),
     }
 }

@@ -18,6 +18,7 @@ mod openai_chat;
 mod openai_responses;
 mod rewrite;
 
+pub use content::only_text;
 pub use detect::{detect_format, format_to_read};
 pub use format::Format;
 pub use key::Key;

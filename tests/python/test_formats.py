@@ -119,25 +119,23 @@ FORMATS = sorted(CONVERSATIONS)
 
 
 @pytest.fixture(params=FORMATS)
-def format(request):
+def wire(request):
     return request.param
 
 
 @pytest.fixture
-def messages(format):
-    return list(CONVERSATIONS[format]())
+def messages(wire):
+    return list(CONVERSATIONS[wire]())
 
 
 def without_places(plan):
     """The edits but for where they stand, which is in the caller's list, and what was stored."""
     places = ("place", "messages", "note_in", "reference")
-    return [
-        {key: value for key, value in edit.items() if key not in places} for edit in plan.edits
-    ]
+    return [{key: value for key, value in edit.items() if key not in places} for edit in plan.edits]
 
 
-def test_the_format_is_detected(format, messages):
-    assert ullage.detect_format(messages) == format
+def test_the_format_is_detected(wire, messages):
+    assert ullage.detect_format(messages) == wire
 
 
 def test_it_counts_as_in_any_other_format(messages):
@@ -156,15 +154,15 @@ def test_it_is_planned_as_in_any_other_format(messages, budget):
     assert (ours.tokens_before, ours.tokens_after) == (theirs.tokens_before, theirs.tokens_after)
 
 
-def test_what_is_left_is_valid_and_untouched_where_it_stayed(format, messages):
+def test_what_is_left_is_valid_and_untouched_where_it_stayed(wire, messages):
     before, objects = copy.deepcopy(messages), {id(message) for message in messages}
     engine = ullage.ContextManager(ullage.Policy(keep_recent=4), store=ullage.MemoryStore())
     view = engine.view(messages, budget=1_500)
     assert messages == before
     assert len(view) < len(messages)
     assert any(id(message) in objects for message in view)
-    assert ullage.validate(view, format) == []
-    assert engine.counter.count_messages(view, format) <= 1_500
+    assert ullage.validate(view, wire) == []
+    assert engine.counter.count_messages(view, wire) <= 1_500
 
 
 def test_the_places_of_a_plan_are_those_of_the_list(messages):
@@ -201,17 +199,17 @@ def test_a_valid_conversation_is_left_as_it_is(messages):
     assert all(one is other for one, other in zip(repaired, messages, strict=True))
 
 
-def test_any_cut_is_mended(format, messages):
+def test_any_cut_is_mended(wire, messages):
     before = copy.deepcopy(messages)
     for end in range(len(messages) + 1):
         for cut in (messages[:end], messages[end:]):
-            repaired = ullage.repair(cut, format)
-            assert ullage.validate(repaired, format) == []
-            assert bool(repaired.repairs) == bool(ullage.validate(cut, format))
+            repaired = ullage.repair(cut, wire)
+            assert ullage.validate(repaired, wire) == []
+            assert bool(repaired.repairs) == bool(ullage.validate(cut, wire))
     assert messages == before
 
 
-def test_a_violation_says_what_where_and_why(format, messages):
+def test_a_violation_says_what_where_and_why(wire, messages):
     at = next(i for i, message in enumerate(messages) if output(3)[:20] in json.dumps(message))
     del messages[at]
     (violation,) = (v for v in ullage.validate(messages) if v.rule != "roles-alternate")
@@ -222,23 +220,23 @@ def test_a_violation_says_what_where_and_why(format, messages):
     assert str(violation).startswith(f"message {violation.message}")
 
 
-def test_an_open_call_may_be_removed_instead(format, messages):
+def test_an_open_call_may_be_removed_instead(wire, messages):
     at = next(i for i, message in enumerate(messages) if output(3)[:20] in json.dumps(message))
     del messages[at]
     answered, removed = ullage.repair(messages), ullage.repair(messages, open_calls="remove")
     assert "c3" in json.dumps(answered)
     assert "never answered" in json.dumps(answered)
     assert '"c3"' not in json.dumps(removed)
-    assert ullage.validate(removed, format) == []
+    assert ullage.validate(removed, wire) == []
     with pytest.raises(ValueError, match="'answer' or 'remove'"):
-        ullage.repair(messages, open_calls="ask")
+        ullage.repair(messages, open_calls="ask")  # type: ignore[arg-type]
 
 
 def test_a_message_that_cannot_be_read_is_a_violation():
     (violation,) = ullage.validate([{"role": "user", "content": "x"}, {"role": "robot"}])
     assert (violation.rule, violation.message) == ("message-can-be-read", 1)
     with pytest.raises(ullage.MessageError):
-        ullage.validate(None)
+        ullage.validate(None)  # type: ignore[arg-type]
     with pytest.raises(ullage.PolicyError, match="morse"):
         ullage.validate([], "morse")
 
@@ -248,12 +246,12 @@ def lint(*arguments, stdin=""):
     return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
 
 
-def test_lint_reads_lists_requests_and_lines(messages, format, tmp_path):
+def test_lint_reads_lists_requests_and_lines(messages, wire, tmp_path):
     fine, request, lines = tmp_path / "fine.json", tmp_path / "request.json", tmp_path / "a.jsonl"
     fine.write_text(json.dumps(messages))
     request.write_text(json.dumps({"model": "x", "messages": messages}))
     lines.write_text("\n".join(map(json.dumps, messages)))
-    run = lint(str(fine), str(request), str(lines), "--format", format)
+    run = lint(str(fine), str(request), str(lines), "--format", wire)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 
 

@@ -42,11 +42,11 @@ fn said(entry: &Value, format: Format) -> Said {
             "message" => {}
             "function_call_output" => {
                 out.results = text(&entry["call_id"]).into_iter().collect();
-                out.role = "user".to_owned();
+                "user".clone_into(&mut out.role);
             }
             kind => {
                 out.calls = text(&entry["call_id"]).filter(|_| kind == "function_call").into_iter().collect();
-                out.role = "assistant".to_owned();
+                "assistant".clone_into(&mut out.role);
             }
         },
         Format::Gemini => {

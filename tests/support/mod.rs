@@ -2,6 +2,7 @@
 
 #![allow(
     dead_code,
+    unused_imports,
     clippy::format_collect,
     unreachable_pub,
     clippy::unwrap_used,

@@ -85,7 +85,7 @@ fn anthropic(message: &Message) -> Value {
     let mut content: Vec<Value> = message.blocks.iter().map(anthropic_block).collect();
     match content.last_mut() {
         Some(last) if message.cached && !last["type"].is_null() => {
-            last["cache_control"] = json!({ "type": "ephemeral" })
+            last["cache_control"] = json!({ "type": "ephemeral" });
         }
         _ => {}
     }
