@@ -49,6 +49,8 @@ pub enum Demand {
     SystemApart,
     /// In a message, results stand before anything else.
     ResultsFirst,
+    /// Not even a system message stands between calls and their results.
+    NothingBetween,
     /// The last message may not ask for tools.
     NoOpenCallAtTheEnd,
     /// A message of the model does not end in reasoning.
@@ -67,6 +69,7 @@ pub fn violations<T: Text>(conversation: &Conversation<T>, pairs: &Pairs, demand
             Demand::NoEmptyMessage => violations.extend(content::empty(conversation)),
             Demand::SystemApart => violations.extend(system::in_the_list(conversation)),
             Demand::ResultsFirst => violations.extend(order::results_behind(conversation)),
+            Demand::NothingBetween => violations.extend(pairs.parted(conversation)),
             Demand::NoOpenCallAtTheEnd => violations.extend(pairs.open_at_the_end(conversation)),
             Demand::ReasoningLeads => violations.extend(thinking::at_the_end(conversation)),
         }

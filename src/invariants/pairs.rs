@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use foldhash::fast::RandomState;
 
 use super::{CutPoints, Violation};
-use crate::message::{Conversation, Part, Role, Text};
+use crate::message::{Conversation, Message, Part, Role, Text};
 
 /// A tool call and where its result is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,21 +163,39 @@ impl Pairs {
             remedy: "give each call an id of its own",
         });
         let unanswered = self.open(conversation, |message| message != last);
-        let late = self.calls.iter().filter(|call| {
-            let between = |(result, _): (usize, usize)| call.message + 1..result;
-            let speaks = |message: usize| conversation.messages[message].role != Role::System;
-            call.result.is_some_and(|result| between(result).any(speaks))
+        let late = self.late(conversation, |between| between.iter().any(|message| message.role != Role::System));
+        let mut violations: Vec<Violation> = orphans.chain(repeated).chain(unanswered).chain(late).collect();
+        violations.sort_by_key(|violation| violation.message);
+        violations
+    }
+
+    /// The calls that only system messages part from their results.
+    pub(super) fn parted<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        self.late(conversation, |between| {
+            !between.is_empty() && between.iter().all(|message| message.role == Role::System)
+        })
+    }
+
+    /// The calls whose results have such messages in front of them.
+    fn late<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+        such: impl Fn(&[Message<T>]) -> bool + 'a,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        let late = self.calls.iter().filter(move |call| {
+            let Some((result, _)) = call.result else { return false };
+            such(conversation.messages.get(call.message + 1..result).unwrap_or_default())
         });
-        let late = late.map(|call| Violation {
+        late.map(|call| Violation {
             rule: "result-follows-its-call",
             message: call.message,
             part: Some(call.part),
             problem: format!("{} is not answered by the next message", named(conversation, call.message, call.part)),
             remedy: "put the result right behind the call",
-        });
-        let mut violations: Vec<Violation> = orphans.chain(repeated).chain(unanswered).chain(late).collect();
-        violations.sort_by_key(|violation| violation.message);
-        violations
+        })
     }
 
     /// The calls of the last message that wait.

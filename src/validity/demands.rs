@@ -24,7 +24,9 @@ pub fn demands_of(format: Format) -> &'static [Demand] {
             Demand::NoOpenCallAtTheEnd,
             Demand::ReasoningLeads,
         ],
-        Format::OpenAi | Format::OpenAiResponses | Format::AiSdk => &[Demand::NoOpenCallAtTheEnd],
+        Format::OpenAi | Format::OpenAiResponses | Format::AiSdk => {
+            &[Demand::NothingBetween, Demand::NoOpenCallAtTheEnd]
+        }
         // A call may wait: the tools of ADK may take days.
         Format::Gemini => &[Demand::FirstIsUsers, Demand::NoEmptyMessage, Demand::SystemApart],
     }

@@ -15,6 +15,9 @@ const NO_RESULT: &str = "[ullage: this tool call was never answered]";
 /// What stands above a result whose call is gone.
 const LOST_CALL: &str = "[ullage: the result of a tool call that is no longer in this conversation]";
 
+/// Message and part.
+type Place = (usize, usize);
+
 impl<T: Text> Mending<'_, T> {
     /// Gives ids of their own to calls that share one in a message, and to their results.
     pub(super) fn name_apart(&mut self) {
@@ -29,8 +32,8 @@ impl<T: Text> Mending<'_, T> {
                 _ => None,
             })
             .collect();
-        let mut renamed: HashMap<(usize, usize), String, RandomState> = HashMap::default();
-        let repeated: HashSet<(usize, usize), RandomState> = pairs.repeated().iter().copied().collect();
+        let mut renamed: HashMap<Place, String, RandomState> = HashMap::default();
+        let repeated: HashSet<Place, RandomState> = pairs.repeated().iter().copied().collect();
         for call in pairs.calls().iter().filter(|call| repeated.contains(&(call.message, call.part))) {
             let Part::Call { id, .. } = &self.conversation.messages[call.message].parts[call.part] else { continue };
             // One of so many is free.
@@ -57,11 +60,11 @@ impl<T: Text> Mending<'_, T> {
     /// Puts every result right behind its call, answers the calls that have none, and lets results without a call speak.
     pub(super) fn pair(&mut self, open: OpenCalls) {
         let pairs = Pairs::of(self.conversation);
-        let result_of: HashMap<(usize, usize), Option<(usize, usize)>, RandomState> =
+        let result_of: HashMap<Place, Option<Place>, RandomState> =
             pairs.calls().iter().map(|call| ((call.message, call.part), call.result)).collect();
-        let orphans: HashSet<(usize, usize), RandomState> = pairs.orphans().iter().copied().collect();
+        let orphans: HashSet<Place, RandomState> = pairs.orphans().iter().copied().collect();
         let last_speaker = self.drafts.iter().rposition(|draft| draft.role != Role::System);
-        let mut here: HashMap<(usize, usize), Piece, RandomState> = HashMap::default();
+        let mut here: HashMap<Place, Piece, RandomState> = HashMap::default();
         for piece in self.drafts.iter().flat_map(|draft| &draft.pieces) {
             if let Piece::Part { message, part, .. } = piece {
                 here.insert((*message, *part), piece.clone());
@@ -71,27 +74,29 @@ impl<T: Text> Mending<'_, T> {
         let drafts = std::mem::take(&mut self.drafts);
         // The results that the calls before wait for, in their order.
         let mut due: Vec<Piece> = Vec::new();
-        let mut moved: HashSet<(usize, usize), RandomState> = HashSet::default();
+        let mut moved: HashSet<Place, RandomState> = HashSet::default();
         for (index, mut draft) in drafts.into_iter().enumerate() {
             self.let_orphans_speak(&mut draft, &orphans);
-            let speaks = draft.role != Role::System;
-            if speaks && draft.role == Role::User && due.iter().all(|piece| draft.pieces.contains(piece)) {
+            let here_already: HashSet<Place, RandomState> = match draft.role {
+                Role::User if !due.is_empty() => draft.pieces.iter().filter_map(place_of).collect(),
+                _ => HashSet::default(),
+            };
+            let stays = |piece: &Piece| place_of(piece).is_some_and(|place| here_already.contains(&place));
+            if due.iter().all(stays) {
                 due.drain(..).filter_map(|piece| place_of(&piece)).for_each(|place| {
                     moved.remove(&place);
                 });
             }
-            let late = due.iter().any(|piece| place_of(piece).is_some() && !draft.pieces.contains(piece));
+            let late = due.iter().any(|piece| place_of(piece).is_some() && !stays(piece));
             draft.retain(|piece| place_of(piece).is_none_or(|place| !moved.contains(&place)));
-            if speaks && !due.is_empty() {
-                if late {
-                    self.note("result-follows-its-call", draft.like, "late results were put behind their calls");
-                }
-                if draft.role == Role::User {
-                    draft.pieces.splice(0..0, due.drain(..));
-                    draft.changed = true;
-                } else {
-                    self.insert_due(&mut due);
-                }
+            if late {
+                self.note("result-follows-its-call", draft.like, "late results were put behind their calls");
+            }
+            if draft.role == Role::User {
+                draft.changed |= !due.is_empty();
+                draft.pieces.splice(0..0, due.drain(..));
+            } else {
+                self.insert_due(&mut due);
             }
             let mut pieces = Vec::with_capacity(draft.pieces.len());
             for piece in std::mem::take(&mut draft.pieces) {
@@ -139,7 +144,7 @@ impl<T: Text> Mending<'_, T> {
         self.insert_due(&mut due);
     }
 
-    fn let_orphans_speak(&mut self, draft: &mut Draft, orphans: &HashSet<(usize, usize), RandomState>) {
+    fn let_orphans_speak(&mut self, draft: &mut Draft, orphans: &HashSet<Place, RandomState>) {
         let mut pieces = Vec::with_capacity(draft.pieces.len());
         for piece in std::mem::take(&mut draft.pieces) {
             let Piece::Part { message, part, .. } = &piece else {
@@ -171,8 +176,6 @@ impl<T: Text> Mending<'_, T> {
         if due.is_empty() {
             return;
         }
-        // Behind the call itself, in front of system messages that came after it.
-        let at = self.drafts.iter().rposition(|draft| draft.role != Role::System).map_or(0, |at| at + 1);
-        self.drafts.insert(at, Draft::new(Role::User, std::mem::take(due)));
+        self.drafts.push(Draft::new(Role::User, std::mem::take(due)));
     }
 }
