@@ -85,6 +85,15 @@ fn what_is_mixed_is_refused_with_its_index_and_both_names() {
     for messages in [strict, first] {
         assert!(read(&&messages, format_to_read(&&messages).expect("the first tells")).is_err());
     }
+    let beside = json!([
+        { "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "name": "b", "input": {} }] },
+        { "role": "assistant", "content": "words", "tool_calls": [{ "id": "c" }] },
+    ]);
+    for format in [Format::Bedrock, Format::Anthropic, Format::OpenAiResponses, Format::AiSdk] {
+        let error = read(&&json!([beside[1]]), format).expect_err("its calls would be lost");
+        assert!(error.to_string().contains("tool_calls"), "{error}");
+    }
+    assert!(read(&&beside, Format::Anthropic).is_err());
     let between = json!([
         { "role": "user", "content": [{ "type": "text", "text": "a" }] },
         { "role": "user", "content": [{ "text": "b" }] },

@@ -9,8 +9,8 @@ mod result;
 
 use super::anthropic::text_block;
 use super::content::{
-    check_map, edit_content, field, item_of, pin_of, read_content, read_items, required_content, required_text,
-    role_of, signature_of,
+    check_map, edit_content, field, item_of, pin_of, read_content, read_items, refuse_calls_beside, required_content,
+    required_text, role_of, signature_of,
 };
 use super::dialect::{Entry, Joins};
 use super::format::Format;
@@ -28,6 +28,7 @@ const ROLES: [(&str, Role); 4] =
 
 pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     check_map(entry, index)?;
+    refuse_calls_beside(entry, index, Format::AiSdk)?;
     let role = role_of(entry, index, &ROLES)?;
     let pin = pin_of(entry);
     if is_plain_result(entry) {

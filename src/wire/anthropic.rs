@@ -5,7 +5,7 @@
 
 use super::content::{
     check_map, compose_blocks, compose_message, edit_content, field, item_of, pin_of, read_content, read_items,
-    rendered, required_content, required_text, role_of, signature_of,
+    refuse_calls_beside, rendered, required_content, required_text, role_of, signature_of,
 };
 use super::dialect::{Entry, Joins};
 use super::format::Format;
@@ -22,6 +22,7 @@ const ROLES: [(&str, Role); 3] = [("user", Role::User), ("assistant", Role::Assi
 
 pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     check_map(entry, index)?;
+    refuse_calls_beside(entry, index, Format::Anthropic)?;
     let role = role_of(entry, index, &ROLES)?;
     let content = required_content(entry, index)?;
     let parts = read_content(&content, index, |block| read_block(block, index))?;

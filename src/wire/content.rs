@@ -1,5 +1,6 @@
 //! Messages of a role and a content, and content that is a string or a list of blocks: what four formats share.
 
+use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Kind, Node};
 use super::rewrite::{Composition, EntryEdit, Material};
@@ -13,6 +14,20 @@ pub(super) fn check_map<N: Node>(entry: &N, index: usize) -> Result<()> {
     }
     let problem = format!("it is {}, not a message", entry.kind().name());
     Err(bad(index, problem, "give a dict with `role` and `content`"))
+}
+
+/// Refuses a message with calls beside its content, where calls are blocks: they would be neither counted nor kept
+/// with their results. An object is not asked: it takes long to say that it has no such field.
+pub(super) fn refuse_calls_beside<N: Node>(entry: &N, index: usize, format: Format) -> Result<()> {
+    let beside = entry.field_count().and_then(|_| entry.present(Key::ToolCalls));
+    match beside.and_then(|calls| calls.length()) {
+        None | Some(0) => Ok(()),
+        Some(_) => Err(bad(
+            index,
+            format!("it has `tool_calls`, as in openai form, in a conversation of {} form", format.name()),
+            "give all messages in one format",
+        )),
+    }
 }
 
 pub(super) fn bad(index: usize, problem: String, remedy: &str) -> Error {

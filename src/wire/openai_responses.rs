@@ -7,7 +7,8 @@
 mod output;
 
 use super::content::{
-    check_map, edit_content, field, pin_of, read_content, rendered, required_content, required_text, role_of,
+    check_map, edit_content, field, pin_of, read_content, refuse_calls_beside, rendered, required_content,
+    required_text, role_of,
 };
 use super::dialect::{Entry, Joins};
 use super::format::Format;
@@ -28,6 +29,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     let pin = pin_of(entry);
     if is_message(entry) {
         let role = role_of(entry, index, &ROLES)?;
+        refuse_calls_beside(entry, index, Format::OpenAiResponses)?;
         let content = required_content(entry, index)?;
         let parts = read_content(&content, index, |block| read_block(block, index))?;
         let joins = match role {
