@@ -160,7 +160,6 @@ class Compactor:
         # for threads that compact one list: none may change it between the check and the change.
         with self._stopwatch.running(), self._applying:
             messages[: plan.messages] = plan.apply(messages[: plan.messages])
-            self._engine.forget()
 
     def _done(self, plan: Plan, start: float) -> Report:
         report = Report._of(plan.report(), time.perf_counter() - start)  # noqa: SLF001

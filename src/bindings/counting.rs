@@ -7,12 +7,12 @@ use pyo3::types::PyList;
 
 use super::identity::Identities;
 use super::node::PyNode;
-use super::promise::{Counted, Promises};
+use super::promise::{Counted, Entries, Promises, Settled};
 use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::fixed_tokens;
 use crate::error::Result;
-use crate::ledger::Ledger;
+use crate::ledger::{self, Ledger};
 use crate::message::Conversation;
 use crate::tokens::{CountTokens, Learned};
 use crate::wire::{self, Format};
@@ -41,30 +41,31 @@ impl Counting {
 
     /// What `messages` count. Where the host promises that it only appends, only what is new is read.
     pub fn count(&self, messages: &Bound<'_, PyAny>, format: Option<Format>, history: History) -> Result<Counted> {
+        let counter = self.ledger.now();
         let list = messages.cast::<PyList>().ok().filter(|_| history == History::AppendOnly);
-        let Some(list) = list else { return self.measure(messages, format) };
-        let known = self.promises.recall(list).filter(|known| {
-            known.scale == self.ledger.now().scale() && format.is_none_or(|format| format == known.format)
+        let Some(list) = list else { return self.measure(messages, format, counter) };
+        // Taken once: while they are read, code of the host may run and change the list.
+        let entries = Entries::of(list);
+        let measure = |first, format| self.measure(entries.since(first).as_any(), format, counter);
+        let known = self.promises.recall(&entries, |known| {
+            known.scale == counter.scale() && format.is_none_or(|format| format == known.format)
         });
-        let counted = match known {
-            Some(known) if known.messages == list.len() => return Ok(known),
-            Some(known) => {
-                let new = list.get_slice(known.messages, list.len());
-                // What cannot be read by itself is read with the rest, which says where it is.
-                match self.measure(new.as_any(), Some(known.format)) {
-                    Ok(new) => Counted {
-                        messages: known.messages + new.messages,
-                        total: known.total + new.total,
-                        unscaled: known.unscaled + new.unscaled,
-                        ..known
-                    },
-                    Err(_) => self.measure(messages, format)?,
+        let now = match known {
+            Some((known, count)) if count == entries.count() => return Ok(known),
+            // What cannot be read by itself is read with the rest, which says where it is; so is what tells another format:
+            // what came before may have told none.
+            Some((known, _)) => {
+                let rest = entries.since(known.settled.entries);
+                let told = wire::detect_format(&PyNode(rest.clone().into_any()));
+                match self.measure(rest.as_any(), Some(known.format), counter) {
+                    Ok(rest) if told.is_err() || told == Ok(known.format) => known.and(rest),
+                    _ => measure(0, format)?,
                 }
             }
-            None => self.measure(messages, format)?,
+            None => measure(0, format)?,
         };
-        self.promises.remember(list, counted);
-        Ok(counted)
+        self.promises.remember(messages.py(), entries, now);
+        Ok(now)
     }
 
     /// Learns from a report for `messages`; whether it could be their size.
@@ -85,29 +86,30 @@ impl Counting {
         fixed_tokens(&self.ledger, system.as_ref(), tools.as_ref())
     }
 
-    /// Forgets what hosts have promised: a conversation was changed.
-    pub fn forget(&self) {
-        self.promises.forget();
-    }
-
-    fn measure(&self, messages: &Bound<'_, PyAny>, format: Option<Format>) -> Result<Counted> {
+    fn measure(
+        &self,
+        messages: &Bound<'_, PyAny>,
+        format: Option<Format>,
+        counter: ledger::Counting<'_>,
+    ) -> Result<Counted> {
         let node = PyNode(messages.clone());
         let format = match format {
             Some(format) => format,
-            None => wire::detect_format(&node)?,
+            None => wire::format_to_read(&node)?,
         };
         let conversation = wire::read(&node, format)?;
         self.recall(messages.py(), &conversation);
-        let counter = self.ledger.now();
         let measured = messages.py().detach(|| counter.measure(&conversation));
-        Ok(Counted {
-            format,
-            messages: conversation.messages.len(),
-            total: measured.total(),
-            unscaled: measured.unscaled(),
-            scale: counter.scale(),
-            beginning: measured.beginning(),
-        })
+        let (total, unscaled) = (measured.total(), measured.unscaled());
+        let settled = match conversation.messages.len().checked_sub(1) {
+            Some(last) => Settled {
+                entries: conversation.entry(last),
+                total: total - measured.message(last),
+                unscaled: unscaled - measured.message_unscaled(last),
+            },
+            None => Settled::default(),
+        };
+        Ok(Counted { format, total, unscaled, scale: counter.scale(), beginning: measured.beginning(), settled })
     }
 }
 

@@ -84,11 +84,6 @@ impl PyEngine {
         Ok(report.map(|report| pythonize(py, &report)).transpose()?)
     }
 
-    /// The conversation was changed by more than an append.
-    fn forget(&self) {
-        self.counting.forget();
-    }
-
     #[pyo3(signature = (messages, reported, *, append_only))]
     fn observe(&self, messages: &Bound<'_, PyAny>, reported: Amount, append_only: bool) -> PyResult<bool> {
         Ok(self.counting.observe(messages, reported, self.format, History::of(append_only))?)

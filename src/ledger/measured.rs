@@ -10,14 +10,14 @@ pub struct Measured {
     pub(super) messages: Vec<MeasuredMessage>,
     pub(super) parts: Vec<MeasuredPart>,
     pub(super) items: Vec<usize>,
-    /// Tokens of everything before any scale.
-    pub(super) unscaled: usize,
     pub(super) beginning: u128,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MeasuredMessage {
     pub total: usize,
+    /// Its tokens before any scale.
+    pub unscaled: usize,
     pub first_part: usize,
     pub digest: u128,
 }
@@ -36,7 +36,7 @@ impl Measured {
 
     /// Tokens of everything as the counter itself says, whatever it has learned.
     pub fn unscaled(&self) -> usize {
-        self.unscaled
+        self.messages.iter().map(|message| message.unscaled).sum()
     }
 
     /// What a conversation is recognized by: a digest of how its first message begins, which no compaction changes. 0 for
@@ -48,6 +48,11 @@ impl Measured {
     /// Tokens of a message, its overhead and that of its parts included.
     pub fn message(&self, message: usize) -> usize {
         self.messages[message].total
+    }
+
+    /// Tokens of a message as the counter itself says, whatever it has learned.
+    pub fn message_unscaled(&self, message: usize) -> usize {
+        self.messages[message].unscaled
     }
 
     /// Tokens of a part of a message, its overhead included.

@@ -27,6 +27,7 @@ pub(super) fn add_up<T: Text>(
     let mut digested = 0;
     for message in &conversation.messages {
         let first_part = measured.parts.len();
+        let unscaled_before = measuring.unscaled;
         let mut total = measuring.frame(|overhead| overhead.message);
         for part in &message.parts {
             let first_item = measured.items.len();
@@ -37,9 +38,9 @@ pub(super) fn add_up<T: Text>(
         let seen = counts.len() - measuring.counts.len();
         let digest = digest(message, &texts.keys[digested..seen]);
         digested = seen;
-        measured.messages.push(MeasuredMessage { total, first_part, digest });
+        let unscaled = measuring.unscaled - unscaled_before;
+        measured.messages.push(MeasuredMessage { total, unscaled, first_part, digest });
     }
-    measured.unscaled = measuring.unscaled;
     measured
 }
 

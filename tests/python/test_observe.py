@@ -1,5 +1,6 @@
 """Reported usage corrects a counter, and a promised history is read no further than what is new."""
 
+import weakref
 from typing import Any
 
 import pytest
@@ -195,3 +196,70 @@ def test_a_request_counts_its_system_prompt_and_its_tools():
     tools = [{"name": "bash", "description": WORDS}]
     request = counter.count_messages(messages, system=WORDS, tools=tools)
     assert request > alone + 2 * counter.count(WORDS) - 1
+
+
+# One object in many conversations, as a host has it that writes its requests as constants.
+BEGIN = {"role": "user", "content": [{"text": "You are an agent. Begin."}]}
+GO_ON = {"role": "user", "content": [{"text": "Go on."}]}
+
+
+def answered(words: int) -> dict[str, Any]:
+    return {"role": "assistant", "content": [{"text": "word " * words}]}
+
+
+def test_a_conversation_that_begins_and_ends_alike_is_another_one():
+    counter = ullage.TokenCounter()
+    for words in (1, 50_000):
+        messages = [BEGIN, answered(words), GO_ON]
+        fresh = ullage.TokenCounter().count_messages(messages)
+        assert counter.count_messages(messages, append_only=True) == fresh
+
+
+def test_a_conversation_of_one_shared_message_is_not_any_that_begins_with_it():
+    counter = ullage.TokenCounter()
+    for messages in (
+        [BEGIN],
+        [BEGIN, answered(3)],
+        [BEGIN, answered(99)],
+        [BEGIN, answered(3), GO_ON],
+    ):
+        fresh = ullage.TokenCounter().count_messages(messages)
+        assert counter.count_messages(messages, append_only=True) == fresh
+
+
+def test_a_plan_that_the_host_applies_itself_changes_the_count():
+    # Nothing is removed, so that the list is as long as before, and the first and the last message
+    # are the same objects.
+    policy = ullage.Policy(window=6_000, reserve_output=500, compress_to=60, stages=["compress"])
+    engine = ullage.ContextManager(policy, append_only=True)
+    *_, messages = grown(40)
+    before = engine.counter.count_messages(messages, append_only=True)
+    plan = engine.plan(messages, hard=True)
+    messages[:] = plan.apply(messages)
+    after = engine.counter.count_messages(messages, append_only=True)
+    assert after == plan.tokens_after < before
+    assert engine.compact(messages).tokens_before == after
+
+
+def test_conversations_side_by_side_keep_their_counts():
+    counter = ullage.TokenCounter()
+    lists: list[list[dict[str, Any]]] = [[BEGIN] for _ in range(4)]
+    for number in range(12):
+        for messages in lists:
+            messages += [answered(number), GO_ON]
+            for length in (len(messages), len(messages) - 1):
+                fresh = ullage.TokenCounter().count_messages(messages[:length])
+                assert counter.count_messages(messages[:length], append_only=True) == fresh
+
+
+def test_a_dropped_conversation_is_let_go_of():
+    class Message(dict[str, Any]):
+        """A dict that can be asked after."""
+
+    counter = ullage.TokenCounter()
+    messages = [Message(BEGIN), Message(GO_ON)]
+    dropped = weakref.ref(messages[1])
+    counter.count_messages(messages, append_only=True)
+    del messages
+    counter.count_messages([BEGIN], append_only=True)
+    assert dropped() is None
