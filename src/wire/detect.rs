@@ -57,6 +57,15 @@ pub fn format_to_read<N: Node>(messages: &N) -> Result<Format> {
         ))
 }
 
+/// Every format that `messages` may be of: more than one where nothing tells them apart.
+///
+/// # Errors
+/// As for [`format_to_read`].
+pub fn formats_of<N: Node>(messages: &N) -> Result<Vec<Format>> {
+    let formats = possible_formats(messages)?;
+    Ok(Format::ALL.into_iter().filter(|format| formats.has(*format)).collect())
+}
+
 fn possible_formats<N: Node>(messages: &N) -> Result<Formats> {
     let length = messages.length().ok_or_else(|| not_a_list(messages))?;
     let mut formats = Formats::ALL;

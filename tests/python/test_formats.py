@@ -241,6 +241,73 @@ def test_a_message_that_cannot_be_read_is_a_violation():
         ullage.validate([], "morse")
 
 
+def test_what_may_be_of_any_format_is_judged_by_what_all_demand():
+    plain = [
+        {"role": "system", "content": "You are a bot."},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "yes"},
+    ]
+    assert ullage.validate(plain) == []
+    assert ullage.repair(plain) == plain
+    rules = {violation.rule for violation in ullage.validate(plain, "anthropic")}
+    assert rules == {"system-stands-apart"}
+    orphan = [*plain[:2], {"role": "tool", "tool_call_id": "x", "content": "late"}]
+    assert ullage.validate(ullage.repair(orphan)) == []
+
+
+def test_a_response_without_an_id_answers_a_call_that_has_one():
+    # As google-genai's own function calling writes it.
+    call = {"functionCall": {"id": "abc", "name": "f", "args": {}}}
+    response = {"functionResponse": {"name": "f", "response": {"result": "42"}}}
+    history = [
+        {"role": "user", "parts": [{"text": "hi"}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [response]},
+    ]
+    assert ullage.validate(history) == []
+    assert ullage.repair(history) == history
+
+
+def test_results_in_two_messages_of_anthropic_are_one_turn():
+    def use(name):
+        return {"type": "tool_use", "id": name, "name": "f", "input": {}}
+
+    def result(name):
+        return {"type": "tool_result", "tool_use_id": name, "content": "x"}
+
+    history = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [use("a"), use("b")]},
+        {"role": "user", "content": [result("a")]},
+        {"role": "user", "content": [result("b")]},
+        {"role": "assistant", "content": "done"},
+    ]
+    assert ullage.validate(history) == []
+
+
+@pytest.mark.parametrize(
+    ("wire", "empty"),
+    [
+        ("openai", {"role": "user", "content": []}),
+        ("openai-responses", {"role": "user", "content": []}),
+        ("gemini", {"role": "model", "parts": []}),
+        ("anthropic", {"role": "user", "content": []}),
+        ("bedrock", {"role": "user", "content": []}),
+    ],
+)
+def test_an_empty_message_is_found_and_removed(wire, empty):
+    history = [*CONVERSATIONS[wire](), empty]
+    assert "message-is-not-empty" in {v.rule for v in ullage.validate(history, wire)}
+    assert ullage.repair(history, wire) == history[:-1]
+
+
+def test_the_words_of_a_document_in_a_lost_result_stay():
+    document = {"document": {"name": "n", "format": "txt", "source": {"text": "the words"}}}
+    result = {"toolResult": {"toolUseId": "x", "status": "success", "content": [document]}}
+    history = [{"role": "user", "content": [result]}]
+    assert "the words" in json.dumps(ullage.repair(history))
+
+
 def lint(*arguments, stdin=""):
     command = [sys.executable, "-m", "ullage", "lint", *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
