@@ -112,7 +112,7 @@ fn a_report_below_the_count_lowers_a_shorter_history_in_proportion() {
     }
     let remainder = calibration.remainder(7).expect("it was observed");
     assert_eq!(remainder.beside(), 0);
-    assert_eq!([10_000, 1_000, 1, 0].map(|total| remainder.request(total)), [6_000, 600, 1, 0]);
+    assert_eq!([20_000, 10_000, 1_000, 1, 0].map(|total| remainder.request(total)), [16_000, 6_000, 600, 1, 0]);
 }
 
 proptest! {

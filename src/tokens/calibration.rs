@@ -101,14 +101,15 @@ impl Remainder {
         self.reported.saturating_sub(self.counted)
     }
 
-    /// Tokens of a request of the conversation whose messages count `total`. Where less was reported than counted, the
-    /// messages count less in proportion: a shorter history of the same conversation is still something.
+    /// Tokens of a request of the conversation whose messages count `total`. Where less was reported than counted, so much
+    /// less; but a shorter history than that one only in proportion, since it is still something.
     pub fn request(self, total: usize) -> usize {
-        if self.reported >= self.counted {
+        let Some(less) = self.counted.checked_sub(self.reported) else {
             return total.saturating_add(self.beside());
-        }
-        let part = total as u128 * self.reported as u128 / self.counted as u128;
-        usize::try_from(part).unwrap_or(usize::MAX).max(usize::from(total > 0))
+        };
+        let part = total as u128 * self.reported as u128 / self.counted.max(1) as u128;
+        let part = usize::try_from(part).unwrap_or(usize::MAX).max(usize::from(total > 0));
+        part.max(total.saturating_sub(less))
     }
 }
 

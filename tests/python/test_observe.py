@@ -213,7 +213,15 @@ def test_a_named_ratio_counts_characters(name):
     assert ullage.TokenCounter.with_ratio(ratio).count("x" * 37_000) == expected
 
 
-@pytest.mark.parametrize("ratio", [0, -1, 0.01, 1e9, float("nan"), float("inf"), "no-such"])
+@pytest.mark.parametrize("ratio", [0.125, 1 / 3, 2.345678, 999.5])
+def test_a_ratio_counts_as_it_is_given(ratio):
+    count = ullage.TokenCounter.with_ratio(ratio).count("x" * 30_000)
+    assert count == pytest.approx(30_000 / ratio, rel=1e-5, abs=1)
+
+
+@pytest.mark.parametrize(
+    "ratio", [0, -1, 10**400, -(10**400), 0.01, 1e9, float("nan"), float("inf"), "no-such"]
+)
 def test_a_ratio_that_makes_no_sense_is_refused(ratio):
     with pytest.raises(ullage.PolicyError, match="ratio"):
         ullage.TokenCounter.with_ratio(ratio)
