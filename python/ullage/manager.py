@@ -265,7 +265,7 @@ class ContextManager:
         The counter is corrected by it, and with the counter every engine that uses it: see
         :meth:`TokenCounter.observe`. From the third report of a conversation on, what the provider
         counts beside its messages takes its part of the window, where that is more than the system
-        prompt and the tools.
+        prompt and the tools; at most three quarters of what the reserve leaves.
         """
         with self._stopwatch.running():
             return self._engine.observe(messages, reported_tokens, append_only=self._append_only)

@@ -22,6 +22,7 @@ mod memo;
 mod merge;
 mod models;
 mod runs;
+mod scale;
 mod scaled;
 mod split;
 mod vocabulary;
@@ -29,7 +30,7 @@ mod weights;
 mod window;
 
 pub use bpe::Exact;
-pub use calibration::{Calibration, Learned, Scale};
+pub use calibration::{Calibration, Learned, Remainder};
 pub use encoding::Encoding;
 pub use estimate::{Estimate, NAMED_RATIOS, ratio_named};
 pub use ids::by_beginning;
@@ -37,6 +38,7 @@ pub use known_limits::KNOWN_LIMITS;
 pub use limits::{ModelLimits, limits_of_model};
 pub use media::MediaRule;
 pub use models::{Family, counter_for_model, family_of_model};
+pub use scale::Scale;
 pub use split::Pieces;
 
 use std::fmt::Debug;
