@@ -27,7 +27,7 @@ pub fn demands_of(format: Format) -> &'static [Demand] {
             Demand::ReasoningLeads,
         ],
         Format::OpenAi | Format::OpenAiResponses | Format::AiSdk => {
-            &[Demand::NothingBetween, Demand::NoOpenCallAtTheEnd]
+            &[Demand::NothingBetween, Demand::NoEmptyMessage, Demand::NoOpenCallAtTheEnd]
         }
         // A call may wait: the tools of ADK may take days.
         Format::Gemini => &[Demand::FirstIsUsers, Demand::NoEmptyMessage, Demand::SystemApart],
