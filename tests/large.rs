@@ -1,5 +1,7 @@
 //! Conversations that are large in one place: a step that looks at everything for each thing takes minutes here.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 use ullage::validity::{OpenCalls, demands_of, repair};
 use ullage::wire::{Format, read, rewrite};
@@ -35,4 +37,22 @@ fn a_message_of_many_blocks_and_calls_is_put_together_anew() {
     assert_eq!(mended[1]["content"], messages[1]["content"]);
     assert_eq!(mended[1]["tool_calls"].as_array().map(|calls| &calls[..]), Some(&calls[1..]));
     assert_eq!(mended[2..], messages[2..]);
+}
+
+#[test]
+fn many_calls_with_one_id_get_ids_of_their_own() {
+    let call = json!({ "type": "tool_use", "id": "a", "name": "ls", "input": {} });
+    let result = json!({ "type": "tool_result", "tool_use_id": "a", "content": "b" });
+    let messages = json!([
+        { "role": "user", "content": "go" },
+        { "role": "assistant", "content": vec![call; MANY] },
+        { "role": "user", "content": vec![result; MANY] },
+    ]);
+    let mended = mend(&messages, Format::Anthropic);
+    let ids = |message: usize, key: &str| -> HashSet<String> {
+        let blocks = mended[message]["content"].as_array().expect("a list of blocks");
+        blocks.iter().filter_map(|block| block[key].as_str()).map(str::to_owned).collect()
+    };
+    assert_eq!(ids(1, "id").len(), MANY);
+    assert_eq!(ids(1, "id"), ids(2, "tool_use_id"));
 }
