@@ -1,5 +1,9 @@
 //! Writing Chat's messages: with changes, put together anew, and new ones.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
 use super::{IN_ORDER, Spot, is_result, spots};
 use crate::error::Result;
 use crate::message::Role;
@@ -7,7 +11,7 @@ use crate::wire::anthropic;
 use crate::wire::content::item_of;
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
-use crate::wire::rewrite::{Composition, EntryEdit, Material, replaced, text_for};
+use crate::wire::rewrite::{Composition, EntryEdit, Material, Place, replaced, text_for};
 
 /// The message with the changes of `edit`, nothing where all of it goes away. A result has no room for a text: a message of
 /// the user comes behind it.
@@ -75,8 +79,9 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         Some((_, blocks)) => blocks.push(block),
         None => fields.push((key, vec![block])),
     };
+    let spots = Spots::of(composition);
     // A string stays one while nothing joins it.
-    let texts = composition.materials.iter().filter(|material| is_content(material)).count();
+    let texts = composition.materials.iter().filter(|material| spots.is_content(material)).count();
     for material in &composition.materials {
         match material {
             Material::Text(text) => add(Key::Content, anthropic::text_block(sample, sample.string(text))?),
@@ -89,7 +94,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
                 Some(id) => node.with(Key::ToolCallId, node.string(id))?,
                 None => node.keep(),
             }),
-            Material::Part { node, place, id } => match (spots(node).get(place.part), id) {
+            Material::Part { node, place, id } => match (spots.at(*place), id) {
                 (Some(Spot::Block(key, call)), Some(id)) => add(*key, call.with(Key::Id, call.string(id))?),
                 (Some(Spot::Block(key, block)), None) => add(*key, block.keep()),
                 (Some(Spot::Field(Key::Content, text)), _) if texts > 1 => {
@@ -119,12 +124,33 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     Ok(())
 }
 
-fn is_content<N: Node>(material: &Material<'_, N>) -> bool {
-    match material {
-        Material::Text(_) => true,
-        Material::Answer { .. } => false,
-        Material::Part { node, place, .. } => {
-            !is_result(node) && spots(node).get(place.part).is_some_and(|spot| spot.key() == Key::Content)
+/// The parts of the entries that a message is put together from. Many pieces may be of one entry, which is looked through
+/// once.
+struct Spots<N>(HashMap<usize, Vec<Spot<N>>, RandomState>);
+
+impl<N: Node> Spots<N> {
+    fn of(composition: &Composition<'_, N>) -> Spots<N> {
+        let mut of_entry: HashMap<usize, Vec<Spot<N>>, RandomState> = HashMap::default();
+        for material in &composition.materials {
+            if let Material::Part { node, place, .. } = material
+                && !is_result(node)
+            {
+                of_entry.entry(place.entry).or_insert_with(|| spots(node));
+            }
+        }
+        Spots(of_entry)
+    }
+
+    /// The part at a place; a result is none.
+    fn at(&self, place: Place) -> Option<&Spot<N>> {
+        self.0.get(&place.entry)?.get(place.part)
+    }
+
+    fn is_content(&self, material: &Material<'_, N>) -> bool {
+        match material {
+            Material::Text(_) => true,
+            Material::Answer { .. } => false,
+            Material::Part { place, .. } => self.at(*place).is_some_and(|spot| spot.key() == Key::Content),
         }
     }
 }
