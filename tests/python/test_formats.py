@@ -2,8 +2,6 @@
 
 import copy
 import json
-import subprocess
-import sys
 
 import pytest
 
