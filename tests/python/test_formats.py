@@ -304,37 +304,3 @@ def test_the_words_of_a_document_in_a_lost_result_stay():
     result = {"toolResult": {"toolUseId": "x", "status": "success", "content": [document]}}
     history = [{"role": "user", "content": [result]}]
     assert "the words" in json.dumps(ullage.repair(history))
-
-
-def lint(*arguments, stdin=""):
-    command = [sys.executable, "-m", "ullage", "lint", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
-
-
-def test_lint_reads_lists_requests_and_lines(messages, wire, tmp_path):
-    fine, request, lines = tmp_path / "fine.json", tmp_path / "request.json", tmp_path / "a.jsonl"
-    fine.write_text(json.dumps(messages))
-    request.write_text(json.dumps({"model": "x", "messages": messages}))
-    lines.write_text("\n".join(map(json.dumps, messages)))
-    run = lint(str(fine), str(request), str(lines), "--format", wire)
-    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
-
-
-def test_lint_prints_what_a_provider_would_reject():
-    broken = json.dumps([*bedrock()][:2])
-    run = lint("-", stdin=broken)
-    assert run.returncode == 1
-    assert "call-has-its-result" in run.stdout
-    run = lint("-", "--json", stdin=broken)
-    assert json.loads(run.stdout)["message"] == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [("", "no JSON"), ("{", "no JSON"), ("3", "no list"), ("{}", "no list"), ("[1]", "")],
-)
-def test_lint_says_what_it_cannot_read(text, says):
-    run = lint("-", stdin=text)
-    assert run.returncode == (2 if says else 1)
-    assert says in run.stderr
-    assert lint("no such file").returncode == 2
