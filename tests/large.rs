@@ -1,13 +1,19 @@
 //! Conversations that are large in one place: a step that looks at everything for each thing takes minutes here.
 
+mod support;
+
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
+use support::{Outcome, compact, engine, estimate, fresh_count, small_policy};
+use ullage::planner::Urgency;
+use ullage::policy::{Policy, StageName};
+use ullage::store::Storing;
 use ullage::validity::{OpenCalls, demands_of, repair};
 use ullage::wire::{Format, read, rewrite};
 
 /// So many that their square is felt, and they are not.
-const MANY: usize = 20_000;
+const MANY: usize = 10_000;
 
 fn mend(messages: &Value, format: Format) -> Vec<Value> {
     let conversation = read(&messages, format).expect("it can be read");
@@ -55,4 +61,27 @@ fn many_calls_with_one_id_get_ids_of_their_own() {
     };
     assert_eq!(ids(1, "id").len(), MANY);
     assert_eq!(ids(1, "id"), ids(2, "tool_use_id"));
+}
+
+/// Down to half of what it takes.
+fn halve(messages: &Value, format: Format, stage: StageName) -> Outcome {
+    let policy = Policy { window: 100_000_000, stages: vec![stage], ..small_policy() };
+    let budget = fresh_count(messages, format, &estimate()) / 2;
+    compact(&engine(&policy, &estimate(), Storing::On), messages, format, budget, Urgency::Hard).expect("there is room")
+}
+
+#[test]
+fn a_system_message_after_every_turn_makes_many_gaps() {
+    const TURNS: usize = 4_000;
+    let turn = |turn: usize| {
+        let answer = "all is well, as far as can be told ".repeat(20);
+        [
+            json!({ "role": "user", "content": format!("and {turn}?") }),
+            json!({ "role": "assistant", "content": answer }),
+            json!({ "role": "system", "content": "be brief" }),
+        ]
+    };
+    let messages: Value = (0..TURNS).flat_map(turn).collect();
+    let outcome = halve(&messages, Format::OpenAi, StageName::Window);
+    assert!(outcome.plan.edits.len() > TURNS / 4, "{}", outcome.plan.edits.len());
 }
