@@ -85,3 +85,17 @@ fn a_system_message_after_every_turn_makes_many_gaps() {
     let outcome = halve(&messages, Format::OpenAi, StageName::Window);
     assert!(outcome.plan.edits.len() > TURNS / 4, "{}", outcome.plan.edits.len());
 }
+
+#[test]
+fn many_results_in_a_row_are_shortened() {
+    let text = "all is well\n".repeat(120);
+    let calls: Vec<Value> = (0..MANY).map(|call| chat_call(&call.to_string())).collect();
+    let result = |call: usize| json!({ "role": "tool", "tool_call_id": call.to_string(), "content": text });
+    let mut messages =
+        vec![json!({ "role": "user", "content": "go" }), json!({ "role": "assistant", "tool_calls": calls })];
+    messages.extend((0..MANY).map(result));
+    let word = |role: &str| json!({ "role": role, "content": "done" });
+    messages.extend(["assistant", "user"].into_iter().cycle().take(6).map(word));
+    let outcome = halve(&Value::Array(messages), Format::OpenAi, StageName::Offload);
+    assert!(outcome.plan.edits.len() > MANY / 2, "{}", outcome.plan.edits.len());
+}

@@ -163,7 +163,7 @@ pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::O
     let listed = content.is_some_and(|content| content.kind() == Kind::List);
     let open = !is_tool(entry) && (listed || field(entry, Key::Role).is_some_and(|role| &*role != "system"));
     let (inside, behind) = if open { (edit.append, &[][..]) } else { (&[][..], edit.append) };
-    let gone = inside.is_empty() && (0..parts).all(|part| edit.drop.contains(&part));
+    let gone = inside.is_empty() && (0..parts).all(|part| edit.drops(part));
     if !gone {
         out.push(if plain {
             with_items(entry, &edit.of_part(0))?

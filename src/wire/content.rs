@@ -143,11 +143,11 @@ pub(super) fn edit_content<N: Build>(
 ) -> Result<N::Out> {
     let content = entry.present(key);
     let mut blocks = Vec::new();
-    if let Some(text) = content.as_ref().filter(|text| text.kind() == Kind::Text && !edit.drop.contains(&0)) {
+    if let Some(text) = content.as_ref().filter(|text| text.kind() == Kind::Text && !edit.drops(0)) {
         blocks.push(text_block(entry, text.keep())?);
     }
     for (position, block) in content.as_ref().and_then(Node::items).unwrap_or_default().iter().enumerate() {
-        if edit.drop.contains(&position) {
+        if edit.drops(position) {
             continue;
         }
         let changes = edit.of_part(position);
