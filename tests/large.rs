@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 use support::{Outcome, compact, engine, estimate, fresh_count, small_policy};
+use ullage::message::Part;
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
 use ullage::store::Storing;
@@ -98,4 +99,15 @@ fn many_results_in_a_row_are_shortened() {
     messages.extend(["assistant", "user"].into_iter().cycle().take(6).map(word));
     let outcome = halve(&Value::Array(messages), Format::OpenAi, StageName::Offload);
     assert!(outcome.plan.edits.len() > MANY / 2, "{}", outcome.plan.edits.len());
+}
+
+#[test]
+fn a_model_that_answers_many_calls_itself_is_read() {
+    let call =
+        |call: usize| json!({ "type": "tool-call", "toolCallId": call.to_string(), "toolName": "ls", "input": {} });
+    let result = |call: usize| json!({ "type": "tool-result", "toolCallId": call.to_string(), "toolName": "ls" });
+    let parts: Vec<Value> = (0..2 * MANY).map(call).chain((0..2 * MANY).map(result)).collect();
+    let messages = json!([{ "role": "assistant", "content": parts }]);
+    let conversation = read(&&messages, Format::AiSdk).expect("it can be read");
+    assert!(conversation.messages[0].parts.iter().all(|part| matches!(part, Part::Opaque(_))));
 }
