@@ -5,6 +5,7 @@
 
 mod explain;
 mod gap;
+mod neighbours;
 mod plan;
 mod seal;
 mod shorten;

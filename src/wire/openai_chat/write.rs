@@ -17,7 +17,7 @@ use crate::wire::rewrite::{Composition, EntryEdit, Material, Place, replaced, te
 /// the user comes behind it.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     if is_result(entry) {
-        if !edit.drop.contains(&0) {
+        if !edit.drops(0) {
             out.push(with_items(entry, &edit.of_part(0))?);
         }
         for text in edit.append {
@@ -27,7 +27,7 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
     }
     let spots = spots(entry);
     if edit.drop.len() < spots.len() || !edit.append.is_empty() {
-        out.push(with_spots(entry, &spots, &edit.drop, edit.append)?);
+        out.push(with_spots(entry, &spots, edit)?);
     }
     Ok(())
 }
@@ -43,16 +43,16 @@ fn with_items<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<N::Out> 
 }
 
 /// The message without some of its parts, and with texts behind its content, which is a list if there are any.
-fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], drop: &[usize], append: &[&str]) -> Result<N::Out> {
+fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> Result<N::Out> {
     let mut fields: Vec<(Key, Option<N::Out>)> = Vec::new();
     for key in IN_ORDER {
-        let appended = if key == Key::Content { append } else { &[] };
+        let appended = if key == Key::Content { edit.append } else { &[] };
         let of_key = || spots.iter().enumerate().filter(|(_, spot)| spot.key() == key);
-        if of_key().all(|(part, _)| !drop.contains(&part)) && appended.is_empty() {
+        if of_key().all(|(part, _)| !edit.drops(part)) && appended.is_empty() {
             continue;
         }
         let mut blocks = Vec::new();
-        for (_, spot) in of_key().filter(|(part, _)| !drop.contains(part)) {
+        for (_, spot) in of_key().filter(|(part, _)| !edit.drops(*part)) {
             blocks.push(match spot {
                 Spot::Block(_, block) => block.keep(),
                 Spot::Field(_, text) => anthropic::text_block(entry, text.keep())?,
