@@ -292,7 +292,7 @@ impl<'a, T: Text> Draft<'a, T> {
     pub fn remaining(&self) -> Vec<(usize, usize)> {
         let mut rest: Vec<(usize, usize)> = (0..self.removed.len())
             .filter(|message| !self.removed[*message])
-            .map(|message| (message, self.message_tokens(message)))
+            .map(|message| (self.conversation.entry(message), self.message_tokens(message)))
             .collect();
         rest.sort_by_key(|(message, tokens)| (std::cmp::Reverse(*tokens), *message));
         rest

@@ -2,15 +2,14 @@
 
 use std::ops::Range;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::message::Role;
+use crate::message::{Role, Spans};
 use crate::policy::StageName;
 use crate::store::Reference;
 
 /// One item of one tool result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     /// Index of the message.
     pub message: usize,
@@ -114,8 +113,8 @@ impl Edit {
         self.touches().min().unwrap_or_default() // OK because an edit touches at least one.
     }
 
-    /// The edit as JSON, for programs.
-    pub fn to_json(&self) -> Value {
+    /// The edit as JSON, for programs. Its places are those in the caller's list.
+    pub fn to_json(&self, spans: &Spans) -> Value {
         let mut out = json!({
             "stage": self.stage.name(),
             "why": self.stage.reason(),
@@ -126,15 +125,17 @@ impl Edit {
         match &self.action {
             Action::Shorten { place, text } => {
                 out["action"] = json!("shorten");
-                out["place"] = json!(place);
+                let (entry, part) = spans.place(place.message, place.part);
+                out["place"] = json!({ "message": entry, "part": part, "item": place.item });
                 out["text"] = json!(text);
             }
             Action::Remove { messages, note } => {
                 out["action"] = json!("remove");
-                out["messages"] = json!([messages.start, messages.end]);
+                let entries = spans.entries(messages.clone());
+                out["messages"] = json!([entries.start, entries.end]);
                 out["note"] = json!(note.text);
                 out["note_in"] = match &note.standing {
-                    Standing::In { message, .. } => json!(message),
+                    Standing::In { message, .. } => json!(spans.entries(*message..message + 1).end - 1),
                     Standing::Own { role, .. } => json!(role.name()),
                 };
             }

@@ -11,7 +11,7 @@
 //! | 1 words | [`numbers`], [`error`], [`parallel`], [`shared`], [`media`], [`tokens`] |
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
-//! | 4 means | [`compress`], [`store`] |
+//! | 4 means | [`compress`], [`store`], [`validity`] |
 //! | 5 decisions as data | [`policy`], [`budget`], [`edit`], [`draft`], [`report`] |
 //! | 6 stages | [`stages`] |
 //! | 7 planner | [`planner`] |
@@ -36,6 +36,7 @@ pub mod shared;
 pub mod stages;
 pub mod store;
 pub mod tokens;
+pub mod validity;
 pub mod wire;
 
 #[cfg(feature = "python")]

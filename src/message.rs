@@ -4,7 +4,7 @@
 //! not understand is an opaque part: counted and kept whole.
 
 use std::borrow::Cow;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -106,7 +106,7 @@ pub enum Part<T> {
     },
     /// A tool call.
     Call {
-        /// Identifier that the result repeats.
+        /// Identifier that the result repeats; empty where the format has none.
         id: T,
         /// Name of the tool.
         name: T,
@@ -115,8 +115,10 @@ pub enum Part<T> {
     },
     /// What a tool call returned.
     Result {
-        /// Identifier of the call.
+        /// Identifier of the call; empty where the format has none, and place and tool say which call it answers.
         id: T,
+        /// Name of the tool, where the format says it.
+        tool: Option<T>,
         /// The pieces of the result, in order.
         items: Vec<Item<T>>,
     },
@@ -139,9 +141,71 @@ pub enum Pin {
     Free,
 }
 
+/// Where a message stands in the caller's list: in one entry, or in several where the format gives every call and every
+/// result an entry of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    first: usize,
+    /// The first part of each entry after the first.
+    later: Vec<usize>,
+}
+
+impl Span {
+    /// One entry of the list.
+    pub fn of(entry: usize) -> Span {
+        Span { first: entry, later: Vec::new() }
+    }
+
+    /// The next entry of the list belongs to the message too; its parts begin at `first_part`.
+    pub fn grow(&mut self, first_part: usize) {
+        self.later.push(first_part);
+    }
+
+    /// The entries.
+    pub fn entries(&self) -> Range<usize> {
+        self.first..self.first + 1 + self.later.len()
+    }
+
+    /// The entry that holds a part, and the first part in that entry.
+    pub fn entry_of(&self, part: usize) -> (usize, usize) {
+        let before = self.later.partition_point(|first| *first <= part);
+        (self.first + before, before.checked_sub(1).map_or(0, |index| self.later[index]))
+    }
+}
+
+/// Where each message of a conversation stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spans(Vec<Span>);
+
+impl Spans {
+    /// Number of messages.
+    pub fn messages(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Number of entries of the caller's list.
+    pub fn count(&self) -> usize {
+        self.0.last().map_or(0, |span| span.entries().end)
+    }
+
+    /// The entries of some messages in a row.
+    pub fn entries(&self, messages: Range<usize>) -> Range<usize> {
+        let start = |message: usize| self.0.get(message).map_or(self.count(), |span| span.entries().start);
+        start(messages.start)..start(messages.end)
+    }
+
+    /// The entry that holds a part of a message, and which of its parts that is.
+    pub fn place(&self, message: usize, part: usize) -> (usize, usize) {
+        let (entry, first) = self.0[message].entry_of(part);
+        (entry, part - first)
+    }
+}
+
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<T> {
+    /// Where it stands.
+    pub span: Span,
     /// Who it is from.
     pub role: Role,
     /// Its content blocks, in order.
@@ -171,7 +235,7 @@ impl<T> Part<T> {
                 each(name, TextKind::Prose);
                 each(input, TextKind::Json);
             }
-            Part::Result { id, items } => {
+            Part::Result { id, items, .. } => {
                 each(id, TextKind::Identifier);
                 for item in items {
                     match item {
@@ -210,9 +274,30 @@ impl<T: Text> Message<T> {
     }
 }
 
-/// A conversation, oldest message first. Indices are those of the caller's list.
+/// A conversation, oldest message first.
+///
+/// All results to the calls of one message are one message here, and so is all that a model says in one go, however many
+/// entries of the caller's list they take: what is decided of a conversation is the same in every format.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Conversation<T> {
     /// The messages.
     pub messages: Vec<Message<T>>,
+}
+
+impl<T> Conversation<T> {
+    /// Where its messages stand. O(messages).
+    pub fn spans(&self) -> Spans {
+        Spans(self.messages.iter().map(|message| message.span.clone()).collect())
+    }
+
+    /// The first entry of a message in the caller's list.
+    pub fn entry(&self, message: usize) -> usize {
+        self.messages[message].span.entries().start
+    }
+
+    /// The message that an entry of the caller's list belongs to.
+    pub fn message_of(&self, entry: usize) -> Option<usize> {
+        let index = self.messages.partition_point(|message| message.span.entries().end <= entry);
+        (index < self.messages.len()).then_some(index)
+    }
 }

@@ -114,6 +114,7 @@ fn results_of_every_shape_are_shrunk_at_arrival() {
         ("a block of Anthropic", json!({ "type": "tool_result", "tool_use_id": "a", "content": long }), "/content"),
         ("items", json!([{ "type": "text", "text": long, "cache_control": {} }]), "/0/text"),
         ("a value", json!({ "rows": blob }), "/result"),
+        ("a text that a host has wrapped", json!({ "output": long }), "/output"),
     ] {
         let after = shrunk(&result).unwrap_or_else(|| panic!("{name} stays"));
         let text = after.pointer(text_at).and_then(Value::as_str).unwrap_or_else(|| panic!("{name}: {after}"));

@@ -22,7 +22,7 @@ const FLOORS: &[(Neighbours, &[&str])] = &[
     (Neighbours::InOrder, &["numbers", "error", "parallel", "shared", "media", "tokens"]),
     (Neighbours::Apart, &["message"]),
     (Neighbours::Apart, &["wire", "invariants", "ledger"]),
-    (Neighbours::Apart, &["compress", "store"]),
+    (Neighbours::Apart, &["compress", "store", "validity"]),
     (Neighbours::InOrder, &["policy", "budget", "edit", "draft", "report"]),
     (Neighbours::Apart, &["stages"]),
     (Neighbours::Apart, &["planner"]),

@@ -21,7 +21,10 @@ fn press(messages: &Value, format: Format, settings: &Settings) -> Result<Option
 }
 
 fn is_request(message: &Value) -> bool {
-    let is_words = |block: &Value| ["text", "image"].iter().any(|key| !block[key].is_null() || block["type"] == *key);
+    let keys = ["text", "image", "inlineData"];
+    let types = ["text", "image", "image_url", "input_text", "input_image"];
+    let is_words =
+        |block: &Value| keys.iter().any(|key| !block[key].is_null()) || types.iter().any(|kind| block["type"] == *kind);
     message["role"] == "user" && check::blocks(message).iter().any(is_words)
 }
 
@@ -35,12 +38,16 @@ proptest! {
     ) {
         for format in Format::ALL {
             let all = render(&messages, format);
-            for end in 0..=messages.len() {
+            for end in 0..=check::entries(&all).len() {
                 let input = slice(&all, 0..end);
+                // A host that gives every result an entry of its own may be asked while some are missing.
+                if check::waits_for_more(&input, format) {
+                    continue;
+                }
                 let Some(outcome) = press(&input, format, &settings)? else { continue };
                 prop_assert_eq!(check::unpaired(&outcome.output, format), Vec::<String>::new());
-                let last = |value: &Value| value.as_array().and_then(|all| all.last()).map(|m| check::call_ids(m, format).len());
-                prop_assert_eq!(last(&outcome.output), last(&input), "the calls that wait still do");
+                let (after, before) = (check::waiting(&outcome.output, format), check::waiting(&input, format));
+                prop_assert_eq!(after, before, "the calls that wait still do");
             }
         }
     }
@@ -52,11 +59,12 @@ proptest! {
     ) {
         for format in Format::ALL {
             let all = render(&messages, format);
-            for start in 0..messages.len() {
-                let input = slice(&all, start..messages.len());
-                let orphaned = !check::result_ids(&input[0], format).is_empty();
+            let length = check::entries(&all).len();
+            for start in 0..length {
+                let input = slice(&all, start..length);
+                let orphaned = !check::unpaired(&input, format).is_empty();
                 match press(&input, format, &settings) {
-                    Err(Error::Message { index, .. }) => prop_assert!(orphaned && index == 0, "message {index}"),
+                    Err(Error::Message { index, .. }) => prop_assert!(orphaned && index < check::entries(&input).len()),
                     Err(other) => prop_assert!(false, "{other}"),
                     Ok(None) => prop_assert!(!orphaned),
                     Ok(Some(outcome)) => {
@@ -74,7 +82,7 @@ proptest! {
             let input = render(&messages, format);
             let Some(outcome) = press(&input, format, &settings)? else { continue };
             let ((repeated, user_first), (repeated_before, user_first_before)) =
-                (check::roles(&outcome.output), check::roles(&input));
+                (check::roles(&outcome.output, format), check::roles(&input, format));
             prop_assert!(repeated <= repeated_before, "{}", outcome.plan.explain());
             prop_assert!(user_first || !user_first_before, "{}", outcome.plan.explain());
         }
@@ -84,10 +92,10 @@ proptest! {
     fn rule_1_signed_thinking_stays_with_its_tool_loop(messages in conversation(ANY, "t"), settings in settings()) {
         let input = render(&messages, Format::Bedrock);
         let Some(outcome) = press(&input, Format::Bedrock, &settings)? else { return Ok(()) };
-        let survivors = check::survivors(&outcome.plan);
+        let survivors = check::survivors(&outcome.output);
         let mut thought = None;
         for (index, message) in input.as_array().into_iter().flatten().enumerate() {
-            if message["role"] == "user" && check::result_ids(message, Format::Bedrock).is_empty() {
+            if message["role"] == "user" && message["content"][0]["toolResult"].is_null() {
                 thought = None;
             } else if check::is_signed(message) {
                 thought = Some(index);
@@ -103,7 +111,7 @@ proptest! {
         for format in Format::ALL {
             let input = render(&messages, format);
             let Some(outcome) = press(&input, format, &settings)? else { continue };
-            let survivors = check::survivors(&outcome.plan);
+            let survivors = check::survivors(&outcome.output);
             let all = input.as_array().map_or(&[][..], Vec::as_slice);
             let requests: Vec<usize> = (0..all.len()).filter(|index| is_request(&all[*index])).collect();
             for (index, message) in all.iter().enumerate() {
@@ -150,7 +158,7 @@ fn rule_1_roles_alternate_around_every_pin() {
                 })
                 .collect();
             let outcome = press_hard(&messages, format, 10_000);
-            assert_eq!(check::roles(&outcome.output), (0, true), "pins {pins:09b}\n{}", outcome.plan.explain());
+            assert_eq!(check::roles(&outcome.output, format), (0, true), "pins {pins:09b}\n{}", outcome.plan.explain());
         }
     }
 }
@@ -163,7 +171,7 @@ fn rule_1_roles_alternate_around_a_system_message_in_the_middle() {
         let mut messages: Vec<Message> = roles.take(9).map(|role| wordy(role, "x")).collect();
         messages.insert(place, Message::text("system", "be brief"));
         let outcome = press_hard(&messages, Format::Bedrock, 3_000);
-        assert_eq!(check::roles(&outcome.output), (0, true), "at {place}\n{}", outcome.plan.explain());
+        assert_eq!(check::roles(&outcome.output, Format::Bedrock), (0, true), "at {place}\n{}", outcome.plan.explain());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading either format, and refusing what is neither.
+//! Reading Bedrock's and Anthropic's messages, and refusing what is neither.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test")]
 
@@ -12,7 +12,7 @@ use ullage::media::{Media, MediaKind};
 use ullage::message::{Item, Part, Pin, Role, Signature};
 use ullage::planner::Urgency;
 use ullage::store::Storing;
-use ullage::wire::{Format, MAX_DEPTH, detect_format, read};
+use ullage::wire::{Format, MAX_DEPTH, read};
 
 fn nested(levels: usize) -> Value {
     (0..levels).fold(json!(1), |inner, _| json!([inner]))
@@ -20,43 +20,6 @@ fn nested(levels: usize) -> Value {
 
 fn user(content: &Value) -> Value {
     json!([{ "role": "user", "content": content }])
-}
-
-#[test]
-fn the_format_is_detected() {
-    let bedrock =
-        ["text", "toolUse", "toolResult", "reasoningContent", "cachePoint", "image", "document", "video", "audio"];
-    for key in bedrock {
-        assert_eq!(detect_format(&&user(&json!([{ key: {} }]))), Ok(Format::Bedrock), "{key}");
-    }
-    for (name, messages, expected) in [
-        ("nothing", json!([]), Format::Anthropic),
-        ("strings", user(&json!("hello")), Format::Anthropic),
-        ("no blocks", user(&json!([])), Format::Anthropic),
-        ("typed blocks", user(&json!([{ "type": "text", "text": "a" }])), Format::Anthropic),
-        ("an unknown block first", user(&json!([{ "future": 1 }, { "text": "a" }])), Format::Bedrock),
-        (
-            "a string first",
-            json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": [{ "text": "b" }] }]),
-            Format::Bedrock,
-        ),
-        ("what is no message", json!([1, { "role": "user", "content": [{ "text": "a" }] }]), Format::Bedrock),
-        ("a null type", user(&json!([{ "type": null, "text": "a" }])), Format::Bedrock),
-    ] {
-        assert_eq!(detect_format(&&messages), Ok(expected), "{name}");
-    }
-}
-
-#[test]
-fn other_formats_are_refused_by_name() {
-    for (name, message) in [
-        ("OpenAI Chat", json!({ "role": "assistant", "content": null, "tool_calls": [{}] })),
-        ("OpenAI Chat", json!({ "role": "tool", "tool_call_id": "a", "content": "b" })),
-        ("Gemini", json!({ "role": "user", "parts": [{ "text": "a" }] })),
-    ] {
-        let error = detect_format(&&json!([message])).unwrap_err();
-        assert!(matches!(&error, Error::Message { index: 0, problem, .. } if problem.contains(name)), "{error}");
-    }
 }
 
 #[test]

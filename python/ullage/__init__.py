@@ -36,6 +36,7 @@ from ullage.manager import ContextManager
 from ullage.models import ModelCatalog, ModelLimits, model_limits
 from ullage.report import Report, StageReport, Stats, Status
 from ullage.store import Store, retrieve
+from ullage.validity import Repair, Repaired, Violation, repair, validate
 
 __all__ = [
     "BudgetError",
@@ -50,6 +51,8 @@ __all__ = [
     "Policy",
     "PolicyError",
     "ReferenceTakenError",
+    "Repair",
+    "Repaired",
     "Report",
     "StageReport",
     "Stats",
@@ -58,11 +61,14 @@ __all__ = [
     "StoreError",
     "TokenCounter",
     "UllageError",
+    "Violation",
     "__version__",
     "count_tokens",
     "detect_format",
     "model_limits",
+    "repair",
     "retrieve",
+    "validate",
 ]
 
 # A library does not decide where its log goes.

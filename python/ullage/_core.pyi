@@ -27,8 +27,10 @@ __all__ = [
     "detect_format",
     "known_limits",
     "longest_beginning",
+    "repair",
     "retrieve",
     "unknown_limits",
+    "validate",
     "window_and_reserve",
 ]
 
@@ -86,13 +88,26 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     """
 
 def detect_format(messages: Sequence[Any]) -> str:
-    """The wire format of ``messages``: "bedrock" or "anthropic".
+    """The wire format of ``messages``.
 
-    A list in which nothing tells them apart (empty, or plain strings) is "anthropic".
+    Returns:
+        "bedrock", "anthropic", "openai", "openai-responses", "gemini" or "ai-sdk".
 
     Raises:
-        MessageError: If it is not a list, or in a format that is not read.
+        MessageError: If it is no list, if a message is of another format than those before it, or
+            if nothing tells formats apart, as in a list of plain strings. Such a list reads the
+            same in all of them, so everything else takes it without the name of a format.
     """
+
+def validate(
+    messages: Sequence[Any], format: str | None = None
+) -> list[tuple[str, int, int | None, str, str, str]]:
+    """Rule, message, block, problem, remedy, provider's words, see ``ullage.validate``."""
+
+def repair(
+    messages: Sequence[Any], format: str | None = None, *, remove_open_calls: bool
+) -> tuple[list[Any], list[tuple[str, int, str]]]:
+    """The mended messages and what was done, see ``ullage.repair``."""
 
 def retrieve(
     reference: str,

@@ -52,11 +52,16 @@ impl Counting {
         });
         let now = match known {
             Some((known, count)) if count == entries.count() => return Ok(known),
-            // What cannot be read by itself is read with the rest, which says where it is.
-            Some((known, _)) => match measure(known.settled.entries, Some(known.format)) {
-                Ok(rest) => known.and(rest),
-                Err(_) => measure(0, format)?,
-            },
+            // What cannot be read by itself is read with the rest, which says where it is; so is what tells another format:
+            // what came before may have told none.
+            Some((known, _)) => {
+                let rest = entries.since(known.settled.entries);
+                let told = wire::detect_format(&PyNode(rest.clone().into_any()));
+                match self.measure(rest.as_any(), Some(known.format), counter) {
+                    Ok(rest) if told.is_err() || told == Ok(known.format) => known.and(rest),
+                    _ => measure(0, format)?,
+                }
+            }
             None => measure(0, format)?,
         };
         self.promises.remember(messages.py(), entries, now);
@@ -90,7 +95,7 @@ impl Counting {
         let node = PyNode(messages.clone());
         let format = match format {
             Some(format) => format,
-            None => wire::detect_format(&node)?,
+            None => wire::format_to_read(&node)?,
         };
         let conversation = wire::read(&node, format)?;
         self.recall(messages.py(), &conversation);
@@ -98,8 +103,7 @@ impl Counting {
         let (total, unscaled) = (measured.total(), measured.unscaled());
         let settled = match conversation.messages.len().checked_sub(1) {
             Some(last) => Settled {
-                // The entry where the last message begins; each message is one entry.
-                entries: last,
+                entries: conversation.entry(last),
                 total: total - measured.message(last),
                 unscaled: unscaled - measured.message_unscaled(last),
             },

@@ -14,6 +14,7 @@ mod policy;
 mod promise;
 mod store;
 mod text;
+mod validity;
 mod whole;
 
 use pyo3::prelude::*;
@@ -39,6 +40,8 @@ mod _core {
     use super::policy::PyPolicy;
     #[pymodule_export]
     use super::store::{PyFileStore, PyMemoryStore, PyStore, retrieve};
+    #[pymodule_export]
+    use super::validity::{repair, validate};
 
     use pyo3::prelude::*;
 

@@ -72,6 +72,10 @@ impl Node for PyNode<'_> {
         }
     }
 
+    fn field_count(&self) -> Option<usize> {
+        self.0.cast::<PyDict>().ok().map(PyDictMethods::len)
+    }
+
     fn at(&self, index: usize) -> Option<Self> {
         let item = match self.0.cast::<PyList>() {
             Ok(list) => list.get_item(index),
@@ -246,13 +250,14 @@ fn render_bytes(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes) -> Re
     Ok(())
 }
 
-/// An object as a plain value: what its `model_dump` gives (pydantic), else its attributes, else its text.
+/// An object as a plain value: the fields that its `model_dump` gives (pydantic), else its attributes, else its text.
 fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = object.py();
-    for method in ["model_dump", "_asdict"] {
-        if let Ok(method) = object.getattr(method) {
-            return method.call0().map_err(|e| host_error(&e));
-        }
+    if let Ok(dump) = object.getattr("model_dump") {
+        return dump.call0().and_then(|dumped| set_fields(object, dumped)).map_err(|e| host_error(&e));
+    }
+    if let Ok(fields) = object.getattr("_asdict") {
+        return fields.call0().map_err(|e| host_error(&e));
     }
     if let Ok(attributes) = object.getattr("__dict__")
         && attributes.is_instance_of::<PyDict>()
@@ -260,6 +265,18 @@ fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
         return Ok(attributes);
     }
     object.str().map(Bound::into_any).or_else(|_| Ok(PyString::new(py, "<unprintable>").into_any()))
+}
+
+/// What pydantic dumped of an object, without the fields that are None: a part of Gemini has twenty. Each is the object's
+/// own, so that the same is done to the objects in it; `exclude_none` would empty the dicts in it too.
+fn set_fields<'py>(object: &Bound<'py, PyAny>, dumped: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let Ok(dump) = dumped.cast::<PyDict>() else { return Ok(dumped) };
+    let fields = PyDict::new(object.py());
+    for (key, value) in dump.iter().filter(|(_, value)| !value.is_none()) {
+        let own = key.cast::<PyString>().ok().and_then(|name| object.getattr_opt(name).ok().flatten());
+        fields.set_item(key, own.unwrap_or(value))?;
+    }
+    Ok(fields.into_any())
 }
 
 /// An exception of the host while one of its values was read or built.
@@ -270,6 +287,24 @@ fn host_error(error: &PyErr) -> Error {
     }
 }
 
+fn set_items(dict: &Bound<'_, PyDict>, fields: Vec<(Key, Option<Bound<'_, PyAny>>)>) -> PyResult<()> {
+    let py = dict.py();
+    for (key, value) in fields {
+        match value {
+            Some(value) => dict.set_item(name(py, key), value)?,
+            None if dict.contains(name(py, key))? => dict.del_item(name(py, key))?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn new_dict<'py>(py: Python<'py>, entries: Vec<(Key, Bound<'py, PyAny>)>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    entries.into_iter().try_for_each(|(key, value)| dict.set_item(name(py, key), value))?;
+    Ok(dict)
+}
+
 impl<'py> Build for PyNode<'py> {
     type Out = Bound<'py, PyAny>;
 
@@ -277,26 +312,28 @@ impl<'py> Build for PyNode<'py> {
         self.0.clone()
     }
 
-    fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out> {
+    fn with_all(&self, fields: Vec<(Key, Option<Self::Out>)>) -> Result<Self::Out> {
         let py = self.0.py();
         let build = || -> PyResult<Self::Out> {
             // A dict of the host's own kind is copied as that kind, below.
             if let Ok(dict) = self.0.cast_exact::<PyDict>() {
                 let copy = dict.copy()?;
-                copy.set_item(name(py, key), value)?;
+                set_items(&copy, fields)?;
                 return Ok(copy.into_any());
             }
             if let Some(model_copy) = self.0.getattr_opt("model_copy")? {
                 let update = PyDict::new(py);
-                update.set_item(name(py, key), value)?;
+                for (key, value) in fields {
+                    update.set_item(name(py, key), value)?;
+                }
                 let arguments = PyDict::new(py);
                 arguments.set_item("update", update)?;
                 return model_copy.call((), Some(&arguments));
             }
             let copy = py.import("copy")?.call_method1("copy", (&self.0,))?;
             match copy.cast::<PyDict>() {
-                Ok(dict) => dict.set_item(name(py, key), value)?,
-                Err(_) => copy.setattr(name(py, key), value)?,
+                Ok(dict) => set_items(dict, fields)?,
+                Err(_) => fields.into_iter().try_for_each(|(key, value)| copy.setattr(name(py, key), value))?,
             }
             Ok(copy)
         };
@@ -307,16 +344,24 @@ impl<'py> Build for PyNode<'py> {
         PyList::new(self.0.py(), items).map(Bound::into_any).map_err(|e| host_error(&e))
     }
 
+    fn truth(&self, value: bool) -> Self::Out {
+        PyBool::new(self.0.py(), value).to_owned().into_any()
+    }
+
     fn string(&self, text: &str) -> Self::Out {
         PyString::new(self.0.py(), text).into_any()
     }
 
     fn map(&self, entries: Vec<(Key, Self::Out)>) -> Result<Self::Out> {
-        let py = self.0.py();
-        let dict = PyDict::new(py);
-        for (key, value) in entries {
-            dict.set_item(name(py, key), value).map_err(|e| host_error(&e))?;
-        }
-        Ok(dict.into_any())
+        new_dict(self.0.py(), entries).map(Bound::into_any).map_err(|e| host_error(&e))
+    }
+
+    fn map_like(&self, entries: Vec<(Key, Self::Out)>) -> Result<Self::Out> {
+        let build = || {
+            let fields = new_dict(self.0.py(), entries)?;
+            let is_object = self.kind() == Kind::Map && !self.0.is_instance_of::<PyDict>();
+            if is_object { self.0.get_type().call((), Some(&fields)) } else { Ok(fields.into_any()) }
+        };
+        build().map_err(|e| host_error(&e))
     }
 }

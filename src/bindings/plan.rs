@@ -39,7 +39,7 @@ impl PyPlan {
 
     #[getter]
     fn messages(&self) -> usize {
-        self.0.messages
+        self.0.spans.count()
     }
 
     #[getter]

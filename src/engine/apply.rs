@@ -14,7 +14,7 @@ use crate::wire::{self, Build, Bytes, MAX_MESSAGE_DEPTH, Node};
 /// `Changed` if they are not, or if one that the plan touches has been pinned since.
 pub fn check<N: Node>(plan: &Plan, messages: &N) -> Result<Conversation<N::Text>> {
     let now = wire::read(messages, plan.format)?;
-    let same = now.messages.len() == plan.messages && fingerprint(&now) == plan.fingerprint;
+    let same = now.spans() == plan.spans && fingerprint(&now) == plan.fingerprint;
     let may_touch = |message: usize| now.messages[message].pin == Pin::Free;
     if same && plan.edits.iter().all(|edit| edit.touches().all(may_touch)) { Ok(now) } else { Err(Error::Changed) }
 }
@@ -32,7 +32,10 @@ pub fn content<'a, N: Node>(
 ) -> Result<Cow<'a, [u8]>> {
     match source {
         Source::Item(place) => {
-            if let Some(bytes) = wire::item_node(messages, plan.format, [place.message, place.part, place.item])
+            let (entry, part) = plan.spans.place(place.message, place.part);
+            let node = messages.at(entry);
+            if let Some(bytes) = node
+                .and_then(|entry| wire::item_node(&entry, plan.format, part, place.item))
                 .and_then(|node| node.raw())
             {
                 return Ok(Cow::Owned(bytes));
@@ -45,8 +48,8 @@ pub fn content<'a, N: Node>(
         }
         Source::Transcript { notes, messages: range } => {
             let mut out = notes.clone();
-            for message in range.clone().filter_map(|index| messages.at(index)) {
-                message.render(&mut out, Bytes::Whole, MAX_MESSAGE_DEPTH)?;
+            for entry in plan.spans.entries(range.clone()).filter_map(|entry| messages.at(entry)) {
+                entry.render(&mut out, Bytes::Whole, MAX_MESSAGE_DEPTH)?;
                 out.push('\n');
             }
             Ok(Cow::Owned(out.into_bytes()))
@@ -59,6 +62,6 @@ pub fn content<'a, N: Node>(
 /// # Errors
 /// `Changed` if the messages are not those that the plan was made for.
 pub fn apply<N: Build>(plan: &Plan, messages: &N) -> Result<Vec<N::Out>> {
-    check(plan, messages)?;
-    wire::rewrite(messages, plan.format, &plan.changes())
+    let conversation = check(plan, messages)?;
+    wire::rewrite(messages, &conversation, plan.format, &plan.changes())
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::planner::{Referring, ShortText, shorten};
 use crate::store::{Reference, marked};
 use crate::tokens::{CountTokens, TextKind};
-use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH};
+use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH, only_text};
 
 /// What became of a tool result.
 #[derive(Debug, Clone)]
@@ -89,6 +89,10 @@ impl Engine {
                 _ => self.shrink_node(&content, TextKind::ToolOutput, taking)?.map(|text| content.string(&text)),
             };
             return shrunk.map(|content| map.with(Key::Content, content)).transpose();
+        }
+        if let Some((wrapper, text)) = only_text(map) {
+            let shrunk = self.shrink_node(&text, TextKind::ToolOutput, taking)?;
+            return shrunk.map(|short| map.with(wrapper, map.string(&short))).transpose();
         }
         match self.shrink_node(map, TextKind::Json, taking)? {
             Some(text) => map.map(vec![(Key::Result, map.string(&text))]).map(Some),

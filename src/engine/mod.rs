@@ -96,16 +96,15 @@ impl Engine {
     pub fn read<N: Node>(&self, messages: &N, format: Option<Format>, pins: &[usize]) -> Result<Reading<N::Text>> {
         let format = match format {
             Some(format) => format,
-            None => wire::detect_format(messages)?,
+            None => wire::format_to_read(messages)?,
         };
         let mut conversation = wire::read(messages, format)?;
-        let count = conversation.messages.len();
         for pin in pins {
-            let message = conversation.messages.get_mut(*pin).ok_or_else(|| Error::Conversation {
-                problem: format!("the pin {pin} names no message: there are {count}"),
+            let message = conversation.message_of(*pin).ok_or_else(|| Error::Conversation {
+                problem: format!("the pin {pin} names no message: there are {}", conversation.spans().count()),
                 remedy: "give indices into the list of messages".to_owned(),
             })?;
-            message.pin = Pin::Pinned;
+            conversation.messages[message].pin = Pin::Pinned;
         }
         Ok(Reading { format, conversation })
     }

@@ -4,12 +4,16 @@
 //! would break it, and `roles` says how a gap is closed. The places where one may cut are what no rule forbids; between
 //! two of them lies a *group*, which stays or goes whole.
 
+mod content;
+mod order;
 mod pairs;
 mod roles;
+mod system;
 mod thinking;
 
 use std::ops::Range;
 
+pub use content::is_blank;
 pub use pairs::{CallSite, Pairs};
 pub use roles::{Seam, seam};
 
@@ -22,10 +26,56 @@ pub struct Violation {
     pub rule: &'static str,
     /// Index of the message.
     pub message: usize,
+    /// Index of the part, where it is about one.
+    pub part: Option<usize>,
     /// What is wrong.
     pub problem: String,
     /// What to do about it.
     pub remedy: &'static str,
+}
+
+/// A demand that not every provider makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Demand {
+    /// The first message is the user's, system messages aside.
+    FirstIsUsers,
+    /// No two neighbours have one role.
+    Alternation,
+    /// Every message has content, and no text is blank.
+    NoBlanks,
+    /// Every message has content; a text may be blank.
+    NoEmptyMessage,
+    /// System messages stand outside the list.
+    SystemApart,
+    /// In a message, results stand before anything else.
+    ResultsFirst,
+    /// Not even a system message stands between calls and their results.
+    NothingBetween,
+    /// The last message may not ask for tools.
+    NoOpenCallAtTheEnd,
+    /// A message of the model does not end in reasoning.
+    ReasoningLeads,
+}
+
+/// What breaks a rule: those that all providers share, and the `demands` of one. Sorted by message. O(parts).
+pub fn violations<T: Text>(conversation: &Conversation<T>, pairs: &Pairs, demands: &[Demand]) -> Vec<Violation> {
+    let mut violations = pairs.violations(conversation);
+    violations.extend(order::of_speakers(conversation));
+    for demand in demands {
+        match demand {
+            Demand::FirstIsUsers => violations.extend(roles::first(conversation)),
+            Demand::Alternation => violations.extend(roles::repeated(conversation)),
+            Demand::NoBlanks => violations.extend(content::blanks(conversation).chain(content::empty(conversation))),
+            Demand::NoEmptyMessage => violations.extend(content::empty(conversation)),
+            Demand::SystemApart => violations.extend(system::in_the_list(conversation)),
+            Demand::ResultsFirst => violations.extend(order::results_behind(conversation)),
+            Demand::NothingBetween => violations.extend(pairs.parted(conversation)),
+            Demand::NoOpenCallAtTheEnd => violations.extend(pairs.open_at_the_end(conversation)),
+            Demand::ReasoningLeads => violations.extend(thinking::at_the_end(conversation)),
+        }
+    }
+    violations.sort_by_key(|violation| (violation.message, violation.part));
+    violations
 }
 
 /// Where a history may be cut: position `i` lies between message `i - 1` and message `i`.

@@ -2,14 +2,16 @@
 //!
 //! Anthropic rejects a `tool_result` whose `tool_use` is not in the message before it, and a `tool_use` that the next
 //! message does not answer (<https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use>);
-//! Bedrock Converse passes the same rules on. Parallel calls are answered together, in one message.
+//! Bedrock Converse passes the same rules on. Parallel calls are answered together, in one message. Gemini's calls need
+//! no ids: its results follow in the order of the calls (<https://ai.google.dev/gemini-api/docs/function-calling>), and
+//! place and tool say which one a result answers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::RandomState;
 
 use super::{CutPoints, Violation};
-use crate::message::{Conversation, Part, Role, Text};
+use crate::message::{Conversation, Message, Part, Role, Text};
 
 /// A tool call and where its result is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,17 +32,73 @@ pub struct Pairs {
     repeated: Vec<(usize, usize)>,
 }
 
+/// Calls without an id that wait for their results: message by message, oldest first.
+#[derive(Default)]
+struct Waiting(Vec<(usize, VecDeque<usize>)>);
+
+impl Waiting {
+    fn push(&mut self, message: usize, call: usize) {
+        match self.0.last_mut() {
+            Some((of, calls)) if *of == message => calls.push_back(call),
+            _ => self.0.push((message, VecDeque::from([call]))),
+        }
+    }
+
+    /// Takes the oldest open call of the newest message that has one. A call may wait in two places, and is passed over
+    /// where it was answered from the other: every call is looked at once in each.
+    fn take(&mut self, calls: &[CallSite]) -> Option<usize> {
+        while let Some((_, waiting)) = self.0.last_mut() {
+            while let Some(call) = waiting.pop_front() {
+                if calls[call].result.is_none() {
+                    return Some(call);
+                }
+            }
+            self.0.pop();
+        }
+        None
+    }
+}
+
+/// The calls without an id that are not answered yet.
+#[derive(Default)]
+struct ByPlace<'a> {
+    of_tool: HashMap<&'a str, Waiting, RandomState>,
+    of_any: Waiting,
+}
+
+impl<'a> ByPlace<'a> {
+    fn push(&mut self, tool: &'a str, message: usize, call: usize) {
+        self.of_tool.entry(tool).or_default().push(message, call);
+        self.of_any.push(message, call);
+    }
+
+    fn take(&mut self, tool: Option<&str>, calls: &[CallSite]) -> Option<usize> {
+        match tool {
+            Some(tool) => self.of_tool.get_mut(tool)?.take(calls),
+            None => self.of_any.take(calls),
+        }
+    }
+}
+
 impl Pairs {
     /// Matches calls and results by id: a result belongs to the newest call with its id that is not answered yet, so
-    /// an id that is used again after its answer is no mistake. O(parts).
+    /// an id that is used again after its answer is no mistake. A result without an id belongs to a call without one:
+    /// to the oldest open call of its tool in the newest message that has such calls, of any tool where it names none.
+    /// O(parts).
     pub fn of<T: Text>(conversation: &Conversation<T>) -> Pairs {
         let mut pairs = Pairs::default();
+        let mut by_place = ByPlace::default();
         // The newest open call of each id, and for each call the older open one of the same id.
         let mut newest: HashMap<&str, usize, RandomState> = HashMap::default();
         let mut older: Vec<Option<usize>> = Vec::new();
         for (message, content) in conversation.messages.iter().enumerate() {
             for (part, block) in content.parts.iter().enumerate() {
                 match block {
+                    Part::Call { id, name, .. } if id.is_empty() => {
+                        by_place.push(name, message, pairs.calls.len());
+                        older.push(None);
+                        pairs.calls.push(CallSite { message, part, result: None });
+                    }
                     Part::Call { id, .. } => {
                         let waiting = newest.insert(id, pairs.calls.len());
                         if waiting.is_some_and(|call| pairs.calls[call].message == message) {
@@ -48,6 +106,12 @@ impl Pairs {
                         }
                         older.push(waiting);
                         pairs.calls.push(CallSite { message, part, result: None });
+                    }
+                    Part::Result { id, tool, .. } if id.is_empty() => {
+                        match by_place.take(tool.as_deref(), &pairs.calls) {
+                            Some(call) => pairs.calls[call].result = Some((message, part)),
+                            None => pairs.orphans.push((message, part)),
+                        }
                     }
                     Part::Result { id, .. } => match newest.remove(&**id) {
                         Some(call) => {
@@ -65,6 +129,16 @@ impl Pairs {
         pairs
     }
 
+    /// Message and part of every result without a call.
+    pub fn orphans(&self) -> &[(usize, usize)] {
+        &self.orphans
+    }
+
+    /// Message and part of every call that has the id of an earlier open one of its message.
+    pub fn repeated(&self) -> &[(usize, usize)] {
+        &self.repeated
+    }
+
     /// Every call, oldest first.
     pub fn calls(&self) -> &[CallSite] {
         &self.calls
@@ -74,43 +148,77 @@ impl Pairs {
     /// messages in between aside), an id that two parallel calls share.
     pub fn violations<T: Text>(&self, conversation: &Conversation<T>) -> Vec<Violation> {
         let last = conversation.messages.len().saturating_sub(1);
-        let id = |message: usize, part: usize| match &conversation.messages[message].parts[part] {
-            Part::Call { id, .. } | Part::Result { id, .. } => id.to_string(),
-            _ => String::new(), // OK because sites are only made from those two kinds.
-        };
         let orphans = self.orphans.iter().map(|&(message, part)| Violation {
             rule: "result-follows-its-call",
             message,
-            problem: format!("the tool result '{}' has no call before it", id(message, part)),
+            part: Some(part),
+            problem: format!("{} has no call before it", named(conversation, message, part)),
             remedy: "remove the result, or put its call back in front of it",
         });
         let repeated = self.repeated.iter().map(|&(message, part)| Violation {
             rule: "ids-are-unique",
             message,
-            problem: format!("two calls of one message share the id '{}'", id(message, part)),
+            part: Some(part),
+            problem: format!("{} shares its id with another call of its message", named(conversation, message, part)),
             remedy: "give each call an id of its own",
         });
-        let unanswered =
-            self.calls.iter().filter(|call| call.result.is_none() && call.message != last).map(|call| Violation {
-                rule: "call-has-its-result",
-                message: call.message,
-                problem: format!("the tool call '{}' is never answered", id(call.message, call.part)),
-                remedy: "add its result to the next message, or remove the call",
-            });
-        let late = self.calls.iter().filter(|call| {
-            let between = |(result, _): (usize, usize)| call.message + 1..result;
-            let speaks = |message: usize| conversation.messages[message].role != Role::System;
-            call.result.is_some_and(|result| between(result).any(speaks))
-        });
-        let late = late.map(|call| Violation {
-            rule: "result-follows-its-call",
-            message: call.message,
-            problem: format!("the tool call '{}' is not answered by the next message", id(call.message, call.part)),
-            remedy: "put the result right behind the call",
-        });
+        let unanswered = self.open(conversation, |message| message != last);
+        let late = self.late(conversation, |between| between.iter().any(|message| message.role != Role::System));
         let mut violations: Vec<Violation> = orphans.chain(repeated).chain(unanswered).chain(late).collect();
         violations.sort_by_key(|violation| violation.message);
         violations
+    }
+
+    /// The calls that only system messages part from their results.
+    pub(super) fn parted<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        self.late(conversation, |between| {
+            !between.is_empty() && between.iter().all(|message| message.role == Role::System)
+        })
+    }
+
+    /// The calls whose results have such messages in front of them.
+    fn late<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+        such: impl Fn(&[Message<T>]) -> bool + 'a,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        let late = self.calls.iter().filter(move |call| {
+            let Some((result, _)) = call.result else { return false };
+            such(conversation.messages.get(call.message + 1..result).unwrap_or_default())
+        });
+        late.map(|call| Violation {
+            rule: "result-follows-its-call",
+            message: call.message,
+            part: Some(call.part),
+            problem: format!("{} is not answered by the next message", named(conversation, call.message, call.part)),
+            remedy: "put the result right behind the call",
+        })
+    }
+
+    /// The calls of the last message that wait.
+    pub(super) fn open_at_the_end<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        let last = conversation.messages.len().saturating_sub(1);
+        self.open(conversation, move |message| message == last)
+    }
+
+    fn open<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+        of: impl Fn(usize) -> bool + 'a,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        self.calls.iter().filter(move |call| call.result.is_none() && of(call.message)).map(|call| Violation {
+            rule: "call-has-its-result",
+            message: call.message,
+            part: Some(call.part),
+            problem: format!("{} is never answered", named(conversation, call.message, call.part)),
+            remedy: "add its result to the next message, or remove the call",
+        })
     }
 
     pub(super) fn forbid(&self, cuts: &mut CutPoints) {
@@ -125,5 +233,17 @@ impl Pairs {
                 cuts.forbid(position);
             }
         }
+    }
+}
+
+/// A call or a result in words.
+fn named<T: Text>(conversation: &Conversation<T>, message: usize, part: usize) -> String {
+    match &conversation.messages[message].parts[part] {
+        Part::Call { id, name, .. } if id.is_empty() => format!("the call of '{}'", &**name),
+        Part::Call { id, .. } => format!("the tool call '{}'", &**id),
+        Part::Result { id, tool: Some(tool), .. } if id.is_empty() => format!("the result of '{}'", &**tool),
+        Part::Result { id, .. } if id.is_empty() => "a tool result without an id".to_owned(),
+        Part::Result { id, .. } => format!("the tool result '{}'", &**id),
+        _ => String::new(), // OK because sites are only made from those two kinds.
     }
 }

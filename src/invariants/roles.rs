@@ -5,7 +5,36 @@
 //! messages joins two that were apart; [`seam`] says what a note about the removal must look like there, so that the
 //! joint keeps the rule.
 
-use crate::message::{Pin, Role};
+use super::Violation;
+use crate::message::{Conversation, Pin, Role, Text};
+
+pub(super) fn first<T: Text>(conversation: &Conversation<T>) -> Option<Violation> {
+    let (message, _) = speakers(conversation).next().filter(|(_, role)| *role != Role::User)?;
+    Some(Violation {
+        rule: "first-is-the-users",
+        message,
+        part: None,
+        problem: "the conversation does not start with a message of the user".to_owned(),
+        remedy: "put a user message in front",
+    })
+}
+
+pub(super) fn repeated<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
+    let neighbours = speakers(conversation).zip(speakers(conversation).skip(1));
+    neighbours.filter(|((_, before), (_, role))| before == role).map(|(_, (message, role))| Violation {
+        rule: "roles-alternate",
+        message,
+        part: None,
+        problem: format!("two messages in a row are of the role '{}'", role.name()),
+        remedy: "make them one message",
+    })
+}
+
+/// The messages that are no system messages, with their roles.
+fn speakers<T>(conversation: &Conversation<T>) -> impl Iterator<Item = (usize, Role)> + '_ {
+    let roles = conversation.messages.iter().map(|message| message.role).enumerate();
+    roles.filter(|(_, role)| *role != Role::System)
+}
 
 /// How a note about removed messages stands between what is left on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

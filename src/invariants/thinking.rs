@@ -5,7 +5,7 @@
 //! (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>). So the
 //! kept part may not begin inside a loop after its signed thinking, unless it begins with signed thinking of its own.
 
-use super::CutPoints;
+use super::{CutPoints, Violation};
 use crate::message::{Conversation, Message, Part, Role, Signature, Text};
 
 pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, cuts: &mut CutPoints) {
@@ -29,4 +29,18 @@ pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, cuts: &mut CutPoin
 
 fn is_signed<T>(message: &Message<T>) -> bool {
     message.parts.iter().any(|part| matches!(part, Part::Reasoning { signature: Signature::Signed, .. }))
+}
+
+/// Anthropic: "The final block in an assistant message cannot be `thinking`".
+pub(super) fn at_the_end<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
+    conversation.messages.iter().enumerate().filter_map(|(message, content)| {
+        let last = content.parts.len().checked_sub(1)?;
+        matches!(content.parts[last], Part::Reasoning { .. }).then_some(Violation {
+            rule: "reasoning-does-not-end-a-message",
+            message,
+            part: Some(last),
+            problem: "the message ends in reasoning".to_owned(),
+            remedy: "let words or a call follow the reasoning, or remove the message",
+        })
+    })
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::Plan;
 use crate::edit::{Action, Edit};
+use crate::message::Spans;
 use crate::numbers::thousands;
 
 impl Plan {
@@ -11,7 +12,7 @@ impl Plan {
     pub fn explain(&self) -> String {
         let mut out = format!(
             "{} messages, {} tokens; budget {} (starts above {}, goes down to {})\n",
-            thousands(self.messages),
+            thousands(self.spans.count()),
             thousands(self.tokens_before),
             thousands(self.budget.limit),
             thousands(self.budget.high),
@@ -21,7 +22,7 @@ impl Plan {
             out.push_str("nothing to do\n");
         }
         for edit in &self.edits {
-            explain_edit(&mut out, edit);
+            explain_edit(&mut out, edit, &self.spans);
         }
         if !self.edits.is_empty() {
             let saved = self.tokens_before.saturating_sub(self.tokens_after);
@@ -34,15 +35,16 @@ impl Plan {
     }
 }
 
-fn explain_edit(out: &mut String, edit: &Edit) {
+fn explain_edit(out: &mut String, edit: &Edit, spans: &Spans) {
     let what = match &edit.action {
         Action::Shorten { place, .. } => {
-            format!("message {}, block {}: shortened", place.message, place.part)
+            let (entry, part) = spans.place(place.message, place.part);
+            format!("message {entry}, block {part}: shortened")
         }
-        Action::Remove { messages, .. } if messages.len() == 1 => {
-            format!("message {}: removed", messages.start)
-        }
-        Action::Remove { messages, .. } => format!("messages {} to {}: removed", messages.start, messages.end - 1),
+        Action::Remove { messages, .. } => match spans.entries(messages.clone()) {
+            entries if entries.len() == 1 => format!("message {}: removed", entries.start),
+            entries => format!("messages {} to {}: removed", entries.start, entries.end - 1),
+        },
     };
     let kept = match &edit.reference {
         Some(reference) => format!("; stored as {reference}"),

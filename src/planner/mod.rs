@@ -48,7 +48,7 @@ pub fn outline<'a, T: Text>(
 ) -> Result<Draft<'a, T>> {
     let pairs = Pairs::of(conversation);
     if let Some(violation) = pairs.violations(conversation).into_iter().next() {
-        return Err(refusal(&violation));
+        return Err(refusal(&violation, conversation.entry(violation.message)));
     }
     let mut draft = Draft::new(conversation, tokens, pairs, policy, bounds);
     let starts_at = match urgency {
@@ -79,9 +79,9 @@ fn run_stages<T: Text>(draft: &mut Draft<'_, T>, policy: &Policy, target: usize,
     }
 }
 
-fn refusal(violation: &Violation) -> Error {
+fn refusal(violation: &Violation, index: usize) -> Error {
     Error::Message {
-        index: violation.message,
+        index,
         problem: format!("{} ({})", violation.problem, violation.rule),
         remedy: violation.remedy.to_owned(),
     }

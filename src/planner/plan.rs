@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::budget::Budget;
 use crate::edit::{Action, Answer, Edit, Place, Standing};
-use crate::message::Role;
+use crate::message::{Role, Spans};
 use crate::report::{Report, StageReport};
 use crate::store::{NOTE_ANSWER, Reference};
 use crate::wire::{Change, Format};
@@ -42,8 +42,8 @@ pub struct Artifact {
 pub struct Plan {
     /// The wire format of the conversation.
     pub format: Format,
-    /// Number of its messages.
-    pub messages: usize,
+    /// Where the messages stood that it was made for.
+    pub spans: Spans,
     /// Digest of the conversation: a plan fits this one only.
     pub fingerprint: u128,
     /// What it had to fit.
@@ -72,7 +72,7 @@ impl Plan {
     /// The outcome as a list of changes, one for each message that is there afterwards. O(messages + edits).
     pub fn changes(&self) -> Vec<Change<'_>> {
         let mut kept: Vec<Option<Change<'_>>> =
-            (0..self.messages).map(|message| Some(Change::Keep { message })).collect();
+            (0..self.spans.messages()).map(|message| Some(Change::Keep { message })).collect();
         let mut inserts: Vec<(usize, Role, &str)> = Vec::new();
         for edit in &self.edits {
             match &edit.action {
@@ -99,7 +99,7 @@ impl Plan {
             }
         }
         let mut inserts = inserts.into_iter().peekable();
-        let mut changes = Vec::with_capacity(self.messages);
+        let mut changes = Vec::with_capacity(self.spans.messages());
         for (index, change) in kept.into_iter().enumerate() {
             while let Some((_, role, text)) = inserts.next_if(|(before, ..)| *before == index) {
                 changes.push(Change::Insert { role, text });
@@ -115,9 +115,14 @@ impl Plan {
             tokens_before: self.tokens_before,
             tokens_after: self.tokens_after,
             budget: self.budget.limit,
-            removed_messages: self.removed().map(|range| range.len()).sum(),
+            removed_messages: self.removed().map(|range| self.spans.entries(range).len()).sum(),
             references: self.artifacts.iter().map(|artifact| artifact.reference.to_string()).collect(),
-            first_changed: self.edits.iter().map(Edit::first_message).min(),
+            first_changed: self
+                .edits
+                .iter()
+                .map(Edit::first_message)
+                .min()
+                .map(|first| self.spans.entries(first..first).start),
             warnings: self.warnings.clone(),
             ..Report::default()
         };
@@ -142,12 +147,12 @@ impl Plan {
     pub fn to_json(&self) -> Value {
         json!({
             "format": self.format.name(),
-            "messages": self.messages,
+            "messages": self.spans.count(),
             "fingerprint": format!("{:032x}", self.fingerprint),
             "budget": { "limit": self.budget.limit, "high": self.budget.high, "low": self.budget.low },
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
-            "edits": self.edits.iter().map(Edit::to_json).collect::<Vec<_>>(),
+            "edits": self.edits.iter().map(|edit| edit.to_json(&self.spans)).collect::<Vec<_>>(),
             "references": self.artifacts.iter().map(|artifact| artifact.reference.as_str()).collect::<Vec<_>>(),
             "warnings": self.warnings,
         })

@@ -37,7 +37,7 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     let messages = draft.conversation.messages.len();
     let mut plan = Plan {
         format: with.format,
-        messages,
+        spans: draft.conversation.spans(),
         fingerprint: draft.tokens.digest(0..messages),
         budget: with.budget,
         tokens_before: draft.tokens.total(),

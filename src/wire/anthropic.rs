@@ -3,63 +3,70 @@
 //! A message is `{role, content}`, its content a string or a list of blocks with a `type`
 //! (<https://docs.anthropic.com/en/api/messages>). Blocks may be dicts or the objects of the Anthropic SDK.
 
-use super::detect::Format;
+use super::content::{
+    check_map, compose_blocks, compose_message, edit_content, field, item_of, pin_of, read_content, read_items,
+    refuse_calls_beside, rendered, required_content, required_text, role_of, signature_of,
+};
+use super::dialect::{Entry, Joins};
+use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Node};
-use super::rewrite::{replaced, text_for};
-use super::{media, read_list, required_text, unknown_block};
+use super::rewrite::{Composition, EntryEdit, replaced, text_for};
+use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
-use crate::message::{Item, Part, Signature};
+use crate::message::{Item, Part, Role, Signature};
 
-fn type_of<N: Node>(block: &N) -> Option<N::Text> {
-    block.get(Key::Type).and_then(|name| name.text())
+/// The API has two; a list of a host may hold a system message.
+const ROLES: [(&str, Role); 3] = [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
+
+pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
+    check_map(entry, index)?;
+    refuse_calls_beside(entry, index, Format::Anthropic)?;
+    let role = role_of(entry, index, &ROLES)?;
+    let content = required_content(entry, index)?;
+    let parts = read_content(&content, index, |block| read_block(block, index))?;
+    Ok(Entry { role, parts, pin: pin_of(entry), joins: Joins::Nothing })
 }
 
+/// A block of Anthropic's form, also inside the messages of hosts that carry it in another.
 pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
-    let Some(name) = type_of(block) else {
+    let Some(name) = field(block, Key::Type) else {
         return unknown_block(block, Format::Anthropic, index);
     };
-    let field = |key| block.get(key).and_then(|value: N| value.text());
-    match &*name {
-        "text" => match field(Key::Text) {
-            Some(text) => Ok(Part::Text(text)),
-            None => unknown_block(block, Format::Anthropic, index),
-        },
-        "tool_use" => Ok(Part::Call {
+    let part = match &*name {
+        "text" => field(block, Key::Text).map(Part::Text),
+        "tool_use" => Some(Part::Call {
             id: required_text(block, Key::Id, "tool_use", index)?,
             name: required_text(block, Key::Name, "tool_use", index)?,
-            input: super::rendered_input(block)?,
+            input: rendered(block, Key::Input)?,
         }),
         "tool_result" => {
             let id = required_text(block, Key::ToolUseId, "tool_result", index)?;
-            let items = match block.present(Key::Content) {
-                None => Vec::new(),
-                Some(content) => match content.text() {
-                    Some(text) => vec![Item::Text(text)],
-                    None => read_list(&content, index, read_item)?,
-                },
-            };
-            Ok(Part::Result { id, items })
+            let items = read_items(block.present(Key::Content).as_ref(), index, read_item)?;
+            Some(Part::Result { id, tool: None, items })
         }
-        "thinking" => match field(Key::Thinking) {
-            Some(text) => Ok(Part::Reasoning { text, signature: super::read_signature(block) }),
-            None => unknown_block(block, Format::Anthropic, index),
-        },
-        "redacted_thinking" => match field(Key::Data) {
-            Some(text) => Ok(Part::Reasoning { text, signature: Signature::Signed }),
-            None => unknown_block(block, Format::Anthropic, index),
-        },
-        "image" => Ok(Part::Media(media::sized(block, MediaKind::Image))),
-        "document" => Ok(Part::Document(media::document(block))),
-        _ => unknown_block(block, Format::Anthropic, index),
+        "thinking" | "redacted_thinking" => read_reasoning(block, &name),
+        "image" => Some(Part::Media(media::sized(block, MediaKind::Image))),
+        "document" => Some(Part::Document(media::document(block))),
+        _ => None,
+    };
+    part.map_or_else(|| unknown_block(block, Format::Anthropic, index), Ok)
+}
+
+/// Thinking, or what is redacted of it; `None` where its text is missing.
+pub(super) fn read_reasoning<N: Node>(block: &N, name: &str) -> Option<Part<N::Text>> {
+    match name {
+        "thinking" => field(block, Key::Thinking)
+            .map(|text| Part::Reasoning { text, signature: signature_of(block, Key::Signature) }),
+        _ => field(block, Key::Data).map(|text| Part::Reasoning { text, signature: Signature::Signed }),
     }
 }
 
 fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
-    let name = type_of(item);
+    let name = field(item, Key::Type);
     match name.as_deref() {
-        Some("text") => match item.get(Key::Text).and_then(|text| text.text()) {
+        Some("text") => match field(item, Key::Text) {
             Some(text) => Ok(Item::Text(text)),
             None => Ok(Item::Opaque(item.rendered()?)),
         },
@@ -69,12 +76,45 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
     }
 }
 
+pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
+    edit_content(entry, edit, Key::Content, text_block, replace_items)
+}
+
+pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
+    let content = like.list(vec![text_block(like, like.string(text))?])?;
+    like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, content)])
+}
+
+pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::Out> {
+    let blocks = compose_blocks(composition, Key::Content, text_block, renamed, answer)?;
+    compose_message(composition, composition.role.name(), Key::Content, composition.sample.list(blocks)?)
+}
+
+fn renamed<N: Build>(block: &N, id: &str) -> Result<N::Out> {
+    let key = if block.present(Key::ToolUseId).is_some() { Key::ToolUseId } else { Key::Id };
+    block.with(key, block.string(id))
+}
+
+fn answer<N: Build>(like: &N, [id, _, text]: [&str; 3]) -> Result<N::Out> {
+    like.map(vec![
+        (Key::Type, like.string("tool_result")),
+        (Key::ToolUseId, like.string(id)),
+        (Key::IsError, like.truth(true)),
+        (Key::Content, like.string(text)),
+    ])
+}
+
+pub(super) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    item_of(&entry.present(Key::Content)?.at(part)?.present(Key::Content)?, item)
+}
+
+/// The block of a text.
 pub(super) fn text_block<N: Build>(like: &N, text: N::Out) -> Result<N::Out> {
     like.map(vec![(Key::Type, like.string("text")), (Key::Text, text)])
 }
 
 /// The block with some items of its tool result replaced by texts.
-pub(super) fn replace_items<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
+fn replace_items<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
     match block.present(Key::Content).and_then(|content| content.items()) {
         Some(items) => block.with(Key::Content, block.list(replaced(&items, changes, text_block)?)?),
         // A plain string, which reads as one item and stays one.

@@ -3,14 +3,31 @@
 //! A message is `{role, content: [block]}` and a block is a map whose one key says what it is
 //! (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html>).
 
-use super::detect::Format;
+use super::content::{
+    check_map, compose_blocks, compose_message, edit_content, field, item_of, pin_of, read_content, read_items,
+    refuse_calls_beside, rendered, required_content, required_text, role_of, signature_of,
+};
+use super::dialect::{Entry, Joins};
+use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Bytes, MAX_DEPTH, Node};
-use super::rewrite::{replaced, text_for};
-use super::{media, read_list, required_text, unknown_block};
+use super::rewrite::{Composition, EntryEdit, replaced, text_for};
+use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::{Media, MediaKind};
-use crate::message::{Item, Part, Signature};
+use crate::message::{Item, Part, Role, Signature};
+
+/// The API has two; Strands' own lists may hold a system message.
+const ROLES: [(&str, Role); 3] = [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
+
+pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
+    check_map(entry, index)?;
+    refuse_calls_beside(entry, index, Format::Bedrock)?;
+    let role = role_of(entry, index, &ROLES)?;
+    let content = required_content(entry, index)?;
+    let parts = read_content(&content, index, |block| read_block(block, index))?;
+    Ok(Entry { role, parts, pin: pin_of(entry), joins: Joins::Nothing })
+}
 
 fn sized<N: Node>(block: &N) -> Option<Media> {
     const SIZED: [(Key, MediaKind); 3] =
@@ -18,26 +35,20 @@ fn sized<N: Node>(block: &N) -> Option<Media> {
     SIZED.into_iter().find_map(|(key, kind)| block.present(key).map(|inner| media::sized(&inner, kind)))
 }
 
-pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
-    if let Some(text) = block.get(Key::Text).and_then(|text| text.text()) {
+fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
+    if let Some(text) = field(block, Key::Text) {
         return Ok(Part::Text(text));
     }
     if let Some(result) = block.present(Key::ToolResult) {
         let id = required_text(&result, Key::ToolUseIdCamel, "toolResult", index)?;
-        let items = match result.present(Key::Content) {
-            None => Vec::new(),
-            Some(content) => match content.text() {
-                Some(text) => vec![Item::Text(text)],
-                None => read_list(&content, index, read_item)?,
-            },
-        };
-        return Ok(Part::Result { id, items });
+        let items = read_items(result.present(Key::Content).as_ref(), index, read_item)?;
+        return Ok(Part::Result { id, tool: None, items });
     }
     if let Some(call) = block.present(Key::ToolUse) {
         return Ok(Part::Call {
             id: required_text(&call, Key::ToolUseIdCamel, "toolUse", index)?,
             name: required_text(&call, Key::Name, "toolUse", index)?,
-            input: super::rendered_input(&call)?,
+            input: rendered(&call, Key::Input)?,
         });
     }
     if let Some(reasoning) = block.present(Key::ReasoningContent) {
@@ -60,15 +71,15 @@ fn read_reasoning<N: Node>(reasoning: &N, block: &N, index: usize) -> Result<Par
         // Redacted reasoning is encrypted: it can only travel whole, like a signed one.
         return Ok(Part::Reasoning { text: block.rendered()?, signature: Signature::Signed });
     };
-    let signature = super::read_signature(&plain);
-    match plain.get(Key::Text).and_then(|text| text.text()) {
+    let signature = signature_of(&plain, Key::Signature);
+    match field(&plain, Key::Text) {
         Some(text) => Ok(Part::Reasoning { text, signature }),
         None => unknown_block(block, Format::Bedrock, index),
     }
 }
 
 fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
-    if let Some(text) = item.get(Key::Text).and_then(|text| text.text()) {
+    if let Some(text) = field(item, Key::Text) {
         return Ok(Item::Text(text));
     }
     if let Some(json) = item.present(Key::Json) {
@@ -86,12 +97,50 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
     }
 }
 
-pub(super) fn text_block<N: Build>(like: &N, text: N::Out) -> Result<N::Out> {
+pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
+    edit_content(entry, edit, Key::Content, text_block, replace_items)
+}
+
+pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
+    let content = like.list(vec![text_block(like, like.string(text))?])?;
+    like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, content)])
+}
+
+pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::Out> {
+    let blocks = compose_blocks(composition, Key::Content, text_block, renamed, answer)?;
+    compose_message(composition, composition.role.name(), Key::Content, composition.sample.list(blocks)?)
+}
+
+fn renamed<N: Build>(block: &N, id: &str) -> Result<N::Out> {
+    for key in [Key::ToolUse, Key::ToolResult] {
+        if let Some(inner) = block.present(key) {
+            return block.with(key, inner.with(Key::ToolUseIdCamel, block.string(id))?);
+        }
+    }
+    Ok(block.keep())
+}
+
+fn answer<N: Build>(like: &N, [id, _, text]: [&str; 3]) -> Result<N::Out> {
+    let content = like.list(vec![text_block(like, like.string(text))?])?;
+    let result = like.map(vec![
+        (Key::ToolUseIdCamel, like.string(id)),
+        (Key::Status, like.string("error")),
+        (Key::Content, content),
+    ])?;
+    like.map(vec![(Key::ToolResult, result)])
+}
+
+pub(super) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    let result = entry.present(Key::Content)?.at(part)?.present(Key::ToolResult)?;
+    item_of(&result.present(Key::Content)?, item)
+}
+
+fn text_block<N: Build>(like: &N, text: N::Out) -> Result<N::Out> {
     like.map(vec![(Key::Text, text)])
 }
 
 /// The block with some items of its tool result replaced by texts.
-pub(super) fn replace_items<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
+fn replace_items<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
     let Some(result) = block.present(Key::ToolResult) else {
         return Ok(block.keep());
     };

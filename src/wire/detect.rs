@@ -1,73 +1,152 @@
 //! Telling which wire format a list of messages is in.
+//!
+//! Every message says which formats it could be of; the format is what they have in common.
 
+use super::format::{Format, Formats};
 use super::key::Key;
 use super::node::{Kind, Node};
 use super::not_a_list;
 use crate::error::{Error, Result};
 
-/// A wire format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// Bedrock Converse, also the format of Strands.
-    Bedrock,
-    /// Anthropic Messages.
-    Anthropic,
-}
+/// What words by themselves can be: a role and a string.
+const WORDS: Formats =
+    Formats::of(&[Format::Bedrock, Format::Anthropic, Format::OpenAi, Format::OpenAiResponses, Format::AiSdk]);
+const ANTHROPIC: Formats = Formats::of(&[Format::Anthropic]);
+const BEDROCK: Formats = Formats::of(&[Format::Bedrock]);
+const CHAT: Formats = Formats::of(&[Format::OpenAi]);
+const RESPONSES: Formats = Formats::of(&[Format::OpenAiResponses]);
+const EITHER_OPENAI: Formats = Formats::of(&[Format::OpenAi, Format::OpenAiResponses]);
+const GEMINI: Formats = Formats::of(&[Format::Gemini]);
+const AI_SDK: Formats = Formats::of(&[Format::AiSdk]);
+const TYPED_TEXT: Formats = Formats::of(&[Format::Anthropic, Format::OpenAi, Format::AiSdk]);
+/// litellm and Amplifier carry Anthropic's reasoning in Chat's messages.
+const THINKING: Formats = Formats::of(&[Format::Anthropic, Format::OpenAi]);
+/// With blocks of the same names, and other fields in them.
+const IMAGE: Formats = Formats::of(&[Format::Anthropic, Format::AiSdk]);
+/// Hosts that write the AI SDK's messages write a result as Chat does.
+const TOOL: Formats = Formats::of(&[Format::OpenAi, Format::AiSdk]);
+const FILE: Formats = Formats::of(&[Format::OpenAi, Format::AiSdk]);
 
-impl Format {
-    /// Every format.
-    pub const ALL: [Format; 2] = [Format::Bedrock, Format::Anthropic];
-
-    /// The public name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Bedrock => "bedrock",
-            Format::Anthropic => "anthropic",
-        }
-    }
-
-    /// The format with that public name.
-    pub fn from_name(name: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|format| format.name() == name)
-    }
-}
-
-/// The format of `messages`, by the first block that only one format has. A block further on that the format cannot read
-/// and another can is refused when it is read.
-///
-/// A list in which nothing tells them apart (empty, or plain strings) is Anthropic's, where a content may be a string.
+/// The format of `messages`.
 ///
 /// # Errors
-/// `Conversation` if `messages` is not a list, `Message` if one is in a format that is not read.
+/// `Conversation` if `messages` is not a list or nothing in it tells formats apart, `Message` if one is of another format
+/// than those before it.
 pub fn detect_format<N: Node>(messages: &N) -> Result<Format> {
+    let formats = possible_formats(messages)?;
+    formats.only().ok_or_else(|| Error::Conversation {
+        problem: format!("nothing in the messages tells their format: it may be {}", formats.names()),
+        remedy: "name the format".to_owned(),
+    })
+}
+
+/// The format to read `messages` in. Where nothing tells formats apart it does not matter, and the most common is taken.
+///
+/// # Errors
+/// As for [`detect_format`], but for what tells nothing.
+pub fn format_to_read<N: Node>(messages: &N) -> Result<Format> {
+    let formats = possible_formats(messages)?;
+    let first = |of: &[Format]| of.iter().copied().find(|format| formats.has(*format));
+    Ok(formats
+        .only()
+        .or_else(|| first(&[Format::Anthropic, Format::OpenAi]))
+        .or_else(|| first(&Format::ALL))
+        .unwrap_or(
+            // OK because no set is empty here.
+            Format::Anthropic,
+        ))
+}
+
+fn possible_formats<N: Node>(messages: &N) -> Result<Formats> {
     let length = messages.length().ok_or_else(|| not_a_list(messages))?;
+    let mut formats = Formats::ALL;
     for (index, message) in (0..length).filter_map(|index| messages.at(index)).enumerate() {
-        if message.kind() != Kind::Map {
-            continue; // Reading it says what is wrong, with its index.
+        let these = formats_of_message(&message);
+        let common = formats.and(these);
+        if common.is_empty() {
+            return Err(mixed(index, these, formats));
         }
-        refuse_foreign(&message, index)?;
-        let blocks = message.present(Key::Content).and_then(|content| content.items()).unwrap_or_default();
-        if let Some(format) = blocks.iter().find_map(format_of_block) {
-            return Ok(format);
+        formats = common;
+        if formats.only().is_some() {
+            break; // What comes later is refused when it is read.
         }
     }
-    Ok(Format::Anthropic)
+    Ok(formats)
 }
 
-/// Refuses a block that belongs to another format than the one being read.
+fn mixed(index: usize, these: Formats, before: Formats) -> Error {
+    Error::Message {
+        index,
+        problem: format!("it is in {} form, in a conversation of {} form", these.names(), before.names()),
+        remedy: "give all messages in one format".to_owned(),
+    }
+}
+
+/// Refuses a block that belongs to other formats than the one being read.
 pub(super) fn refuse_mixed<N: Node>(block: &N, reading: Format, index: usize) -> Result<()> {
-    match format_of_block(block) {
-        Some(other) if other != reading => Err(Error::Message {
-            index,
-            problem: format!("it has a block of {} form in a conversation of {} form", other.name(), reading.name()),
-            remedy: "give all messages in one format".to_owned(),
-        }),
-        _ => Ok(()),
+    let these = formats_of_block(block);
+    if these.has(reading) { Ok(()) } else { Err(mixed(index, these, Formats::of(&[reading]))) }
+}
+
+fn formats_of_message<N: Node>(message: &N) -> Formats {
+    if message.kind() != Kind::Map {
+        return Formats::ALL; // Reading it says what is wrong, with its index.
+    }
+    let has = |key| message.present(key).is_some();
+    let text = |key| message.get(key).and_then(|value: N| value.text());
+    let content = message.get(Key::Content);
+    if content.is_none() && has(Key::Parts) {
+        return GEMINI;
+    }
+    if has(Key::ToolCalls) || has(Key::FunctionCallSnake) || has(Key::ReasoningContentSnake) {
+        return CHAT;
+    }
+    let blocks = content.as_ref().and_then(|content| content.length().map(|length| (content, length)));
+    let of_blocks = blocks.map_or(Formats::ALL, |(content, length)| {
+        (0..length).filter_map(|at| content.at(at)).fold(Formats::ALL, |all, block| {
+            // Blocks that contradict each other are found when they are read.
+            let common = all.and(formats_of_block(&block));
+            if common.is_empty() { all } else { common }
+        })
+    });
+    let unless_blocks_differ = |formats: Formats| {
+        let common = formats.and(of_blocks);
+        if common.is_empty() { formats } else { common }
+    };
+    match (text(Key::Role).as_deref(), text(Key::Type).as_deref()) {
+        (None, Some(name)) if is_item(name) => RESPONSES,
+        (None, Some(_)) => Formats::ALL,
+        // A response of Anthropic's SDK is of this type too.
+        (Some(_), Some("message")) if of_blocks == Formats::ALL && blocks.is_none() => RESPONSES,
+        (Some("developer"), _) => unless_blocks_differ(EITHER_OPENAI),
+        (Some("tool"), _) if has(Key::ToolCallIdCamel) => AI_SDK,
+        (Some("tool"), _) => unless_blocks_differ(TOOL),
+        (Some("function"), _) => CHAT,
+        (Some("model"), _) => GEMINI,
+        _ if blocks.is_none() && content.is_some() => WORDS,
+        _ => of_blocks,
     }
 }
 
-fn format_of_block<N: Node>(block: &N) -> Option<Format> {
-    const BEDROCK: [Key; 11] = [
+/// Whether an item of Responses is of that type: every call that a model makes and every output of one, and the others
+/// by their names.
+fn is_item(name: &str) -> bool {
+    const OTHERS: [&str; 8] = [
+        "message",
+        "reasoning",
+        "item_reference",
+        "compaction",
+        "mcp_list_tools",
+        "mcp_approval_request",
+        "mcp_approval_response",
+        "tool_search_output",
+    ];
+    name.ends_with("_call") || name.ends_with("_call_output") || OTHERS.contains(&name)
+}
+
+fn formats_of_block<N: Node>(block: &N) -> Formats {
+    /// The fields of which each block of Bedrock has one.
+    const OF_BEDROCK: [Key; 11] = [
         Key::Text,
         Key::ToolUse,
         Key::ToolResult,
@@ -81,25 +160,39 @@ fn format_of_block<N: Node>(block: &N) -> Option<Format> {
         Key::CitationsContent,
     ];
     if block.kind() != Kind::Map {
-        return None;
+        return Formats::ALL;
     }
-    if block.present(Key::Type).is_some() {
-        return Some(Format::Anthropic);
-    }
-    BEDROCK.iter().any(|key| block.get(*key).is_some()).then_some(Format::Bedrock)
-}
-
-fn refuse_foreign<N: Node>(message: &N, index: usize) -> Result<()> {
-    let name = if message.present(Key::ToolCalls).is_some() || message.present(Key::ToolCallId).is_some() {
-        "OpenAI Chat"
-    } else if message.get(Key::Content).is_none() && message.present(Key::Parts).is_some() {
-        "Gemini"
-    } else {
-        return Ok(());
+    let Some(name) = block.present(Key::Type).and_then(|name| name.text()) else {
+        return if OF_BEDROCK.iter().any(|key| block.get(*key).is_some()) { BEDROCK } else { Formats::ALL };
     };
-    Err(Error::Message {
-        index,
-        problem: format!("it is in {name} form, which this version does not read"),
-        remedy: "give Bedrock Converse (Strands) or Anthropic messages".to_owned(),
-    })
+    match &*name {
+        "text" => TYPED_TEXT,
+        "thinking" | "redacted_thinking" => THINKING,
+        "image" if block.present(Key::Source).is_some() => ANTHROPIC,
+        "image" if block.present(Key::Image).is_some() => AI_SDK,
+        "image" => IMAGE,
+        "file" if block.present(Key::File).is_some() => CHAT,
+        "file" if block.present(Key::Data).is_some() => AI_SDK,
+        "file" => FILE,
+        "tool-call"
+        | "tool-result"
+        | "tool-approval-request"
+        | "tool-approval-response"
+        | "reasoning"
+        | "redacted-reasoning"
+        | "reasoning-file" => AI_SDK,
+        "image_url" | "video_url" => CHAT,
+        "refusal" | "input_audio" => EITHER_OPENAI,
+        "input_text"
+        | "output_text"
+        | "input_image"
+        | "input_file"
+        | "computer_screenshot"
+        | "reasoning_text"
+        | "summary_text" => RESPONSES,
+        "tool_use" | "tool_result" | "document" | "search_result" | "server_tool_use" | "mcp_tool_use"
+        | "mcp_tool_result" | "container_upload" => ANTHROPIC,
+        name if name.ends_with("_tool_result") => ANTHROPIC,
+        _ => Formats::ALL,
+    }
 }

@@ -1,4 +1,4 @@
-//! Reading and building over `serde_json::Value`.
+//! Reading and building over `serde_json::Value`, and texts of JSON.
 
 use std::borrow::Cow;
 
@@ -28,6 +28,10 @@ impl<'a> Node for &'a Value {
 
     fn length(&self) -> Option<usize> {
         self.as_array().map(Vec::len)
+    }
+
+    fn field_count(&self) -> Option<usize> {
+        self.as_object().map(Map::len)
     }
 
     fn at(&self, index: usize) -> Option<Self> {
@@ -69,16 +73,25 @@ impl Build for &Value {
         (*self).clone()
     }
 
-    fn with(&self, key: Key, value: Value) -> Result<Value> {
+    fn with_all(&self, changes: Vec<(Key, Option<Value>)>) -> Result<Value> {
         let mut copy = (*self).clone();
         if let Value::Object(fields) = &mut copy {
-            fields.insert(key.name().to_owned(), value);
+            for (key, value) in changes {
+                match value {
+                    Some(value) => fields.insert(key.name().to_owned(), value),
+                    None => fields.shift_remove(key.name()),
+                };
+            }
         }
         Ok(copy)
     }
 
     fn list(&self, items: Vec<Value>) -> Result<Value> {
         Ok(Value::Array(items))
+    }
+
+    fn truth(&self, value: bool) -> Value {
+        Value::Bool(value)
     }
 
     fn string(&self, text: &str) -> Value {
@@ -90,4 +103,23 @@ impl Build for &Value {
             entries.into_iter().map(|(key, value)| (key.name().to_owned(), value)).collect();
         Ok(Value::Object(fields))
     }
+}
+
+/// A text of JSON without the white space between its tokens and with characters in place of their escapes, as
+/// [`Node::render`] writes it; `None` where it is so already, or no JSON.
+pub(super) fn compact(text: &str) -> Option<String> {
+    let mut inside = false;
+    let mut escaped = false;
+    let tight = text.bytes().all(|byte| {
+        let fine = if inside {
+            // Escapes that render writes too.
+            !escaped || matches!(byte, b'"' | b'\\' | b'n' | b'r' | b't')
+        } else {
+            !byte.is_ascii_whitespace()
+        };
+        inside ^= byte == b'"' && !escaped;
+        escaped = inside && byte == b'\\' && !escaped;
+        fine
+    });
+    if tight { None } else { serde_json::from_str::<Value>(text).ok().map(|value| value.to_string()) }
 }

@@ -1,6 +1,6 @@
-//! Images, documents, sound and film: what both formats say about them, and where their content is.
+//! Images, documents, sound and film: what formats say about them, and where their content is.
 //!
-//! A block has a `source`, and the content lies in one field of it: as bytes, as base64, in a data URL, as text, or as
+//! A block has a `source` or a field that is one, and the content lies in one field of it: as bytes, as base64, in a data URL, as text, or as
 //! blocks of text and images. What lies elsewhere (a URL, a file id, a bucket) is of unknown size.
 
 use super::key::Key;
@@ -24,8 +24,22 @@ impl<N: Node> Content for Held<'_, N> {
     }
 }
 
-/// Reads the content of a source; `None` where it is not at hand.
+/// Reads the content that a source holds or is; `None` where it is not at hand.
 fn read_content<N: Node, R>(source: &N, read: impl FnOnce(&dyn Content) -> R) -> Option<R> {
+    /// What an address begins with, and no base64 does.
+    const ELSEWHERE: &str = "://";
+    if source.kind() != Kind::Map {
+        let Some(length) = source.byte_length() else {
+            let text = source.text()?;
+            let data = match data_of_url(&text) {
+                Some(data) => data,
+                None if text.contains(ELSEWHERE) => return None,
+                None => &text,
+            };
+            return Some(read(&Base64::new(data)));
+        };
+        return Some(read(&Held { node: source, length }));
+    }
     if let Some(url) = source.present(Key::Url) {
         return data_of_url(&url.text()?).map(|data| read(&Base64::new(data)));
     }
@@ -33,17 +47,33 @@ fn read_content<N: Node, R>(source: &N, read: impl FnOnce(&dyn Content) -> R) ->
     let bytes = source.present(Key::Bytes);
     let holder = bytes.as_ref().filter(|bytes| bytes.kind() == Kind::Map).unwrap_or(source);
     let node = bytes.clone().filter(|bytes| bytes.kind() != Kind::Map).or_else(|| holder.present(Key::Data))?;
-    if let Some(length) = node.byte_length() {
-        return Some(read(&Held { node: &node, length }));
-    }
-    let text = node.text()?;
-    Some(read(&Base64::new(data_of_url(&text).unwrap_or(&text))))
+    if node.kind() == Kind::Map { None } else { read_content(&node, read) }
 }
 
 /// An image, sound or film; `block` has its `source`.
 pub(super) fn sized<N: Node>(block: &N, kind: MediaKind) -> Media {
-    let source = block.present(Key::Source);
+    held(block.present(Key::Source), kind)
+}
+
+/// An image, sound or film whose content is in this value, where there is one.
+pub(super) fn held<N: Node>(source: Option<N>, kind: MediaKind) -> Media {
     source.and_then(|source| read_content(&source, |content| Media::of(kind, content))).unwrap_or(Media::unknown(kind))
+}
+
+/// A file by its name and what it holds.
+pub(super) fn file_of<N: Node>(name: Option<N::Text>, source: Option<N>) -> Document<N::Text> {
+    let mut document = Document { texts: name.into_iter().collect(), media: vec![] };
+    match source.and_then(|source| read_content(&source, open_document)) {
+        Some(Opened::Text(text)) => document.texts.push(text.into()),
+        Some(Opened::Sized(media)) => document.media.push(media),
+        None => document.media.push(Media::unknown(MediaKind::Document)),
+    }
+    document
+}
+
+/// A file as OpenAI has it: `{filename, file_data}`, or an id or address of one that lies elsewhere.
+pub(super) fn file<N: Node>(file: &N) -> Document<N::Text> {
+    file_of(file.get(Key::Filename).and_then(|name| name.text()), file.present(Key::FileData))
 }
 
 /// A file; `block` has its `source`, and may have a name, a title and a context.

@@ -76,6 +76,9 @@ pub trait Node: Clone {
     /// Number of elements of a list, `None` for anything else.
     fn length(&self) -> Option<usize>;
 
+    /// Number of fields of a dict, `None` for anything else: an object does not tell its fields from its methods.
+    fn field_count(&self) -> Option<usize>;
+
     /// An element of a list.
     fn at(&self, index: usize) -> Option<Self>;
 
@@ -137,15 +140,28 @@ pub trait Build: Node {
     /// This very value.
     fn keep(&self) -> Self::Out;
 
-    /// A shallow copy of this map or object with one field set.
-    fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out>;
+    /// A shallow copy of this map or object with these fields set, those without a value taken away.
+    fn with_all(&self, fields: Vec<(Key, Option<Self::Out>)>) -> Result<Self::Out>;
+
+    /// The same with one field set.
+    fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out> {
+        self.with_all(vec![(key, Some(value))])
+    }
 
     /// A new list.
     fn list(&self, items: Vec<Self::Out>) -> Result<Self::Out>;
+
+    /// A truth value.
+    fn truth(&self, value: bool) -> Self::Out;
 
     /// A new string.
     fn string(&self, text: &str) -> Self::Out;
 
     /// A new map.
     fn map(&self, entries: Vec<(Key, Self::Out)>) -> Result<Self::Out>;
+
+    /// A new value of the kind of this one: a map, or an object of the same class.
+    fn map_like(&self, entries: Vec<(Key, Self::Out)>) -> Result<Self::Out> {
+        self.map(entries)
+    }
 }

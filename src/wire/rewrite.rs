@@ -3,14 +3,15 @@
 //! A message that does not change is given back as the very same object; one that does is a shallow copy that shares
 //! everything but the changed path.
 
-use super::detect::Format;
+use super::dialect;
+use super::format::Format;
 use super::key::Key;
+use super::message_list;
 use super::node::{Build, Kind, Node};
-use super::{anthropic, bedrock, message_list};
 use crate::error::Result;
-use crate::message::Role;
+use crate::message::{Conversation, Role};
 
-/// One step of rewriting a list; indices are those of the original list.
+/// One step of rewriting a conversation; indices are those of its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change<'a> {
     /// Give the message back as it is.
@@ -22,12 +23,21 @@ pub enum Change<'a> {
     Edit {
         /// Index of the message.
         message: usize,
-        /// New texts for items of tool results: block, item, text.
+        /// New texts for items of tool results: part, item, text.
         items: Vec<(usize, usize, &'a str)>,
-        /// Blocks that go away.
+        /// Parts that go away.
         drop: Vec<usize>,
-        /// Text blocks to add at the end.
+        /// Texts to add at the end.
         append: Vec<&'a str>,
+    },
+    /// A message put together anew.
+    Compose {
+        /// The message whose other fields it takes; a new one has none.
+        like: Option<usize>,
+        /// Who it is from.
+        role: Role,
+        /// What it says.
+        pieces: Vec<Piece>,
     },
     /// A message that was not there before.
     Insert {
@@ -38,77 +48,154 @@ pub enum Change<'a> {
     },
 }
 
-/// The list that `changes` describes, as values of the host. O(changes + blocks of changed messages times the items changed in them).
+/// What a message is put together from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// A part of the conversation.
+    Part {
+        /// Its message.
+        message: usize,
+        /// Its place there.
+        part: usize,
+        /// Its new id, for a call or a result that gets one.
+        id: Option<String>,
+    },
+    /// A text.
+    Text(String),
+    /// A result that says that there is none.
+    Answer {
+        /// The message of the call.
+        message: usize,
+        /// Its place there.
+        part: usize,
+        /// Its identifier.
+        id: String,
+        /// Name of its tool.
+        tool: String,
+        /// What it says.
+        text: String,
+    },
+}
+
+/// What changes in one entry of the list. Parts are counted from the first one in the entry.
+#[derive(Debug, Default)]
+pub(super) struct EntryEdit<'a> {
+    pub(super) items: Vec<(usize, usize, &'a str)>,
+    pub(super) drop: Vec<usize>,
+    pub(super) append: &'a [&'a str],
+}
+
+impl<'a> EntryEdit<'a> {
+    fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.drop.is_empty() && self.append.is_empty()
+    }
+
+    /// The new texts for the items of a part.
+    pub(super) fn of_part(&self, part: usize) -> Vec<(usize, &'a str)> {
+        self.items.iter().filter(|(at, ..)| *at == part).map(|(_, item, text)| (*item, *text)).collect()
+    }
+}
+
+/// A message that is put together, as values of the host.
+pub(super) struct Composition<'a, N> {
+    /// Some message of the list.
+    pub(super) sample: &'a N,
+    /// The entry whose other fields are taken.
+    pub(super) like: Option<&'a N>,
+    pub(super) role: Role,
+    pub(super) materials: Vec<Material<'a, N>>,
+}
+
+/// What it is put together from: see [`Piece`].
+#[derive(Clone)]
+pub(super) enum Material<'a, N> {
+    Part { node: N, place: Place, id: Option<&'a str> },
+    Text(&'a str),
+    Answer { call: N, id: &'a str, tool: &'a str, text: &'a str },
+}
+
+/// A part of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) entry: usize,
+    pub(super) part: usize,
+}
+
+/// The list that `changes` describes, as values of the host; `conversation` is what was read from `messages`. O(changes +
+/// blocks of changed messages times the items changed in them).
 ///
 /// # Errors
 /// Those of the host when a value cannot be built.
-pub fn rewrite<N: Build>(messages: &N, format: Format, changes: &[Change<'_>]) -> Result<Vec<N::Out>> {
-    let nodes = message_list(messages)?;
-    changes
-        .iter()
-        .map(|change| match change {
-            Change::Keep { message } => Ok(nodes[*message].keep()),
-            Change::Edit { message, items, drop, append } => edit(&nodes[*message], format, items, drop, append),
-            Change::Insert { role, text } => {
-                let content = messages.list(vec![text_block(messages, format, messages.string(text))?])?;
-                messages.map(vec![(Key::Role, messages.string(role.name())), (Key::Content, content)])
-            }
-        })
-        .collect()
-}
-
-fn edit<N: Build>(
-    message: &N,
+pub fn rewrite<N: Build, T>(
+    messages: &N,
+    conversation: &Conversation<T>,
     format: Format,
-    items: &[(usize, usize, &str)],
-    drop: &[usize],
-    append: &[&str],
-) -> Result<N::Out> {
-    let content = message.present(Key::Content);
-    let mut blocks = Vec::new();
-    if let Some(text) = content.as_ref().filter(|text| text.kind() == Kind::Text && !drop.contains(&0)) {
-        blocks.push(text_block(message, format, text.keep())?);
-    }
-    for (position, block) in content.as_ref().and_then(Node::items).unwrap_or_default().iter().enumerate() {
-        if drop.contains(&position) {
-            continue;
+    changes: &[Change<'_>],
+) -> Result<Vec<N::Out>> {
+    let entries = message_list(messages)?;
+    let mut out = Vec::with_capacity(entries.len());
+    for change in changes {
+        match change {
+            Change::Keep { message } => {
+                out.extend(entries[conversation.messages[*message].span.entries()].iter().map(Build::keep));
+            }
+            Change::Edit { message, items, drop, append } => {
+                let span = &conversation.messages[*message].span;
+                let last = span.entries().end - 1;
+                for entry in span.entries() {
+                    let local = |part: usize| {
+                        let (at, first) = span.entry_of(part);
+                        (at == entry).then(|| part - first)
+                    };
+                    let edit = EntryEdit {
+                        items: items
+                            .iter()
+                            .filter_map(|(part, item, text)| Some((local(*part)?, *item, *text)))
+                            .collect(),
+                        drop: drop.iter().filter_map(|part| local(*part)).collect(),
+                        append: if entry == last { append } else { &[] },
+                    };
+                    if edit.is_empty() {
+                        out.push(entries[entry].keep());
+                    } else {
+                        dialect::edit(&entries[entry], format, &edit, &mut out)?;
+                    }
+                }
+            }
+            Change::Compose { like, role, pieces } => {
+                let materials = pieces.iter().map(|piece| match piece {
+                    Piece::Part { message, part, id } => {
+                        let (entry, first) = conversation.messages[*message].span.entry_of(*part);
+                        let place = Place { entry, part: part - first };
+                        Material::Part { node: entries[entry].clone(), place, id: id.as_deref() }
+                    }
+                    Piece::Text(text) => Material::Text(text),
+                    Piece::Answer { message, part, id, tool, text } => {
+                        let (entry, _) = conversation.messages[*message].span.entry_of(*part);
+                        Material::Answer { call: entries[entry].clone(), id, tool, text }
+                    }
+                });
+                let composition = Composition {
+                    sample: entries.first().unwrap_or(messages),
+                    like: like.map(|message| &entries[conversation.entry(message)]),
+                    role: *role,
+                    materials: materials.collect(),
+                };
+                dialect::compose(format, &composition, &mut out)?;
+            }
+            Change::Insert { role, text } => {
+                let like = entries.first().unwrap_or(messages);
+                out.push(dialect::message(like, format, *role, text)?);
+            }
         }
-        let changes: Vec<(usize, &str)> =
-            items.iter().filter(|(block, ..)| *block == position).map(|(_, item, text)| (*item, *text)).collect();
-        blocks.push(match format {
-            _ if changes.is_empty() => block.keep(),
-            Format::Bedrock => bedrock::replace_items(block, &changes)?,
-            Format::Anthropic => anthropic::replace_items(block, &changes)?,
-        });
     }
-    for text in append {
-        blocks.push(text_block(message, format, message.string(text))?);
-    }
-    message.with(Key::Content, message.list(blocks)?)
+    Ok(out)
 }
 
-fn text_block<N: Build>(like: &N, format: Format, text: N::Out) -> Result<N::Out> {
-    match format {
-        Format::Bedrock => bedrock::text_block(like, text),
-        Format::Anthropic => anthropic::text_block(like, text),
-    }
-}
-
-/// The string of an item of a tool result; `None` for an item that is not one string.
-///
-/// `Place` is of a higher floor, so the place comes as its three numbers.
-pub fn item_node<N: Node>(messages: &N, format: Format, [message, part, item]: [usize; 3]) -> Option<N> {
-    let block = messages.at(message)?.present(Key::Content)?.at(part)?;
-    let result = match format {
-        Format::Bedrock => block.present(Key::ToolResult)?,
-        Format::Anthropic => block,
-    };
-    let content = result.present(Key::Content)?;
-    let node = match content.at(item) {
-        Some(item) => item.get(Key::Text)?,
-        None => content,
-    };
-    (node.kind() == Kind::Text).then_some(node)
+/// The string of an item of a tool result, whose part is the `part`th of its entry; `None` for an item that is not one
+/// string.
+pub fn item_node<N: Node>(entry: &N, format: Format, part: usize, item: usize) -> Option<N> {
+    dialect::item(entry, format, part, item).filter(|node| node.kind() == Kind::Text)
 }
 
 /// The new text for the item at `position`, if there is one.

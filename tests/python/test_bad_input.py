@@ -106,15 +106,29 @@ REFUSED = [
     ),
     pytest.param(
         [{"role": "assistant", "content": None, "tool_calls": [{"id": "a"}]}],
-        "OpenAI",
-        id="openai-call",
+        "has no `name`",
+        id="openai-call-without-a-name",
     ),
     pytest.param(
         [*user("x"), {"role": "tool", "tool_call_id": "a", "content": "x"}],
-        "OpenAI",
-        id="openai-result",
+        "no call before it",
+        id="openai-result-without-a-call",
     ),
-    pytest.param([{"role": "user", "parts": [{"text": "x"}]}], "Gemini", id="gemini"),
+    pytest.param(
+        [{"role": "user", "parts": [{"text": "x"}]}, {"role": "robot", "parts": []}],
+        "message 1.*'robot'",
+        id="gemini-role",
+    ),
+    pytest.param(
+        [{"role": "user", "parts": [{"text": "x"}]}, {"role": "user", "content": "x"}],
+        "message 1",
+        id="gemini-and-openai",
+    ),
+    pytest.param(
+        [{"type": "function_call", "name": "f", "arguments": "{}"}],
+        "no `call_id`",
+        id="responses-call-without-an-id",
+    ),
     pytest.param(assistant(use(cyclic())), "nested deeper than", id="cyclic-dict"),
     pytest.param(assistant(use(nested(100_000))), "nested deeper than", id="nested-100000-levels"),
     pytest.param(

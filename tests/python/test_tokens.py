@@ -170,8 +170,8 @@ def test_messages_count_their_texts_and_their_frame(messages, tokens):
 
 
 def test_count_messages_refuses_an_unknown_format():
-    with pytest.raises(ullage.PolicyError, match="bedrock, anthropic"):
-        ullage.TokenCounter().count_messages([], format="openai")
+    with pytest.raises(ullage.PolicyError, match="bedrock, anthropic, openai"):
+        ullage.TokenCounter().count_messages([], format="morse")
 
 
 def test_a_counter_may_be_subclassed():

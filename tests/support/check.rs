@@ -3,59 +3,138 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use ullage::planner::Plan;
-use ullage::wire::{Change, Format};
+use ullage::wire::Format;
 
-/// A call or result: its block's id.
-fn ids<'a>(message: &'a Value, format: Format, bedrock: &str, anthropic: (&str, &str)) -> Vec<&'a str> {
-    let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
-    blocks
-        .iter()
-        .filter_map(|block| match format {
-            Format::Bedrock => block[bedrock]["toolUseId"].as_str(),
-            Format::Anthropic if block["type"] == anthropic.0 => block[anthropic.1].as_str(),
-            Format::Anthropic => None,
-        })
-        .collect()
+/// What an entry of the list says, as far as the rules go.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    pub role: String,
+    pub calls: Vec<String>,
+    pub results: Vec<String>,
+    /// Whether it has anything but calls and results.
+    pub words: bool,
 }
 
-pub fn call_ids(message: &Value, format: Format) -> Vec<&str> {
-    ids(message, format, "toolUse", ("tool_use", "id"))
+fn said(entry: &Value, format: Format) -> Said {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let kind = entry["type"].as_str().unwrap_or("message");
+    let mut out = Said { role: text(&entry["role"]).unwrap_or_default(), ..Said::default() };
+    let blocks = if format == Format::Gemini { list(&entry["parts"]) } else { list(&entry["content"]) };
+    let ids = |of: &dyn Fn(&Value) -> Option<String>| blocks.iter().filter_map(of).collect::<Vec<_>>();
+    let typed = |kind: &'static str, id: &'static str| {
+        move |block: &Value| if block["type"] == kind { block[id].as_str().map(str::to_owned) } else { None }
+    };
+    match format {
+        Format::Bedrock => {
+            out.calls = ids(&|block| text(&block["toolUse"]["toolUseId"]));
+            out.results = ids(&|block| text(&block["toolResult"]["toolUseId"]));
+        }
+        Format::Anthropic => {
+            out.calls = ids(&typed("tool_use", "id"));
+            out.results = ids(&typed("tool_result", "tool_use_id"));
+        }
+        Format::OpenAi => {
+            out.calls = list(&entry["tool_calls"]).iter().filter_map(|call| text(&call["id"])).collect();
+            out.results = text(&entry["tool_call_id"]).into_iter().collect();
+        }
+        Format::OpenAiResponses => match kind {
+            "message" => {}
+            "function_call_output" => {
+                out.results = text(&entry["call_id"]).into_iter().collect();
+                "user".clone_into(&mut out.role);
+            }
+            kind => {
+                out.calls = text(&entry["call_id"]).filter(|_| kind == "function_call").into_iter().collect();
+                "assistant".clone_into(&mut out.role);
+            }
+        },
+        Format::Gemini => {
+            out.calls = ids(&|block| text(&block["functionCall"]["id"]));
+            out.results = ids(&|block| text(&block["functionResponse"]["id"]));
+        }
+        Format::AiSdk => {
+            out.calls = ids(&typed("tool-call", "toolCallId"));
+            out.results = ids(&typed("tool-result", "toolCallId"));
+        }
+    }
+    out.words = kind == "message" && (!blocks.is_empty() || entry["content"].is_string()) && out.results.is_empty();
+    out.role = match out.role.as_str() {
+        "tool" => "user".to_owned(),
+        "model" => "assistant".to_owned(),
+        role => role.to_owned(),
+    };
+    out
 }
 
-pub fn result_ids(message: &Value, format: Format) -> Vec<&str> {
-    ids(message, format, "toolResult", ("tool_result", "tool_use_id"))
+/// The messages of a list, however many entries each takes.
+pub fn turns(messages: &Value, format: Format) -> Vec<Said> {
+    let mut turns: Vec<Said> = Vec::new();
+    let mut open = false;
+    for entry in messages.as_array().expect("a list") {
+        let said = said(entry, format);
+        let answers = !said.results.is_empty();
+        let joins = |before: &Said| match format {
+            Format::Bedrock | Format::Anthropic => false,
+            Format::OpenAi | Format::AiSdk => open && said.role == "user",
+            Format::OpenAiResponses => said.role == "assistant" || open && said.role == "user",
+            Format::Gemini if said.role == "assistant" => before.calls.is_empty() || !said.calls.is_empty(),
+            Format::Gemini => open,
+        };
+        let goes_on = turns.last().is_some_and(|before| before.role == said.role && joins(before));
+        open = answers;
+        match turns.last_mut() {
+            Some(before) if goes_on => {
+                before.calls.extend(said.calls);
+                before.results.extend(said.results);
+                before.words |= said.words;
+            }
+            _ => turns.push(said),
+        }
+    }
+    turns
 }
 
 /// What breaks the rule of pairs: calls are answered all together in the next message, and nothing else is answered.
 /// The calls of the last message may wait.
 pub fn unpaired(messages: &Value, format: Format) -> Vec<String> {
-    let messages = messages.as_array().expect("a list");
     let mut problems = Vec::new();
     let mut waiting = Vec::new();
-    for (index, message) in messages.iter().enumerate() {
-        let mut answered = result_ids(message, format);
-        answered.sort_unstable();
-        if answered != waiting {
-            problems.push(format!("message {index} answers {answered:?}, asked were {waiting:?}"));
+    for (index, mut turn) in turns(messages, format).into_iter().enumerate() {
+        turn.results.sort_unstable();
+        if turn.results != waiting {
+            problems.push(format!("message {index} answers {:?}, asked were {waiting:?}", turn.results));
         }
-        waiting = call_ids(message, format);
-        waiting.sort_unstable();
+        turn.calls.sort_unstable();
+        waiting = turn.calls;
     }
     problems
 }
 
+/// The entries of a list.
+pub fn entries(messages: &Value) -> &[Value] {
+    messages.as_array().expect("a list")
+}
+
+/// Whether the list ends in some of the results to the last calls, but not all.
+pub fn waits_for_more(messages: &Value, format: Format) -> bool {
+    match &turns(messages, format)[..] {
+        [.., asked, answered] => !answered.results.is_empty() && answered.results.len() < asked.calls.len(),
+        _ => false,
+    }
+}
+
+/// The calls that wait at the end.
+pub fn waiting(messages: &Value, format: Format) -> usize {
+    turns(messages, format).last().map_or(0, |turn| turn.calls.len())
+}
+
 /// How often a role follows itself, system messages aside, and whether the first one is the user's.
-pub fn roles(messages: &Value) -> (usize, bool) {
-    let roles: Vec<&Value> = messages
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|message| &message["role"])
-        .filter(|role| **role != "system")
-        .collect();
+pub fn roles(messages: &Value, format: Format) -> (usize, bool) {
+    let turns = turns(messages, format);
+    let roles: Vec<&str> = turns.iter().map(|turn| turn.role.as_str()).filter(|role| *role != "system").collect();
     let repeated = roles.windows(2).filter(|pair| pair[0] == pair[1]).count();
-    (repeated, roles.first().is_none_or(|role| **role == "user"))
+    (repeated, roles.first().is_none_or(|role| *role == "user"))
 }
 
 pub fn is_pinned(message: &Value) -> bool {
@@ -71,24 +150,18 @@ pub fn is_signed(message: &Value) -> bool {
     })
 }
 
-/// Index before, index after of every message that stays.
-pub fn survivors(plan: &Plan) -> BTreeMap<usize, usize> {
-    plan.changes()
-        .iter()
-        .enumerate()
-        .filter_map(|(after, change)| match change {
-            Change::Keep { message } | Change::Edit { message, .. } => Some((*message, after)),
-            Change::Insert { .. } => None,
-        })
-        .collect()
+/// Index before, index after of every entry that stays, whole or edited: `render` has numbered them.
+pub fn survivors(after: &Value) -> BTreeMap<usize, usize> {
+    let entries = after.as_array().expect("a list").iter().enumerate();
+    entries.filter_map(|(at, entry)| Some((usize::try_from(entry["x-entry"].as_u64()?).ok()?, at))).collect()
 }
 
-/// The blocks of a content, a plain string being one.
-pub fn blocks(message: &Value) -> Vec<Value> {
-    match &message["content"] {
-        Value::Array(blocks) => blocks.clone(),
-        Value::String(text) => vec![serde_json::json!({ "type": "text", "text": text })],
-        other => vec![other.clone()],
+/// The blocks of an entry, a plain string being one.
+pub fn blocks(entry: &Value) -> Vec<Value> {
+    match entry.get("content").or_else(|| entry.get("parts")) {
+        Some(Value::Array(blocks)) => blocks.clone(),
+        Some(Value::String(text)) => vec![serde_json::json!({ "type": "text", "text": text })],
+        other => other.cloned().into_iter().collect(),
     }
 }
 

@@ -47,23 +47,31 @@ fn json_value(most: usize) -> impl Strategy<Value = Value> {
 pub struct Shape {
     pub turns: usize,
     pub output: usize,
-    pub json: bool,
+    pub items: Items,
     /// User messages in a row and messages that a provider would only take with another call.
     pub irregular: bool,
 }
 
-pub const ANY: Shape = Shape { turns: 5, output: 3_000, json: true, irregular: true };
-/// What both formats can say.
-pub const COMMON: Shape = Shape { json: false, ..ANY };
+/// What results are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Items {
+    /// Texts, values and images, or nothing.
+    Any,
+    /// One text, which every format can say.
+    OneText,
+}
 
-fn item(shape: Shape) -> impl Strategy<Value = Item> {
-    prop_oneof![
-        6 => text(shape.output).prop_map(Item::Text),
-        2 => (json_value(shape.output), text(40)).prop_map(move |(value, text)| {
-            if shape.json { Item::Json(value) } else { Item::Text(text) }
-        }),
-        1 => Just(Item::Image),
-    ]
+pub const ANY: Shape = Shape { turns: 5, output: 3_000, items: Items::Any, irregular: true };
+/// What every format can say.
+pub const COMMON: Shape = Shape { items: Items::OneText, ..ANY };
+
+fn items(shape: Shape) -> BoxedStrategy<Vec<Item>> {
+    let texts = text(shape.output).prop_map(Item::Text);
+    if shape.items == Items::OneText {
+        return texts.prop_map(|text| vec![text]).boxed();
+    }
+    vec(prop_oneof![6 => texts, 2 => json_value(shape.output).prop_map(Item::Json), 1 => Just(Item::Image)], 0..3)
+        .boxed()
 }
 
 fn thinking() -> impl Strategy<Value = Option<Block>> {
@@ -85,7 +93,7 @@ fn round(shape: Shape) -> impl Strategy<Value = Round> {
     (
         thinking(),
         prop::option::of(text(80)),
-        vec((0..TOOLS.len(), vec(item(shape), 0..3)), 1..4),
+        vec((0..TOOLS.len(), items(shape)), 1..4),
         pinned_and_cached(),
         pinned_and_cached(),
     )
@@ -103,7 +111,7 @@ struct Turn {
 
 fn turn(shape: Shape) -> impl Strategy<Value = Turn> {
     let extra = prop_oneof![8 => Just(None), 1 => Just(Some(Block::Image)), 1 => text(60).prop_map(|t| Some(Block::Unknown(t)))];
-    let again = prop::option::weighted(if shape.irregular { 0.15 } else { 0.0 }, text(60));
+    let again = if shape.irregular { prop::option::weighted(0.15, text(60)).boxed() } else { Just(None).boxed() };
     (
         (text(300), extra, again),
         vec(round(shape), 0..3),

@@ -133,7 +133,7 @@ pub fn message(blocks: &[Value]) -> Value {
 pub fn in_result(format: Format, item: &Value) -> Value {
     match format {
         Format::Bedrock => json!({ "toolResult": { "toolUseId": "a", "content": [item] } }),
-        Format::Anthropic => json!({ "type": "tool_result", "tool_use_id": "a", "content": [item] }),
+        _ => json!({ "type": "tool_result", "tool_use_id": "a", "content": [item] }),
     }
 }
 

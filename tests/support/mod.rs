@@ -2,6 +2,7 @@
 
 #![allow(
     dead_code,
+    unused_imports,
     clippy::format_collect,
     unreachable_pub,
     clippy::unwrap_used,
@@ -11,10 +12,12 @@
 pub mod check;
 pub mod generate;
 pub mod images;
+pub mod render;
 
 use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::ProptestConfig;
+pub use render::render;
 use serde_json::{Value, json};
 use ullage::engine::{Ask, Engine, Room, apply, content};
 use ullage::error::{Error, Result};
@@ -32,6 +35,17 @@ pub enum Item {
     Text(String),
     Json(Value),
     Image,
+}
+
+impl Item {
+    /// The item as a block, for formats where both look alike; JSON as text.
+    pub fn as_block(&self) -> Block {
+        match self {
+            Item::Text(text) => Block::Text(text.clone()),
+            Item::Json(value) => Block::Text(value.to_string()),
+            Item::Image => Block::Image,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -76,76 +90,6 @@ impl Message {
     #[must_use]
     pub fn pinned(self) -> Message {
         Message { pinned: true, ..self }
-    }
-}
-
-/// The conversation in a wire format, with fields that ullage does not know.
-pub fn render(messages: &[Message], format: Format) -> Value {
-    messages.iter().enumerate().map(|(index, message)| render_message(message, format, index)).collect()
-}
-
-fn render_message(message: &Message, format: Format, index: usize) -> Value {
-    let mut blocks: Vec<Value> = message.blocks.iter().map(|block| render_block(block, format)).collect();
-    match (format, message.cached, blocks.last_mut()) {
-        (Format::Bedrock, true, _) => blocks.push(json!({ "cachePoint": { "type": "default" } })),
-        (Format::Anthropic, true, Some(last)) if !last["type"].is_null() => {
-            last["cache_control"] = json!({ "type": "ephemeral" });
-        }
-        _ => {}
-    }
-    let mut out = json!({ "role": message.role, "content": blocks, "x-turn": index });
-    if let (Format::Anthropic, false, [Block::Text(text)]) = (format, message.cached, &message.blocks[..]) {
-        out["content"] = json!(text);
-    }
-    if message.pinned {
-        out["metadata"] = json!({ "custom": { "pinned": true }, "x": [1, 2] });
-    }
-    out
-}
-
-fn render_block(block: &Block, format: Format) -> Value {
-    match (format, block) {
-        (_, Block::Unknown(text)) => json!({ "future": { "words": text } }),
-        (Format::Bedrock, Block::Text(text)) => json!({ "text": text }),
-        (Format::Anthropic, Block::Text(text)) => json!({ "type": "text", "text": text }),
-        (Format::Bedrock, Block::Thinking { text, signed }) => {
-            let mut plain = json!({ "text": text });
-            if *signed {
-                plain["signature"] = json!("c2ln");
-            }
-            json!({ "reasoningContent": { "reasoningText": plain } })
-        }
-        (Format::Anthropic, Block::Thinking { text, signed }) => {
-            json!({ "type": "thinking", "thinking": text, "signature": if *signed { "c2ln" } else { "" } })
-        }
-        (Format::Bedrock, Block::Image) => json!({ "image": { "format": "png", "source": { "bytes": "AA==" } } }),
-        (Format::Anthropic, Block::Image) => json!({ "type": "image", "source": { "type": "base64", "data": "AA==" } }),
-        (Format::Bedrock, Block::Call { id, tool, input }) => {
-            json!({ "toolUse": { "toolUseId": id, "name": tool, "input": input } })
-        }
-        (Format::Anthropic, Block::Call { id, tool, input }) => {
-            json!({ "type": "tool_use", "id": id, "name": tool, "input": input })
-        }
-        (Format::Bedrock, Block::Result { id, items }) => {
-            let items: Vec<Value> = items.iter().map(|item| render_item(item, format)).collect();
-            json!({ "toolResult": { "toolUseId": id, "status": "success", "content": items } })
-        }
-        (Format::Anthropic, Block::Result { id, items }) => {
-            let content = match &items[..] {
-                [Item::Text(text)] if text.len() % 2 == 0 => json!(text),
-                items => items.iter().map(|item| render_item(item, format)).collect(),
-            };
-            json!({ "type": "tool_result", "tool_use_id": id, "content": content, "is_error": false })
-        }
-    }
-}
-
-fn render_item(item: &Item, format: Format) -> Value {
-    match (format, item) {
-        (_, Item::Image) => render_block(&Block::Image, format),
-        (_, Item::Text(text)) => render_block(&Block::Text(text.clone()), format),
-        (Format::Bedrock, Item::Json(value)) => json!({ "json": value }),
-        (Format::Anthropic, Item::Json(value)) => render_block(&Block::Text(value.to_string()), format),
     }
 }
 

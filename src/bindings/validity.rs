@@ -1,0 +1,65 @@
+//! `validate` and `repair`.
+
+use pyo3::prelude::*;
+
+use super::format::named_format;
+use super::node::PyNode;
+use crate::error::{Error, Result as CoreResult};
+use crate::message::Conversation;
+use crate::validity::{OpenCalls, demands_of, provider_says, repair as mend, validate as judge};
+use crate::wire::{self, Format, Node};
+
+/// Rule, message, block, problem, remedy, and what the provider says.
+type PyViolation = (&'static str, usize, Option<usize>, String, String, &'static str);
+/// Rule, message, and what was done.
+type PyRepair = (&'static str, usize, String);
+
+/// The rule that a message breaks which cannot be read at all.
+const READABLE: &str = "message-can-be-read";
+
+fn read<N: Node>(messages: &N, format: Option<&str>) -> CoreResult<(Format, Conversation<N::Text>)> {
+    let format = match format {
+        Some(name) => named_format(name)?,
+        None => wire::format_to_read(messages)?,
+    };
+    Ok((format, wire::read(messages, format)?))
+}
+
+#[pyfunction]
+#[pyo3(signature = (messages, format = None))]
+pub fn validate(messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<Vec<PyViolation>> {
+    let (format, conversation) = match read(&PyNode(messages.clone()), format) {
+        Err(Error::Message { index, problem, remedy }) => {
+            return Ok(vec![(READABLE, index, None, problem, remedy, "400: invalid request")]);
+        }
+        read => read?,
+    };
+    let spans = conversation.spans();
+    let violations = judge(&conversation, format).into_iter().map(|violation| {
+        let (entry, part) = match violation.part {
+            Some(part) => {
+                let (entry, part) = spans.place(violation.message, part);
+                (entry, Some(part))
+            }
+            None => (conversation.entry(violation.message), None),
+        };
+        let says = provider_says(violation.rule, format);
+        (violation.rule, entry, part, violation.problem, violation.remedy.to_owned(), says)
+    });
+    Ok(violations.collect())
+}
+
+#[pyfunction]
+#[pyo3(signature = (messages, format = None, *, remove_open_calls))]
+pub fn repair<'py>(
+    messages: &Bound<'py, PyAny>,
+    format: Option<&str>,
+    remove_open_calls: bool,
+) -> PyResult<(Vec<Bound<'py, PyAny>>, Vec<PyRepair>)> {
+    let host = PyNode(messages.clone());
+    let (format, conversation) = read(&host, format)?;
+    let open = if remove_open_calls { OpenCalls::Remove } else { OpenCalls::Answer };
+    let repaired = mend(&conversation, demands_of(format), open);
+    let repairs = repaired.repairs.into_iter().map(|done| (done.rule, conversation.entry(done.message), done.what));
+    Ok((wire::rewrite(&host, &conversation, format, &repaired.changes)?, repairs.collect()))
+}

@@ -1,0 +1,39 @@
+//! No message is empty and no text is blank.
+//!
+//! Anthropic: "all messages must have non-empty content except for the optional final assistant message" and "text content
+//! blocks must contain non-whitespace text" (<https://docs.anthropic.com/en/api/errors>). Bedrock Converse: "The text field
+//! in the `ContentBlock` object is blank" and "The content field in the `Message` object is empty"
+//! (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html>). Gemini: "contents.parts must not be
+//! empty" (<https://ai.google.dev/api/caching#Content>).
+
+use super::Violation;
+use crate::message::{Conversation, Part, Text};
+
+/// Whether a part is a text that says nothing.
+pub fn is_blank<T: Text>(part: &Part<T>) -> bool {
+    matches!(part, Part::Text(text) if text.trim().is_empty())
+}
+
+pub(super) fn blanks<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
+    conversation.messages.iter().enumerate().flat_map(|(message, content)| {
+        let blank = content.parts.iter().enumerate().filter(|(_, part)| is_blank(part));
+        blank.map(move |(part, _)| Violation {
+            rule: "text-is-not-blank",
+            message,
+            part: Some(part),
+            problem: "a text is empty or only white space".to_owned(),
+            remedy: "remove the block, or say something in it",
+        })
+    })
+}
+
+pub(super) fn empty<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
+    let empty = conversation.messages.iter().enumerate().filter(|(_, content)| content.parts.is_empty());
+    empty.map(|(message, _)| Violation {
+        rule: "message-is-not-empty",
+        message,
+        part: None,
+        problem: "the message has no content".to_owned(),
+        remedy: "remove the message, or say something in it",
+    })
+}

@@ -1,0 +1,19 @@
+//! System messages stand outside the list.
+//!
+//! Anthropic takes the system prompt as a parameter: "Unexpected role \"system\". The Messages API accepts a top-level
+//! `system` parameter, not \"system\" as an input message role" (<https://docs.anthropic.com/en/api/messages>). So do
+//! Bedrock Converse (`system`) and Gemini (`systemInstruction`).
+
+use super::Violation;
+use crate::message::{Conversation, Role, Text};
+
+pub(super) fn in_the_list<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
+    let system = conversation.messages.iter().enumerate().filter(|(_, content)| content.role == Role::System);
+    system.map(|(message, _)| Violation {
+        rule: "system-stands-apart",
+        message,
+        part: None,
+        problem: "a system message stands in the list".to_owned(),
+        remedy: "give it as the system prompt of the request, or as words of the user",
+    })
+}

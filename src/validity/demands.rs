@@ -1,0 +1,84 @@
+//! What the provider behind a format demands, and what it says when it does not get it.
+
+use crate::invariants::Demand;
+use crate::wire::Format;
+
+/// The demands of the provider behind `format`, beside the rules that all share. Where they come from is said with each
+/// rule, in `invariants`.
+pub fn demands_of(format: Format) -> &'static [Demand] {
+    match format {
+        Format::Bedrock => &[
+            Demand::FirstIsUsers,
+            Demand::Alternation,
+            Demand::NoBlanks,
+            Demand::SystemApart,
+            Demand::ResultsFirst,
+            Demand::NoOpenCallAtTheEnd,
+            Demand::ReasoningLeads,
+        ],
+        Format::Anthropic => &[
+            Demand::FirstIsUsers,
+            Demand::NoBlanks,
+            Demand::SystemApart,
+            Demand::ResultsFirst,
+            Demand::NoOpenCallAtTheEnd,
+            Demand::ReasoningLeads,
+        ],
+        Format::OpenAi | Format::OpenAiResponses | Format::AiSdk => {
+            &[Demand::NothingBetween, Demand::NoOpenCallAtTheEnd]
+        }
+        // A call may wait: the tools of ADK may take days.
+        Format::Gemini => &[Demand::FirstIsUsers, Demand::NoEmptyMessage, Demand::SystemApart],
+    }
+}
+
+/// What the provider behind `format` answers to a request that breaks the rule of this name, in short.
+pub fn provider_says(rule: &str, format: Format) -> &'static str {
+    match (rule, format) {
+        ("result-follows-its-call", Format::Bedrock) => {
+            "ValidationException: the number of toolResult blocks exceeds the number of toolUse blocks of previous turn"
+        }
+        ("result-follows-its-call", Format::Anthropic) => "400: unexpected `tool_use_id` found in `tool_result` blocks",
+        ("result-follows-its-call", Format::OpenAi) => {
+            "400: messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
+        }
+        ("result-follows-its-call", Format::OpenAiResponses) => "400: no tool call found for function call output",
+        ("result-follows-its-call" | "call-has-its-result", Format::Gemini) => {
+            "400: the number of function response parts must equal the number of function call parts"
+        }
+        ("call-has-its-result", Format::Bedrock) => {
+            "ValidationException: expected toolResult blocks for the toolUse ids"
+        }
+        ("call-has-its-result", Format::Anthropic) => {
+            "400: `tool_use` ids were found without `tool_result` blocks immediately after"
+        }
+        ("call-has-its-result", Format::OpenAi) => {
+            "400: an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'"
+        }
+        ("call-has-its-result", Format::OpenAiResponses) => "400: no tool output found for function call",
+        ("call-has-its-result", Format::AiSdk) => "MissingToolResultsError: tool result is missing for tool call",
+        ("ids-are-unique", Format::Bedrock) => "ValidationException: the toolUse blocks contain duplicate ids",
+        ("ids-are-unique", Format::Anthropic) => "400: `tool_use` ids must be unique",
+        ("first-is-the-users", Format::Bedrock) => "ValidationException: a conversation must start with a user message",
+        ("first-is-the-users", Format::Anthropic) => "400: first message must use the \"user\" role",
+        ("first-is-the-users", Format::Gemini) => {
+            "400: function call turn must come immediately after a user turn or a function response turn"
+        }
+        ("roles-alternate", _) => "ValidationException: roles must alternate between \"user\" and \"assistant\"",
+        ("text-is-not-blank", Format::Bedrock) => {
+            "ValidationException: the text field in the ContentBlock object is blank"
+        }
+        ("text-is-not-blank", _) => "400: text content blocks must contain non-whitespace text",
+        ("message-is-not-empty", Format::Bedrock) => {
+            "ValidationException: the content field in the Message object is empty"
+        }
+        ("message-is-not-empty", Format::Gemini) => "400: contents.parts must not be empty",
+        ("message-is-not-empty", _) => "400: messages must have non-empty content",
+        ("system-stands-apart", Format::Gemini) => "400: please use a valid role: user, model",
+        ("system-stands-apart", _) => "400: unexpected role \"system\"",
+        ("results-come-first", _) => "400: `tool_result` blocks must stand before other content",
+        ("reasoning-does-not-end-a-message", _) => "400: the final block in an assistant message cannot be `thinking`",
+        ("block-is-of-its-role", _) => "400: this block is not allowed in a message of this role",
+        _ => "400: invalid request",
+    }
+}

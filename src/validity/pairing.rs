@@ -1,0 +1,181 @@
+//! Bringing calls and results together.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+
+use super::repair::{Mending, OpenCalls};
+use super::working::{Draft, part_of, place_of, words_of};
+use crate::invariants::{Demand, Pairs};
+use crate::message::{Part, Role, Text};
+use crate::wire::Piece;
+
+/// What a call is answered with that was never answered.
+const NO_RESULT: &str = "[ullage: this tool call was never answered]";
+/// What stands above a result whose call is gone.
+const LOST_CALL: &str = "[ullage: the result of a tool call that is no longer in this conversation]";
+
+/// Message and part.
+type Place = (usize, usize);
+
+impl<T: Text> Mending<'_, T> {
+    /// Gives ids of their own to calls that share one in a message, and to their results.
+    pub(super) fn name_apart(&mut self) {
+        let pairs = Pairs::of(self.conversation);
+        if pairs.repeated().is_empty() {
+            return;
+        }
+        let parts = self.conversation.messages.iter().flat_map(|message| &message.parts);
+        let mut taken: HashSet<String, RandomState> = parts
+            .filter_map(|part| match part {
+                Part::Call { id, .. } | Part::Result { id, .. } => Some(id.to_string()),
+                _ => None,
+            })
+            .collect();
+        let mut renamed: HashMap<Place, String, RandomState> = HashMap::default();
+        let repeated: HashSet<Place, RandomState> = pairs.repeated().iter().copied().collect();
+        for call in pairs.calls().iter().filter(|call| repeated.contains(&(call.message, call.part))) {
+            let Part::Call { id, .. } = &self.conversation.messages[call.message].parts[call.part] else { continue };
+            // One of so many is free.
+            let numbers = 2..taken.len() + 3;
+            let mut names = numbers.map(|number| format!("{}-{number}", &**id));
+            let Some(fresh) = names.find(|new| !taken.contains(new)) else { continue };
+            taken.insert(fresh.clone());
+            self.note("ids-are-unique", Some(call.message), format!("a second call '{}' became '{fresh}'", &**id));
+            renamed.extend(call.result.map(|result| (result, fresh.clone())));
+            renamed.insert((call.message, call.part), fresh);
+        }
+        for draft in &mut self.drafts {
+            for piece in &mut draft.pieces {
+                if let Piece::Part { message, part, id } = piece
+                    && let Some(fresh) = renamed.get(&(*message, *part))
+                {
+                    *id = Some(fresh.clone());
+                    draft.changed = true;
+                }
+            }
+        }
+    }
+
+    /// Puts every result right behind its call, answers the calls that have none, and lets results without a call speak.
+    pub(super) fn pair(&mut self, open: OpenCalls) {
+        let pairs = Pairs::of(self.conversation);
+        let result_of: HashMap<Place, Option<Place>, RandomState> =
+            pairs.calls().iter().map(|call| ((call.message, call.part), call.result)).collect();
+        let orphans: HashSet<Place, RandomState> = pairs.orphans().iter().copied().collect();
+        let last_speaker = self.drafts.iter().rposition(|draft| draft.role != Role::System);
+        let mut here: HashMap<Place, Piece, RandomState> = HashMap::default();
+        for piece in self.drafts.iter().flat_map(|draft| &draft.pieces) {
+            if let Piece::Part { message, part, .. } = piece {
+                here.insert((*message, *part), piece.clone());
+            }
+        }
+
+        let drafts = std::mem::take(&mut self.drafts);
+        // The results that the calls before wait for, in their order.
+        let mut due: Vec<Piece> = Vec::new();
+        let mut moved: HashSet<Place, RandomState> = HashSet::default();
+        for (index, mut draft) in drafts.into_iter().enumerate() {
+            self.let_orphans_speak(&mut draft, &orphans);
+            let here_already: HashSet<Place, RandomState> = match draft.role {
+                Role::User if !due.is_empty() => draft.pieces.iter().filter_map(place_of).collect(),
+                _ => HashSet::default(),
+            };
+            let stays = |piece: &Piece| place_of(piece).is_some_and(|place| here_already.contains(&place));
+            if due.iter().all(stays) {
+                due.drain(..).filter_map(|piece| place_of(&piece)).for_each(|place| {
+                    moved.remove(&place);
+                });
+            }
+            let late = due.iter().any(|piece| place_of(piece).is_some() && !stays(piece));
+            draft.retain(|piece| place_of(piece).is_none_or(|place| !moved.contains(&place)));
+            if late {
+                self.note("result-follows-its-call", draft.like, "late results were put behind their calls");
+            }
+            if draft.role == Role::User {
+                draft.changed |= !due.is_empty();
+                draft.pieces.splice(0..0, due.drain(..));
+            } else {
+                self.insert_due(&mut due);
+            }
+            let mut pieces = Vec::with_capacity(draft.pieces.len());
+            for piece in std::mem::take(&mut draft.pieces) {
+                let Some((Part::Call { id, name, .. }, Piece::Part { message, part, id: new })) =
+                    part_of(self.conversation, &piece).map(|part| (part, &piece))
+                else {
+                    pieces.push(piece);
+                    continue;
+                };
+                let result = result_of.get(&(*message, *part)).copied().flatten();
+                match result.and_then(|place| Some((place, here.get(&place)?.clone()))) {
+                    Some((_, result)) => due.push(result),
+                    None if open == OpenCalls::Remove => {
+                        self.note(
+                            "call-has-its-result",
+                            Some(*message),
+                            format!("the open call of '{}' was removed", &**name),
+                        );
+                        draft.changed = true;
+                        continue;
+                    }
+                    None if Some(index) == last_speaker && !self.demanded(Demand::NoOpenCallAtTheEnd) => {}
+                    None => {
+                        self.note(
+                            "call-has-its-result",
+                            Some(*message),
+                            format!("the open call of '{}' was answered", &**name),
+                        );
+                        let id = new.clone().unwrap_or_else(|| id.to_string());
+                        due.push(Piece::Answer {
+                            message: *message,
+                            part: *part,
+                            id,
+                            tool: name.to_string(),
+                            text: NO_RESULT.to_owned(),
+                        });
+                    }
+                }
+                pieces.push(piece);
+            }
+            draft.pieces = pieces;
+            moved.extend(due.iter().filter_map(place_of));
+            self.drafts.push(draft);
+        }
+        self.insert_due(&mut due);
+    }
+
+    fn let_orphans_speak(&mut self, draft: &mut Draft, orphans: &HashSet<Place, RandomState>) {
+        let mut pieces = Vec::with_capacity(draft.pieces.len());
+        for piece in std::mem::take(&mut draft.pieces) {
+            let Piece::Part { message, part, .. } = &piece else {
+                pieces.push(piece);
+                continue;
+            };
+            if !orphans.contains(&(*message, *part)) {
+                pieces.push(piece);
+                continue;
+            }
+            draft.changed = true;
+            match words_of(&self.conversation.messages[*message].parts[*part]) {
+                Some(words) => {
+                    self.note("result-follows-its-call", Some(*message), "a result without a call became words");
+                    pieces.push(Piece::Text(format!("{LOST_CALL}\n{words}")));
+                }
+                None => self.note(
+                    "result-follows-its-call",
+                    Some(*message),
+                    "a result without a call and words was removed",
+                ),
+            }
+        }
+        draft.pieces = pieces;
+    }
+
+    /// Puts the results that are due into a message of their own, right behind their calls.
+    fn insert_due(&mut self, due: &mut Vec<Piece>) {
+        if due.is_empty() {
+            return;
+        }
+        self.drafts.push(Draft::new(Role::User, std::mem::take(due)));
+    }
+}

@@ -1,0 +1,213 @@
+//! The nearest history that a provider takes.
+//!
+//! Nothing goes away that can stay: a call without a result gets one that says so, a result that comes late is put
+//! behind its call, one without a call becomes words, and messages of one role in a row become one where roles must
+//! alternate.
+
+use super::working::{Draft, is_result, part_of};
+use crate::invariants::{Demand, is_blank};
+use crate::message::{Conversation, Part, Role, Text};
+use crate::wire::{Change, Piece};
+
+/// What becomes of a call that was never answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenCalls {
+    /// It gets a result that says that there is none.
+    Answer,
+    /// It is removed.
+    Remove,
+}
+
+/// One thing that was mended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// The rule that was broken.
+    pub rule: &'static str,
+    /// Index of the message as it came.
+    pub message: usize,
+    /// What was done.
+    pub what: String,
+}
+
+/// A mended conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repaired {
+    /// How it is made of the old one.
+    pub changes: Vec<Change<'static>>,
+    /// What was done, in the order of the messages; nothing for a history that breaks no rule.
+    pub repairs: Vec<Repair>,
+}
+
+/// What ends a message that would end in reasoning.
+const STOPPED: &str = "[ullage: the model stopped here]";
+/// What a conversation begins with that would begin with the model.
+const BEGINNING: &str = "[ullage: the conversation goes on here]";
+
+/// Mends a conversation until no rule is broken that all providers share, nor any of `demands`. O(parts).
+pub fn repair<T: Text>(conversation: &Conversation<T>, demands: &[Demand], open: OpenCalls) -> Repaired {
+    let mut mending = Mending { conversation, demands, drafts: Vec::new(), repairs: Vec::new() };
+    mending.split_by_role();
+    mending.drop_blanks();
+    mending.move_system();
+    mending.name_apart();
+    mending.pair(open);
+    mending.drop_empty();
+    mending.end_reasoning();
+    mending.alternate();
+    mending.order_results();
+    mending.begin_with_user();
+    mending.repairs.sort_by_key(|repair| repair.message);
+    Repaired { changes: mending.drafts.into_iter().map(Draft::into_change).collect(), repairs: mending.repairs }
+}
+
+pub(super) struct Mending<'a, T> {
+    pub(super) conversation: &'a Conversation<T>,
+    demands: &'a [Demand],
+    pub(super) drafts: Vec<Draft>,
+    repairs: Vec<Repair>,
+}
+
+impl<T: Text> Mending<'_, T> {
+    pub(super) fn demanded(&self, demand: Demand) -> bool {
+        self.demands.contains(&demand)
+    }
+
+    pub(super) fn note(&mut self, rule: &'static str, message: Option<usize>, what: impl Into<String>) {
+        self.repairs.push(Repair { rule, message: message.unwrap_or_default(), what: what.into() });
+    }
+
+    /// Calls and reasoning are the model's, results the user's: a message that mixes them becomes several.
+    fn split_by_role(&mut self) {
+        for message in 0..self.conversation.messages.len() {
+            let whole = Draft::of(self.conversation, message);
+            let role_of = |piece: &Piece| match part_of(self.conversation, piece) {
+                Some(Part::Call { .. } | Part::Reasoning { .. }) => Role::Assistant,
+                Some(Part::Result { .. }) => Role::User,
+                _ => whole.role,
+            };
+            if whole.pieces.iter().all(|piece| role_of(piece) == whole.role) {
+                self.drafts.push(whole);
+                continue;
+            }
+            let first = self.drafts.len();
+            for piece in whole.pieces.clone() {
+                let role = role_of(&piece);
+                match self.drafts[first..].last_mut() {
+                    Some(last) if last.role == role => last.pieces.push(piece),
+                    _ => self.drafts.push(Draft { like: Some(message), role, pieces: vec![piece], changed: true }),
+                }
+            }
+            self.note("block-is-of-its-role", Some(message), "its blocks were put into messages of their roles");
+        }
+    }
+
+    fn drop_blanks(&mut self) {
+        if !self.demanded(Demand::NoBlanks) {
+            return;
+        }
+        for index in 0..self.drafts.len() {
+            let conversation = self.conversation;
+            let draft = &mut self.drafts[index];
+            let before = draft.pieces.len();
+            draft.retain(|piece| part_of(conversation, piece).is_none_or(|part| !is_blank(part)));
+            if draft.pieces.len() < before {
+                let like = draft.like;
+                self.note("text-is-not-blank", like, "its blank texts were removed");
+            }
+        }
+    }
+
+    fn move_system(&mut self) {
+        if !self.demanded(Demand::SystemApart) {
+            return;
+        }
+        for index in 0..self.drafts.len() {
+            if self.drafts[index].role == Role::System {
+                self.drafts[index].role = Role::User;
+                self.drafts[index].changed = true;
+                let like = self.drafts[index].like;
+                self.note("system-stands-apart", like, "the system message became words of the user");
+            }
+        }
+    }
+
+    fn drop_empty(&mut self) {
+        let all = self.demanded(Demand::NoBlanks) || self.demanded(Demand::NoEmptyMessage);
+        let gone: Vec<Option<usize>> = self
+            .drafts
+            .iter()
+            .filter(|draft| draft.pieces.is_empty() && all && !draft.changed)
+            .map(|draft| draft.like)
+            .collect();
+        for like in gone {
+            self.note("message-is-not-empty", like, "the empty message was removed");
+        }
+        self.drafts.retain(|draft| !draft.pieces.is_empty() || !draft.changed && !all);
+    }
+
+    fn end_reasoning(&mut self) {
+        if !self.demanded(Demand::ReasoningLeads) {
+            return;
+        }
+        for index in 0..self.drafts.len() {
+            let last = self.drafts[index].pieces.last().and_then(|piece| part_of(self.conversation, piece));
+            if matches!(last, Some(Part::Reasoning { .. })) {
+                self.drafts[index].pieces.push(Piece::Text(STOPPED.to_owned()));
+                self.drafts[index].changed = true;
+                let like = self.drafts[index].like;
+                self.note("reasoning-does-not-end-a-message", like, "a word was put behind its reasoning");
+            }
+        }
+    }
+
+    fn alternate(&mut self) {
+        if !self.demanded(Demand::Alternation) {
+            return;
+        }
+        let mut joined: Vec<Draft> = Vec::with_capacity(self.drafts.len());
+        for draft in std::mem::take(&mut self.drafts) {
+            match joined.last_mut() {
+                Some(before) if before.role == draft.role => {
+                    before.pieces.extend(draft.pieces);
+                    before.changed = true;
+                    self.note(
+                        "roles-alternate",
+                        draft.like.or(before.like),
+                        "it was joined with the message before it",
+                    );
+                }
+                _ => joined.push(draft),
+            }
+        }
+        self.drafts = joined;
+    }
+
+    fn order_results(&mut self) {
+        for index in 0..self.drafts.len() {
+            let conversation = self.conversation;
+            let draft = &mut self.drafts[index];
+            let before = draft.pieces.clone();
+            draft.pieces.sort_by_key(|piece| !is_result(conversation, piece));
+            if draft.pieces == before {
+                continue;
+            }
+            if draft.changed || self.demands.contains(&Demand::ResultsFirst) {
+                draft.changed = true;
+                let like = draft.like;
+                self.note("results-come-first", like, "its results were put in front");
+            } else {
+                draft.pieces = before;
+            }
+        }
+    }
+
+    fn begin_with_user(&mut self) {
+        let first = self.drafts.iter().position(|draft| draft.role != Role::System);
+        if let Some(at) = first.filter(|at| self.drafts[*at].role != Role::User && self.demanded(Demand::FirstIsUsers))
+        {
+            let like = self.drafts[at].like;
+            self.note("first-is-the-users", like, "a message of the user was put in front");
+            self.drafts.insert(at, Draft::new(Role::User, vec![Piece::Text(BEGINNING.to_owned())]));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! A conversation while it is mended: messages as lists of pieces.
+
+use crate::message::{Conversation, Item, Part, Role, Text};
+use crate::wire::{Change, Piece};
+
+/// A message while it is mended.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    /// The message that it was.
+    pub(super) like: Option<usize>,
+    pub(super) role: Role,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) changed: bool,
+}
+
+impl Draft {
+    /// The message as it is.
+    pub(super) fn of<T>(conversation: &Conversation<T>, message: usize) -> Draft {
+        let content = &conversation.messages[message];
+        let pieces = (0..content.parts.len()).map(|part| Piece::Part { message, part, id: None }).collect();
+        Draft { like: Some(message), role: content.role, pieces, changed: false }
+    }
+
+    pub(super) fn new(role: Role, pieces: Vec<Piece>) -> Draft {
+        Draft { like: None, role, pieces, changed: true }
+    }
+
+    /// Keeps only some of the pieces.
+    pub(super) fn retain(&mut self, keep: impl Fn(&Piece) -> bool) {
+        let before = self.pieces.len();
+        self.pieces.retain(keep);
+        self.changed |= self.pieces.len() != before;
+    }
+
+    pub(super) fn into_change<'a>(self) -> Change<'a> {
+        match self {
+            Draft { like: Some(message), changed: false, .. } => Change::Keep { message },
+            Draft { like, role, pieces, .. } => Change::Compose { like, role, pieces },
+        }
+    }
+}
+
+/// The part that a piece is.
+pub(super) fn part_of<'a, T>(conversation: &'a Conversation<T>, piece: &Piece) -> Option<&'a Part<T>> {
+    match piece {
+        Piece::Part { message, part, .. } => Some(&conversation.messages[*message].parts[*part]),
+        Piece::Text(_) | Piece::Answer { .. } => None,
+    }
+}
+
+/// Where a piece stood.
+pub(super) fn place_of(piece: &Piece) -> Option<(usize, usize)> {
+    match piece {
+        Piece::Part { message, part, .. } => Some((*message, *part)),
+        Piece::Text(_) | Piece::Answer { .. } => None,
+    }
+}
+
+pub(super) fn is_result<T>(conversation: &Conversation<T>, piece: &Piece) -> bool {
+    matches!(piece, Piece::Answer { .. }) || matches!(part_of(conversation, piece), Some(Part::Result { .. }))
+}
+
+/// The texts of a result without a call, for a text that takes its place; `None` where it has none.
+pub(super) fn words_of<T: Text>(part: &Part<T>) -> Option<String> {
+    let Part::Result { items, .. } = part else { return None };
+    let texts: Vec<&str> = items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Text(text) | Item::Json(text) | Item::Opaque(text) => Some(&**text),
+            Item::Media(_) | Item::Document(_) => None,
+        })
+        .filter(|text| !text.trim().is_empty())
+        .collect();
+    if texts.is_empty() { None } else { Some(texts.join("\n")) }
+}

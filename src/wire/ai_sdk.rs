@@ -1,0 +1,255 @@
+//! Model messages of the AI SDK, and the core messages that they were called before its version 5.
+//!
+//! A message is `{role, content}`, its content a string or a list of parts with a `type`; results are messages of the role
+//! `tool` (<https://ai-sdk.dev/docs/reference/ai-sdk-core/model-message>). Version 4 had other names for the fields of calls
+//! and results (<https://ai-sdk.dev/v4/docs/reference/ai-sdk-core/core-message>). Hosts write a result as a plain string
+//! too, with the id beside it.
+
+mod result;
+
+use super::anthropic::text_block;
+use super::content::{
+    check_map, edit_content, field, item_of, pin_of, read_content, read_items, refuse_calls_beside, required_content,
+    required_text, role_of, signature_of,
+};
+use super::dialect::{Entry, Joins};
+use super::format::Format;
+use super::key::Key;
+use super::node::{Build, Kind, Node};
+use super::openai_chat::arguments;
+use super::rewrite::{Composition, EntryEdit, Material, replaced, text_for};
+use super::{media, unknown_block};
+use crate::error::Result;
+use crate::media::MediaKind;
+use crate::message::{Document, Part, Role, Signature};
+
+const ROLES: [(&str, Role); 4] =
+    [("user", Role::User), ("assistant", Role::Assistant), ("tool", Role::User), ("system", Role::System)];
+
+pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
+    check_map(entry, index)?;
+    refuse_calls_beside(entry, index, Format::AiSdk)?;
+    let role = role_of(entry, index, &ROLES)?;
+    let pin = pin_of(entry);
+    if is_plain_result(entry) {
+        let items = read_items(entry.present(Key::Content).as_ref(), index, result::read_item)?;
+        let id = id_beside(entry).unwrap_or_else(|| String::new().into());
+        let parts = vec![Part::Result { id, tool: tool_beside(entry), items }];
+        return Ok(Entry { role, parts, pin, joins: Joins::Results });
+    }
+    let content = required_content(entry, index)?;
+    let here = if role == Role::Assistant { answered_inside(&content) } else { Vec::new() };
+    let parts = read_content(&content, index, |part| match role {
+        Role::Assistant if runs_at_provider(part, &here) => Ok(Part::Opaque(part.rendered()?)),
+        _ => read_part(part, index),
+    })?;
+    let joins = match role {
+        _ if is_tool(entry) => Joins::Results,
+        Role::User => Joins::Words,
+        Role::Assistant | Role::System => Joins::Nothing,
+    };
+    Ok(Entry { role, parts, pin, joins })
+}
+
+fn is_tool<N: Node>(entry: &N) -> bool {
+    field(entry, Key::Role).is_some_and(|role| &*role == "tool")
+}
+
+/// Whether the whole message is one result, which has its id beside the content, if anywhere.
+fn is_plain_result<N: Node>(entry: &N) -> bool {
+    let listed = || entry.present(Key::Content).is_some_and(|content| content.kind() == Kind::List);
+    is_tool(entry) && (id_beside(entry).is_some() || !listed())
+}
+
+fn id_beside<N: Node>(entry: &N) -> Option<N::Text> {
+    field(entry, Key::ToolCallIdCamel).or_else(|| field(entry, Key::ToolCallId))
+}
+
+fn tool_beside<N: Node>(entry: &N) -> Option<N::Text> {
+    let named = || entry.present(Key::Metadata).and_then(|metadata| field(&metadata, Key::ToolNameSnake));
+    field(entry, Key::ToolName).or_else(named).or_else(|| field(entry, Key::Name))
+}
+
+/// The calls that an assistant message answers itself.
+fn answered_inside<N: Node>(content: &N) -> Vec<N::Text> {
+    let parts = content.items().unwrap_or_default();
+    parts
+        .iter()
+        .filter(|part| is_a(*part, "tool-result"))
+        .filter_map(|part| field(part, Key::ToolCallIdCamel))
+        .collect()
+}
+
+fn is_a<N: Node>(part: &N, name: &str) -> bool {
+    field(part, Key::Type).is_some_and(|found| &*found == name)
+}
+
+/// Whether a part of an assistant message is of a tool that the provider runs: the call and its result stand in one message
+/// and go back as they came, so no result is asked of the host.
+fn runs_at_provider<N: Node>(part: &N, answered: &[N::Text]) -> bool {
+    let marked = || part.get(Key::ProviderExecuted).is_some_and(|flag| flag.is_true());
+    let known = || field(part, Key::ToolCallIdCamel).is_some_and(|id| answered.iter().any(|other| **other == *id));
+    is_a(part, "tool-result") || is_a(part, "tool-call") && (marked() || known())
+}
+
+fn read_part<N: Node>(part: &N, index: usize) -> Result<Part<N::Text>> {
+    let name = field(part, Key::Type);
+    let known = match name.as_deref() {
+        Some("text") => field(part, Key::Text).map(Part::Text),
+        Some("reasoning") => read_reasoning(part)?,
+        Some("redacted-reasoning") => {
+            field(part, Key::Data).map(|text| Part::Reasoning { text, signature: Signature::Signed })
+        }
+        Some("image") => part.present(Key::Image).map(|image| Part::Media(media::held(Some(image), MediaKind::Image))),
+        Some("file" | "reasoning-file") => part.present(Key::Data).map(|data| match media_kind(part) {
+            Some(kind) => Part::Media(media::held(Some(data), kind)),
+            None => Part::Document(read_file(part, Some(data))),
+        }),
+        Some("tool-call") => Some(Part::Call {
+            id: required_text(part, Key::ToolCallIdCamel, "tool-call", index)?,
+            name: required_text(part, Key::ToolName, "tool-call", index)?,
+            input: arguments(part.present(Key::Input).or_else(|| part.present(Key::Args)))?,
+        }),
+        Some("tool-result") => Some(Part::Result {
+            id: required_text(part, Key::ToolCallIdCamel, "tool-result", index)?,
+            tool: field(part, Key::ToolName),
+            items: result::read(part, index)?,
+        }),
+        _ => None,
+    };
+    known.map_or_else(|| unknown_block(part, Format::AiSdk, index), Ok)
+}
+
+/// Reasoning; what the provider needs to take it back, a signature among others, lies in its options.
+fn read_reasoning<N: Node>(part: &N) -> Result<Option<Part<N::Text>>> {
+    let Some(text) = field(part, Key::Text) else { return Ok(None) };
+    for options in [Key::ProviderOptions, Key::ProviderMetadata].into_iter().filter_map(|key| part.present(key)) {
+        let options = options.rendered()?;
+        if !matches!(&*options, "{}" | "[]" | "\"\"") {
+            // Of redacted reasoning there is nothing else.
+            let text = if text.is_empty() { options } else { text };
+            return Ok(Some(Part::Reasoning { text, signature: Signature::Signed }));
+        }
+    }
+    // Version 4 has the signature in the part.
+    Ok(Some(Part::Reasoning { text, signature: signature_of(part, Key::Signature) }))
+}
+
+/// What is counted by its size, by the media type; `None` for a document.
+fn media_kind<N: Node>(part: &N) -> Option<MediaKind> {
+    const OF_TYPE: [(&str, MediaKind); 3] =
+        [("image", MediaKind::Image), ("audio", MediaKind::Audio), ("video", MediaKind::Video)];
+    let name = field(part, Key::MediaType).or_else(|| field(part, Key::MimeType))?;
+    // A media type may be given without what comes behind its slash.
+    let class = name.split('/').next()?;
+    OF_TYPE.iter().find(|(of, _)| *of == class).map(|(_, kind)| *kind)
+}
+
+/// A file; version 7 may have its text instead of its bytes.
+fn read_file<N: Node>(part: &N, data: Option<N>) -> Document<N::Text> {
+    let name = field(part, Key::Filename);
+    match data.as_ref().and_then(|data| field(data, Key::Text)) {
+        Some(text) => Document { texts: name.into_iter().chain([text]).collect(), media: vec![] },
+        None => media::file_of(name, data),
+    }
+}
+
+/// The message with the changes of `edit`, nothing where all of it goes away. The SDK takes a list of texts from the user and
+/// from the model; behind a message of another role a text is a message of the user.
+pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
+    let content = entry.present(Key::Content);
+    let plain = is_plain_result(entry);
+    let parts = if plain { 1 } else { content.as_ref().map_or(0, |content| content.length().unwrap_or(1)) };
+    let listed = content.is_some_and(|content| content.kind() == Kind::List);
+    let open = !is_tool(entry) && (listed || field(entry, Key::Role).is_some_and(|role| &*role != "system"));
+    let (inside, behind) = if open { (edit.append, &[][..]) } else { (&[][..], edit.append) };
+    let gone = inside.is_empty() && (0..parts).all(|part| edit.drop.contains(&part));
+    if !gone {
+        out.push(if plain {
+            with_items(entry, &edit.of_part(0))?
+        } else if edit.drop.is_empty() && edit.items.is_empty() && inside.is_empty() {
+            entry.keep()
+        } else {
+            let edit = EntryEdit { items: edit.items.clone(), drop: edit.drop.clone(), append: inside };
+            edit_content(entry, &edit, Key::Content, text_block, result::replace)?
+        });
+    }
+    for text in behind {
+        out.push(message(entry, Role::User, text)?);
+    }
+    Ok(())
+}
+
+/// A message that is one result, with some items replaced by texts.
+fn with_items<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
+    match entry.present(Key::Content).and_then(|content| content.items()) {
+        Some(_) if changes.is_empty() => Ok(entry.keep()),
+        Some(items) => entry.with(Key::Content, entry.list(replaced(&items, changes, text_block)?)?),
+        None => match text_for(changes, 0) {
+            Some(text) => entry.with(Key::Content, entry.string(text)),
+            None => Ok(entry.keep()),
+        },
+    }
+}
+
+pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
+    like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, like.string(text))])
+}
+
+/// Results are a message of the role `tool`, and what else there is comes behind it in one.
+pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
+    let sample = composition.sample;
+    let (mut results, mut others) = (Vec::new(), Vec::new());
+    for material in &composition.materials {
+        match material {
+            Material::Text(text) => others.push(text_block(sample, sample.string(text))?),
+            Material::Answer { id, tool, text, .. } => results.push(answer(sample, [id, tool, text])?),
+            Material::Part { node, id, .. } if is_plain_result(node) => out.push(match id {
+                Some(id) => node.with(Key::ToolCallIdCamel, node.string(id))?,
+                None => node.keep(),
+            }),
+            Material::Part { node, place, id } => {
+                let Some(content) = node.present(Key::Content) else { continue };
+                match content.at(place.part) {
+                    None => others.push(text_block(node, content.keep())?),
+                    Some(part) => {
+                        let to = if is_a(&part, "tool-result") && is_tool(node) { &mut results } else { &mut others };
+                        to.push(match id {
+                            Some(id) => part.with(Key::ToolCallIdCamel, part.string(id))?,
+                            None => part.keep(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    for (role, tools, parts) in [("tool", true, results), (composition.role.name(), false, others)] {
+        if parts.is_empty() {
+            continue;
+        }
+        let (role, content) = (sample.string(role), sample.list(parts)?);
+        out.push(match composition.like.filter(|like| is_tool(*like) == tools && !is_plain_result(*like)) {
+            Some(like) => like.with_all(vec![(Key::Role, Some(role)), (Key::Content, Some(content))])?,
+            None => sample.map(vec![(Key::Role, role), (Key::Content, content)])?,
+        });
+    }
+    Ok(())
+}
+
+fn answer<N: Build>(like: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> {
+    let output = like.map(vec![(Key::Type, like.string("error-text")), (Key::Value, like.string(text))])?;
+    like.map(vec![
+        (Key::Type, like.string("tool-result")),
+        (Key::ToolCallIdCamel, like.string(id)),
+        (Key::ToolName, like.string(tool)),
+        (Key::Output, output),
+    ])
+}
+
+pub(super) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    let content = entry.present(Key::Content)?;
+    if is_plain_result(entry) {
+        return item_of(&content, item);
+    }
+    result::item(&content.at(part)?, item)
+}

@@ -1,0 +1,139 @@
+//! What a tool result of the AI SDK holds, and what becomes of it when some is replaced.
+
+use super::{is_a, media_kind, read_file};
+use crate::error::Result;
+use crate::media::MediaKind;
+use crate::message::Item;
+use crate::wire::anthropic::text_block;
+use crate::wire::content::{field, read_items};
+use crate::wire::key::Key;
+use crate::wire::media;
+use crate::wire::node::{Build, Bytes, Kind, MAX_DEPTH, Node};
+use crate::wire::rewrite::replaced;
+
+/// Where a result has its items.
+enum Place<N> {
+    /// `output: {type: "content", value: [...]}`.
+    List(N),
+    /// One value, which is text if it is a string and JSON else.
+    Value(N),
+    /// Kept whole.
+    Opaque(N),
+}
+
+/// The places of a result's items, in order. Version 4 may have them twice, since one provider sends one of them and another
+/// the other.
+fn places<N: Node>(part: &N) -> Vec<Place<N>> {
+    let Some(output) = part.present(Key::Output) else {
+        let content = part.present(Key::ExperimentalContent).map(|content| match content.kind() {
+            Kind::List => Place::List(content),
+            _ => Place::Opaque(content),
+        });
+        return content.into_iter().chain(part.present(Key::Result).map(Place::Value)).collect();
+    };
+    let value = output.present(Key::Value);
+    let name = field(&output, Key::Type);
+    vec![match (name.as_deref(), value) {
+        (Some("text" | "error-text" | "json" | "error-json"), Some(value)) => Place::Value(value),
+        (Some("content"), Some(value)) if value.kind() == Kind::List => Place::List(value),
+        _ if output.kind() == Kind::Text => Place::Value(output),
+        _ => Place::Opaque(output),
+    }]
+}
+
+pub(super) fn read<N: Node>(part: &N, index: usize) -> Result<Vec<Item<N::Text>>> {
+    let mut items = Vec::new();
+    for place in places(part) {
+        match place {
+            Place::List(list) => items.extend(read_items(Some(&list), index, read_item)?),
+            Place::Opaque(value) => items.push(Item::Opaque(value.rendered()?)),
+            Place::Value(value) => items.push(read_value(&value)?),
+        }
+    }
+    Ok(items)
+}
+
+fn read_value<N: Node>(value: &N) -> Result<Item<N::Text>> {
+    if let Some(text) = value.text() {
+        return Ok(Item::Text(text));
+    }
+    // Bytes whole: this text is what is stored when the item is shortened.
+    let mut text = String::new();
+    value.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
+    Ok(Item::Json(text.into()))
+}
+
+pub(super) fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
+    let name = field(item, Key::Type);
+    let data = || item.present(Key::Data).or_else(|| item.present(Key::Url));
+    let known = match name.as_deref() {
+        Some("text") => field(item, Key::Text).map(Item::Text),
+        Some("image" | "image-data" | "image-url" | "image-file-id" | "image-file-reference") => {
+            Some(Item::Media(media::held(data(), MediaKind::Image)))
+        }
+        Some("media" | "file" | "file-data" | "file-url" | "file-id" | "file-reference") => {
+            Some(match media_kind(item) {
+                Some(kind) => Item::Media(media::held(data(), kind)),
+                None => Item::Document(read_file(item, data())),
+            })
+        }
+        _ => None,
+    };
+    known.map_or_else(|| Ok(Item::Opaque(item.rendered()?)), Ok)
+}
+
+/// A result with some items replaced by texts: each stays where it was, and what was JSON says that it is text.
+pub(super) fn replace<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
+    let output = part.present(Key::Output);
+    let mut fields = Vec::new();
+    let mut first = 0;
+    for place in places(part) {
+        let length = match &place {
+            Place::List(list) => list.length().unwrap_or_default(),
+            Place::Value(_) | Place::Opaque(_) => 1,
+        };
+        let here: Vec<(usize, &str)> = changes
+            .iter()
+            .filter_map(|(item, text)| Some((item.checked_sub(first).filter(|item| *item < length)?, *text)))
+            .collect();
+        first += length;
+        let replacement = match &place {
+            Place::List(list) if !here.is_empty() => {
+                part.list(replaced(&list.items().unwrap_or_default(), &here, text_block)?)?
+            }
+            Place::Value(_) if !here.is_empty() => part.string(here[0].1),
+            _ => continue,
+        };
+        fields.push(match (&output, &place) {
+            (Some(output), _) if output.kind() != Kind::Map => (Key::Output, Some(replacement)),
+            (Some(output), Place::List(_)) => (Key::Output, Some(output.with(Key::Value, replacement)?)),
+            (Some(output), _) => (Key::Output, Some(with_text(output, replacement)?)),
+            (None, Place::List(_)) => (Key::ExperimentalContent, Some(replacement)),
+            (None, _) => (Key::Result, Some(replacement)),
+        });
+    }
+    part.with_all(fields)
+}
+
+/// An output whose value is a text from now on.
+fn with_text<N: Build>(output: &N, text: N::Out) -> Result<N::Out> {
+    let failed = is_a(output, "error-text") || is_a(output, "error-json");
+    let name = if failed { "error-text" } else { "text" };
+    output.with_all(vec![(Key::Type, Some(output.string(name))), (Key::Value, Some(text))])
+}
+
+/// The value that is an item of a result.
+pub(super) fn item<N: Node>(part: &N, item: usize) -> Option<N> {
+    let mut first = 0;
+    for place in places(part) {
+        match place {
+            Place::List(list) => match list.at(item - first) {
+                Some(found) => return found.get(Key::Text),
+                None => first += list.length()?,
+            },
+            Place::Value(value) | Place::Opaque(value) if item == first => return Some(value),
+            Place::Value(_) | Place::Opaque(_) => first += 1,
+        }
+    }
+    None
+}

@@ -1,0 +1,105 @@
+//! What a wire format can do, by its name: one arm for each format.
+
+use super::format::Format;
+use super::node::{Build, Node};
+use super::rewrite::{Composition, EntryEdit};
+use super::{ai_sdk, anthropic, bedrock, gemini, openai_chat, openai_responses};
+use crate::error::Result;
+use crate::message::{Part, Pin, Role};
+
+/// What an entry of the list says.
+pub(super) struct Entry<T> {
+    pub(super) role: Role,
+    pub(super) parts: Vec<Part<T>>,
+    pub(super) pin: Pin,
+    pub(super) joins: Joins,
+}
+
+/// Which entries in a row are one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joins {
+    /// It is a message by itself.
+    Nothing,
+    /// Results that stand in a row.
+    Results,
+    /// What the user says: right behind results it is one message with them, as in formats where roles alternate.
+    Words,
+    /// What a model says in one go.
+    Answer,
+    /// The same without calls, where a result must follow right behind its call: nothing joins behind a call but calls.
+    Thought,
+}
+
+impl Joins {
+    /// Whether it is one message with what stands before it.
+    pub(super) fn joins(self, before: Joins) -> bool {
+        matches!(
+            (before, self),
+            (Joins::Results, Joins::Results | Joins::Words)
+                | (Joins::Answer, Joins::Answer)
+                | (Joins::Thought, Joins::Thought | Joins::Answer)
+        )
+    }
+}
+
+pub(super) fn read<N: Node>(entry: &N, index: usize, format: Format) -> Result<Entry<N::Text>> {
+    match format {
+        Format::Bedrock => bedrock::read(entry, index),
+        Format::Anthropic => anthropic::read(entry, index),
+        Format::OpenAi => openai_chat::read(entry, index),
+        Format::OpenAiResponses => openai_responses::read(entry, index),
+        Format::Gemini => gemini::read(entry, index),
+        Format::AiSdk => ai_sdk::read(entry, index),
+    }
+}
+
+/// Appends to `out` what becomes of an entry: nothing where all of it goes away, and one more where the format has no
+/// room for a text in it.
+pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
+    match format {
+        Format::Bedrock => out.push(bedrock::edit(entry, edit)?),
+        Format::Anthropic => out.push(anthropic::edit(entry, edit)?),
+        Format::OpenAi => openai_chat::write::edit(entry, edit, out)?,
+        Format::OpenAiResponses => openai_responses::edit(entry, edit, out)?,
+        Format::Gemini => gemini::write::edit(entry, edit, out)?,
+        Format::AiSdk => ai_sdk::edit(entry, edit, out)?,
+    }
+    Ok(())
+}
+
+/// A new message of one text, of the same kind as `like` where that is an object.
+pub(super) fn message<N: Build>(like: &N, format: Format, role: Role, text: &str) -> Result<N::Out> {
+    match format {
+        Format::Bedrock => bedrock::message(like, role, text),
+        Format::Anthropic => anthropic::message(like, role, text),
+        Format::OpenAi => openai_chat::write::message(like, role, text),
+        Format::OpenAiResponses => openai_responses::message(like, role, text),
+        Format::Gemini => gemini::write::message(like, role, text),
+        Format::AiSdk => ai_sdk::message(like, role, text),
+    }
+}
+
+/// Appends to `out` the entries of a message that is put together.
+pub(super) fn compose<N: Build>(format: Format, composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
+    match format {
+        Format::Bedrock => out.push(bedrock::compose(composition)?),
+        Format::Anthropic => out.push(anthropic::compose(composition)?),
+        Format::OpenAi => openai_chat::write::compose(composition, out)?,
+        Format::OpenAiResponses => openai_responses::compose(composition, out)?,
+        Format::Gemini => gemini::write::compose(composition, out)?,
+        Format::AiSdk => ai_sdk::compose(composition, out)?,
+    }
+    Ok(())
+}
+
+/// The value that is an item of a tool result.
+pub(super) fn item<N: Node>(entry: &N, format: Format, part: usize, item: usize) -> Option<N> {
+    match format {
+        Format::Bedrock => bedrock::item(entry, part, item),
+        Format::Anthropic => anthropic::item(entry, part, item),
+        Format::OpenAi => openai_chat::write::item(entry, item),
+        Format::OpenAiResponses => openai_responses::item(entry, item),
+        Format::Gemini => gemini::write::item(entry, part),
+        Format::AiSdk => ai_sdk::item(entry, part, item),
+    }
+}

@@ -1,0 +1,171 @@
+//! Gemini's contents, also those that Google ADK keeps.
+//!
+//! A content is `{role, parts: [part]}` and a part is a map whose one field says what it is
+//! (<https://ai.google.dev/api/caching#Content>). The API spells names in camel case and its Python SDK in snake case;
+//! hosts have either, as dicts or as the SDK's objects. Calls and results need no id: place and tool say what belongs
+//! together.
+
+pub(super) mod write;
+
+use super::content::{bad, check_map, field, only_text, pin_of, read_list, required_text, role_of};
+use super::dialect::{Entry, Joins};
+use super::key::Key;
+use super::media;
+use super::node::{Bytes, Kind, MAX_DEPTH, Node};
+use crate::error::Result;
+use crate::media::{Media, MediaKind};
+use crate::message::{Document, Item, Part, Pin, Role, Signature};
+
+/// The API has two, older versions of it had one for results, and the list of a host may hold a system message.
+const ROLES: [(&str, Role); 5] = [
+    ("user", Role::User),
+    ("model", Role::Assistant),
+    ("function", Role::User),
+    ("tool", Role::User),
+    ("system", Role::System),
+];
+
+/// A field by both of its names. The SDK's stands first: its objects have that one, if only as None, and looking for a
+/// name that an object does not have takes long.
+type Spellings = [Key; 2];
+const DISPLAY_NAME: Spellings = [Key::DisplayName, Key::DisplayNameCamel];
+const FILE_DATA: Spellings = [Key::FileData, Key::FileDataCamel];
+const FUNCTION_CALL: Spellings = [Key::FunctionCallSnake, Key::FunctionCall];
+const FUNCTION_RESPONSE: Spellings = [Key::FunctionResponseSnake, Key::FunctionResponse];
+const INLINE_DATA: Spellings = [Key::InlineDataSnake, Key::InlineData];
+const MIME_TYPE: Spellings = [Key::MimeTypeSnake, Key::MimeType];
+const THOUGHT_SIGNATURE: Spellings = [Key::ThoughtSignatureSnake, Key::ThoughtSignature];
+
+/// The field and how it is spelled here, if it is not null.
+fn find<N: Node>(node: &N, names: Spellings) -> Option<(Key, N)> {
+    let found = names.into_iter().find_map(|key| node.get(key).map(|value| (key, value)));
+    found.filter(|(_, value)| !value.is_null())
+}
+
+/// The field, if it is a map.
+fn find_map<N: Node>(node: &N, names: Spellings) -> Option<(Key, N)> {
+    find(node, names).filter(|(_, value)| value.kind() == Kind::Map)
+}
+
+fn find_text<N: Node>(node: &N, names: Spellings) -> Option<N::Text> {
+    find(node, names).and_then(|(_, value)| value.text())
+}
+
+pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
+    check_map(entry, index)?;
+    let role = match entry.present(Key::Role) {
+        None => Role::User,
+        Some(_) => role_of(entry, index, &ROLES)?,
+    };
+    let parts = match entry.present(Key::Parts) {
+        Some(parts) => read_list(&parts, index, |part| read_part(part, index))?,
+        // The SDK's content of a model that said nothing.
+        None if entry.get(Key::Role).is_some() && entry.present(Key::Content).is_none() => Vec::new(),
+        None => return Err(bad(index, "its `parts` are missing".to_owned(), "give a list of parts")),
+    };
+    // Hosts that keep one content for each event have what a model says, and parallel results, in several in a row.
+    let joins = match role {
+        Role::Assistant if parts.iter().any(|part| matches!(part, Part::Call { .. })) => Joins::Answer,
+        Role::Assistant => Joins::Thought,
+        Role::User if parts.iter().any(|part| matches!(part, Part::Result { .. })) => Joins::Results,
+        Role::User => Joins::Words,
+        Role::System => Joins::Nothing,
+    };
+    // The SDK's objects have no room for a pin, and looking for one takes as long as reading the rest.
+    let pin = if entry.field_count().is_some() { pin_of(entry) } else { Pin::Free };
+    Ok(Entry { role, parts, pin, joins })
+}
+
+fn read_part<N: Node>(part: &N, index: usize) -> Result<Part<N::Text>> {
+    let text = field(part, Key::Text);
+    // Some hosts set an empty text beside a call.
+    let text = match text {
+        Some(text) if !text.is_empty() => return Ok(read_words(part, text)),
+        text => text,
+    };
+    if let Some((_, call)) = find_map(part, FUNCTION_CALL) {
+        return Ok(Part::Call {
+            id: id_of(&call, "function_call", index)?,
+            name: required_text(&call, Key::Name, "function_call", index)?,
+            input: match call.present(Key::Args) {
+                Some(args) => args.rendered()?,
+                None => String::new().into(),
+            },
+        });
+    }
+    if let Some((_, response)) = find_map(part, FUNCTION_RESPONSE) {
+        return read_response(&response, index);
+    }
+    if let Some(part) = read_attached(part, Part::Media, Part::Document) {
+        return Ok(part);
+    }
+    match text {
+        Some(text) => Ok(read_words(part, text)),
+        None => Ok(Part::Opaque(part.rendered()?)),
+    }
+}
+
+fn read_words<N: Node>(part: &N, text: N::Text) -> Part<N::Text> {
+    if !part.get(Key::Thought).is_some_and(|thought| thought.is_true()) {
+        return Part::Text(text);
+    }
+    let says = |signature: &N| match signature.byte_length() {
+        Some(length) => length > 0,
+        None => signature.text().is_none_or(|text| !text.is_empty()),
+    };
+    let signed = find(part, THOUGHT_SIGNATURE).is_some_and(|(_, signature)| says(&signature));
+    Part::Reasoning { text, signature: if signed { Signature::Signed } else { Signature::Unsigned } }
+}
+
+/// The id of a call or a result; empty where there is none.
+fn id_of<N: Node>(holder: &N, what: &str, index: usize) -> Result<N::Text> {
+    match holder.present(Key::Id) {
+        None => Ok(String::new().into()),
+        Some(_) => required_text(holder, Key::Id, what, index),
+    }
+}
+
+/// A result: first what the function returned, where it returned anything, then the media beside it.
+fn read_response<N: Node>(response: &N, index: usize) -> Result<Part<N::Text>> {
+    let mut items = Vec::new();
+    if let Some(returned) = response.present(Key::Response) {
+        items.push(read_returned(&returned)?);
+    }
+    if let Some(parts) = response.present(Key::Parts) {
+        items.extend(read_list(&parts, index, |part| match read_attached(part, Item::Media, Item::Document) {
+            Some(item) => Ok(item),
+            None => Ok(Item::Opaque(part.rendered()?)),
+        })?);
+    }
+    Ok(Part::Result { id: id_of(response, "function_response", index)?, tool: field(response, Key::Name), items })
+}
+
+fn read_returned<N: Node>(returned: &N) -> Result<Item<N::Text>> {
+    if let Some(text) = only_text(returned).and_then(|(_, text)| text.text()) {
+        return Ok(Item::Text(text));
+    }
+    // Bytes whole: this text is what is stored when the item is shortened.
+    let mut text = String::new();
+    returned.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
+    Ok(Item::Json(text.into()))
+}
+
+/// What `inline_data` or `file_data` holds, by its MIME type.
+fn read_attached<N: Node, R>(
+    part: &N,
+    of_media: impl Fn(Media) -> R,
+    of_document: impl Fn(Document<N::Text>) -> R,
+) -> Option<R> {
+    const FAMILIES: [(&str, MediaKind); 3] =
+        [("image", MediaKind::Image), ("audio", MediaKind::Audio), ("video", MediaKind::Video)];
+    let inline = find_map(part, INLINE_DATA);
+    // What lies elsewhere has no data here.
+    let (_, blob) = inline.or_else(|| find_map(part, FILE_DATA))?;
+    let data = blob.present(Key::Data);
+    let mime = find_text(&blob, MIME_TYPE);
+    let family = mime.as_deref().and_then(|mime| mime.split('/').next()).unwrap_or_default();
+    Some(match FAMILIES.into_iter().find(|(name, _)| family.eq_ignore_ascii_case(name)) {
+        Some((_, kind)) => of_media(media::held(data, kind)),
+        None => of_document(media::file_of(find_text(&blob, DISPLAY_NAME), data)),
+    })
+}

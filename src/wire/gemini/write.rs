@@ -1,0 +1,137 @@
+//! Writing Gemini's contents: with changes, put together anew, and new ones.
+
+use super::{FUNCTION_CALL, FUNCTION_RESPONSE, find_map};
+use crate::error::Result;
+use crate::message::Role;
+use crate::wire::content::{compose_blocks, edit_content, only_text};
+use crate::wire::key::Key;
+use crate::wire::node::{Build, Node};
+use crate::wire::rewrite::{Composition, EntryEdit, Material, text_for};
+
+/// The content with the changes of `edit`. Behind results, what is added is a content of its own: Vertex AI refuses results
+/// beside parts of another kind, and every endpoint takes two contents of one role in a row.
+pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
+    let behind = if has_response(entry) { edit.append } else { &[] };
+    if !behind.is_empty() {
+        let inside = EntryEdit { items: edit.items.clone(), drop: edit.drop.clone(), append: &[] };
+        let changes = !inside.items.is_empty() || !inside.drop.is_empty();
+        out.push(if changes { with_parts(entry, &inside)? } else { entry.keep() });
+        out.push(new_content(entry, entry.string(Role::User.name()), behind)?);
+    } else if entry.field_count().is_none() && first_part(entry).is_none() {
+        // A copy of an object takes what it is given, so parts are made of the class of those beside them. Where there are
+        // none the object is made anew, and makes its parts from maps.
+        let role = entry.present(Key::Role).map_or_else(|| entry.string(Role::User.name()), |role| role.keep());
+        out.push(new_content(entry, role, edit.append)?);
+    } else if !edit.append.is_empty() || !all_go(entry, &edit.drop) {
+        out.push(with_parts(entry, edit)?);
+    }
+    Ok(())
+}
+
+fn all_go<N: Node>(content: &N, drop: &[usize]) -> bool {
+    let parts = content.present(Key::Parts).and_then(|parts| parts.length()).unwrap_or_default();
+    (0..parts).all(|part| drop.contains(&part))
+}
+
+fn has_response<N: Node>(content: &N) -> bool {
+    let parts = content.present(Key::Parts).and_then(|parts| parts.items()).unwrap_or_default();
+    parts.iter().any(|part| find_map(part, FUNCTION_RESPONSE).is_some())
+}
+
+fn with_parts<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
+    edit_content(entry, edit, Key::Parts, text_part, replace_response)
+}
+
+fn new_content<N: Build>(like: &N, role: N::Out, texts: &[&str]) -> Result<N::Out> {
+    let parts = texts.iter().map(|text| text_part(like, like.string(text))).collect::<Result<_>>()?;
+    like.map_like(vec![(Key::Role, role), (Key::Parts, like.list(parts)?)])
+}
+
+fn first_part<N: Node>(content: &N) -> Option<N> {
+    content.present(Key::Parts)?.at(0)
+}
+
+/// A part of a text, for `content`.
+fn text_part<N: Build>(content: &N, text: N::Out) -> Result<N::Out> {
+    let fields = vec![(Key::Text, text)];
+    match first_part(content) {
+        Some(part) => part.map_like(fields),
+        None => content.map(fields),
+    }
+}
+
+/// The part with a text in place of what its function returned.
+fn replace_response<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
+    let Some((key, response)) = find_map(part, FUNCTION_RESPONSE) else { return Ok(part.keep()) };
+    let (Some(returned), Some(text)) = (response.present(Key::Response), text_for(changes, 0)) else {
+        return Ok(part.keep());
+    };
+    let shorter = match only_text(&returned) {
+        Some((wrapper, old)) => returned.with(wrapper, old.string(text))?,
+        None => returned.map(vec![(Key::Result, returned.string(text))])?,
+    };
+    part.with(key, response.with(Key::Response, shorter)?)
+}
+
+/// Responses are a content of their own, and what else there is comes behind it in one.
+pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
+    let sample = composition.sample;
+    let answers = |material: &Material<'_, N>| match material {
+        Material::Answer { .. } => true,
+        Material::Text(_) => false,
+        Material::Part { node, place, .. } => node
+            .present(Key::Parts)
+            .and_then(|parts| parts.at(place.part))
+            .is_some_and(|part| find_map(&part, FUNCTION_RESPONSE).is_some()),
+    };
+    for of_answers in [true, false] {
+        let materials: Vec<_> = composition.materials.iter().filter(|of| answers(of) == of_answers).cloned().collect();
+        if materials.is_empty() {
+            continue;
+        }
+        let like = composition.like.filter(|like| has_response(*like) == of_answers);
+        let these = Composition { sample, like, role: composition.role, materials };
+        let parts = sample.list(compose_blocks(&these, Key::Parts, text_part, renamed, answer)?)?;
+        let role = sample.string(role_name(composition.role));
+        out.push(match like {
+            Some(like) => like.with_all(vec![(Key::Role, Some(role)), (Key::Parts, Some(parts))])?,
+            None => sample.map_like(vec![(Key::Role, role), (Key::Parts, parts)])?,
+        });
+    }
+    Ok(())
+}
+
+fn renamed<N: Build>(part: &N, id: &str) -> Result<N::Out> {
+    match find_map(part, FUNCTION_CALL).or_else(|| find_map(part, FUNCTION_RESPONSE)) {
+        Some((key, inner)) => part.with(key, inner.with(Key::Id, part.string(id))?),
+        None => Ok(part.keep()),
+    }
+}
+
+/// A response to a call, for `content`. An object of the SDK makes what is inside of maps.
+fn answer<N: Build>(content: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> {
+    let returned = content.map(vec![(Key::Error, content.string(text))])?;
+    let mut fields = vec![(Key::Name, content.string(tool)), (Key::Response, returned)];
+    if !id.is_empty() {
+        fields.push((Key::Id, content.string(id)));
+    }
+    let response = content.map(fields)?;
+    match first_part(content) {
+        Some(part) if part.field_count().is_none() => part.map_like(vec![(Key::FunctionResponseSnake, response)]),
+        _ => content.map(vec![(Key::FunctionResponse, response)]),
+    }
+}
+
+fn role_name(role: Role) -> &'static str {
+    if role == Role::Assistant { "model" } else { role.name() }
+}
+
+pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
+    new_content(like, like.string(role_name(role)), &[text])
+}
+
+pub(in crate::wire) fn item<N: Node>(entry: &N, part: usize) -> Option<N> {
+    let part = entry.present(Key::Parts)?.at(part)?;
+    let (_, response) = find_map(&part, FUNCTION_RESPONSE)?;
+    only_text(&response.present(Key::Response)?).map(|(_, text)| text)
+}

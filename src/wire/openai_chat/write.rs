@@ -1,0 +1,134 @@
+//! Writing Chat's messages: with changes, put together anew, and new ones.
+
+use super::{IN_ORDER, Spot, is_result, spots};
+use crate::error::Result;
+use crate::message::Role;
+use crate::wire::anthropic;
+use crate::wire::content::item_of;
+use crate::wire::key::Key;
+use crate::wire::node::{Build, Node};
+use crate::wire::rewrite::{Composition, EntryEdit, Material, replaced, text_for};
+
+/// The message with the changes of `edit`, nothing where all of it goes away. A result has no room for a text: a message of
+/// the user comes behind it.
+pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
+    if is_result(entry) {
+        if !edit.drop.contains(&0) {
+            out.push(with_items(entry, &edit.of_part(0))?);
+        }
+        for text in edit.append {
+            out.push(message(entry, Role::User, text)?);
+        }
+        return Ok(());
+    }
+    let spots = spots(entry);
+    if edit.drop.len() < spots.len() || !edit.append.is_empty() {
+        out.push(with_spots(entry, &spots, &edit.drop, edit.append)?);
+    }
+    Ok(())
+}
+
+fn with_items<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
+    match entry.present(Key::Content).and_then(|content| content.items()) {
+        Some(items) => entry.with(Key::Content, entry.list(replaced(&items, changes, anthropic::text_block)?)?),
+        None => match text_for(changes, 0) {
+            Some(text) => entry.with(Key::Content, entry.string(text)),
+            None => Ok(entry.keep()),
+        },
+    }
+}
+
+/// The message without some of its parts, and with texts behind its content, which is a list if there are any.
+fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], drop: &[usize], append: &[&str]) -> Result<N::Out> {
+    let mut fields: Vec<(Key, Option<N::Out>)> = Vec::new();
+    for key in IN_ORDER {
+        let appended = if key == Key::Content { append } else { &[] };
+        let of_key = || spots.iter().enumerate().filter(|(_, spot)| spot.key() == key);
+        if of_key().all(|(part, _)| !drop.contains(&part)) && appended.is_empty() {
+            continue;
+        }
+        let mut blocks = Vec::new();
+        for (_, spot) in of_key().filter(|(part, _)| !drop.contains(part)) {
+            blocks.push(match spot {
+                Spot::Block(_, block) => block.keep(),
+                Spot::Field(_, text) => anthropic::text_block(entry, text.keep())?,
+            });
+        }
+        for text in appended {
+            blocks.push(anthropic::text_block(entry, entry.string(text))?);
+        }
+        fields.push((key, if blocks.is_empty() { None } else { Some(entry.list(blocks)?) }));
+    }
+    entry.with_all(fields)
+}
+
+pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
+    like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, like.string(text))])
+}
+
+/// Results are entries of their own, and what else there is comes behind them in one.
+pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
+    let sample = composition.sample;
+    let mut fields: Vec<(Key, Vec<N::Out>)> = Vec::new();
+    let mut strings: Vec<(Key, N::Out)> = Vec::new();
+    let mut add = |key: Key, block: N::Out| match fields.iter_mut().find(|(of, _)| *of == key) {
+        Some((_, blocks)) => blocks.push(block),
+        None => fields.push((key, vec![block])),
+    };
+    // A string stays one while nothing joins it.
+    let texts = composition.materials.iter().filter(|material| is_content(material)).count();
+    for material in &composition.materials {
+        match material {
+            Material::Text(text) => add(Key::Content, anthropic::text_block(sample, sample.string(text))?),
+            Material::Answer { id, text, .. } => out.push(sample.map(vec![
+                (Key::Role, sample.string("tool")),
+                (Key::ToolCallId, sample.string(id)),
+                (Key::Content, sample.string(text)),
+            ])?),
+            Material::Part { node, id, .. } if is_result(node) => out.push(match id {
+                Some(id) => node.with(Key::ToolCallId, node.string(id))?,
+                None => node.keep(),
+            }),
+            Material::Part { node, place, id } => match (spots(node).get(place.part), id) {
+                (Some(Spot::Block(key, call)), Some(id)) => add(*key, call.with(Key::Id, call.string(id))?),
+                (Some(Spot::Block(key, block)), None) => add(*key, block.keep()),
+                (Some(Spot::Field(Key::Content, text)), _) if texts > 1 => {
+                    add(Key::Content, anthropic::text_block(node, text.keep())?);
+                }
+                (Some(Spot::Field(key, value)), _) => strings.push((*key, value.keep())),
+                (None, _) => {}
+            },
+        }
+    }
+    if fields.is_empty() && strings.is_empty() {
+        return Ok(());
+    }
+    let mut all: Vec<(Key, Option<N::Out>)> = vec![(Key::Role, Some(sample.string(composition.role.name())))];
+    let like = composition.like.filter(|like| !is_result(*like));
+    all.extend(
+        IN_ORDER.into_iter().filter(|key| like.is_some_and(|like| like.present(*key).is_some())).map(|key| (key, None)),
+    );
+    for (key, blocks) in fields {
+        all.push((key, Some(sample.list(blocks)?)));
+    }
+    all.extend(strings.into_iter().map(|(key, value)| (key, Some(value))));
+    out.push(match like {
+        Some(like) => like.with_all(all)?,
+        None => sample.map(all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())?,
+    });
+    Ok(())
+}
+
+fn is_content<N: Node>(material: &Material<'_, N>) -> bool {
+    match material {
+        Material::Text(_) => true,
+        Material::Answer { .. } => false,
+        Material::Part { node, place, .. } => {
+            !is_result(node) && spots(node).get(place.part).is_some_and(|spot| spot.key() == Key::Content)
+        }
+    }
+}
+
+pub(in crate::wire) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
+    item_of(&entry.present(Key::Content)?, item)
+}

@@ -1,0 +1,268 @@
+//! Items of OpenAI Responses.
+//!
+//! The list holds messages, and beside them an item for every step of the model and every answer to one
+//! (<https://platform.openai.com/docs/api-reference/responses/create>). What the model gives in one go are items in a
+//! row, and so are the outputs that answer it; each such row is one message here.
+
+mod output;
+
+use super::content::{
+    check_map, edit_content, field, pin_of, read_content, refuse_calls_beside, rendered, required_content,
+    required_text, role_of,
+};
+use super::dialect::{Entry, Joins};
+use super::format::Format;
+use super::key::Key;
+use super::node::{Build, Node};
+use super::openai_chat::arguments;
+use super::rewrite::{Composition, EntryEdit, Material};
+use super::{media, unknown_block};
+use crate::error::Result;
+use crate::media::MediaKind;
+use crate::message::{Item, Part, Pin, Role, Signature};
+
+const ROLES: [(&str, Role); 4] =
+    [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System), ("developer", Role::System)];
+
+pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
+    check_map(entry, index)?;
+    let pin = pin_of(entry);
+    if is_message(entry) {
+        let role = role_of(entry, index, &ROLES)?;
+        refuse_calls_beside(entry, index, Format::OpenAiResponses)?;
+        let content = required_content(entry, index)?;
+        let parts = read_content(&content, index, |block| read_block(block, index))?;
+        let joins = match role {
+            Role::Assistant => Joins::Answer,
+            Role::User => Joins::Words,
+            Role::System => Joins::Nothing,
+        };
+        return Ok(Entry { role, parts, pin, joins });
+    }
+    let name = field(entry, Key::Type);
+    match name.as_deref().and_then(|name| answered_by(name, entry)) {
+        Some(id) => read_output(entry, id, pin, index),
+        None => Ok(Entry {
+            role: Role::Assistant,
+            parts: vec![read_step(entry, name.as_deref().unwrap_or_default(), index)?],
+            pin,
+            joins: Joins::Answer,
+        }),
+    }
+}
+
+/// Whether the item is a message: of that type, or of none. A reference may come without its type too, but then it has no
+/// role either.
+fn is_message<N: Node>(entry: &N) -> bool {
+    match field(entry, Key::Type) {
+        Some(name) => &*name == "message",
+        None => entry.present(Key::Role).is_some() || field(entry, Key::Id).is_none(),
+    }
+}
+
+fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
+    let part = match field(block, Key::Type).as_deref() {
+        Some("input_text" | "output_text") => field(block, Key::Text).map(Part::Text),
+        Some("refusal") => field(block, Key::Refusal).map(Part::Text),
+        // A picture without an address is one that has an id.
+        Some("input_image") => Some(Part::Media(media::held(block.present(Key::ImageUrl), MediaKind::Image))),
+        Some("input_file") => Some(Part::Document(media::file(block))),
+        Some("input_audio") => Some(Part::Media(media::held(block.present(Key::InputAudio), MediaKind::Audio))),
+        _ => None,
+    };
+    part.map_or_else(|| unknown_block(block, Format::OpenAiResponses, index), Ok)
+}
+
+/// An item of the model's side. A tool that runs at OpenAI has no output item, so its call is kept whole, as is what is
+/// unknown. So is a reference: it stands for what the server has stored, and what is stored there are the model's own
+/// items.
+fn read_step<N: Node>(entry: &N, name: &str, index: usize) -> Result<Part<N::Text>> {
+    let part = match name {
+        "reasoning" => read_reasoning(entry),
+        "function_call" => Some(Part::Call {
+            id: required_text(entry, Key::CallId, name, index)?,
+            name: required_text(entry, Key::Name, name, index)?,
+            input: arguments(entry.get(Key::Arguments))?,
+        }),
+        "custom_tool_call" => Some(Part::Call {
+            id: required_text(entry, Key::CallId, name, index)?,
+            name: required_text(entry, Key::Name, name, index)?,
+            // Free text, in which white space may matter.
+            input: field(entry, Key::Input).map_or_else(|| rendered(entry, Key::Input), Ok)?,
+        }),
+        "computer_call" | "local_shell_call" | "shell_call" | "apply_patch_call" => read_action(entry)?,
+        "mcp_approval_request" => match (field(entry, Key::Id), field(entry, Key::Name).or(field(entry, Key::Type))) {
+            (Some(id), Some(name)) => Some(Part::Call { id, name, input: arguments(entry.get(Key::Arguments))? }),
+            _ => None,
+        },
+        // Base64 is not counted as text.
+        "image_generation_call" => {
+            entry.present(Key::Result).map(|image| Part::Media(media::held(Some(image), MediaKind::Image)))
+        }
+        _ => None,
+    };
+    part.map_or_else(|| Ok(Part::Opaque(entry.rendered()?)), Ok)
+}
+
+/// A call of a tool that OpenAI defines: its type is its name. Without an id nothing can answer it.
+fn read_action<N: Node>(entry: &N) -> Result<Option<Part<N::Text>>> {
+    let action = [Key::Action, Key::Actions, Key::Operation].into_iter().find_map(|key| entry.present(key));
+    Ok(match (field(entry, Key::CallId), field(entry, Key::Type)) {
+        (Some(id), Some(name)) => {
+            let input = action.map_or_else(|| Ok(String::new().into()), |action| action.rendered())?;
+            Some(Part::Call { id, name, input })
+        }
+        _ => None,
+    })
+}
+
+/// The words of a reasoning item, or what is encrypted of it; `None` where they are not what they should be. With an id or
+/// encrypted, it must stay with the item behind it: OpenAI rejects either without the other
+/// (<https://platform.openai.com/docs/guides/reasoning#keeping-reasoning-items-in-context>).
+fn read_reasoning<N: Node>(entry: &N) -> Option<Part<N::Text>> {
+    let mut texts = Vec::new();
+    for blocks in [Key::Summary, Key::Content].into_iter().filter_map(|key| entry.present(key)) {
+        for block in blocks.items()? {
+            texts.push(field(&block, Key::Text)?);
+        }
+    }
+    let filled = |key| field(entry, key).filter(|text: &N::Text| !text.is_empty());
+    let encrypted = filled(Key::EncryptedContent);
+    let signed = encrypted.is_some() || filled(Key::Id).is_some();
+    let text = match texts.len() {
+        0 => encrypted.unwrap_or_else(|| String::new().into()),
+        1 => texts.swap_remove(0),
+        _ => texts.iter().map(|text| &**text).collect::<Vec<&str>>().join("\n").into(),
+    };
+    Some(Part::Reasoning { text, signature: if signed { Signature::Signed } else { Signature::Unsigned } })
+}
+
+/// The field by which an output says what it answers; `None` for an item that is no output.
+fn answered_by<N: Node>(name: &str, entry: &N) -> Option<Key> {
+    match name {
+        // OpenAI's reference has the call's id here in `id`, its guide in `call_id`.
+        "local_shell_call_output" if entry.present(Key::CallId).is_none() => Some(Key::Id),
+        "function_call_output"
+        | "custom_tool_call_output"
+        | "computer_call_output"
+        | "local_shell_call_output"
+        | "shell_call_output"
+        | "apply_patch_call_output" => Some(Key::CallId),
+        "mcp_approval_response" => Some(Key::ApprovalRequestId),
+        _ => None,
+    }
+}
+
+fn read_output<N: Node>(entry: &N, id: Key, pin: Pin, index: usize) -> Result<Entry<N::Text>> {
+    let items = if id == Key::ApprovalRequestId {
+        vec![Item::Opaque(entry.rendered()?)]
+    } else {
+        match entry.present(Key::Output) {
+            None => vec![],
+            Some(output) => output::read(&output, index)?,
+        }
+    };
+    let id = required_text(entry, id, "tool output", index)?;
+    let parts = vec![Part::Result { id, tool: None, items }];
+    Ok(Entry { role: Role::User, parts, pin, joins: Joins::Results })
+}
+
+/// The item with the changes of `edit`, nothing where all of it goes away. Only a message has room for a text; behind any
+/// other item it is a message of its own.
+pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
+    if is_message(entry) {
+        let parts = entry.present(Key::Content).map_or(0, |content| content.length().unwrap_or(1));
+        if !edit.append.is_empty() || !(0..parts).all(|part| edit.drop.contains(&part)) {
+            // OpenAI takes from the model only what it gives.
+            let own = field(entry, Key::Role).is_some_and(|role| &*role == "assistant");
+            let kind = if own { "output_text" } else { "input_text" };
+            let block = |like: &N, text| text_block(like, kind, text);
+            out.push(edit_content(entry, edit, Key::Content, block, |block, _| Ok(block.keep()))?);
+        }
+        return Ok(());
+    }
+    if !edit.drop.contains(&0) {
+        out.push(output::replace(entry, &edit.of_part(0))?);
+    }
+    edit.append.iter().try_for_each(|text| {
+        out.push(message(entry, Role::User, text)?);
+        Ok(())
+    })
+}
+
+fn text_block<N: Build>(like: &N, kind: &str, text: N::Out) -> Result<N::Out> {
+    like.map(vec![(Key::Type, like.string(kind)), (Key::Text, text)])
+}
+
+pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
+    like.map(vec![
+        (Key::Type, like.string("message")),
+        (Key::Role, like.string(role.name())),
+        (Key::Content, like.string(text)),
+    ])
+}
+
+/// Every part is an item of its own, but those of one message, which stay together.
+pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
+    let mut materials = composition.materials.iter().peekable();
+    while let Some(material) = materials.next() {
+        out.push(match material {
+            Material::Text(text) => message(composition.sample, composition.role, text)?,
+            Material::Answer { call, id, text, .. } => answer(call, id, text)?,
+            Material::Part { node, place, .. } if is_message(node) => {
+                let mut parts = vec![place.part];
+                while let Some(Material::Part { place: next, .. }) = materials
+                    .next_if(|next| matches!(next, Material::Part { place: other, .. } if other.entry == place.entry))
+                {
+                    parts.push(next.part);
+                }
+                said(node, composition.role, &parts)?
+            }
+            Material::Part { node, id: None, .. } => node.keep(),
+            Material::Part { node, id: Some(id), .. } => {
+                let name = field(node, Key::Type);
+                let key = name.as_deref().and_then(|name| answered_by(name, node)).unwrap_or(Key::CallId);
+                node.with(key, node.string(id))?
+            }
+        });
+    }
+    Ok(())
+}
+
+/// A message with some of its blocks, in a role.
+fn said<N: Build>(entry: &N, role: Role, parts: &[usize]) -> Result<N::Out> {
+    let same_role =
+        field(entry, Key::Role).is_some_and(|name| ROLES.iter().any(|(known, of)| *known == &*name && *of == role));
+    let content = entry.present(Key::Content);
+    let blocks = content.as_ref().and_then(Node::items);
+    if same_role && blocks.as_ref().is_none_or(|blocks| blocks.len() == parts.len()) {
+        return Ok(entry.keep());
+    }
+    let content = match blocks {
+        Some(blocks) => Some(entry.list(parts.iter().filter_map(|part| blocks.get(*part)).map(Build::keep).collect())?),
+        None => content.map(|content| content.keep()),
+    };
+    entry.with_all(vec![(Key::Role, Some(entry.string(role.name()))), (Key::Content, content)])
+}
+
+/// The output for a call, of the type that answers it.
+fn answer<N: Build>(call: &N, id: &str, text: &str) -> Result<N::Out> {
+    let name = field(call, Key::Type);
+    let kind = name.as_deref().unwrap_or("function_call");
+    if kind == "mcp_approval_request" {
+        return call.map(vec![
+            (Key::Type, call.string("mcp_approval_response")),
+            (Key::ApprovalRequestId, call.string(id)),
+            (Key::Approve, call.truth(false)),
+        ]);
+    }
+    call.map(vec![
+        (Key::Type, call.string(&format!("{kind}_output"))),
+        (Key::CallId, call.string(id)),
+        (Key::Output, call.string(text)),
+    ])
+}
+
+pub(super) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
+    output::item(entry, item)
+}

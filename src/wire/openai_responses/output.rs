@@ -1,0 +1,118 @@
+//! What a tool output of OpenAI Responses holds, and what becomes of it when some is replaced.
+
+use super::text_block;
+use crate::error::Result;
+use crate::media::MediaKind;
+use crate::message::Item;
+use crate::wire::content::{field, read_list};
+use crate::wire::key::Key;
+use crate::wire::media;
+use crate::wire::node::{Build, Bytes, Kind, MAX_DEPTH, Node};
+use crate::wire::rewrite::text_for;
+
+/// The items of an output: a string is one, and so is a value that a host gives instead of one.
+pub(super) fn read<N: Node>(output: &N, index: usize) -> Result<Vec<Item<N::Text>>> {
+    if let Some(text) = output.text() {
+        return Ok(vec![Item::Text(text)]);
+    }
+    match output.kind() {
+        Kind::Map if is_screenshot(output) => Ok(vec![read_item(output)?]),
+        Kind::Map => {
+            // Bytes whole: this text is what is stored when the item is shortened.
+            let mut text = String::new();
+            output.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
+            Ok(vec![Item::Json(text.into())])
+        }
+        _ => {
+            let items = read_list(output, index, |block| {
+                streams(block).iter().map(|(key, node)| read_stream(*key, node)).collect::<Result<Vec<_>>>()
+            })?;
+            Ok(items.into_iter().flatten().collect())
+        }
+    }
+}
+
+fn is_screenshot<N: Node>(item: &N) -> bool {
+    field(item, Key::Type).is_some_and(|name| matches!(&*name, "computer_screenshot" | "input_image"))
+}
+
+/// What a block of an output holds, by the field: `{stdout, stderr, outcome}` of a shell has up to three items, any other
+/// block is one and has none.
+fn streams<N: Node>(block: &N) -> Vec<(Option<Key>, N)> {
+    let texts = [Key::Stdout, Key::Stderr].into_iter().filter_map(|key| {
+        let text = block.present(key).filter(|text| text.kind() == Kind::Text)?;
+        Some((Some(key), text))
+    });
+    let mut streams: Vec<_> = texts.collect();
+    if streams.is_empty() {
+        return vec![(None, block.clone())];
+    }
+    streams.extend(block.present(Key::Outcome).map(|outcome| (Some(Key::Outcome), outcome)));
+    streams
+}
+
+fn read_stream<N: Node>(key: Option<Key>, node: &N) -> Result<Item<N::Text>> {
+    match (key, node.text()) {
+        (None, _) => read_item(node),
+        (Some(Key::Stdout | Key::Stderr), Some(text)) => Ok(Item::Text(text)),
+        _ => Ok(Item::Opaque(node.rendered()?)),
+    }
+}
+
+fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
+    match field(item, Key::Type).as_deref() {
+        Some("input_image" | "computer_screenshot") => {
+            Ok(Item::Media(media::held(item.present(Key::ImageUrl), MediaKind::Image)))
+        }
+        Some("input_file") => Ok(Item::Document(media::file(item))),
+        _ => match field(item, Key::Text) {
+            Some(text) => Ok(Item::Text(text)),
+            None => Ok(Item::Opaque(item.rendered()?)),
+        },
+    }
+}
+
+/// An output with some of its items replaced by texts.
+pub(super) fn replace<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
+    if changes.is_empty() {
+        return Ok(entry.keep());
+    }
+    let Some(blocks) = entry.present(Key::Output).and_then(|output| output.items()) else {
+        return match text_for(changes, 0) {
+            Some(text) => entry.with(Key::Output, entry.string(text)),
+            None => Ok(entry.keep()),
+        };
+    };
+    let mut position = 0;
+    let mut out = Vec::with_capacity(blocks.len());
+    for block in &blocks {
+        let mut fields = Vec::new();
+        let mut whole = None;
+        for (key, _) in streams(block) {
+            match (text_for(changes, position), key) {
+                (Some(text), Some(key)) => fields.push((key, Some(block.string(text)))),
+                (Some(text), None) => whole = Some(text),
+                (None, _) => {}
+            }
+            position += 1;
+        }
+        out.push(match whole {
+            // The other fields of a text block (a cache mark) stay.
+            Some(text) if field(block, Key::Text).is_some() => block.with(Key::Text, block.string(text))?,
+            Some(text) => text_block(block, "input_text", block.string(text))?,
+            None if fields.is_empty() => block.keep(),
+            None => block.with_all(fields)?,
+        });
+    }
+    entry.with(Key::Output, entry.list(out)?)
+}
+
+/// The value that is an item of an output.
+pub(super) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
+    let output = entry.present(Key::Output)?;
+    let Some(blocks) = output.items() else { return (item == 0).then_some(output) };
+    match blocks.iter().flat_map(streams).nth(item)? {
+        (Some(_), node) => Some(node),
+        (None, block) => block.get(Key::Text),
+    }
+}
