@@ -62,7 +62,7 @@ class ContextManager:
         append_only: The host promises that messages stay as they are and new ones come at the end
             of the list, compactions by this engine aside, and that it replaces the engine's
             ``system`` and ``tools`` rather than edit them. A compaction that has nothing to do then
-            reads only what is new, whatever the length of the history.
+            reads only what is new, and compares the rest object by object.
 
     Raises:
         PolicyError: If an argument is not what it should be.

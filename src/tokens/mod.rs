@@ -13,6 +13,7 @@ mod encoding;
 mod estimate;
 mod ids;
 mod known_limits;
+mod letters;
 mod limits;
 mod linked;
 mod long;
