@@ -13,16 +13,25 @@ pub struct Budget {
     pub high: usize,
     /// Down to this it goes.
     pub low: usize,
+    /// What of the window is kept free because reports say that more than is known of stands beside the messages.
+    pub learned: usize,
 }
+
+/// The most of the window beside the reserve that is kept free for what reports say: three quarters. Wrong reports, too,
+/// then leave room to work in. Who has tools that take more says so by giving them.
+const LEARNED_SHARE: f64 = 0.75;
 
 impl Budget {
     /// What the policy's window leaves: `window - reserve_output - fixed`, where `fixed` is what the system prompt and
-    /// the tool definitions take.
+    /// the tool definitions take. Where the provider was found to count more beside the messages, that is taken instead,
+    /// up to three quarters of `window - reserve_output`.
     ///
     /// # Errors
     /// `NoRoom` if that is nothing.
-    pub fn of(policy: &Policy, fixed: usize) -> Result<Budget> {
-        let limit = policy.window.saturating_sub(policy.reserve_output).saturating_sub(fixed);
+    pub fn of(policy: &Policy, fixed: usize, reported: usize) -> Result<Budget> {
+        let room = policy.window.saturating_sub(policy.reserve_output);
+        let learned = reported.min(share(room, LEARNED_SHARE)).saturating_sub(fixed);
+        let limit = room.saturating_sub(fixed).saturating_sub(learned);
         if limit == 0 {
             return Err(Error::NoRoom {
                 taken: fixed.saturating_add(policy.reserve_output),
@@ -36,7 +45,7 @@ impl Budget {
                 remedy: "shorten the system prompt and the tools, lower `reserve_output` or raise `window`".to_owned(),
             });
         }
-        Ok(Budget::with_marks(limit, policy))
+        Ok(Budget { learned, ..Budget::with_marks(limit, policy) })
     }
 
     /// A budget that the caller gives, for the messages alone.
@@ -58,13 +67,16 @@ impl Budget {
     #[must_use]
     pub fn lowered(self, tokens: usize) -> Budget {
         let less = |mark: usize| mark.saturating_sub(tokens);
-        Budget { limit: less(self.limit), high: less(self.high), low: less(self.low) }
+        Budget { limit: less(self.limit), high: less(self.high), low: less(self.low), ..self }
     }
 
-    // Shares of token counts stay far below 2^52, where every whole number is exact.
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn with_marks(limit: usize, policy: &Policy) -> Budget {
-        let share = |part: f64| (limit as f64 * part) as usize;
-        Budget { limit, high: share(policy.high), low: share(policy.low) }
+        Budget { limit, high: share(limit, policy.high), low: share(limit, policy.low), learned: 0 }
     }
+}
+
+// Shares of token counts stay far below 2^52, where every whole number is exact.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn share(of: usize, part: f64) -> usize {
+    (of as f64 * part) as usize
 }

@@ -21,13 +21,15 @@ impl Error {
 pub enum Error {
     /// The conversation cannot be brought inside its budget.
     #[error(
-        "the conversation cannot be made smaller than {} tokens, over its budget of {}: {} must stay; \
+        "the conversation cannot be made smaller than {} tokens, over its budget of {}{}: {} must stay; \
          raise the budget, shorten those messages or unpin them",
-        thousands(*floor), thousands(*budget), largest(messages)
+        thousands(*floor), thousands(*budget), kept_free(*learned), largest(messages)
     )]
     Budget {
         /// Tokens that may be used.
         budget: usize,
+        /// Tokens of the window that reports have shown to stand beside the messages, and so are not in the budget.
+        learned: usize,
         /// Tokens that cannot be removed.
         floor: usize,
         /// The messages that make up the floor, largest first: index in the caller's list, and tokens.
@@ -93,6 +95,13 @@ pub enum Error {
         /// What to do about it.
         remedy: String,
     },
+}
+
+fn kept_free(learned: usize) -> String {
+    if learned == 0 {
+        return String::new();
+    }
+    format!(" ({} more are kept free for what the provider has reported beside the messages)", thousands(learned))
 }
 
 /// The largest of these messages in words.

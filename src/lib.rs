@@ -8,7 +8,7 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 1 words | [`numbers`], [`error`], [`parallel`], [`media`], [`tokens`] |
+//! | 1 words | [`numbers`], [`error`], [`parallel`], [`shared`], [`media`], [`tokens`] |
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
 //! | 4 means | [`compress`], [`store`], [`validity`] |
@@ -32,6 +32,7 @@ pub mod parallel;
 pub mod planner;
 pub mod policy;
 pub mod report;
+pub mod shared;
 pub mod stages;
 pub mod store;
 pub mod tokens;

@@ -43,7 +43,7 @@ pub struct Status {
     pub tokens: usize,
     /// Context window of the model.
     pub window: usize,
-    /// Tokens that the system prompt and the tool definitions take of it.
+    /// Tokens that the system prompt and the tool definitions take of it, or more where reports show more.
     pub fixed: usize,
     /// Tokens that the messages may take.
     pub available: usize,

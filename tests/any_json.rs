@@ -133,7 +133,7 @@ fn check(messages: &Value) -> Result<(), TestCaseError> {
             Value::Array(rewrite(&messages, &conversation, format, &repaired.changes).expect("it can be written"));
         let again = read(&&mended, format);
         let again = again.map_err(|error| TestCaseError::fail(format!("{}: {error}\n{mended:#}", format.name())))?;
-        prop_assert_eq!(validate(&again, format), vec![], "{}\n{:#}", format.name(), mended);
+        prop_assert_eq!(validate(&again, demands_of(format)), vec![], "{}\n{:#}", format.name(), mended);
         let engine = engine(&small_policy(), &exact(), Storing::On);
         let reading = engine.read(&&mended, Some(format), &[]).expect("what was read is read again");
         prop_assert!(engine.plan(&reading, ask(1_000_000, Urgency::Soft)).is_ok());
@@ -141,7 +141,13 @@ fn check(messages: &Value) -> Result<(), TestCaseError> {
             match compact(&engine, &mended, format, budget, Urgency::Hard) {
                 Ok(outcome) => {
                     let left = read(&&outcome.output, format).expect("what is left can be read");
-                    prop_assert_eq!(validate(&left, format), vec![], "{}\n{:#}", format.name(), outcome.output);
+                    prop_assert_eq!(
+                        validate(&left, demands_of(format)),
+                        vec![],
+                        "{}\n{:#}",
+                        format.name(),
+                        outcome.output
+                    );
                 }
                 Err(error) => prop_assert!(matches!(error, Error::Budget { .. }), "{}", error),
             }

@@ -94,6 +94,16 @@ fn what_is_mixed_is_refused_with_its_index_and_both_names() {
         assert!(error.to_string().contains("tool_calls"), "{error}");
     }
     assert!(read(&&beside, Format::Anthropic).is_err());
+    let none_beside = json!([
+        { "role": "assistant", "tool_calls": [],
+          "content": [{ "type": "tool_use", "id": "a", "name": "b", "input": {} }] },
+        { "role": "assistant", "reasoning": "kept by the host",
+          "content": [{ "type": "tool_use", "id": "c", "name": "b", "input": {} }] },
+    ]);
+    for message in none_beside.as_array().into_iter().flatten() {
+        assert_eq!(detect_format(&&json!([message])), Ok(Format::Anthropic), "{message}");
+    }
+    assert!(read(&&none_beside, Format::Anthropic).is_ok());
     let between = json!([
         { "role": "user", "content": [{ "type": "text", "text": "a" }] },
         { "role": "user", "content": [{ "text": "b" }] },

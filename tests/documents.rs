@@ -88,9 +88,11 @@ const CATALOG: &str = "<< /PageMode /None /Type /Catalog /Pages 2 0 R >>";
 fn the_pages_of_a_pdf_are_those_that_its_root_states() {
     let large = format!("<< >> stream\n{}\nendstream", "/Type /Pages /Count 99 ".repeat(20_000));
     let kids = format!("<</Count 300/Kids[{}]/Type/Pages>>", "3 0 R ".repeat(300));
+    // Three hundred pages are not drawn with less.
+    let drawn = format!("<< >> stream\n{}\nendstream", "BT (a page) Tj ET ".repeat(1_000));
     let late = format!("<< /Type /Pages /Kids [{}] /Count 300 >>", "3 0 R ".repeat(300));
     for root in [&*kids, &late] {
-        for filled in [&[CATALOG, root][..], &[CATALOG, root, &large], &[CATALOG, root, &large, &large]] {
+        for filled in [&[CATALOG, root, &drawn][..], &[CATALOG, root, &large], &[CATALOG, root, &large, &large]] {
             assert_eq!(pages(&pdf(filled)), Size::Pages(300));
         }
     }
@@ -127,6 +129,31 @@ fn pages_that_a_pdf_does_not_state_are_estimated_by_its_length() {
     for (format, block) in held("document", "application/pdf", &linearized) {
         assert_eq!(count(&exact(), format, &block), 88 * 3_000 + 8);
     }
+}
+
+#[test]
+fn a_small_pdf_has_no_more_pages_than_it_has_room_for() {
+    let file = pdf(&[CATALOG, "<</Type/Pages/Count 10000>>"]);
+    let Size::Pages(pages) = pages(&file) else { panic!("a PDF has pages") };
+    assert!((1..=10).contains(&pages), "{pages} pages in {} bytes", file.len());
+}
+
+#[test]
+fn words_where_bytes_belong_count_as_words() {
+    let prose = "The quick brown fox jumps over the lazy dog.\n".repeat(900);
+    let late = format!("{}. And then: words.", "onewithoutaspace".repeat(200));
+    let zeros = format!("{}{}!", "AAAA".repeat(300), "words and ".repeat(900));
+    for words in [&*prose, &late, &zeros, "plain text!"] {
+        let expected = exact().count(words, TextKind::ToolOutput);
+        for (format, source) in [
+            (Format::Bedrock, json!({ "bytes": words })),
+            (Format::Anthropic, json!({ "type": "base64", "media_type": "text/plain", "data": words })),
+        ] {
+            let block = json!({ "type": "document", "source": source, "document": { "source": source } });
+            assert_eq!(count(&exact(), format, &block), expected + 8, "{words:.60}");
+        }
+    }
+    assert_eq!(open_document(&Base64::new(&zeros)), Opened::Text(zeros.clone()));
 }
 
 #[test]

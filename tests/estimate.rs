@@ -105,6 +105,24 @@ fn no_kind_of_text_is_estimated_at_half_or_at_twice() {
     }
 }
 
+/// Neither was fitted on.
+#[test]
+fn prose_and_random_letters_are_near_to_what_they_are_compared_with() {
+    let mut state = 1_u64;
+    let mut letter = || {
+        // Knuth's linear congruential generator, of whose numbers the upper bits are the better ones.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'a' + u8::try_from((state >> 33) % 26).unwrap())
+    };
+    let letters: String = (0..20_000).map(|_| letter()).collect();
+    let prose = [include_str!("../docs/concepts.md"), include_str!("../CONTRIBUTING.md")].concat();
+    for text in [letters, prose] {
+        let expected = Exact::new(Encoding::O200kBase).count(&text, TextKind::Prose) as f64 * 1.28;
+        let ratio = Estimate::claude().count(&text, TextKind::Prose) as f64 / expected;
+        assert!((0.85..1.15).contains(&ratio), "{ratio:.2} of what is expected for {text:.40}");
+    }
+}
+
 proptest! {
     #![proptest_config(cases(256))]
 

@@ -5,7 +5,7 @@
 mod support;
 
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -16,6 +16,12 @@ use ullage::media::{Base64, Content, Media, MediaKind, Raw, Size, open_document}
 use ullage::message::{Item, Part};
 use ullage::tokens::MediaRule;
 use ullage::wire::{Format, read};
+
+/// Broken into lines of so many characters, with a break at the end too.
+fn wrapped(text: &str, length: usize, line_break: &str) -> String {
+    let lines = text.as_bytes().chunks(length).map(|line| format!("{}{line_break}", String::from_utf8_lossy(line)));
+    lines.collect()
+}
 
 proptest! {
     #![proptest_config(cases(200))]
@@ -73,13 +79,22 @@ proptest! {
     #[test]
     fn base64_reads_like_the_bytes(bytes in vec(any::<u8>(), 0..3_000), at in 0_usize..3_100, length in 0_usize..3_100) {
         let (padded, bare) = (STANDARD.encode(&bytes), STANDARD_NO_PAD.encode(&bytes));
+        let (url, mail, pem) = (URL_SAFE.encode(&bytes), wrapped(&padded, 76, "\r\n"), wrapped(&padded, 64, "\n"));
         let (mut expected, raw) = (vec![0; length], Raw(&bytes));
         let read = raw.read(at, &mut expected);
-        for content in [Base64::new(&padded), Base64::new(&bare)] {
+        for content in [&padded, &bare, &url, &mail, &pem].map(|text| Base64::new(text)) {
             let mut into = vec![0; length];
             prop_assert_eq!((content.length(), content.read(at, &mut into)), (bytes.len(), read));
             prop_assert_eq!(&into, &expected);
         }
+    }
+
+    #[test]
+    fn base64_that_ends_early_reads_up_to_there(text in "[A-Za-z0-9+/_\\- \n]{0,200}", at in 0_usize..200) {
+        let content = Base64::new(&text);
+        let mut into = vec![0; content.length() + 9];
+        let read = content.read(at, &mut into);
+        prop_assert!(read <= content.length().saturating_sub(at));
     }
 
     #[test]

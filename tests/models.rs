@@ -208,7 +208,7 @@ fn a_policy_for_any_model_leaves_what_the_model_takes_as_input() {
     let known = KNOWN_LIMITS.iter().map(|&(_, limits)| limits);
     for limits in known.chain([ModelLimits::UNKNOWN]) {
         let policy = Policy::for_limits(limits, None).checked().expect("the settings make sense together");
-        let budget = Budget::of(&policy, 0).expect("there is room");
+        let budget = Budget::of(&policy, 0, 0).expect("there is room");
         assert!(budget.limit <= limits.max_input, "{limits:?}: {budget:?}");
         assert!(budget.limit + policy.reserve_output <= limits.window, "{limits:?}: {budget:?}");
         assert!(budget.limit >= limits.max_input / 2, "{limits:?}: {budget:?}");
@@ -216,10 +216,10 @@ fn a_policy_for_any_model_leaves_what_the_model_takes_as_input() {
     }
     let gpt5 = limits_of_model("gpt-5").expect("it is in the table");
     let policy = Policy::for_limits(gpt5, None);
-    let budget = Budget::of(&policy, 30_000).expect("there is room");
+    let budget = Budget::of(&policy, 30_000, 0).expect("there is room");
     assert_eq!((policy.reserve_output, budget.limit), (8_000, 272_000 - 30_000));
     let longer = Policy::for_limits(gpt5, Some(64_000));
-    assert_eq!(Budget::of(&longer, 0).map(|budget| budget.limit), Ok(272_000));
+    assert_eq!(Budget::of(&longer, 0, 0).map(|budget| budget.limit), Ok(272_000));
     let small = Policy::for_limits(limits_of_model("gpt-4").expect("it is in the table"), None);
     assert_eq!((small.window, small.reserve_output), (8_192, 2_048));
 }

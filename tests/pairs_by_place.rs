@@ -67,15 +67,16 @@ fn a_result_answers_the_nearest_message_that_has_such_calls() {
 }
 
 #[test]
-fn ids_and_places_do_not_mix() {
+fn ids_go_before_places() {
     let talk = conversation(vec![
         (Role::Assistant, vec![call("a", "bash"), call("", "bash"), call("b", "bash")]),
         (Role::User, vec![result("", Some("bash")), result("b", None), result("a", Some("bash"))]),
         (Role::Assistant, vec![call("c", "bash")]),
         (Role::User, vec![result("", Some("bash"))]),
     ]);
-    assert_eq!(results(&talk), [Some((1, 2)), Some((1, 0)), Some((1, 1)), None]);
-    assert_eq!(problems(&talk), ["the tool call 'c' is never answered", "the result of 'bash' has no call before it"]);
+    assert_eq!(results(&talk), [Some((1, 2)), Some((1, 0)), Some((1, 1)), Some((3, 0))]);
+    // As Google's own SDK answers calls that have ids.
+    assert_eq!(problems(&talk), [""; 0]);
 }
 
 #[test]
@@ -124,10 +125,13 @@ fn by_the_rule(talk: &Conversation<String>) -> Vec<CallSite> {
             match block {
                 Part::Call { id, name, .. } => calls.push((CallSite { message, part, result: None }, id, name)),
                 Part::Result { id, tool, .. } => {
-                    let fits = |(site, of, name): &(CallSite, &str, &str)| {
+                    let open = |(site, _, name): &(CallSite, &str, &str)| {
                         let same_tool = !id.is_empty() || tool.as_deref().is_none_or(|tool| tool == *name);
-                        site.result.is_none() && *of == id && same_tool
+                        site.result.is_none() && same_tool
                     };
+                    let any_bare = calls.iter().any(|call| open(call) && call.1.is_empty());
+                    let fits =
+                        |call: &(CallSite, &str, &str)| open(call) && (call.1 == id || id.is_empty() && !any_bare);
                     let found = if id.is_empty() {
                         let nearest = calls.iter().rev().find(|call| fits(call)).map(|(site, ..)| site.message);
                         calls.iter_mut().find(|call| Some(call.0.message) == nearest && fits(call))

@@ -79,18 +79,41 @@ fn a_policy_is_read_from_json_and_misspellings_are_not() {
 #[test]
 fn a_budget_is_what_is_left_or_an_error() {
     let policy = Policy { window: 10_000, reserve_output: 1_000, high: 0.8, low: 0.5, ..Policy::default() };
-    assert_eq!(Budget::of(&policy, 1_000), Ok(Budget { limit: 8_000, high: 6_400, low: 4_000 }));
-    assert_eq!(Budget::given(1, &policy), Ok(Budget { limit: 1, high: 0, low: 0 }));
+    assert_eq!(Budget::of(&policy, 1_000, 0), Ok(Budget { limit: 8_000, high: 6_400, low: 4_000, learned: 0 }));
+    assert_eq!(Budget::given(1, &policy), Ok(Budget { limit: 1, high: 0, low: 0, learned: 0 }));
     for refused in [
-        Budget::of(&policy, 9_000),
-        Budget::of(&policy, 10_001),
-        Budget::of(&policy, usize::MAX),
+        Budget::of(&policy, 9_000, 0),
+        Budget::of(&policy, 10_001, 0),
+        Budget::of(&policy, usize::MAX, usize::MAX),
         Budget::given(0, &policy),
     ] {
         assert!(matches!(refused, Err(Error::NoRoom { .. })), "{refused:?}");
     }
     let largest = Budget::given(usize::MAX, &policy).unwrap();
     assert!(largest.low <= largest.high && largest.high <= largest.limit);
+}
+
+#[test]
+fn what_reports_say_takes_at_most_three_quarters_of_the_room() {
+    let policy = Policy { window: 10_000, reserve_output: 2_000, high: 1.0, low: 1.0, ..Policy::default() };
+    for (fixed, reported, limit, learned) in [
+        (1_000, 0, 7_000, 0),
+        (1_000, 900, 7_000, 0),
+        (1_000, 3_000, 5_000, 2_000),
+        (1_000, 6_001, 2_000, 5_000),
+        (0, usize::MAX, 2_000, 6_000),
+        (7_000, usize::MAX, 1_000, 0),
+    ] {
+        let budget = Budget::of(&policy, fixed, reported).unwrap();
+        assert_eq!((budget.limit, budget.learned), (limit, learned), "{fixed} and {reported}");
+    }
+}
+
+#[test]
+fn an_error_says_what_was_learned() {
+    let error = |learned| Error::Budget { budget: 900, learned, floor: 1_200, messages: vec![(0, 1_200)] }.to_string();
+    assert!(error(15_000).contains("its budget of 900 (15,000 more are kept free for what the provider has reported"));
+    assert!(!error(0).contains("kept free"));
 }
 
 #[test]

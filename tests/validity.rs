@@ -11,7 +11,7 @@ use ullage::validity::{OpenCalls, Repair, demands_of, provider_says, repair, val
 use ullage::wire::{Change, Format, read, rewrite};
 
 fn violations(messages: &Value, format: Format) -> Vec<Violation> {
-    validate(&read(&messages, format).expect("it can be read"), format)
+    validate(&read(&messages, format).expect("it can be read"), demands_of(format))
 }
 
 fn rules(messages: &Value, format: Format) -> Vec<&'static str> {

@@ -237,7 +237,8 @@ class TokenCounter:
         observed, what the provider counts beside its messages.
 
         With ``append_only`` the caller promises that the messages of this list stay as they are and
-        new ones come at its end: only those are read then, whatever the length of the rest.
+        new ones come at its end: only those are read then, with the last one before them. The rest
+        is compared object by object.
 
         Remembers the counts of texts that it has seen. Media count by their size, of which the
         first bytes are read: an image by its dimensions and the rule of the model, a PDF by its

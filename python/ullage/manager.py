@@ -62,7 +62,7 @@ class ContextManager:
         append_only: The host promises that messages stay as they are and new ones come at the end
             of the list, compactions by this engine aside, and that it replaces the engine's
             ``system`` and ``tools`` rather than edit them. A compaction that has nothing to do then
-            reads only what is new, whatever the length of the history.
+            reads only what is new, and compares the rest object by object.
 
     Raises:
         PolicyError: If an argument is not what it should be.
@@ -265,7 +265,7 @@ class ContextManager:
         The counter is corrected by it, and with the counter every engine that uses it: see
         :meth:`TokenCounter.observe`. From the third report of a conversation on, what the provider
         counts beside its messages takes its part of the window, where that is more than the system
-        prompt and the tools.
+        prompt and the tools; at most three quarters of what the reserve leaves.
         """
         with self._stopwatch.running():
             return self._engine.observe(messages, reported_tokens, append_only=self._append_only)

@@ -57,14 +57,16 @@ class ModelLimits:
 
         Unless given, the reserve for the answer is the policy's default, but no more than
         ``max_output`` and at most a quarter of the window; and the window is made so small that
-        what it leaves beside the reserve is never more than ``max_input``.
+        what it leaves beside the reserve is never more than ``max_input``. Where a window is given,
+        it is as it is given, and the reserve a quarter of that one at most.
 
         Raises:
             PolicyError: If a setting is unknown or out of range.
         """
         # What is no number of tokens is left to the policy, whose error names the setting.
         reserve = tables.tokens(settings.get("reserve_output"))
-        figures = (self.window, self.max_input, self.max_output)
+        window = tables.tokens(settings.get("window")) or self.window
+        figures = (window, min(self.max_input, window), self.max_output)
         window, reserve_output = window_and_reserve(figures, reserve)
         return Policy(**{"window": window, "reserve_output": reserve_output, **settings})
 

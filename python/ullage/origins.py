@@ -71,10 +71,15 @@ class Litellm:
     _look_again_at: float = 0.0
 
     def version(self) -> object:
-        """The state of the live table, or of the file; None where litellm is not installed."""
+        """The figures of the live table, or the state of the file; None without litellm."""
         live = self._live()
         if live is not None:
-            return "live", id(live), len(live)
+            # Others replace entries and change them in place. For 2,600 of them this takes 0.7 ms.
+            return [
+                (name, about.get("max_input_tokens"), about.get("max_output_tokens"))
+                for name, about in dict(live).items()
+                if isinstance(about, Mapping)
+            ]
         file = self._installed()
         return None if file is None else file.version()
 

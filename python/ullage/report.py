@@ -68,7 +68,8 @@ class Status:
     Attributes:
         tokens: Tokens of the messages.
         window: Context window of the model.
-        fixed: Tokens that the system prompt and the tool definitions take of it.
+        fixed: Tokens that the system prompt and the tool definitions take of it, or more where the
+            provider's reports show more.
         available: Tokens that the messages may take.
         high: Above this, compaction starts.
         low: Down to this it goes.

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+# The lock is held for an addition. Who waits longer is the child of a process that forked
+# meanwhile, in which nobody gives it back: then the time is not added.
+_PATIENCE_SECONDS = 0.1
+
+
 class Stopwatch:
     """Adds up time, of several threads at once too."""
 
@@ -25,5 +30,9 @@ class Stopwatch:
         try:
             yield
         finally:
-            with self._lock:
-                self.seconds += time.perf_counter() - start
+            taken = time.perf_counter() - start
+            if self._lock.acquire(timeout=_PATIENCE_SECONDS):
+                try:
+                    self.seconds += taken
+                finally:
+                    self._lock.release()

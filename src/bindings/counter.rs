@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 
@@ -24,6 +24,14 @@ fn exact(encoding: &str) -> PyResult<Exact> {
         problem: format!("there is no encoding '{encoding}'; known are o200k_base and cl100k_base"),
     })?;
     Ok(Exact::new(encoding))
+}
+
+/// A number of Python's, of which the whole ones have no bounds.
+fn number(value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    match value.extract::<f64>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => Ok(f64::INFINITY),
+        number => number,
+    }
 }
 
 /// Runs `work` on `text`; while it is long, other threads run too.
@@ -84,7 +92,7 @@ impl PyTokenCounter {
             Err(_) if ratio.is_instance_of::<PyBool>() => {
                 return Err(PyTypeError::new_err("a number or a name is needed, not a bool"));
             }
-            Err(_) => Estimate::ratio(ratio.extract()?)?,
+            Err(_) => Estimate::ratio(number(ratio)?)?,
         };
         Ok(PyTokenCounter::over(Arc::new(estimate)))
     }

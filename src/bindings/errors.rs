@@ -23,7 +23,7 @@ impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
         let text = error.to_string();
         match error {
-            Error::Budget { budget, floor, messages } => {
+            Error::Budget { budget, floor, messages, .. } => {
                 budget_error(text, budget, floor, messages.into_iter().map(|(message, _)| message).collect())
             }
             Error::NoRoom { taken, .. } => budget_error(text, 0, taken, Vec::new()),

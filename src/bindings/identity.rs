@@ -7,18 +7,23 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
 use super::text::PyText;
 use crate::message::{Conversation, digest_of};
+use crate::shared::Shared;
 
 /// From this many bytes on, looking a string up costs less than its digest.
 const WORTH_KNOWING: usize = 512;
 
-/// Readings after which strings that were not seen again are let go.
+/// Readings after which strings that were not seen again are let go. With two, four conversations that are counted in turn
+/// took twice the time.
 const READINGS_KEPT: u32 = 16;
+
+/// Beyond so many bytes of them, all that are not of this reading are let go: their conversations may be gone, and to read
+/// so much again takes a few milliseconds.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 struct Seen {
     /// Keeps the string alive, so that no other takes its place.
@@ -31,13 +36,15 @@ struct Seen {
 struct Known {
     /// By the address of the text.
     strings: HashMap<usize, Seen, foldhash::fast::RandomState>,
+    /// Of all of them together.
+    bytes: usize,
     reading: u32,
 }
 
 /// The digests of the long strings of the last readings. Shared freely between threads.
 #[derive(Default)]
 pub struct Identities {
-    known: Mutex<Known>,
+    known: Shared<Known>,
 }
 
 impl fmt::Debug for Identities {
@@ -50,32 +57,43 @@ impl Identities {
     /// Tells every long text of `conversation` its digest. O(texts), and O(length) for those not seen before.
     pub fn recall(&self, py: Python<'_>, conversation: &Conversation<PyText>) {
         // Strings are let go after the lock: with the last of one goes the host's memory, which is the host's affair.
-        let mut gone = Vec::new();
-        {
-            let mut known = self.known.lock();
-            let Known { strings, reading } = &mut *known;
-            *reading = reading.wrapping_add(1);
+        let gone = self.known.lock().map(|mut known| {
+            known.reading = known.reading.wrapping_add(1);
             for message in &conversation.messages {
                 message.texts(|text, _| {
-                    let PyText::Backed { text, digest } = text else { return };
-                    if text.len() < WORTH_KNOWING {
-                        return;
+                    if let PyText::Backed { text, digest } = text
+                        && text.len() >= WORTH_KNOWING
+                    {
+                        // A text has one digest, whoever tells it first.
+                        let _ = digest.set(known.digest(py, text));
                     }
-                    let seen = strings.entry(text.as_ptr() as usize).or_insert_with(|| Seen {
-                        text: text.clone_ref(py),
-                        digest: digest_of(text),
-                        reading: *reading,
-                    });
-                    seen.reading = *reading;
-                    // A text has one digest, whoever tells it first.
-                    let _ = digest.set(seen.digest);
                 });
             }
-            if reading.is_multiple_of(READINGS_KEPT) {
-                let old = |seen: &Seen| reading.wrapping_sub(seen.reading) >= READINGS_KEPT;
-                gone.extend(strings.extract_if(|_, seen| old(seen)).map(|(_, seen)| seen.text));
-            }
-        }
+            known.let_go()
+        });
         drop(gone);
+    }
+}
+
+impl Known {
+    fn digest(&mut self, py: Python<'_>, text: &PyBackedStr) -> u128 {
+        let seen = self.strings.entry(text.as_ptr() as usize).or_insert_with(|| {
+            self.bytes += text.len();
+            Seen { text: text.clone_ref(py), digest: digest_of(text), reading: self.reading }
+        });
+        seen.reading = self.reading;
+        seen.digest
+    }
+
+    /// Takes out what is no longer kept.
+    fn let_go(&mut self) -> Vec<PyBackedStr> {
+        let kept = if self.bytes > MOST_BYTES { 1 } else { READINGS_KEPT };
+        if !self.reading.is_multiple_of(kept) {
+            return Vec::new();
+        }
+        let old = |seen: &Seen| self.reading.wrapping_sub(seen.reading) >= kept;
+        let gone: Vec<_> = self.strings.extract_if(|_, seen| old(seen)).map(|(_, seen)| seen.text).collect();
+        self.bytes -= gone.iter().map(|text| text.len()).sum::<usize>();
+        gone
     }
 }

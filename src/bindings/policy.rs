@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict};
 use pythonize::{depythonize, pythonize};
 
 use crate::error::Error;
@@ -24,6 +24,11 @@ impl PyPolicy {
         let Some(settings) = settings else { return Ok(PyPolicy(Policy::default())) };
         // One by one first, so that an error names the setting.
         for (name, value) in settings {
+            // To Python it is the number 1 or 0.
+            if value.is_instance_of::<PyBool>() {
+                let problem = format!("it is {value}; no setting is true or false");
+                return Err(Error::Policy { setting: name.to_string(), problem }.into());
+            }
             let one = PyDict::new(settings.py());
             one.set_item(&name, value)?;
             read(&one, &name.to_string())?;

@@ -5,10 +5,10 @@
 
 use std::fmt;
 
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::shared::Shared;
 use crate::tokens::Scale;
 use crate::wire::Format;
 
@@ -109,7 +109,7 @@ impl Known {
 /// What was counted of the last conversations. Shared freely between threads.
 #[derive(Default)]
 pub struct Promises {
-    known: Mutex<Vec<Known>>,
+    known: Shared<Vec<Known>>,
 }
 
 impl fmt::Debug for Promises {
@@ -122,7 +122,7 @@ impl Promises {
     /// What was counted of the entries that a list begins with, as far as it is of use, and how many they were. Compares
     /// one pointer for each entry.
     pub fn recall(&self, entries: &Entries<'_>, of_use: impl Fn(&Counted) -> bool) -> Option<(Counted, usize)> {
-        let mut known = self.known.lock();
+        let mut known = self.known.lock()?;
         let index = longest(&known, &entries.places, of_use)?;
         let found = known.remove(index);
         let recalled = (found.counted, found.places.len());
@@ -137,8 +137,7 @@ impl Promises {
             return;
         }
         let mut gone = Vec::new();
-        {
-            let mut known = self.known.lock();
+        if let Some(mut known) = self.known.lock() {
             match longest(&known, &places, |_| true) {
                 Some(index) => gone.push(known.remove(index)),
                 // All of it was read, so that looking over the others costs little beside.

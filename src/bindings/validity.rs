@@ -5,8 +5,9 @@ use pyo3::prelude::*;
 use super::format::named_format;
 use super::node::PyNode;
 use crate::error::{Error, Result as CoreResult};
+use crate::invariants::Demand;
 use crate::message::Conversation;
-use crate::validity::{OpenCalls, demands_of, provider_says, repair as mend, validate as judge};
+use crate::validity::{OpenCalls, demands_of, provider_says, repair as mend, shared_demands, validate as judge};
 use crate::wire::{self, Format, Node};
 
 /// Rule, message, block, problem, remedy, and what the provider says.
@@ -17,25 +18,37 @@ type PyRepair = (&'static str, usize, String);
 /// The rule that a message breaks which cannot be read at all.
 const READABLE: &str = "message-can-be-read";
 
-fn read<N: Node>(messages: &N, format: Option<&str>) -> CoreResult<(Format, Conversation<N::Text>)> {
-    let format = match format {
-        Some(name) => named_format(name)?,
-        None => wire::format_to_read(messages)?,
-    };
-    Ok((format, wire::read(messages, format)?))
+/// A conversation, its format, and what its provider demands: where nothing tells formats apart, what all of them do.
+struct Judged<T> {
+    conversation: Conversation<T>,
+    format: Format,
+    demands: Vec<Demand>,
+}
+
+impl<T> Judged<T> {
+    fn read<N: Node<Text = T>>(messages: &N, format: Option<&str>) -> CoreResult<Judged<T>> {
+        let (format, demands) = match format {
+            Some(name) => {
+                let format = named_format(name)?;
+                (format, demands_of(format).to_vec())
+            }
+            None => (wire::format_to_read(messages)?, shared_demands(&wire::formats_of(messages)?)),
+        };
+        Ok(Judged { conversation: wire::read(messages, format)?, format, demands })
+    }
 }
 
 #[pyfunction]
 #[pyo3(signature = (messages, format = None))]
 pub fn validate(messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<Vec<PyViolation>> {
-    let (format, conversation) = match read(&PyNode(messages.clone()), format) {
+    let Judged { conversation, format, demands } = match Judged::read(&PyNode(messages.clone()), format) {
         Err(Error::Message { index, problem, remedy }) => {
             return Ok(vec![(READABLE, index, None, problem, remedy, "400: invalid request")]);
         }
         read => read?,
     };
     let spans = conversation.spans();
-    let violations = judge(&conversation, format).into_iter().map(|violation| {
+    let violations = judge(&conversation, &demands).into_iter().map(|violation| {
         let (entry, part) = match violation.part {
             Some(part) => {
                 let (entry, part) = spans.place(violation.message, part);
@@ -57,9 +70,9 @@ pub fn repair<'py>(
     remove_open_calls: bool,
 ) -> PyResult<(Vec<Bound<'py, PyAny>>, Vec<PyRepair>)> {
     let host = PyNode(messages.clone());
-    let (format, conversation) = read(&host, format)?;
+    let Judged { conversation, format, demands } = Judged::read(&host, format)?;
     let open = if remove_open_calls { OpenCalls::Remove } else { OpenCalls::Answer };
-    let repaired = mend(&conversation, demands_of(format), open);
+    let repaired = mend(&conversation, &demands, open);
     let repairs = repaired.repairs.into_iter().map(|done| (done.rule, conversation.entry(done.message), done.what));
     Ok((wire::rewrite(&host, &conversation, format, &repaired.changes)?, repairs.collect()))
 }

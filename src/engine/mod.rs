@@ -148,7 +148,7 @@ impl Engine {
     fn budget(&self, room: Room, beginning: u128) -> Result<Budget> {
         match room.budget {
             Some(limit) => Budget::given(limit, &self.policy),
-            None => Budget::of(&self.policy, self.ledger.beside(beginning, room.fixed)),
+            None => Budget::of(&self.policy, room.fixed, self.ledger.beside(beginning)),
         }
     }
 
@@ -169,7 +169,6 @@ impl Engine {
     pub fn status<T: Text + Sync>(&self, reading: &Reading<T>, room: Room) -> Result<Status> {
         let counter = self.ledger.now();
         let measured = counter.measure(&reading.conversation);
-        let fixed = self.ledger.beside(measured.beginning(), room.fixed);
         let budget = self.budget(room, measured.beginning())?;
         let tokens = measured.total();
         let mut parts: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -187,7 +186,7 @@ impl Engine {
         Ok(Status {
             tokens,
             window: self.policy.window,
-            fixed,
+            fixed: room.fixed.saturating_add(budget.learned),
             available: budget.limit,
             high: budget.high,
             low: budget.low,

@@ -3,7 +3,7 @@
 //! Anthropic: "all messages must have non-empty content except for the optional final assistant message" and "text content
 //! blocks must contain non-whitespace text" (<https://docs.anthropic.com/en/api/errors>). Bedrock Converse: "The text field
 //! in the `ContentBlock` object is blank" and "The content field in the `Message` object is empty"
-//! (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html>). Gemini: "contents.parts must not be
+//! (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html>). OpenAI: "[] is too short". Gemini: "contents.parts must not be
 //! empty" (<https://ai.google.dev/api/caching#Content>).
 
 use super::Violation;

@@ -41,9 +41,9 @@ pub enum Demand {
     FirstIsUsers,
     /// No two neighbours have one role.
     Alternation,
-    /// Every message has content, and no text is blank.
+    /// No text is blank.
     NoBlanks,
-    /// Every message has content; a text may be blank.
+    /// Every message has content.
     NoEmptyMessage,
     /// System messages stand outside the list.
     SystemApart,
@@ -65,7 +65,7 @@ pub fn violations<T: Text>(conversation: &Conversation<T>, pairs: &Pairs, demand
         match demand {
             Demand::FirstIsUsers => violations.extend(roles::first(conversation)),
             Demand::Alternation => violations.extend(roles::repeated(conversation)),
-            Demand::NoBlanks => violations.extend(content::blanks(conversation).chain(content::empty(conversation))),
+            Demand::NoBlanks => violations.extend(content::blanks(conversation)),
             Demand::NoEmptyMessage => violations.extend(content::empty(conversation)),
             Demand::SystemApart => violations.extend(system::in_the_list(conversation)),
             Demand::ResultsFirst => violations.extend(order::results_behind(conversation)),

@@ -32,7 +32,7 @@ pub struct Pairs {
     repeated: Vec<(usize, usize)>,
 }
 
-/// Calls without an id that wait for their results: message by message, oldest first.
+/// Calls that wait for their results: message by message, oldest first.
 #[derive(Default)]
 struct Waiting(Vec<(usize, VecDeque<usize>)>);
 
@@ -59,24 +59,42 @@ impl Waiting {
     }
 }
 
-/// The calls without an id that are not answered yet.
+/// The calls that are not answered yet, for results without an id: first those without one, then those with, since Google's own SDK answers
+/// calls that have an id with results that have none.
 #[derive(Default)]
 struct ByPlace<'a> {
+    bare: Open<'a>,
+    named: Open<'a>,
+}
+
+#[derive(Default)]
+struct Open<'a> {
     of_tool: HashMap<&'a str, Waiting, RandomState>,
     of_any: Waiting,
 }
 
 impl<'a> ByPlace<'a> {
-    fn push(&mut self, tool: &'a str, message: usize, call: usize) {
-        self.of_tool.entry(tool).or_default().push(message, call);
-        self.of_any.push(message, call);
+    fn of<T: Text>(conversation: &'a Conversation<T>, calls: &[CallSite]) -> ByPlace<'a> {
+        let mut open = ByPlace::default();
+        for (index, call) in calls.iter().enumerate().filter(|(_, call)| call.result.is_none()) {
+            if let Part::Call { id, name, .. } = &conversation.messages[call.message].parts[call.part] {
+                open.push(id, name, call.message, index);
+            }
+        }
+        open
+    }
+
+    fn push(&mut self, id: &str, tool: &'a str, message: usize, call: usize) {
+        let open = if id.is_empty() { &mut self.bare } else { &mut self.named };
+        open.of_tool.entry(tool).or_default().push(message, call);
+        open.of_any.push(message, call);
     }
 
     fn take(&mut self, tool: Option<&str>, calls: &[CallSite]) -> Option<usize> {
-        match tool {
-            Some(tool) => self.of_tool.get_mut(tool)?.take(calls),
-            None => self.of_any.take(calls),
-        }
+        [&mut self.bare, &mut self.named].into_iter().find_map(|open| match tool {
+            Some(tool) => open.of_tool.get_mut(tool)?.take(calls),
+            None => open.of_any.take(calls),
+        })
     }
 }
 
@@ -87,41 +105,55 @@ impl Pairs {
     /// O(parts).
     pub fn of<T: Text>(conversation: &Conversation<T>) -> Pairs {
         let mut pairs = Pairs::default();
-        let mut by_place = ByPlace::default();
+        // Made when the first result without an id comes.
+        let mut by_place: Option<ByPlace<'_>> = None;
         // The newest open call of each id, and for each call the older open one of the same id.
         let mut newest: HashMap<&str, usize, RandomState> = HashMap::default();
         let mut older: Vec<Option<usize>> = Vec::new();
         for (message, content) in conversation.messages.iter().enumerate() {
             for (part, block) in content.parts.iter().enumerate() {
                 match block {
-                    Part::Call { id, name, .. } if id.is_empty() => {
-                        by_place.push(name, message, pairs.calls.len());
-                        older.push(None);
-                        pairs.calls.push(CallSite { message, part, result: None });
-                    }
-                    Part::Call { id, .. } => {
-                        let waiting = newest.insert(id, pairs.calls.len());
-                        if waiting.is_some_and(|call| pairs.calls[call].message == message) {
-                            pairs.repeated.push((message, part));
+                    Part::Call { id, name, .. } => {
+                        let call = pairs.calls.len();
+                        let mut waiting = None;
+                        if !id.is_empty() {
+                            waiting = newest.insert(id, call);
+                            let same = |other: usize| {
+                                pairs.calls[other].message == message && pairs.calls[other].result.is_none()
+                            };
+                            if waiting.is_some_and(same) {
+                                pairs.repeated.push((message, part));
+                            }
                         }
                         older.push(waiting);
+                        if let Some(by_place) = &mut by_place {
+                            by_place.push(id, name, message, call);
+                        }
                         pairs.calls.push(CallSite { message, part, result: None });
                     }
                     Part::Result { id, tool, .. } if id.is_empty() => {
+                        let by_place = by_place.get_or_insert_with(|| ByPlace::of(conversation, &pairs.calls));
                         match by_place.take(tool.as_deref(), &pairs.calls) {
                             Some(call) => pairs.calls[call].result = Some((message, part)),
                             None => pairs.orphans.push((message, part)),
                         }
                     }
-                    Part::Result { id, .. } => match newest.remove(&**id) {
-                        Some(call) => {
-                            pairs.calls[call].result = Some((message, part));
-                            if let Some(waiting) = older[call] {
-                                newest.insert(id, waiting);
-                            }
+                    Part::Result { id, .. } => {
+                        let mut found = newest.remove(&**id);
+                        // One may have been answered without its id.
+                        while let Some(call) = found.filter(|call| pairs.calls[*call].result.is_some()) {
+                            found = older[call];
                         }
-                        None => pairs.orphans.push((message, part)),
-                    },
+                        match found {
+                            Some(call) => {
+                                pairs.calls[call].result = Some((message, part));
+                                if let Some(waiting) = older[call] {
+                                    newest.insert(id, waiting);
+                                }
+                            }
+                            None => pairs.orphans.push((message, part)),
+                        }
+                    }
                     _ => {}
                 }
             }

@@ -13,11 +13,10 @@ mod memory;
 use std::fmt;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use crate::message::{Conversation, Text};
 use crate::parallel;
-use crate::tokens::{Calibration, CountTokens, Learned, TextKind};
+use crate::shared::Shared;
+use crate::tokens::{Calibration, CountTokens, Learned, Remainder, TextKind};
 
 use digest::key;
 use measuring::Texts;
@@ -36,7 +35,7 @@ const WORTH_A_THREAD: usize = 128 * 1024;
 /// A counter that remembers what it has counted and learns from what a provider reports. Shared freely between threads.
 pub struct Ledger {
     counter: Arc<dyn CountTokens>,
-    known: Mutex<Memory>,
+    known: Shared<Memory>,
     calibration: Calibration,
 }
 
@@ -49,7 +48,7 @@ impl fmt::Debug for Ledger {
 impl Ledger {
     /// An empty ledger over `counter`.
     pub fn new(counter: Arc<dyn CountTokens>) -> Ledger {
-        Ledger { counter, known: Mutex::default(), calibration: Calibration::default() }
+        Ledger { counter, known: Shared::default(), calibration: Calibration::default() }
     }
 
     /// The counter underneath, which learns nothing.
@@ -57,9 +56,9 @@ impl Ledger {
         &*self.counter
     }
 
-    /// Number of texts that it remembers.
+    /// Number of texts that it remembers; 0 while that cannot be told.
     pub fn remembered(&self) -> usize {
-        self.known.lock().len()
+        self.known.lock().map_or(0, |known| known.len())
     }
 
     /// The ledger as it counts at this moment. What is counted with it is counted at one scale, whatever is learned
@@ -79,17 +78,16 @@ impl Ledger {
         self.calibration.observe(beginning, unscaled, reported)
     }
 
-    /// Tokens beside the messages of the conversation with this beginning: `fixed`, or more if the provider counts more.
-    pub fn beside(&self, beginning: u128, fixed: usize) -> usize {
-        let reported = self.calibration.beside(beginning).and_then(|beside| usize::try_from(beside).ok());
-        fixed.max(reported.unwrap_or_default())
+    /// Tokens that the provider counts beside the messages of the conversation with this beginning, as far as reports say.
+    pub fn beside(&self, beginning: u128) -> usize {
+        self.calibration.remainder(beginning).map_or(0, Remainder::beside)
     }
 
     /// Tokens of a whole request: its messages, of `total` tokens, and what stands beside them, which is the provider's
-    /// own figure where the conversation was observed and `fixed` elsewhere.
+    /// own figure where the conversation was observed and `fixed` elsewhere. See [`Remainder::request`].
     pub fn request(&self, total: usize, beginning: u128, fixed: usize) -> usize {
-        match self.calibration.beside(beginning) {
-            Some(beside) => total.saturating_add_signed(beside),
+        match self.calibration.remainder(beginning) {
+            Some(remainder) => remainder.request(total),
             None => total.saturating_add(fixed),
         }
     }
@@ -100,15 +98,16 @@ impl Ledger {
             return self.counter.count(text, kind);
         }
         let key = key(text, kind);
-        {
-            let mut known = self.known.lock();
+        if let Some(mut known) = self.known.lock() {
             known.next_text();
             if let Some(count) = known.recall(key) {
                 return count;
             }
         }
         let count = self.counter.count(text, kind);
-        self.known.lock().remember(std::iter::once((key, count)));
+        if let Some(mut known) = self.known.lock() {
+            known.remember(std::iter::once((key, count)));
+        }
         count
     }
 
@@ -118,10 +117,13 @@ impl Ledger {
         let mut missing = Vec::new();
         {
             let mut known = self.known.lock();
-            known.next_generation();
+            if let Some(known) = &mut known {
+                known.next_generation();
+            }
             for (index, (text, _)) in texts.texts.iter().enumerate() {
                 let worth = text.len() >= NOT_WORTH_REMEMBERING;
-                match worth.then(|| known.recall(texts.keys[index])).flatten() {
+                let recall = |known: &mut Memory| known.recall(texts.keys[index]);
+                match known.as_deref_mut().filter(|_| worth).and_then(recall) {
                     Some(count) => counts[index] = count,
                     None => missing.push(index),
                 }
@@ -139,7 +141,9 @@ impl Ledger {
             counts[*index] = count;
         }
         let worth = missing.iter().filter(|index| texts.texts[**index].0.len() >= NOT_WORTH_REMEMBERING);
-        self.known.lock().remember(worth.map(|index| (texts.keys[*index], counts[*index])));
+        if let Some(mut known) = self.known.lock() {
+            known.remember(worth.map(|index| (texts.keys[*index], counts[*index])));
+        }
         counts
     }
 }

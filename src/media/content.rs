@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// Providers ask for the standard alphabet; hosts differ in whether they pad.
+/// Hosts differ in whether they pad.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -25,6 +25,11 @@ pub trait Content {
 
     /// Copies the bytes from `at` on into `into`; says how many, fewer than asked where the content ends or is damaged.
     fn read(&self, at: usize, into: &mut [u8]) -> usize;
+
+    /// The text that the bytes are written as, where they are.
+    fn written(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl dyn Content + '_ {
@@ -60,21 +65,66 @@ impl Content for Raw<'_> {
     }
 }
 
-/// Bytes in base64, in the standard alphabet, padded or not. Any of them is found without decoding those before it.
-/// Text that is broken into lines is read up to its first line break, as providers take none.
+/// Longest line of a text that is broken into lines: mail takes no longer ones (RFC 5322, 2.1.1), and writes 76.
+const LONGEST_LINE: usize = 998;
+
+/// Bytes in base64, padded or not, in the standard alphabet or in the one for URLs, which Google's libraries write. Any of
+/// them is found without decoding those before it, in a text that is broken into lines too, where they are equally long.
 #[derive(Debug, Clone, Copy)]
-pub struct Base64<'a>(&'a [u8]);
+pub struct Base64<'a> {
+    written: &'a str,
+    characters: &'a [u8],
+    /// Characters of a line, and of the break behind it.
+    line: usize,
+    line_break: usize,
+}
 
 impl<'a> Base64<'a> {
     /// The bytes that `text` stands for.
     pub fn new(text: &'a str) -> Base64<'a> {
-        Base64(text.trim_end_matches(['=', '\n', '\r', ' ']).as_bytes())
+        let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        let characters = text.trim_ascii().trim_end_matches(['=', '\n', '\r', ' ']).as_bytes();
+        let line = characters.iter().take(LONGEST_LINE).position(is_break);
+        let line_break = line.map_or(0, |line| characters[line..].iter().take_while(|byte| is_break(byte)).count());
+        Base64 { written: text, characters, line: line.unwrap_or(characters.len()).max(1), line_break }
+    }
+
+    /// Characters that stand for bytes.
+    fn count(&self) -> usize {
+        let (lines, rest) = (
+            self.characters.len() / (self.line + self.line_break),
+            self.characters.len() % (self.line + self.line_break),
+        );
+        lines * self.line + rest.min(self.line)
+    }
+
+    /// Copies the characters from `at` on, without line breaks and in the standard alphabet; says how many.
+    fn copy(&self, at: usize, into: &mut [u8]) -> usize {
+        let mut copied = 0;
+        while copied < into.len() {
+            let (line, column) = ((at + copied) / self.line, (at + copied) % self.line);
+            let start = line.saturating_mul(self.line + self.line_break).saturating_add(column);
+            let rest = self.characters.get(start..).unwrap_or_default();
+            let run = &rest[..rest.len().min(self.line - column).min(into.len() - copied)];
+            if run.is_empty() {
+                break;
+            }
+            for (to, from) in into[copied..].iter_mut().zip(run) {
+                *to = match from {
+                    b'-' => b'+',
+                    b'_' => b'/',
+                    other => *other,
+                };
+            }
+            copied += run.len();
+        }
+        copied
     }
 }
 
 impl Content for Base64<'_> {
     fn length(&self) -> usize {
-        self.0.len() / CHARACTERS * BYTES + (self.0.len() % CHARACTERS).saturating_sub(1)
+        self.count() / CHARACTERS * BYTES + (self.count() % CHARACTERS).saturating_sub(1)
     }
 
     fn read(&self, at: usize, into: &mut [u8]) -> usize {
@@ -82,8 +132,9 @@ impl Content for Base64<'_> {
         let mut read = 0;
         while read < into.len() {
             let groups = (skip + into.len() - read).div_ceil(BYTES).min(GROUPS);
-            let start = group.saturating_mul(CHARACTERS).min(self.0.len());
-            let characters = &self.0[start..(start + groups * CHARACTERS).min(self.0.len())];
+            let mut characters = [0; GROUPS * CHARACTERS];
+            let copied = self.copy(group.saturating_mul(CHARACTERS), &mut characters[..groups * CHARACTERS]);
+            let characters = &characters[..copied];
             let mut bytes = [0; GROUPS * BYTES];
             // A damaged group ends the content; those before it in this run still count.
             let decoded =
@@ -98,6 +149,10 @@ impl Content for Base64<'_> {
             (group, skip) = (group + groups, 0);
         }
         read
+    }
+
+    fn written(&self) -> Option<&str> {
+        Some(self.written)
     }
 }
 

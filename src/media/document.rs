@@ -14,18 +14,24 @@ pub enum Opened {
 }
 
 /// What a document holds, by its first bytes: a PDF has pages, an office file bytes, and what is none of them and reads
-/// as text is text. O(1) for the first two, O(length) for text.
+/// as text is text. So is what is written as a text and does not stand for bytes to its end: a host that gives the words
+/// themselves where bytes belong sends them. O(1) for the first two, O(length) for text.
 pub fn open_document(content: &dyn Content) -> Opened {
     let head = content.some(0, HEAD);
+    let written = |read: usize, of: usize| content.written().filter(|_| read < of).map(str::to_owned);
+    if let Some(text) = written(head.len(), HEAD.min(content.length())) {
+        return Opened::Text(text);
+    }
     let size = if is_pdf(&head) {
         Size::Pages(pages(content, &head))
     } else if is_office(&head) {
         Size::Bytes(content.length() as u64)
     } else {
-        match text(content, &head) {
-            Some(text) => return Opened::Text(text),
-            None => Size::Bytes(content.length() as u64),
+        let all = (!head.contains(&0)).then(|| content.some(0, content.length()));
+        if let Some(text) = all.and_then(|all| written(all.len(), content.length()).or_else(|| text(all))) {
+            return Opened::Text(text);
         }
+        Size::Bytes(content.length() as u64)
     };
     Opened::Sized(Media { kind: MediaKind::Document, size })
 }
@@ -36,11 +42,7 @@ fn is_office(head: &[u8]) -> bool {
 }
 
 /// The text in any encoding that keeps ASCII; what is no UTF-8 is replaced. Data of no such encoding has zeros in it.
-fn text(content: &dyn Content, head: &[u8]) -> Option<String> {
-    if head.contains(&0) {
-        return None;
-    }
-    let bytes = content.some(0, content.length());
+fn text(bytes: Vec<u8>) -> Option<String> {
     if bytes.contains(&0) {
         return None;
     }

@@ -26,6 +26,9 @@ const ENTRY: usize = 20;
 const BYTES_A_PAGE: u64 = 25_000;
 /// A file that states more does not say the truth, or no provider takes it.
 const MOST_STATED: u32 = 10_000;
+/// Bytes that a page takes at least. What is drawn on it is a stream of its own, which no compression of objects holds:
+/// `9 0 obj<</Length 0>>stream endstream endobj` is the shortest.
+const LEAST_BYTES_A_PAGE: u64 = 40;
 /// Estimated pages are at most as many as a provider takes
 /// (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>): beyond that a file is large by its pictures.
 const MOST_ESTIMATED: u32 = 100;
@@ -38,12 +41,15 @@ pub(super) fn is_pdf(head: &[u8]) -> bool {
 
 /// Pages of a PDF, stated or estimated.
 pub(super) fn pages(content: &dyn Content, head: &[u8]) -> u32 {
-    let stated =
-        stated_by_root(content).or_else(|| stated_at_start(head)).filter(|pages| (1..=MOST_STATED).contains(pages));
-    stated.unwrap_or_else(|| {
-        let estimated = (content.length() as u64).div_ceil(BYTES_A_PAGE);
-        u32::try_from(estimated).unwrap_or(u32::MAX).min(MOST_ESTIMATED)
-    })
+    let of_length = |bytes_a_page| {
+        let pages = (content.length() as u64).div_ceil(bytes_a_page);
+        u32::try_from(pages).unwrap_or(u32::MAX)
+    };
+    let stated = stated_by_root(content).or_else(|| stated_at_start(head));
+    match stated.filter(|pages| (1..=MOST_STATED).contains(pages)) {
+        Some(pages) => pages.min(of_length(LEAST_BYTES_A_PAGE)),
+        None => of_length(BYTES_A_PAGE).min(MOST_ESTIMATED),
+    }
 }
 
 /// Annex F.

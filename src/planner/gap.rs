@@ -1,7 +1,11 @@
 //! The note in place of removed messages: where it stands, what it says, what it leads to.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
+use foldhash::fast::RandomState;
+
+use super::neighbours::{Neighbour, Neighbours};
 use super::plan::{Artifact, Plan, Source};
 use super::seal::Sealing;
 use crate::draft::{Draft, noted};
@@ -15,22 +19,49 @@ use crate::tokens::{CountTokens, TextKind};
 /// The tool that removed messages are stored under.
 const TRANSCRIPT: &str = "transcript";
 
-/// Adds the edit that removes the messages of `gap`.
-pub(super) fn seal_gap<T: Text>(plan: &mut Plan, draft: &Draft<'_, T>, gap: Range<usize>, with: &Sealing<'_>) {
-    let messages = &draft.conversation.messages;
-    let (before, after) = (message_before(draft, &gap, plan), message_after(draft, &gap));
+/// Adds the edits that remove the gaps of `draft`. O(messages), without the texts of their notes.
+pub(super) fn seal_gaps<T: Text>(plan: &mut Plan, draft: &Draft<'_, T>, with: &Sealing<'_>) {
+    let mut neighbours = Neighbours::default();
+    let mut noted_in = HashSet::default();
+    for gap in draft.gaps() {
+        let standing = standing(&draft.conversation.messages, neighbours.of(&gap, draft), &mut noted_in);
+        neighbours.add(&standing);
+        seal_gap(plan, draft, gap, standing, with);
+    }
+}
+
+/// Where the note stands between its neighbours; `noted_in` are the messages that hold a note of this plan.
+fn standing<T: Text>(
+    messages: &[Message<T>],
+    (before, after): (Option<Neighbour>, Option<Neighbour>),
+    noted_in: &mut HashSet<usize, RandomState>,
+) -> Standing {
     let state = |neighbour: Neighbour| match neighbour {
         Neighbour::Message(index) => (messages[index].role, messages[index].pin),
         Neighbour::Inserted(role) => (role, Pin::Pinned),
     };
-    let standing = match (seam(before.map(state), after.map(state)), before, after) {
-        (Seam::AppendBefore, Some(Neighbour::Message(index)), _)
-        | (Seam::AppendAfter, _, Some(Neighbour::Message(index))) => note_in(messages, index, plan),
+    match (seam(before.map(state), after.map(state)), before, after) {
+        (Seam::AppendBefore, Some(Neighbour::Message(message)), _)
+        | (Seam::AppendAfter, _, Some(Neighbour::Message(message))) => {
+            // Another gap of this plan may have replaced the older notes there already.
+            let instead_of = if noted_in.insert(message) { notes_in(&messages[message]) } else { Vec::new() };
+            Standing::In { message, instead_of }
+        }
         (Seam::InsertPair(role), ..) => Standing::Own { role, answer: Answer::Follows },
         (Seam::Insert(role), ..) => Standing::Own { role, answer: Answer::None },
         // A seam appends to a message that is there, and to none that was inserted.
         (Seam::AppendBefore | Seam::AppendAfter, ..) => Standing::Own { role: Role::User, answer: Answer::None },
-    };
+    }
+}
+
+/// The parts of a message that are notes.
+fn notes_in<T: Text>(message: &Message<T>) -> Vec<usize> {
+    let parts = message.parts.iter().enumerate();
+    parts.filter(|(_, part)| noted(part).is_some()).map(|(index, _)| index).collect()
+}
+
+/// Adds the edit that removes the messages of `gap`.
+fn seal_gap<T: Text>(plan: &mut Plan, draft: &Draft<'_, T>, gap: Range<usize>, standing: Standing, with: &Sealing<'_>) {
     let reference = match with.referring.storing {
         Storing::On => {
             let artifact = transcript(draft, &gap, &standing, with);
@@ -50,56 +81,6 @@ pub(super) fn seal_gap<T: Text>(plan: &mut Plan, draft: &Draft<'_, T>, gap: Rang
         reference,
         action: Action::Remove { messages: gap, note: Note { text, standing } },
     });
-}
-
-/// What stands beside a gap once the plan is applied. System messages stand above the conversation and do not count.
-#[derive(Clone, Copy)]
-enum Neighbour {
-    /// A message that stays.
-    Message(usize),
-    /// A note that this plan inserts, from this role.
-    Inserted(Role),
-}
-
-fn message_before<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, plan: &Plan) -> Option<Neighbour> {
-    for index in (0..gap.start).rev() {
-        if !draft.is_removed(index) {
-            if draft.conversation.messages[index].role != Role::System {
-                return Some(Neighbour::Message(index));
-            }
-            continue;
-        }
-        // Another gap, with nothing but system messages in between; the gaps are sealed in order.
-        let inserted = plan.edits.iter().find_map(|edit| match &edit.action {
-            Action::Remove { messages, note } if messages.end == index + 1 => match note.standing {
-                Standing::Own { role, answer: Answer::None } => Some(role),
-                Standing::Own { role, answer: Answer::Follows } => Some(role.other()),
-                Standing::In { .. } => None,
-            },
-            _ => None,
-        });
-        if let Some(role) = inserted {
-            return Some(Neighbour::Inserted(role));
-        }
-    }
-    None
-}
-
-fn message_after<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>) -> Option<Neighbour> {
-    let messages = &draft.conversation.messages;
-    let stays = |index: &usize| !draft.is_removed(*index) && messages[*index].role != Role::System;
-    (gap.end..messages.len()).find(stays).map(Neighbour::Message)
-}
-
-/// A note in `message`, in place of the older notes there, unless another gap of this plan has replaced those already.
-fn note_in<T: Text>(messages: &[Message<T>], message: usize, plan: &Plan) -> Standing {
-    let taken = plan.edits.iter().any(|edit| match &edit.action {
-        Action::Remove { note, .. } => matches!(note.standing, Standing::In { message: other, .. } if other == message),
-        Action::Shorten { .. } => false,
-    });
-    let parts = messages[message].parts.iter().enumerate();
-    let notes = parts.filter(|(_, part)| !taken && noted(part).is_some()).map(|(index, _)| index);
-    Standing::In { message, instead_of: notes.collect() }
 }
 
 /// What is stored of a gap: the older notes that the new one replaces, which lead to what was removed before, and the

@@ -5,6 +5,7 @@
 
 mod explain;
 mod gap;
+mod neighbours;
 mod plan;
 mod seal;
 mod shorten;
@@ -89,5 +90,5 @@ fn refusal(violation: &Violation, index: usize) -> Error {
 
 /// The error for a draft that comes to `floor` tokens and does not fit: what takes the room.
 pub fn floor<T: Text>(draft: &Draft<'_, T>, budget: Budget, floor: usize) -> Error {
-    Error::Budget { budget: budget.limit, floor, messages: draft.remaining() }
+    Error::Budget { budget: budget.limit, learned: budget.learned, floor, messages: draft.remaining() }
 }

@@ -1,7 +1,7 @@
 //! Making the texts of a plan: what a draft decided becomes edits, references and exact counts.
 
 use super::Urgency;
-use super::gap::seal_gap;
+use super::gap::seal_gaps;
 use super::plan::Plan;
 use super::shorten::{Referring, seal_cut};
 use super::tools::ToolNames;
@@ -58,9 +58,7 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
         plan.edits.push(edit);
         plan.artifacts.extend(artifact);
     }
-    for gap in draft.gaps() {
-        seal_gap(&mut plan, draft, gap, with);
-    }
+    seal_gaps(&mut plan, draft, with);
     plan.edits.sort_by_cached_key(Edit::first_message);
     for edit in &plan.edits {
         plan.tokens_after = plan.tokens_after + edit.tokens_after - edit.tokens_before;

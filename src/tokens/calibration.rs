@@ -9,18 +9,17 @@
 //! a request with something hidden in it, moves them little.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::Mutex;
-
-/// A scale moves in steps of a hundredth: what was counted at the old one stays true until something was learned.
-const HUNDREDTHS: usize = 100;
+use super::scale::Scale;
+use crate::shared::Shared;
 
 /// Ratios that are remembered, over all conversations. On recorded sessions the median error after ten requests was larger
 /// by a fifth with 16 of them, and by a twentieth with 64.
 const RATIOS: usize = 200;
 
-/// Ratios of 1 that every calibration begins with: one odd report at the beginning shows nothing.
-const RATIOS_AT_FIRST: usize = 1;
+/// What every calibration begins with beside the ratios that it learns.
+const RATIO_AT_FIRST: f64 = 1.0;
 
 /// A message that grows a conversation by less says more about the frame than about the text.
 const SMALLEST_GROWTH: usize = 30;
@@ -49,69 +48,31 @@ const CONVERSATIONS: usize = 64;
 const MOST_TIMES: usize = 4;
 const MOST_BESIDE: usize = 200_000;
 
-/// How many tokens of the provider one token of a counter is worth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scale {
-    hundredths: usize,
-}
-
-impl Default for Scale {
-    fn default() -> Scale {
-        Scale::ONE
-    }
-}
-
-impl Scale {
-    /// The counter is taken at its word.
-    pub const ONE: Scale = Scale { hundredths: HUNDREDTHS };
-
-    /// As a number.
-    #[allow(clippy::cast_precision_loss)] // From 0.4 to 2.5.
-    pub fn factor(self) -> f64 {
-        self.hundredths as f64 / HUNDREDTHS as f64
-    }
-
-    /// `tokens` at this scale, to the nearest whole number; something is never nothing.
-    #[inline]
-    #[must_use]
-    pub fn of(self, tokens: usize) -> usize {
-        if self == Scale::ONE {
-            return tokens;
-        }
-        let scaled = tokens.saturating_mul(self.hundredths).saturating_add(HUNDREDTHS / 2) / HUNDREDTHS;
-        scaled.max(usize::from(tokens > 0))
-    }
-
-    /// The most tokens that are at most `limit` at this scale.
-    #[must_use]
-    pub fn most_within(self, limit: usize) -> usize {
-        if self == Scale::ONE || limit == 0 {
-            return limit;
-        }
-        // `of(n) <= limit` where `n * hundredths + 50 < (limit + 1) * 100`.
-        let below = limit.saturating_add(1).saturating_mul(HUNDREDTHS) - HUNDREDTHS / 2;
-        (below - 1) / self.hundredths
-    }
-}
-
 /// Whether a report taught something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Learned {
     /// It is remembered. One that is only odd counts little among the others.
     Something,
-    /// It cannot be the size of this request, and is not remembered.
+    /// It cannot be the size of this request, and is not remembered; or it could not be remembered now.
     Nothing,
 }
 
 /// What was learned so far. Shared freely between threads.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Calibration {
-    known: Mutex<Known>,
+    /// The scale, in hundredths: a count has it without waiting.
+    scale: AtomicUsize,
+    known: Shared<Known>,
+}
+
+impl Default for Calibration {
+    fn default() -> Calibration {
+        Calibration { scale: AtomicUsize::new(Scale::ONE.hundredths), known: Shared::default() }
+    }
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    scale: Scale,
     /// Growth reported over growth counted, oldest first.
     ratios: VecDeque<f64>,
     /// By their beginnings; the one observed last at the end.
@@ -125,25 +86,51 @@ struct Point {
     reported: usize,
 }
 
+/// What a conversation's reports say beyond the count of its messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remainder {
+    /// What the provider reported.
+    reported: usize,
+    /// What was counted for the messages, at the scale.
+    counted: usize,
+}
+
+impl Remainder {
+    /// Tokens that stand beside the messages.
+    pub fn beside(self) -> usize {
+        self.reported.saturating_sub(self.counted)
+    }
+
+    /// Tokens of a request of the conversation whose messages count `total`. Where less was reported than counted, so much
+    /// less; but a shorter history than that one only in proportion, since it is still something.
+    pub fn request(self, total: usize) -> usize {
+        let Some(less) = self.counted.checked_sub(self.reported) else {
+            return total.saturating_add(self.beside());
+        };
+        let part = total as u128 * self.reported as u128 / self.counted.max(1) as u128;
+        let part = usize::try_from(part).unwrap_or(usize::MAX).max(usize::from(total > 0));
+        part.max(total.saturating_sub(less))
+    }
+}
+
 impl Calibration {
     /// The scale learned; [`Scale::ONE`] at first.
     pub fn scale(&self) -> Scale {
-        self.known.lock().scale
+        Scale { hundredths: self.scale.load(Ordering::Relaxed) }
     }
 
-    /// What the provider counts beside the messages of the conversation with this beginning: the median of what the last
+    /// What the provider counts beyond the messages of the conversation with this beginning: the median of what the last
     /// reports leave over the scaled counts. `None` before three reports.
-    pub fn beside(&self, beginning: u128) -> Option<isize> {
-        let known = self.known.lock();
-        let scale = known.scale;
+    pub fn remainder(&self, beginning: u128) -> Option<Remainder> {
+        let scale = self.scale();
+        let known = self.known.lock()?;
         let (_, points) = known.conversations.iter().find(|(known, _)| *known == beginning)?;
         if points.len() < REPORTS_BELIEVED {
             return None;
         }
-        let signed = |tokens| isize::try_from(tokens).unwrap_or(isize::MAX);
-        let remainder = |point: &Point| signed(point.reported).saturating_sub(signed(scale.of(point.counted)));
-        let mut remainders: Vec<isize> = points.iter().map(remainder).collect();
-        remainders.sort_unstable();
+        let remainder = |point: &Point| Remainder { reported: point.reported, counted: scale.of(point.counted) };
+        let mut remainders: Vec<Remainder> = points.iter().map(remainder).collect();
+        remainders.sort_unstable_by_key(|remainder| remainder.reported as i128 - remainder.counted as i128);
         // Of an even number the greater: too much room kept does less harm than too little.
         remainders.get(remainders.len() / 2).copied()
     }
@@ -156,12 +143,12 @@ impl Calibration {
         if reported == 0 || reported > most || reported.saturating_mul(MOST_TIMES) < counted {
             return Learned::Nothing;
         }
-        let mut known = self.known.lock();
+        let Some(mut known) = self.known.lock() else { return Learned::Nothing };
         let point = Point { counted, reported };
         let mut points = known.take(beginning);
         let ratio = match points.back() {
             Some(last) => last.growth_to(point),
-            None => point.alone(known.scale),
+            None => point.alone(self.scale()),
         };
         if points.len() == REMAINDERS {
             points.pop_front();
@@ -172,7 +159,7 @@ impl Calibration {
         }
         known.conversations.push((beginning, points));
         if let Some(ratio) = ratio {
-            known.learn(ratio);
+            self.scale.store(known.learn(ratio).hundredths, Ordering::Relaxed);
         }
         Learned::Something
     }
@@ -186,17 +173,19 @@ impl Known {
         }
     }
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // From 40 to 250.
-    fn learn(&mut self, ratio: f64) {
+    /// The scale when this ratio is learned too: the median. Of an even number the one of the middle two that is nearer
+    /// to what one begins with, so that no odd ratio moves it before another agrees.
+    fn learn(&mut self, ratio: f64) -> Scale {
         if self.ratios.len() == RATIOS {
             self.ratios.pop_front();
         }
         self.ratios.push_back(ratio);
         let mut sorted: Vec<f64> = self.ratios.iter().copied().collect();
-        sorted.extend([1.0; RATIOS_AT_FIRST]);
+        sorted.push(RATIO_AT_FIRST);
         sorted.sort_unstable_by(f64::total_cmp);
-        let median = sorted[sorted.len() / 2];
-        self.scale = Scale { hundredths: (median * HUNDREDTHS as f64).round() as usize };
+        let (below, above) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+        // It is one of them itself, so that both are above it or both below.
+        Scale::near(if below < RATIO_AT_FIRST { above } else { below })
     }
 }
 

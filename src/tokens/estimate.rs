@@ -6,16 +6,17 @@ use crate::error::{Error, Result};
 
 /// Tokens that Anthropic bills for a call and its result beside their texts, half of it for each: ids, names of fields,
 /// the frame. Fitted with the weights, on texts without the ids.
-const CALL_OR_RESULT: usize = 39;
+const CALL_OR_RESULT: usize = 40;
 /// The same for a block of reasoning.
-const REASONING: usize = 13;
+const REASONING: usize = 10;
 /// The same for any other block.
-const BLOCK: usize = 4;
+const BLOCK: usize = 1;
 
 /// From this many equal bytes on, aligned as the text is read, a run has its own weight.
 const RUN: usize = 64;
 
-const HUNDREDTHS: usize = 100;
+/// Ratios are kept in whole numbers, so that every machine gives the same answer: in millionths.
+const MILLIONTHS: usize = 1_000_000;
 
 /// Characters a token as the systems that ullage replaces have them, for those who want their numbers. Against the
 /// tokenizers that they stand for they count 24 % (Kimi) to 42 % (Gemini) too little, and 64 % too much at 2.5.
@@ -44,7 +45,7 @@ const GREATEST_RATIO: f64 = 1_000.0;
 enum Reading {
     /// Every byte by what stands before it.
     Pairs,
-    /// Characters a token, in hundredths.
+    /// Characters a token, in millionths.
     Ratio(usize),
 }
 
@@ -83,7 +84,7 @@ impl Estimate {
     ///
     /// # Errors
     /// `Policy` if that is not from 0.1 to 1,000.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // 10 to 100,000.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // 10^5 to 10^9.
     pub fn ratio(characters_per_token: f64) -> Result<Self> {
         if !(LEAST_RATIO..=GREATEST_RATIO).contains(&characters_per_token) {
             return Err(Error::Policy {
@@ -93,8 +94,8 @@ impl Estimate {
                 ),
             });
         }
-        let hundredths = (characters_per_token * HUNDREDTHS as f64).round() as usize;
-        Ok(Self { name: format!("{characters_per_token} characters a token"), reading: Reading::Ratio(hundredths) })
+        let millionths = (characters_per_token * MILLIONTHS as f64).round() as usize;
+        Ok(Self { name: format!("{characters_per_token} characters a token"), reading: Reading::Ratio(millionths) })
     }
 
     /// The same estimate under another name.
@@ -115,7 +116,7 @@ impl CountTokens for Estimate {
             Reading::Pairs if kind == TextKind::Identifier => 0,
             // No tokenizer of bytes makes more tokens than there are bytes.
             Reading::Pairs => tokens(weight(text.as_bytes(), u64::MAX)).min(text.len()),
-            Reading::Ratio(ratio) => text.chars().count().saturating_mul(HUNDREDTHS).div_ceil(ratio),
+            Reading::Ratio(ratio) => text.chars().count().saturating_mul(MILLIONTHS).div_ceil(ratio),
         }
     }
 
@@ -128,7 +129,7 @@ impl CountTokens for Estimate {
             }
             Reading::Ratio(ratio) => {
                 // The most characters that still make `limit` tokens when rounded up.
-                let most = limit.saturating_mul(ratio) / HUNDREDTHS;
+                let most = limit.saturating_mul(ratio) / MILLIONTHS;
                 text.len() <= most || text.chars().nth(most).is_none()
             }
         }

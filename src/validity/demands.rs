@@ -11,6 +11,7 @@ pub fn demands_of(format: Format) -> &'static [Demand] {
             Demand::FirstIsUsers,
             Demand::Alternation,
             Demand::NoBlanks,
+            Demand::NoEmptyMessage,
             Demand::SystemApart,
             Demand::ResultsFirst,
             Demand::NoOpenCallAtTheEnd,
@@ -19,17 +20,25 @@ pub fn demands_of(format: Format) -> &'static [Demand] {
         Format::Anthropic => &[
             Demand::FirstIsUsers,
             Demand::NoBlanks,
+            Demand::NoEmptyMessage,
             Demand::SystemApart,
             Demand::ResultsFirst,
             Demand::NoOpenCallAtTheEnd,
             Demand::ReasoningLeads,
         ],
         Format::OpenAi | Format::OpenAiResponses | Format::AiSdk => {
-            &[Demand::NothingBetween, Demand::NoOpenCallAtTheEnd]
+            &[Demand::NothingBetween, Demand::NoEmptyMessage, Demand::NoOpenCallAtTheEnd]
         }
         // A call may wait: the tools of ADK may take days.
         Format::Gemini => &[Demand::FirstIsUsers, Demand::NoEmptyMessage, Demand::SystemApart],
     }
+}
+
+/// The demands that all of these formats share, for a conversation that may be of any of them.
+pub fn shared_demands(formats: &[Format]) -> Vec<Demand> {
+    let [first, rest @ ..] = formats else { return Vec::new() };
+    let all = |demand: &Demand| rest.iter().all(|format| demands_of(*format).contains(demand));
+    demands_of(*first).iter().copied().filter(all).collect()
 }
 
 /// What the provider behind `format` answers to a request that breaks the rule of this name, in short.

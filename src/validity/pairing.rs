@@ -34,12 +34,16 @@ impl<T: Text> Mending<'_, T> {
             .collect();
         let mut renamed: HashMap<Place, String, RandomState> = HashMap::default();
         let repeated: HashSet<Place, RandomState> = pairs.repeated().iter().copied().collect();
+        // The first number that may be free, for each id: all below it are taken.
+        let mut next: HashMap<&str, usize, RandomState> = HashMap::default();
+        let conversation = self.conversation;
         for call in pairs.calls().iter().filter(|call| repeated.contains(&(call.message, call.part))) {
-            let Part::Call { id, .. } = &self.conversation.messages[call.message].parts[call.part] else { continue };
+            let Part::Call { id, .. } = &conversation.messages[call.message].parts[call.part] else { continue };
+            let first = next.entry(id).or_insert(2);
             // One of so many is free.
-            let numbers = 2..taken.len() + 3;
-            let mut names = numbers.map(|number| format!("{}-{number}", &**id));
-            let Some(fresh) = names.find(|new| !taken.contains(new)) else { continue };
+            let mut names = (*first..taken.len() + 3).map(|number| (number, format!("{}-{number}", &**id)));
+            let Some((number, fresh)) = names.find(|(_, new)| !taken.contains(new)) else { continue };
+            *first = number + 1;
             taken.insert(fresh.clone());
             self.note("ids-are-unique", Some(call.message), format!("a second call '{}' became '{fresh}'", &**id));
             renamed.extend(call.result.map(|result| (result, fresh.clone())));

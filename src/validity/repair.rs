@@ -132,7 +132,7 @@ impl<T: Text> Mending<'_, T> {
     }
 
     fn drop_empty(&mut self) {
-        let all = self.demanded(Demand::NoBlanks) || self.demanded(Demand::NoEmptyMessage);
+        let all = self.demanded(Demand::NoEmptyMessage);
         let gone: Vec<Option<usize>> = self
             .drafts
             .iter()

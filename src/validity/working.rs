@@ -65,10 +65,12 @@ pub(super) fn words_of<T: Text>(part: &Part<T>) -> Option<String> {
     let Part::Result { items, .. } = part else { return None };
     let texts: Vec<&str> = items
         .iter()
-        .filter_map(|item| match item {
-            Item::Text(text) | Item::Json(text) | Item::Opaque(text) => Some(&**text),
-            Item::Media(_) | Item::Document(_) => None,
+        .flat_map(|item| match item {
+            Item::Text(text) | Item::Json(text) | Item::Opaque(text) => std::slice::from_ref(text),
+            Item::Document(document) => &document.texts,
+            Item::Media(_) => &[],
         })
+        .map(|text| &**text)
         .filter(|text| !text.trim().is_empty())
         .collect();
     if texts.is_empty() { None } else { Some(texts.join("\n")) }

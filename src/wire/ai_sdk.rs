@@ -7,10 +7,14 @@
 
 mod result;
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+
 use super::anthropic::text_block;
 use super::content::{
     check_map, edit_content, field, item_of, pin_of, read_content, read_items, refuse_calls_beside, required_content,
-    required_text, role_of, signature_of,
+    required_text, role_named, signature_of,
 };
 use super::dialect::{Entry, Joins};
 use super::format::Format;
@@ -23,28 +27,39 @@ use crate::error::Result;
 use crate::media::MediaKind;
 use crate::message::{Document, Part, Role, Signature};
 
+/// The role of the messages that hold results.
+const TOOL: &str = "tool";
+
 const ROLES: [(&str, Role); 4] =
-    [("user", Role::User), ("assistant", Role::Assistant), ("tool", Role::User), ("system", Role::System)];
+    [("user", Role::User), ("assistant", Role::Assistant), (TOOL, Role::User), ("system", Role::System)];
 
 pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     check_map(entry, index)?;
     refuse_calls_beside(entry, index, Format::AiSdk)?;
-    let role = role_of(entry, index, &ROLES)?;
+    let name = field(entry, Key::Role);
+    let role = role_named(name.as_deref(), index, &ROLES)?;
+    let of_tools = name.is_some_and(|name| &*name == TOOL);
     let pin = pin_of(entry);
-    if is_plain_result(entry) {
+    if of_tools && is_one_result(entry) {
         let items = read_items(entry.present(Key::Content).as_ref(), index, result::read_item)?;
         let id = id_beside(entry).unwrap_or_else(|| String::new().into());
         let parts = vec![Part::Result { id, tool: tool_beside(entry), items }];
         return Ok(Entry { role, parts, pin, joins: Joins::Results });
     }
     let content = required_content(entry, index)?;
-    let here = if role == Role::Assistant { answered_inside(&content) } else { Vec::new() };
-    let parts = read_content(&content, index, |part| match role {
-        Role::Assistant if runs_at_provider(part, &here) => Ok(Part::Opaque(part.rendered()?)),
-        _ => read_part(part, index),
+    let mut answered = None;
+    let parts = read_content(&content, index, |part| {
+        let name = field(part, Key::Type);
+        let whole = role == Role::Assistant
+            && match name.as_deref() {
+                Some("tool-result") => true,
+                Some("tool-call") => runs_at_provider(part, answered.get_or_insert_with(|| answered_inside(&content))),
+                _ => false,
+            };
+        if whole { Ok(Part::Opaque(part.rendered()?)) } else { read_part(part, name.as_deref(), index) }
     })?;
     let joins = match role {
-        _ if is_tool(entry) => Joins::Results,
+        _ if of_tools => Joins::Results,
         Role::User => Joins::Words,
         Role::Assistant | Role::System => Joins::Nothing,
     };
@@ -52,13 +67,18 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
 }
 
 fn is_tool<N: Node>(entry: &N) -> bool {
-    field(entry, Key::Role).is_some_and(|role| &*role == "tool")
+    field(entry, Key::Role).is_some_and(|role| &*role == TOOL)
 }
 
 /// Whether the whole message is one result, which has its id beside the content, if anywhere.
 fn is_plain_result<N: Node>(entry: &N) -> bool {
+    is_tool(entry) && is_one_result(entry)
+}
+
+/// The same, of a message of the role `tool`.
+fn is_one_result<N: Node>(entry: &N) -> bool {
     let listed = || entry.present(Key::Content).is_some_and(|content| content.kind() == Kind::List);
-    is_tool(entry) && (id_beside(entry).is_some() || !listed())
+    id_beside(entry).is_some() || !listed()
 }
 
 fn id_beside<N: Node>(entry: &N) -> Option<N::Text> {
@@ -71,30 +91,25 @@ fn tool_beside<N: Node>(entry: &N) -> Option<N::Text> {
 }
 
 /// The calls that an assistant message answers itself.
-fn answered_inside<N: Node>(content: &N) -> Vec<N::Text> {
-    let parts = content.items().unwrap_or_default();
-    parts
-        .iter()
-        .filter(|part| is_a(*part, "tool-result"))
-        .filter_map(|part| field(part, Key::ToolCallIdCamel))
-        .collect()
+fn answered_inside<N: Node>(content: &N) -> HashSet<String, RandomState> {
+    let parts = (0..content.length().unwrap_or_default()).filter_map(|position| content.at(position));
+    let results = parts.filter(|part| is_a(part, "tool-result"));
+    results.filter_map(|part| field(&part, Key::ToolCallIdCamel)).map(|id| id.to_string()).collect()
 }
 
 fn is_a<N: Node>(part: &N, name: &str) -> bool {
     field(part, Key::Type).is_some_and(|found| &*found == name)
 }
 
-/// Whether a part of an assistant message is of a tool that the provider runs: the call and its result stand in one message
-/// and go back as they came, so no result is asked of the host.
-fn runs_at_provider<N: Node>(part: &N, answered: &[N::Text]) -> bool {
-    let marked = || part.get(Key::ProviderExecuted).is_some_and(|flag| flag.is_true());
-    let known = || field(part, Key::ToolCallIdCamel).is_some_and(|id| answered.iter().any(|other| **other == *id));
-    is_a(part, "tool-result") || is_a(part, "tool-call") && (marked() || known())
+/// Whether a call is of a tool that the provider runs: the call and its result stand in one message and go back as they
+/// came, so no result is asked of the host.
+fn runs_at_provider<N: Node>(call: &N, answered: &HashSet<String, RandomState>) -> bool {
+    let known = || field(call, Key::ToolCallIdCamel).is_some_and(|id| answered.contains(&*id));
+    !answered.is_empty() && known() || call.get(Key::ProviderExecuted).is_some_and(|flag| flag.is_true())
 }
 
-fn read_part<N: Node>(part: &N, index: usize) -> Result<Part<N::Text>> {
-    let name = field(part, Key::Type);
-    let known = match name.as_deref() {
+fn read_part<N: Node>(part: &N, name: Option<&str>, index: usize) -> Result<Part<N::Text>> {
+    let known = match name {
         Some("text") => field(part, Key::Text).map(Part::Text),
         Some("reasoning") => read_reasoning(part)?,
         Some("redacted-reasoning") => {
@@ -163,7 +178,7 @@ pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::O
     let listed = content.is_some_and(|content| content.kind() == Kind::List);
     let open = !is_tool(entry) && (listed || field(entry, Key::Role).is_some_and(|role| &*role != "system"));
     let (inside, behind) = if open { (edit.append, &[][..]) } else { (&[][..], edit.append) };
-    let gone = inside.is_empty() && (0..parts).all(|part| edit.drop.contains(&part));
+    let gone = inside.is_empty() && (0..parts).all(|part| edit.drops(part));
     if !gone {
         out.push(if plain {
             with_items(entry, &edit.of_part(0))?
@@ -223,7 +238,7 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
             }
         }
     }
-    for (role, tools, parts) in [("tool", true, results), (composition.role.name(), false, others)] {
+    for (role, tools, parts) in [(TOOL, true, results), (composition.role.name(), false, others)] {
         if parts.is_empty() {
             continue;
         }

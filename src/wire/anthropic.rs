@@ -26,7 +26,13 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     let role = role_of(entry, index, &ROLES)?;
     let content = required_content(entry, index)?;
     let parts = read_content(&content, index, |block| read_block(block, index))?;
-    Ok(Entry { role, parts, pin: pin_of(entry), joins: Joins::Nothing })
+    // The API makes one turn of messages of one role in a row (<https://docs.anthropic.com/en/api/messages>).
+    let joins = match role {
+        Role::User if parts.iter().any(|part| matches!(part, Part::Result { .. })) => Joins::Results,
+        Role::User => Joins::Words,
+        Role::Assistant | Role::System => Joins::Nothing,
+    };
+    Ok(Entry { role, parts, pin: pin_of(entry), joins })
 }
 
 /// A block of Anthropic's form, also inside the messages of hosts that carry it in another.

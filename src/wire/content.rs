@@ -36,13 +36,17 @@ pub(super) fn bad(index: usize, problem: String, remedy: &str) -> Error {
 
 /// The role of a message, by the names that its format has for it.
 pub(super) fn role_of<N: Node>(entry: &N, index: usize, names: &[(&str, Role)]) -> Result<Role> {
-    let role = entry.get(Key::Role).and_then(|role| role.text());
+    role_named(field(entry, Key::Role).as_deref(), index, names)
+}
+
+/// The same for a format that has read the name already.
+pub(super) fn role_named(role: Option<&str>, index: usize, names: &[(&str, Role)]) -> Result<Role> {
     let known = || names.iter().map(|(name, _)| format!("'{name}'")).collect::<Vec<_>>().join(" or ");
     let Some(role) = role else {
         return Err(bad(index, "it has no role".to_owned(), &format!("set `role` to {}", known())));
     };
-    let found = names.iter().find(|(name, _)| *name == &*role).map(|(_, role)| *role);
-    found.ok_or_else(|| bad(index, format!("its role is '{}'", &*role), &format!("use {}", known())))
+    let found = names.iter().find(|(name, _)| *name == role).map(|(_, role)| *role);
+    found.ok_or_else(|| bad(index, format!("its role is '{role}'"), &format!("use {}", known())))
 }
 
 /// The pin of Strands: `metadata.custom.pinned` is true. Read in every format, so that a history keeps its pins when
@@ -143,11 +147,11 @@ pub(super) fn edit_content<N: Build>(
 ) -> Result<N::Out> {
     let content = entry.present(key);
     let mut blocks = Vec::new();
-    if let Some(text) = content.as_ref().filter(|text| text.kind() == Kind::Text && !edit.drop.contains(&0)) {
+    if let Some(text) = content.as_ref().filter(|text| text.kind() == Kind::Text && !edit.drops(0)) {
         blocks.push(text_block(entry, text.keep())?);
     }
     for (position, block) in content.as_ref().and_then(Node::items).unwrap_or_default().iter().enumerate() {
-        if edit.drop.contains(&position) {
+        if edit.drops(position) {
             continue;
         }
         let changes = edit.of_part(position);

@@ -57,6 +57,15 @@ pub fn format_to_read<N: Node>(messages: &N) -> Result<Format> {
         ))
 }
 
+/// Every format that `messages` may be of: more than one where nothing tells them apart.
+///
+/// # Errors
+/// As for [`format_to_read`].
+pub fn formats_of<N: Node>(messages: &N) -> Result<Vec<Format>> {
+    let formats = possible_formats(messages)?;
+    Ok(Format::ALL.into_iter().filter(|format| formats.has(*format)).collect())
+}
+
 fn possible_formats<N: Node>(messages: &N) -> Result<Formats> {
     let length = messages.length().ok_or_else(|| not_a_list(messages))?;
     let mut formats = Formats::ALL;
@@ -88,14 +97,19 @@ pub(super) fn refuse_mixed<N: Node>(block: &N, reading: Format, index: usize) ->
     if these.has(reading) { Ok(()) } else { Err(mixed(index, these, Formats::of(&[reading]))) }
 }
 
+/// Fields that only messages of Chat have, unless a host has written them beside blocks of another format.
+const BESIDE_IN_CHAT: [Key; 6] =
+    [Key::Refusal, Key::Audio, Key::ThinkingBlocks, Key::Reasoning, Key::ReasoningDetails, Key::ToolPlan];
+
 fn formats_of_message<N: Node>(message: &N) -> Formats {
     if message.kind() != Kind::Map {
         return Formats::ALL; // Reading it says what is wrong, with its index.
     }
-    let has = |key| message.present(key).is_some();
+    // Dumps and hosts that have one shape for every message write an empty list of calls anywhere.
+    let has = |key| message.present(key).is_some_and(|value: N| value.length() != Some(0));
     let text = |key| message.get(key).and_then(|value: N| value.text());
-    let content = message.get(Key::Content);
-    if content.is_none() && has(Key::Parts) {
+    let content = message.present(Key::Content);
+    if content.is_none() && message.present(Key::Parts).is_some() {
         return GEMINI;
     }
     if has(Key::ToolCalls) || has(Key::FunctionCallSnake) || has(Key::ReasoningContentSnake) {
@@ -109,6 +123,9 @@ fn formats_of_message<N: Node>(message: &N) -> Formats {
             if common.is_empty() { all } else { common }
         })
     });
+    if of_blocks.has(Format::OpenAi) && BESIDE_IN_CHAT.into_iter().any(has) {
+        return CHAT;
+    }
     let unless_blocks_differ = |formats: Formats| {
         let common = formats.and(of_blocks);
         if common.is_empty() { formats } else { common }
@@ -123,6 +140,8 @@ fn formats_of_message<N: Node>(message: &N) -> Formats {
         (Some("tool"), _) => unless_blocks_differ(TOOL),
         (Some("function"), _) => CHAT,
         (Some("model"), _) => GEMINI,
+        // An answer of calls or a refusal only; no other format has one without content.
+        (Some("assistant"), _) if message.get(Key::Content).is_some_and(|content| content.is_null()) => CHAT,
         _ if blocks.is_none() && content.is_some() => WORDS,
         _ => of_blocks,
     }

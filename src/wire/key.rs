@@ -63,8 +63,10 @@ pub enum Key {
     ProviderExecuted,
     ProviderMetadata,
     ProviderOptions,
+    Reasoning,
     ReasoningContent,
     ReasoningContentSnake,
+    ReasoningDetails,
     ReasoningText,
     Refusal,
     Response,
@@ -87,8 +89,10 @@ pub enum Key {
     ToolCallId,
     ToolCallIdCamel,
     ToolCalls,
+    ToolInvocations,
     ToolName,
     ToolNameSnake,
+    ToolPlan,
     ToolResult,
     ToolUse,
     ToolUseId,
@@ -102,7 +106,7 @@ pub enum Key {
 
 impl Key {
     /// Every key with its name on the wire, in the order of the variants.
-    pub const ALL: [(Key, &str); 90] = [
+    pub const ALL: [(Key, &str); 94] = [
         (Key::Action, "action"),
         (Key::Actions, "actions"),
         (Key::ApprovalRequestId, "approval_request_id"),
@@ -158,8 +162,10 @@ impl Key {
         (Key::ProviderExecuted, "providerExecuted"),
         (Key::ProviderMetadata, "providerMetadata"),
         (Key::ProviderOptions, "providerOptions"),
+        (Key::Reasoning, "reasoning"),
         (Key::ReasoningContent, "reasoningContent"),
         (Key::ReasoningContentSnake, "reasoning_content"),
+        (Key::ReasoningDetails, "reasoning_details"),
         (Key::ReasoningText, "reasoningText"),
         (Key::Refusal, "refusal"),
         (Key::Response, "response"),
@@ -182,8 +188,10 @@ impl Key {
         (Key::ToolCallId, "tool_call_id"),
         (Key::ToolCallIdCamel, "toolCallId"),
         (Key::ToolCalls, "tool_calls"),
+        (Key::ToolInvocations, "toolInvocations"),
         (Key::ToolName, "toolName"),
         (Key::ToolNameSnake, "tool_name"),
+        (Key::ToolPlan, "tool_plan"),
         (Key::ToolResult, "toolResult"),
         (Key::ToolUse, "toolUse"),
         (Key::ToolUseId, "tool_use_id"),

@@ -19,7 +19,7 @@ mod openai_responses;
 mod rewrite;
 
 pub use content::only_text;
-pub use detect::{detect_format, format_to_read};
+pub use detect::{detect_format, format_to_read, formats_of};
 pub use format::Format;
 pub use key::Key;
 pub use node::{Build, Bytes, Kind, MAX_DEPTH, MAX_MESSAGE_DEPTH, Node};
@@ -39,6 +39,8 @@ pub fn read<N: Node>(messages: &N, format: Format) -> Result<Conversation<N::Tex
     let mut before = Joins::Nothing;
     for (index, node) in (0..length).filter_map(|index| messages.at(index)).enumerate() {
         let Entry { role, parts, pin, joins } = dialect::read(&node, index, format).map_err(|error| error.at(index))?;
+        // What is empty shows as a message of its own, which providers refuse.
+        let joins = if parts.is_empty() { Joins::Nothing } else { joins };
         match conversation.messages.last_mut() {
             Some(message) if joins.joins(before) => {
                 message.span.grow(message.parts.len());

@@ -2,12 +2,14 @@
 //!
 //! A message is `{role, content, ...}` with its calls beside the content, and every result is a message of its own
 //! (<https://platform.openai.com/docs/api-reference/chat/create>). Of those who carry other models in this form, litellm
-//! adds `reasoning_content` and `thinking_blocks`, and Amplifier puts blocks of Anthropic's form into the content.
+//! adds `reasoning_content` and `thinking_blocks`, `OpenRouter` and vLLM `reasoning` and `reasoning_details`
+//! (<https://openrouter.ai/docs/use-cases/reasoning-tokens>), Cohere `tool_plan`, and Amplifier puts blocks of Anthropic's
+//! form into the content.
 
 pub(super) mod write;
 
 use super::anthropic::read_reasoning;
-use super::content::{check_map, field, pin_of, read_items, required_content, required_text, role_of};
+use super::content::{check_map, field, pin_of, read_items, required_content, required_text, role_of, signature_of};
 use super::dialect::{Entry, Joins};
 use super::format::Format;
 use super::json::compact;
@@ -44,12 +46,15 @@ impl<N> Spot<N> {
 }
 
 /// The fields that hold parts, in their order.
-const IN_ORDER: [Key; 7] = [
+const IN_ORDER: [Key; 10] = [
     Key::ReasoningContentSnake,
+    Key::Reasoning,
     Key::ThinkingBlocks,
+    Key::ReasoningDetails,
     Key::Content,
     Key::Refusal,
     Key::Audio,
+    Key::ToolPlan,
     Key::ToolCalls,
     Key::FunctionCallSnake,
 ];
@@ -57,11 +62,8 @@ const IN_ORDER: [Key; 7] = [
 /// The parts of a message in their order. Every reader and writer goes by this.
 fn spots<N: Node>(message: &N) -> Vec<Spot<N>> {
     let mut spots = Vec::new();
-    // litellm writes signed thinking twice: by itself, and as plain text.
-    let twice =
-        message.present(Key::ThinkingBlocks).and_then(|blocks| blocks.length()).is_some_and(|length| length > 0);
     for key in IN_ORDER {
-        let Some(value) = message.present(key).filter(|_| key != Key::ReasoningContentSnake || !twice) else {
+        let Some(value) = message.present(key).filter(|value| !is_said_twice(message, key, value)) else {
             continue;
         };
         match value.items() {
@@ -70,6 +72,29 @@ fn spots<N: Node>(message: &N) -> Vec<Spot<N>> {
         }
     }
     spots
+}
+
+/// Whether a field repeats reasoning that another one has. Who writes signed thinking in blocks writes it as plain text
+/// too, and some write that under both of its names.
+fn is_said_twice<N: Node>(message: &N, key: Key, value: &N) -> bool {
+    let same = |other| {
+        let other = message.present(other).and_then(|other: N| other.text());
+        other.is_some_and(|other| value.text().is_some_and(|text| *text == *other))
+    };
+    match key {
+        Key::ReasoningContentSnake => has_blocks_of_text(message),
+        Key::Reasoning => has_blocks_of_text(message) || same(Key::ReasoningContentSnake),
+        _ => false,
+    }
+}
+
+/// Whether reasoning stands in blocks, and not only what is encrypted of it.
+fn has_blocks_of_text<N: Node>(message: &N) -> bool {
+    let blocks = [Key::ThinkingBlocks, Key::ReasoningDetails].into_iter().filter_map(|key| message.present(key));
+    blocks.filter_map(|blocks| blocks.items()).flatten().any(|block| {
+        let texts = [Key::Thinking, Key::Text, Key::Summary].into_iter();
+        texts.filter_map(|key| field(&block, key)).any(|text| !text.is_empty())
+    })
 }
 
 pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
@@ -86,7 +111,8 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
         return Ok(Entry { role, parts, pin, joins: Joins::Results });
     }
     let spots = spots(entry);
-    if spots.is_empty() {
+    // A model that says nothing is answered with no content and no calls.
+    if spots.is_empty() && role != Role::Assistant {
         required_content(entry, index)?;
     }
     let parts = spots.iter().map(|spot| read_spot(spot, index)).collect::<Result<_>>()?;
@@ -107,7 +133,7 @@ fn read_spot<N: Node>(spot: &Spot<N>, index: usize) -> Result<Part<N::Text>> {
             input: arguments(call.get(Key::Arguments))?,
         }),
         Spot::Block(_, block) => read_block(block, index),
-        Spot::Field(Key::ReasoningContentSnake, text) => match text.text() {
+        Spot::Field(Key::ReasoningContentSnake | Key::Reasoning, text) => match text.text() {
             Some(text) => Ok(Part::Reasoning { text, signature: Signature::Unsigned }),
             None => Ok(Part::Opaque(text.rendered()?)),
         },
@@ -118,8 +144,8 @@ fn read_spot<N: Node>(spot: &Spot<N>, index: usize) -> Result<Part<N::Text>> {
     }
 }
 
-/// A call: `{id, function: {name, arguments}}`, `{id, custom: {name, input}}`, or as Amplifier has it
-/// `{id, tool, arguments}`.
+/// A call: `{id, function: {name, arguments}}`, `{id, custom: {name, input}}`, as Amplifier has it `{id, tool, arguments}`,
+/// or as `LangChain` has it `{id, name, args}`.
 fn read_call<N: Node>(call: &N, index: usize) -> Result<Part<N::Text>> {
     let id = required_text(call, Key::Id, "tool call", index)?;
     let inner = call.present(Key::Function).or_else(|| call.present(Key::Custom)).unwrap_or_else(|| call.clone());
@@ -127,7 +153,8 @@ fn read_call<N: Node>(call: &N, index: usize) -> Result<Part<N::Text>> {
         Some(name) => name,
         None => required_text(&inner, Key::Name, "tool call", index)?,
     };
-    let input = arguments(inner.get(Key::Arguments).or_else(|| inner.get(Key::Input)))?;
+    let input = [Key::Arguments, Key::Input, Key::Args].into_iter().find_map(|key| inner.present(key));
+    let input = arguments(input)?;
     Ok(Part::Call { id, name, input })
 }
 
@@ -155,6 +182,15 @@ fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
         Some("input_audio") => Some(Part::Media(media::held(block.present(Key::InputAudio), MediaKind::Audio))),
         Some("file") => block.present(Key::File).map(|file| Part::Document(media::file(&file))),
         Some(name @ ("thinking" | "redacted_thinking")) => read_reasoning(block, name),
+        Some("reasoning.text") => {
+            field(block, Key::Text).map(|text| Part::Reasoning { text, signature: signature_of(block, Key::Signature) })
+        }
+        Some("reasoning.summary") => {
+            field(block, Key::Summary).map(|text| Part::Reasoning { text, signature: Signature::Unsigned })
+        }
+        Some("reasoning.encrypted") => {
+            field(block, Key::Data).map(|text| Part::Reasoning { text, signature: Signature::Signed })
+        }
         _ => None,
     };
     part.map_or_else(|| unknown_block(block, Format::OpenAi, index), Ok)

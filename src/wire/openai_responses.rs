@@ -172,7 +172,7 @@ fn read_output<N: Node>(entry: &N, id: Key, pin: Pin, index: usize) -> Result<En
 pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     if is_message(entry) {
         let parts = entry.present(Key::Content).map_or(0, |content| content.length().unwrap_or(1));
-        if !edit.append.is_empty() || !(0..parts).all(|part| edit.drop.contains(&part)) {
+        if !edit.append.is_empty() || !(0..parts).all(|part| edit.drops(part)) {
             // OpenAI takes from the model only what it gives.
             let own = field(entry, Key::Role).is_some_and(|role| &*role == "assistant");
             let kind = if own { "output_text" } else { "input_text" };
@@ -181,7 +181,7 @@ pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::O
         }
         return Ok(());
     }
-    if !edit.drop.contains(&0) {
+    if !edit.drops(0) {
         out.push(output::replace(entry, &edit.of_part(0))?);
     }
     edit.append.iter().try_for_each(|text| {

@@ -80,7 +80,9 @@ pub enum Piece {
 /// What changes in one entry of the list. Parts are counted from the first one in the entry.
 #[derive(Debug, Default)]
 pub(super) struct EntryEdit<'a> {
+    /// In the order of their places.
     pub(super) items: Vec<(usize, usize, &'a str)>,
+    /// In order.
     pub(super) drop: Vec<usize>,
     pub(super) append: &'a [&'a str],
 }
@@ -90,9 +92,16 @@ impl<'a> EntryEdit<'a> {
         self.items.is_empty() && self.drop.is_empty() && self.append.is_empty()
     }
 
-    /// The new texts for the items of a part.
+    /// The new texts for the items of a part, in their order.
     pub(super) fn of_part(&self, part: usize) -> Vec<(usize, &'a str)> {
-        self.items.iter().filter(|(at, ..)| *at == part).map(|(_, item, text)| (*item, *text)).collect()
+        let first = self.items.partition_point(|(at, ..)| *at < part);
+        let here = self.items[first..].iter().take_while(|(at, ..)| *at == part);
+        here.map(|(_, item, text)| (*item, *text)).collect()
+    }
+
+    /// Whether a part goes away.
+    pub(super) fn drops(&self, part: usize) -> bool {
+        self.drop.binary_search(&part).is_ok()
     }
 }
 
@@ -122,7 +131,7 @@ pub(super) struct Place {
 }
 
 /// The list that `changes` describes, as values of the host; `conversation` is what was read from `messages`. O(changes +
-/// blocks of changed messages times the items changed in them).
+/// blocks of changed messages), but for the logarithm of what changes in a message.
 ///
 /// # Errors
 /// Those of the host when a value cannot be built.
@@ -142,19 +151,23 @@ pub fn rewrite<N: Build, T>(
             Change::Edit { message, items, drop, append } => {
                 let span = &conversation.messages[*message].span;
                 let last = span.entries().end - 1;
+                let (mut items, mut drop) = (items.clone(), drop.clone());
+                items.sort_by_key(|(part, item, _)| (*part, *item));
+                drop.sort_unstable();
+                let (mut items, mut drop) = (items.into_iter().peekable(), drop.into_iter().peekable());
                 for entry in span.entries() {
                     let local = |part: usize| {
                         let (at, first) = span.entry_of(part);
                         (at == entry).then(|| part - first)
                     };
-                    let edit = EntryEdit {
-                        items: items
-                            .iter()
-                            .filter_map(|(part, item, text)| Some((local(*part)?, *item, *text)))
-                            .collect(),
-                        drop: drop.iter().filter_map(|part| local(*part)).collect(),
-                        append: if entry == last { append } else { &[] },
-                    };
+                    let mut edit =
+                        EntryEdit { append: if entry == last { append } else { &[] }, ..EntryEdit::default() };
+                    while let Some((part, item, text)) = items.next_if(|(part, ..)| local(*part).is_some()) {
+                        edit.items.extend(local(part).map(|part| (part, item, text)));
+                    }
+                    while let Some(part) = drop.next_if(|part| local(*part).is_some()) {
+                        edit.drop.extend(local(part));
+                    }
                     if edit.is_empty() {
                         out.push(entries[entry].keep());
                     } else {
@@ -198,9 +211,10 @@ pub fn item_node<N: Node>(entry: &N, format: Format, part: usize, item: usize) -
     dialect::item(entry, format, part, item).filter(|node| node.kind() == Kind::Text)
 }
 
-/// The new text for the item at `position`, if there is one.
+/// The new text for the item at `position`, if there is one; `changes` are in the order of the items.
 pub(super) fn text_for<'a>(changes: &[(usize, &'a str)], position: usize) -> Option<&'a str> {
-    changes.iter().find(|(item, _)| *item == position).map(|(_, text)| *text)
+    let first = changes.partition_point(|(item, _)| *item < position);
+    changes.get(first).filter(|(item, _)| *item == position).map(|(_, text)| *text)
 }
 
 /// The items of a tool result, some of them replaced by texts.

@@ -2,8 +2,6 @@
 
 import copy
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -241,35 +239,68 @@ def test_a_message_that_cannot_be_read_is_a_violation():
         ullage.validate([], "morse")
 
 
-def lint(*arguments, stdin=""):
-    command = [sys.executable, "-m", "ullage", "lint", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+def test_what_may_be_of_any_format_is_judged_by_what_all_demand():
+    plain = [
+        {"role": "system", "content": "You are a bot."},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "yes"},
+    ]
+    assert ullage.validate(plain) == []
+    assert ullage.repair(plain) == plain
+    rules = {violation.rule for violation in ullage.validate(plain, "anthropic")}
+    assert rules == {"system-stands-apart"}
+    orphan = [*plain[:2], {"role": "tool", "tool_call_id": "x", "content": "late"}]
+    assert ullage.validate(ullage.repair(orphan)) == []
 
 
-def test_lint_reads_lists_requests_and_lines(messages, wire, tmp_path):
-    fine, request, lines = tmp_path / "fine.json", tmp_path / "request.json", tmp_path / "a.jsonl"
-    fine.write_text(json.dumps(messages))
-    request.write_text(json.dumps({"model": "x", "messages": messages}))
-    lines.write_text("\n".join(map(json.dumps, messages)))
-    run = lint(str(fine), str(request), str(lines), "--format", wire)
-    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+def test_a_response_without_an_id_answers_a_call_that_has_one():
+    # As google-genai's own function calling writes it.
+    call = {"functionCall": {"id": "abc", "name": "f", "args": {}}}
+    response = {"functionResponse": {"name": "f", "response": {"result": "42"}}}
+    history = [
+        {"role": "user", "parts": [{"text": "hi"}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [response]},
+    ]
+    assert ullage.validate(history) == []
+    assert ullage.repair(history) == history
 
 
-def test_lint_prints_what_a_provider_would_reject():
-    broken = json.dumps([*bedrock()][:2])
-    run = lint("-", stdin=broken)
-    assert run.returncode == 1
-    assert "call-has-its-result" in run.stdout
-    run = lint("-", "--json", stdin=broken)
-    assert json.loads(run.stdout)["message"] == 1
+def test_results_in_two_messages_of_anthropic_are_one_turn():
+    def use(name):
+        return {"type": "tool_use", "id": name, "name": "f", "input": {}}
+
+    def result(name):
+        return {"type": "tool_result", "tool_use_id": name, "content": "x"}
+
+    history = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [use("a"), use("b")]},
+        {"role": "user", "content": [result("a")]},
+        {"role": "user", "content": [result("b")]},
+        {"role": "assistant", "content": "done"},
+    ]
+    assert ullage.validate(history) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
-    [("", "no JSON"), ("{", "no JSON"), ("3", "no list"), ("{}", "no list"), ("[1]", "")],
+    ("wire", "empty"),
+    [
+        ("openai", {"role": "user", "content": []}),
+        ("openai-responses", {"role": "user", "content": []}),
+        ("gemini", {"role": "model", "parts": []}),
+        ("anthropic", {"role": "user", "content": []}),
+        ("bedrock", {"role": "user", "content": []}),
+    ],
 )
-def test_lint_says_what_it_cannot_read(text, says):
-    run = lint("-", stdin=text)
-    assert run.returncode == (2 if says else 1)
-    assert says in run.stderr
-    assert lint("no such file").returncode == 2
+def test_an_empty_message_is_found_and_removed(wire, empty):
+    history = [*CONVERSATIONS[wire](), empty]
+    assert "message-is-not-empty" in {v.rule for v in ullage.validate(history, wire)}
+    assert ullage.repair(history, wire) == history[:-1]
+
+
+def test_the_words_of_a_document_in_a_lost_result_stay():
+    document = {"document": {"name": "n", "format": "txt", "source": {"text": "the words"}}}
+    result = {"toolResult": {"toolUseId": "x", "status": "success", "content": [document]}}
+    history = [{"role": "user", "content": [result]}]
+    assert "the words" in json.dumps(ullage.repair(history))

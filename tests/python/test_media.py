@@ -134,7 +134,8 @@ def test_what_is_said_about_a_file_counts_too() -> None:
 
 @pytest.mark.parametrize("holder", holders("document", b""))
 def test_a_pdf_counts_by_its_pages(holder: str) -> None:
-    pdf = b"%PDF-1.4\n1 0 obj<</Linearized 1/L 9/O 3/N 12/T 5>>endobj\n%%EOF"
+    drawn = b"9 0 obj<</Length 9>>stream\n(a page)'\nendstream endobj\n" * 12
+    pdf = b"%PDF-1.4\n1 0 obj<</Linearized 1/L 9/O 3/N 12/T 5>>endobj\n" + drawn + b"%%EOF"
     assert count(holders("document", pdf)[holder]) == 12 * 3000 + FRAME
 
 

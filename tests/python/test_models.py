@@ -2,6 +2,7 @@
 
 import logging
 import math
+from typing import Any
 
 import pytest
 
@@ -112,6 +113,21 @@ def test_a_policy_leaves_what_the_model_takes(model, settings, window, reserve):
     policy = limits.policy(**settings, high=0.7)
     assert (policy.window, policy.reserve_output, policy.high) == (window, reserve, 0.7)
     assert policy.window - policy.reserve_output <= limits.max_input
+
+
+@pytest.mark.parametrize(("window", "reserve"), [(4_000, 1_000), (8_000, 2_000), (64_000, 8_000)])
+def test_a_window_that_is_given_has_its_own_reserve(window, reserve):
+    policy = ullage.model_limits("claude-sonnet-4-5").policy(window=window)
+    assert (policy.window, policy.reserve_output) == (window, reserve)
+
+
+@pytest.mark.parametrize("setting", ["window", "reserve_output", "high", "keep_first"])
+def test_a_setting_that_is_true_or_false_is_refused(setting):
+    for value in (True, False):
+        given: dict[str, Any] = {setting: value}
+        for make in (ullage.Policy, ullage.model_limits("gpt-5").policy):
+            with pytest.raises(ullage.PolicyError, match=setting):
+                make(**given)
 
 
 @pytest.mark.parametrize(

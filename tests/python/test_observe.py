@@ -1,5 +1,8 @@
 """Reported usage corrects a counter, and a promised history is read no further than what is new."""
 
+import os
+import signal
+import threading
 import weakref
 from typing import Any
 
@@ -84,6 +87,39 @@ def test_one_wild_first_report_takes_no_room():
     assert engine.observe(messages, 200_000)
     assert engine.status(messages) == before
     engine.compact(messages)
+
+
+@pytest.mark.parametrize("wild", [[0, 1], [1], [0], [0, 1, 2, 3, 4]])
+def test_wild_reports_leave_room_to_work_in(wild):
+    engine = ullage.ContextManager(model="claude-sonnet-4-5")
+    for number, messages in enumerate(grown(5)):
+        reported = 195_000 + number if number in wild else true_size(messages)
+        assert engine.observe(messages, reported)
+        assert engine.status(messages).available >= 192_000 // 4
+        engine.compact(messages)
+
+
+def test_a_refusal_says_that_room_was_learned():
+    engine = ullage.ContextManager(ullage.Policy(window=20_000, reserve_output=1_000))
+    for messages in grown(5):
+        engine.observe(messages, true_size(messages))
+    long = [{"role": "user", "content": "Find the fault." + WORDS * 1_000}]
+    for _ in range(3):
+        engine.observe(long, true_size(long))
+    with pytest.raises(ullage.BudgetError, match="kept free for what the provider has reported"):
+        engine.compact(long)
+
+
+def test_a_shorter_history_is_something_after_reports_below_the_count():
+    counter = ullage.TokenCounter.with_ratio("sre-agent")
+    *_, messages = grown(40)
+    count = counter.count_messages(messages)
+    for _ in range(3):
+        counter.observe(messages, count * 6 // 10)
+    assert counter.count_messages(messages) == count * 6 // 10
+    shorter = counter.count_messages(messages[:9])
+    fresh = ullage.TokenCounter.with_ratio("sre-agent").count_messages(messages[:9])
+    assert shorter == pytest.approx(fresh * 0.6, abs=1)
 
 
 def test_a_conversation_is_known_again_after_its_first_message_was_given_a_note():
@@ -177,7 +213,15 @@ def test_a_named_ratio_counts_characters(name):
     assert ullage.TokenCounter.with_ratio(ratio).count("x" * 37_000) == expected
 
 
-@pytest.mark.parametrize("ratio", [0, -1, 0.01, 1e9, float("nan"), float("inf"), "no-such"])
+@pytest.mark.parametrize("ratio", [0.125, 1 / 3, 2.345678, 999.5])
+def test_a_ratio_counts_as_it_is_given(ratio):
+    count = ullage.TokenCounter.with_ratio(ratio).count("x" * 30_000)
+    assert count == pytest.approx(30_000 / ratio, rel=1e-5, abs=1)
+
+
+@pytest.mark.parametrize(
+    "ratio", [0, -1, 10**400, -(10**400), 0.01, 1e9, float("nan"), float("inf"), "no-such"]
+)
 def test_a_ratio_that_makes_no_sense_is_refused(ratio):
     with pytest.raises(ullage.PolicyError, match="ratio"):
         ullage.TokenCounter.with_ratio(ratio)
@@ -263,3 +307,32 @@ def test_a_dropped_conversation_is_let_go_of():
     del messages
     counter.count_messages([BEGIN], append_only=True)
     assert dropped() is None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_counts_whatever_threads_of_its_parent_did():
+    counter, stopped = ullage.TokenCounter(), threading.Event()
+    *_, messages = grown(400)
+    counter.count_messages(messages)
+
+    def count() -> None:
+        while not stopped.is_set():
+            counter.count_messages(messages)
+
+    threads = [threading.Thread(target=count) for _ in range(3)]
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(60):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                counter.count_messages(messages)
+                counter.observe(messages, 9_000)
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stopped.set()
+        for thread in threads:
+            thread.join()

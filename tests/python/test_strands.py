@@ -3,9 +3,11 @@
 # mypy: disable-error-code="arg-type,assignment,attr-defined,override,union-attr"
 
 import copy
+import gc
 import inspect
 import json
 import logging
+import weakref
 from typing import Any
 
 import pytest
@@ -281,6 +283,27 @@ def test_the_last_report_comes_before_a_compaction(does):
     assert calls == ["observe", "compact"]
     manager.apply_management(agent)
     assert calls == ["observe", "compact", "compact"], "each report is learned from once"
+
+
+def test_each_report_is_learned_from_once_where_agents_share_a_manager():
+    reports = []
+
+    class Noting(ullage.ContextManager):
+        def observe(self, messages, reported_tokens):
+            reports.append(reported_tokens)
+            return super().observe(messages, reported_tokens)
+
+    manager = MappingConversationManager(engine=Noting())
+    agents = [agent_of(Reporting(), manager) for _ in range(2)]
+    for agent in agents:
+        agent(TASK)
+    for agent in agents * 3:
+        manager.apply_management(agent)
+    assert len(reports) == len(agents)
+    forgotten = weakref.ref(agents[0])
+    del agent, agents
+    gc.collect()
+    assert forgotten() is None, "the manager keeps no agent alive"
 
 
 def test_a_manager_may_be_shared_by_agents():

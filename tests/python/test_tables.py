@@ -256,6 +256,10 @@ def test_a_litellm_that_the_host_imported_is_read_live(monkeypatch):
     assert catalog.limits("rocket-3").source == "default"
     module.model_cost["rocket-3"] = {"max_input_tokens": 90_000}
     assert catalog.limits("rocket-3").window == 90_000
+    module.model_cost["rocket-3"] = {"max_input_tokens": 80_000}
+    assert catalog.limits("rocket-3").window == 80_000
+    module.model_cost["rocket-3"]["max_input_tokens"] = 70_000
+    assert catalog.limits("rocket-3").window == 70_000
 
 
 def test_a_litellm_that_is_not_installed_is_no_failure(monkeypatch, caplog):

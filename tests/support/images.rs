@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
 use serde_json::{Value, json};
 use ullage::ledger::Ledger;
 use ullage::media::{Media, MediaKind, Raw, Size};
@@ -112,6 +112,7 @@ pub fn held(kind: &str, media_type: &str, bytes: &[u8]) -> Vec<(Format, Value)> 
     let anthropic = [
         json!({ "type": "base64", "media_type": media_type, "data": padded }),
         json!({ "type": "base64", "media_type": media_type, "data": STANDARD_NO_PAD.encode(bytes) }),
+        json!({ "type": "base64", "media_type": media_type, "data": URL_SAFE.encode(bytes) }),
         json!({ "type": "base64", "media_type": media_type, "data": url }),
         json!({ "type": "url", "url": url }),
     ];

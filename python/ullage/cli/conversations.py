@@ -9,6 +9,8 @@ from typing import Any
 
 # The fields of a request or a session that hold its messages, in the order in which they are tried.
 FIELDS = ("messages", "contents", "input")
+# Every message has one of these: JSON lines of a single line are no request.
+FIELDS_OF_A_MESSAGE = ("role", "parts", "type")
 STANDARD_INPUT = "-"
 
 
@@ -23,26 +25,44 @@ def read(path: str) -> list[Any]:
         UnreadableFileError: If it cannot be read, is no JSON, or holds no list of messages.
     """
     try:
-        text = sys.stdin.read() if path == STANDARD_INPUT else Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        # Editors and shells of Windows put a mark before UTF-8.
+        text = _bytes(path).decode("utf-8-sig")
+    except (OSError, ValueError) as error:
         raise UnreadableFileError(f"{path}: {error}") from error
     try:
-        value = json.loads(text)
+        value = _value(text)
     except ValueError as error:
-        value = _lines(text)
-        if not value:
-            raise UnreadableFileError(f"{path} is no JSON: {error}") from error
+        raise UnreadableFileError(f"{path} is no JSON: {error}") from error
+    except RecursionError as error:
+        raise UnreadableFileError(f"{path} is nested too deep to be read") from error
     if isinstance(value, dict):
-        value = next((value[field] for field in FIELDS if field in value), value)
+        fields = (value.get(field) for field in FIELDS)
+        alone = [value] if any(field in value for field in FIELDS_OF_A_MESSAGE) else None
+        value = next((found for found in fields if isinstance(found, list)), alone)
     if not isinstance(value, list):
-        fields = ", ".join(f"`{field}`" for field in FIELDS)
-        raise UnreadableFileError(f"{path} holds no list of messages, nor an object with {fields}")
+        names = ", ".join(f"`{field}`" for field in FIELDS)
+        raise UnreadableFileError(f"{path} holds no list of messages, nor an object with {names}")
     return value
 
 
-def _lines(text: str) -> list[Any] | None:
-    """A message on each line; None if one of them is no JSON either."""
+def _bytes(path: str) -> bytes:
+    if path != STANDARD_INPUT:
+        return Path(path).read_bytes()
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    return sys.stdin.buffer.read()
+
+
+def _value(text: str) -> Any:
     try:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return json.loads(text)
     except ValueError:
-        return None
+        # JSON lines. Strings may hold every other character that Python ends a line at.
+        lines = [line for line in text.split("\n") if line.strip()]
+        try:
+            values = [json.loads(line) for line in lines]
+        except ValueError:
+            values = []
+        if not values:
+            raise  # What is wrong with the whole says more than what is wrong with its first line.
+        return values

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -25,11 +27,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 if all is well, 1 if something was found, 2 if the command could not do its work.
     """
     options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Ids and names of files may hold what the terminal has no character for.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        return lint(options.files, options.format, as_json=options.json)
-    except (UnreadableFileError, ullage.UllageError) as error:
+        code = lint(options.files, options.format, as_json=options.json)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except ullage.UllageError as error:
         print(f"ullage: {error}", file=sys.stderr)
         return FAILED
+    except BrokenPipeError:
+        # Who reads has seen enough, as `head` does; what was printed was found.
+        _discard_output()
+        return FOUND
+    except OSError as error:
+        _discard_output()
+        print(f"ullage: cannot print: {error}", file=sys.stderr)
+        return FAILED
+    return code
+
+
+def _discard_output() -> None:
+    """Lets what cannot be printed go: Python would try once more when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -44,14 +67,25 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def lint(files: Sequence[str], format: str | None, *, as_json: bool) -> int:
-    """Prints what a provider would reject, a line for each."""
-    found = 0
+    """Prints what a provider would reject, a line for each; what cannot be read stops nothing."""
+    code = FINE
     for file in files:
-        for violation in ullage.validate(read(file), format):
-            found += 1
+        try:
+            violations = ullage.validate(read(file), format)
+        except UnreadableFileError as error:
+            print(f"ullage: {error}", file=sys.stderr)
+            code = FAILED
+            continue
+        except ullage.MessageError as error:
+            print(f"ullage: {file}: {error}", file=sys.stderr)
+            code = FAILED
+            continue
+        if violations:
+            code = max(code, FOUND)
+        for violation in violations:
             if as_json:
                 print(json.dumps({"file": file, **asdict(violation)}))
             else:
                 print(f"{file}: {violation}")
                 print(f"    {violation.provider_says}")
-    return FOUND if found else FINE
+    return code

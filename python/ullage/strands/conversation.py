@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import BeforeModelCallEvent, HookRegistry
@@ -52,8 +53,8 @@ class MappingConversationManager(ConversationManager):
     def __init__(self, *, engine: ContextManager | None = None) -> None:
         super().__init__()
         self.engine = engine
-        # The last answer whose usage was learned from.
-        self._observed: Any = None
+        # Of each agent the last answer whose usage was learned from.
+        self._observed: WeakKeyDictionary[Agent, Any] = WeakKeyDictionary()
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers the check before each model call."""
@@ -123,9 +124,9 @@ class MappingConversationManager(ConversationManager):
         messages = agent.messages
         answers = (n for n in reversed(range(len(messages))) if messages[n]["role"] == "assistant")
         index = next(answers, None)
-        if index is None or messages[index] is self._observed:
+        if index is None or messages[index] is self._observed.get(agent):
             return
-        self._observed = messages[index]
+        self._observed[agent] = messages[index]
         reported = _prompt_tokens(messages[index])
         if reported is None:
             return

@@ -22,15 +22,15 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
         // none the object is made anew, and makes its parts from maps.
         let role = entry.present(Key::Role).map_or_else(|| entry.string(Role::User.name()), |role| role.keep());
         out.push(new_content(entry, role, edit.append)?);
-    } else if !edit.append.is_empty() || !all_go(entry, &edit.drop) {
+    } else if !edit.append.is_empty() || !all_go(entry, edit) {
         out.push(with_parts(entry, edit)?);
     }
     Ok(())
 }
 
-fn all_go<N: Node>(content: &N, drop: &[usize]) -> bool {
+fn all_go<N: Node>(content: &N, edit: &EntryEdit<'_>) -> bool {
     let parts = content.present(Key::Parts).and_then(|parts| parts.length()).unwrap_or_default();
-    (0..parts).all(|part| drop.contains(&part))
+    (0..parts).all(|part| edit.drops(part))
 }
 
 fn has_response<N: Node>(content: &N) -> bool {

@@ -1,5 +1,9 @@
 //! Writing Chat's messages: with changes, put together anew, and new ones.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
 use super::{IN_ORDER, Spot, is_result, spots};
 use crate::error::Result;
 use crate::message::Role;
@@ -7,13 +11,13 @@ use crate::wire::anthropic;
 use crate::wire::content::item_of;
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
-use crate::wire::rewrite::{Composition, EntryEdit, Material, replaced, text_for};
+use crate::wire::rewrite::{Composition, EntryEdit, Material, Place, replaced, text_for};
 
 /// The message with the changes of `edit`, nothing where all of it goes away. A result has no room for a text: a message of
 /// the user comes behind it.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     if is_result(entry) {
-        if !edit.drop.contains(&0) {
+        if !edit.drops(0) {
             out.push(with_items(entry, &edit.of_part(0))?);
         }
         for text in edit.append {
@@ -23,7 +27,7 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
     }
     let spots = spots(entry);
     if edit.drop.len() < spots.len() || !edit.append.is_empty() {
-        out.push(with_spots(entry, &spots, &edit.drop, edit.append)?);
+        out.push(with_spots(entry, &spots, edit)?);
     }
     Ok(())
 }
@@ -39,16 +43,16 @@ fn with_items<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<N::Out> 
 }
 
 /// The message without some of its parts, and with texts behind its content, which is a list if there are any.
-fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], drop: &[usize], append: &[&str]) -> Result<N::Out> {
+fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> Result<N::Out> {
     let mut fields: Vec<(Key, Option<N::Out>)> = Vec::new();
     for key in IN_ORDER {
-        let appended = if key == Key::Content { append } else { &[] };
+        let appended = if key == Key::Content { edit.append } else { &[] };
         let of_key = || spots.iter().enumerate().filter(|(_, spot)| spot.key() == key);
-        if of_key().all(|(part, _)| !drop.contains(&part)) && appended.is_empty() {
+        if of_key().all(|(part, _)| !edit.drops(part)) && appended.is_empty() {
             continue;
         }
         let mut blocks = Vec::new();
-        for (_, spot) in of_key().filter(|(part, _)| !drop.contains(part)) {
+        for (_, spot) in of_key().filter(|(part, _)| !edit.drops(*part)) {
             blocks.push(match spot {
                 Spot::Block(_, block) => block.keep(),
                 Spot::Field(_, text) => anthropic::text_block(entry, text.keep())?,
@@ -75,8 +79,9 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         Some((_, blocks)) => blocks.push(block),
         None => fields.push((key, vec![block])),
     };
+    let spots = Spots::of(composition);
     // A string stays one while nothing joins it.
-    let texts = composition.materials.iter().filter(|material| is_content(material)).count();
+    let texts = composition.materials.iter().filter(|material| spots.is_content(material)).count();
     for material in &composition.materials {
         match material {
             Material::Text(text) => add(Key::Content, anthropic::text_block(sample, sample.string(text))?),
@@ -89,7 +94,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
                 Some(id) => node.with(Key::ToolCallId, node.string(id))?,
                 None => node.keep(),
             }),
-            Material::Part { node, place, id } => match (spots(node).get(place.part), id) {
+            Material::Part { node, place, id } => match (spots.at(*place), id) {
                 (Some(Spot::Block(key, call)), Some(id)) => add(*key, call.with(Key::Id, call.string(id))?),
                 (Some(Spot::Block(key, block)), None) => add(*key, block.keep()),
                 (Some(Spot::Field(Key::Content, text)), _) if texts > 1 => {
@@ -119,12 +124,33 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     Ok(())
 }
 
-fn is_content<N: Node>(material: &Material<'_, N>) -> bool {
-    match material {
-        Material::Text(_) => true,
-        Material::Answer { .. } => false,
-        Material::Part { node, place, .. } => {
-            !is_result(node) && spots(node).get(place.part).is_some_and(|spot| spot.key() == Key::Content)
+/// The parts of the entries that a message is put together from. Many pieces may be of one entry, which is looked through
+/// once.
+struct Spots<N>(HashMap<usize, Vec<Spot<N>>, RandomState>);
+
+impl<N: Node> Spots<N> {
+    fn of(composition: &Composition<'_, N>) -> Spots<N> {
+        let mut of_entry: HashMap<usize, Vec<Spot<N>>, RandomState> = HashMap::default();
+        for material in &composition.materials {
+            if let Material::Part { node, place, .. } = material
+                && !is_result(node)
+            {
+                of_entry.entry(place.entry).or_insert_with(|| spots(node));
+            }
+        }
+        Spots(of_entry)
+    }
+
+    /// The part at a place; a result is none.
+    fn at(&self, place: Place) -> Option<&Spot<N>> {
+        self.0.get(&place.entry)?.get(place.part)
+    }
+
+    fn is_content(&self, material: &Material<'_, N>) -> bool {
+        match material {
+            Material::Text(_) => true,
+            Material::Answer { .. } => false,
+            Material::Part { place, .. } => self.at(*place).is_some_and(|spot| spot.key() == Key::Content),
         }
     }
 }

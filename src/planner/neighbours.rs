@@ -1,0 +1,56 @@
+//! What stands beside a gap once the plan is applied.
+
+use std::ops::Range;
+
+use crate::draft::Draft;
+use crate::edit::{Answer, Standing};
+use crate::message::{Role, Text};
+
+/// What stands beside a gap. System messages stand above the conversation and do not count.
+#[derive(Clone, Copy)]
+pub(super) enum Neighbour {
+    /// A message that stays.
+    Message(usize),
+    /// A note that this plan inserts, from this role.
+    Inserted(Role),
+}
+
+/// Finds the neighbours of the gaps of a draft, which come in their order: every message is looked at once on each side.
+#[derive(Default)]
+pub(super) struct Neighbours {
+    /// What stands last in front of `seen`.
+    before: Option<Neighbour>,
+    /// The end of the gap before.
+    seen: usize,
+    /// The first message that stays behind the gap before; the number of messages where there is none.
+    after: usize,
+}
+
+impl Neighbours {
+    /// What stands before and behind the next gap.
+    pub(super) fn of<T: Text>(
+        &mut self,
+        gap: &Range<usize>,
+        draft: &Draft<'_, T>,
+    ) -> (Option<Neighbour>, Option<Neighbour>) {
+        let messages = &draft.conversation.messages;
+        let stays = |index: &usize| !draft.is_removed(*index) && messages[*index].role != Role::System;
+        let between = (self.seen..gap.start).rev().find(stays);
+        self.before = between.map(Neighbour::Message).or(self.before);
+        self.seen = gap.end;
+        if self.after < gap.end {
+            self.after = (gap.end..messages.len()).find(stays).unwrap_or(messages.len());
+        }
+        let after = (self.after < messages.len()).then_some(Neighbour::Message(self.after));
+        (self.before, after)
+    }
+
+    /// The note of that gap stands there.
+    pub(super) fn add(&mut self, note: &Standing) {
+        match note {
+            Standing::Own { role, answer: Answer::None } => self.before = Some(Neighbour::Inserted(*role)),
+            Standing::Own { role, answer: Answer::Follows } => self.before = Some(Neighbour::Inserted(role.other())),
+            Standing::In { .. } => {}
+        }
+    }
+}
