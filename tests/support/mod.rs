@@ -13,6 +13,7 @@ pub mod check;
 pub mod generate;
 pub mod images;
 pub mod render;
+pub mod shrinking;
 
 use std::sync::{Arc, LazyLock};
 

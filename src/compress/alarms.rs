@@ -1,0 +1,116 @@
+//! Which lines report a failure.
+//!
+//! Judged by words, since there is no other sign that all tools share. A word counts where it stands by itself, so a
+//! path such as `errors/handler.py` does not, and `0 failed` reports none.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+/// Words that report a failure, in any case.
+const WORDS: [&str; 34] = [
+    "abort",
+    "aborted",
+    "aborting",
+    "assertionerror",
+    "corrupt",
+    "corrupted",
+    "crash",
+    "crashed",
+    "critical",
+    "deadlock",
+    "emerg",
+    "error",
+    "errored",
+    "errors",
+    "exception",
+    "fail",
+    "failed",
+    "failing",
+    "fails",
+    "failure",
+    "failures",
+    "fatal",
+    "killed",
+    "out of memory",
+    "panic",
+    "panicked",
+    "refused",
+    "rejected",
+    "segfault",
+    "segmentation fault",
+    "timed out",
+    "traceback",
+    "unhandled",
+    "unreachable",
+];
+
+static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::LeftmostLongest)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(WORDS)
+        .expect("a fixed list of short words makes an automaton")
+});
+
+/// The offsets in `text` of words that report a failure, in its order. O(length).
+pub fn alarms(text: &str) -> Vec<usize> {
+    FINDER
+        .find_iter(text)
+        .filter(|found| stands_alone(text, found.start(), found.end()) && !is_none(text, found.start(), found.end()))
+        .map(|found| found.start())
+        .collect()
+}
+
+/// Whether no letter, digit or path goes on around the word; the end of a name such as `ValueError` stands alone too.
+fn stands_alone(text: &str, start: usize, end: usize) -> bool {
+    let bytes = text.as_bytes();
+    let before = start.checked_sub(1).map(|at| bytes[at]);
+    let after = bytes.get(end).copied();
+    let camel = before.is_some_and(|b| b.is_ascii_alphanumeric()) && bytes[start].is_ascii_uppercase();
+    let opens = camel || before.is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'/' | b'.')));
+    let closes = after.is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'/')))
+        // A word before a dot ends a sentence, unless a name goes on, as in `error.log`.
+        && !(after == Some(b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_alphanumeric));
+    opens && closes
+}
+
+/// Whether the words around say that there is none: `0 errors`, `no failures`, `errors: 0`, `failed=0`.
+fn is_none(text: &str, start: usize, end: usize) -> bool {
+    let before = text[text.floor_char_boundary(start.saturating_sub(12))..start].trim_end_matches(' ');
+    let none_before = ["no", "No", "NO", "without", "zero"]
+        .iter()
+        .any(|word| before.strip_suffix(word).is_some_and(|rest| !rest.ends_with(|c: char| c.is_alphanumeric())))
+        || before
+            .strip_suffix('0')
+            .is_some_and(|rest| !rest.ends_with(|c: char| c.is_ascii_digit() || c == '.' || c == ','));
+    let after = text[end..].trim_start_matches([' ', '"', '\'']);
+    let value = after.strip_prefix([':', '=']).map(|rest| rest.trim_start_matches([' ', '"']));
+    let none_after = value.is_some_and(|value| {
+        let word: &str = value.split(|c: char| !(c.is_alphanumeric() || c == '.')).next().unwrap_or_default();
+        matches!(word, "0" | "none" | "None" | "null" | "false" | "nil")
+    });
+    none_before || none_after
+}
+
+/// Goes through the lines of a text beside its [`alarms`].
+#[derive(Debug)]
+pub struct Cursor<'a> {
+    rest: &'a [usize],
+}
+
+impl<'a> Cursor<'a> {
+    /// Starts at the first line.
+    pub fn of(alarms: &'a [usize]) -> Cursor<'a> {
+        Cursor { rest: alarms }
+    }
+
+    /// The alarms before `end`, which were not given yet.
+    pub fn until(&mut self, end: usize) -> &'a [usize] {
+        let count = self.rest.iter().take_while(|at| **at < end).count();
+        let (these, rest) = self.rest.split_at(count);
+        self.rest = rest;
+        these
+    }
+}

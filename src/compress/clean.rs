@@ -1,0 +1,92 @@
+//! What a terminal would not show, and what nobody reads: escape sequences, overwritten progress, long encoded data.
+//!
+//! Lines stay lines, so line numbers in what is left are those of the original.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::numbers::thousands;
+
+/// Encoded data of at least so many characters in one piece is named instead of shown: longer than any hash, key or
+/// token that a model could need to repeat.
+const LONG_DATA: usize = 256;
+
+/// ECMA-48 control sequences and operating system commands (colours, cursor movement, titles, links).
+static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_][^\x1b\n]*(?:\x1b\\)?|[ -/]*[0-~])|[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+        .expect("a fixed pattern compiles")
+});
+
+/// `text` as a terminal would leave it on the screen. Borrowed where there is nothing to do. O(length).
+pub fn clean(text: &str) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(text);
+    if text.bytes().any(|byte| byte < b' ' && !matches!(byte, b'\n' | b'\t' | b'\r')) {
+        text = Cow::Owned(ESCAPES.replace_all(&text, "").into_owned());
+    }
+    if text.contains('\r') {
+        text = Cow::Owned(overwritten(&text));
+    }
+    match without_data(&text) {
+        Some(shorter) => Cow::Owned(shorter),
+        None => text,
+    }
+}
+
+/// Each line as it is after its last carriage return; one at the end of a line belongs to the line end.
+fn overwritten(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (body, end) = match line.strip_suffix('\n') {
+            Some(body) => (body.trim_end_matches('\r'), "\n"),
+            None => (line.trim_end_matches('\r'), ""),
+        };
+        out.push_str(body.rsplit('\r').next().unwrap_or(body));
+        out.push_str(end);
+    }
+    out
+}
+
+/// The text with each long run of base64 or hexadecimal digits named; `None` if there is none.
+fn without_data(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut out: Option<String> = None;
+    let (mut copied, mut at) = (0, 0);
+    // Looking at every LONG_DATA-th byte finds every run of that length.
+    while at + LONG_DATA <= bytes.len() {
+        let probe = at + LONG_DATA - 1;
+        let Some(break_at) = (at..=probe).rev().find(|i| !is_data(bytes[*i])) else {
+            let end = probe + bytes[probe..].iter().take_while(|byte| is_data(**byte)).count();
+            if let Some(name) = name_of_data(&bytes[at..end]) {
+                let out = out.get_or_insert_default();
+                out.push_str(&text[copied..at]);
+                out.push_str(&format!("[{name}, {} characters]", thousands(end - at)));
+                copied = end;
+            }
+            at = end;
+            continue;
+        };
+        at = break_at + 1;
+    }
+    let mut out = out?;
+    out.push_str(&text[copied..]);
+    Some(out)
+}
+
+fn is_data(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
+}
+
+/// What the run is; `None` for a long word, a rule of dashes or a path, which are no data.
+fn name_of_data(run: &[u8]) -> Option<&'static str> {
+    let count = |is: fn(&u8) -> bool| run.iter().filter(|byte| is(byte)).count();
+    let (digits, lower, upper) =
+        (count(u8::is_ascii_digit), count(u8::is_ascii_lowercase), count(u8::is_ascii_uppercase));
+    // Random data has every class of digit; what people write in one piece does not.
+    if run.iter().all(u8::is_ascii_hexdigit) {
+        return (digits * 4 > run.len() && digits < run.len()).then_some("hexadecimal data");
+    }
+    let share = run.len() / 20;
+    (digits > share && lower > share && upper > share).then_some("base64 data")
+}

@@ -1,0 +1,60 @@
+//! The line in place of what is left out: how much it was, where it stands, and how many failures it reports.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use super::outline::Unit;
+use crate::numbers::thousands;
+use crate::tokens::{CountTokens, TextKind};
+
+/// What every line in a gap begins with.
+const GAP: &str = "[... ";
+const GAP_END: &str = " ...]";
+
+/// What is left out at one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gap {
+    /// Lines, counted from 1: a retrieval takes these numbers.
+    Lines(Range<usize>),
+    /// Something else that is counted.
+    Items(usize, &'static str),
+    /// A piece of one line.
+    Characters(usize),
+}
+
+/// The line in place of a gap in which `alarms` pieces report a failure.
+pub fn gap_line(gap: &Gap, alarms: usize) -> String {
+    let mut line = GAP.to_owned();
+    // Writing to a string cannot fail.
+    let _ = match gap {
+        Gap::Lines(lines) if lines.len() == 1 => write!(line, "line {} left out", lines.start),
+        Gap::Lines(lines) => write!(line, "lines {}-{} left out", lines.start, lines.end - 1),
+        Gap::Items(count, noun) => write!(line, "{} {noun} left out", thousands(*count)),
+        Gap::Characters(count) => write!(line, "{} characters left out", thousands(*count)),
+    };
+    match alarms {
+        0 => {}
+        1 => line.push_str(", 1 of them an error"),
+        _ => {
+            let _ = write!(line, ", {} of them errors", thousands(alarms));
+        }
+    }
+    line.push_str(GAP_END);
+    line
+}
+
+/// The most tokens that a line in a gap takes, its line ends included.
+pub(super) fn gap_tokens(unit: Unit, counter: &dyn CountTokens) -> usize {
+    // Numbers of this size take as many tokens as any that a text in memory can have.
+    const MANY: usize = 123_456_789;
+    let gap = match unit {
+        Unit::Lines => Gap::Lines(MANY..MANY + MANY),
+        Unit::Items(noun) => Gap::Items(MANY, noun),
+    };
+    counter.count(&gap_line(&gap, MANY), TextKind::ToolOutput) + counter.count("\n", TextKind::ToolOutput) * 2
+}
+
+/// Whether `line` is one that [`gap_line`] made.
+pub fn is_gap_line(line: &str) -> bool {
+    line.strip_prefix(GAP).is_some_and(|rest| rest.trim_end().ends_with(GAP_END) && rest.contains(" left out"))
+}

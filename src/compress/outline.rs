@@ -1,0 +1,167 @@
+//! A text taken apart: what may be kept or left out on its own, and how much each is needed.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+/// A line longer than this many bytes is cut into slices, so that no line can take a whole budget.
+const LONGEST_LINE: usize = 400;
+
+/// About the size of a slice in bytes: some forty tokens, a sentence or two.
+const SLICE: usize = 160;
+
+/// How much a piece is needed. A budget is spent in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rank {
+    /// Reports a failure that no earlier piece reports.
+    Alarm,
+    /// Belongs to a failure, or reports one like another.
+    Failure,
+    /// Says what the whole is or came to: a header, a summary, a signature.
+    Key,
+    /// The first of its kind, or one of few.
+    Sample,
+    /// One of many.
+    Ordinary,
+    /// What is hardly ever asked for.
+    Bulk,
+}
+
+impl Rank {
+    /// Every rank, the most needed first.
+    pub const ALL: [Rank; 6] = [Rank::Alarm, Rank::Failure, Rank::Key, Rank::Sample, Rank::Ordinary, Rank::Bulk];
+
+    /// Whether the text says much the same without pieces of this rank.
+    pub fn is_essential(self) -> bool {
+        self <= Rank::Sample
+    }
+}
+
+/// What the pieces are, for the words in a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Lines of the text, or slices of one.
+    Lines,
+    /// Something else that is counted: records, entries.
+    Items(&'static str),
+}
+
+/// What is written for a piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wording {
+    /// Its source, as it is.
+    Source,
+    /// Something else, which ends with a line end.
+    Made(Box<str>),
+    /// What [`Outline::reword`] makes of its source: for many pieces of which few are kept.
+    Reworded,
+}
+
+/// A part of a text that is kept whole or left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The bytes of the text that it stands for.
+    pub source: Range<usize>,
+    /// What is written for it.
+    pub wording: Wording,
+    /// How much it is needed.
+    pub rank: Rank,
+    /// Whether it reports a failure: such pieces are counted where they are left out.
+    pub alarm: bool,
+}
+
+/// A text as pieces, in its order and without gaps between them.
+pub struct Outline<'a> {
+    /// What the pieces are.
+    pub unit: Unit,
+    /// The pieces. Their sources follow one another and cover the text.
+    pub pieces: Vec<Piece>,
+    reword: Option<Box<Reword<'a>>>,
+}
+
+/// Makes the text of a piece of its source; it must end with a line end.
+type Reword<'a> = dyn Fn(&str) -> String + 'a;
+
+impl<'a> Outline<'a> {
+    /// An outline without pieces yet.
+    pub fn of(unit: Unit) -> Outline<'a> {
+        Outline { unit, pieces: Vec::new(), reword: None }
+    }
+
+    /// The outline, with what makes the text of the pieces of [`Outline::push_reworded`].
+    #[must_use]
+    pub fn rewording(self, reword: impl Fn(&str) -> String + 'a) -> Outline<'a> {
+        Outline { reword: Some(Box::new(reword)), ..self }
+    }
+
+    /// Adds `source` as it is.
+    pub fn push(&mut self, source: Range<usize>, rank: Rank, alarm: bool) {
+        self.pieces.push(Piece { source, wording: Wording::Source, rank, alarm });
+    }
+
+    /// Adds `text` in place of `source`. `text` must end with a line end.
+    pub fn push_made(&mut self, source: Range<usize>, text: impl Into<Box<str>>, rank: Rank, alarm: bool) {
+        self.pieces.push(Piece { source, wording: Wording::Made(text.into()), rank, alarm });
+    }
+
+    /// Adds what will be made of `source` if it is kept.
+    pub fn push_reworded(&mut self, source: Range<usize>, rank: Rank, alarm: bool) {
+        self.pieces.push(Piece { source, wording: Wording::Reworded, rank, alarm });
+    }
+
+    /// Adds a line of `text` with its line end; a long one in slices, of which those that hold one of `alarms` (offsets
+    /// in `text`, sorted) and the first have `rank`, and the others are ordinary if the line reports a failure.
+    pub fn push_line(&mut self, text: &str, line: Range<usize>, rank: Rank, alarms: &[usize]) {
+        if line.len() <= LONGEST_LINE {
+            self.push(line, rank, !alarms.is_empty());
+            return;
+        }
+        let mut start = line.start;
+        while start < line.end {
+            let end = end_of_slice(text, start, line.end);
+            let alarm = alarms.iter().any(|at| (start..end).contains(at));
+            let rank = if alarms.is_empty() || alarm || start == line.start { rank } else { rank.max(Rank::Ordinary) };
+            self.push(start..end, rank, alarm);
+            start = end;
+        }
+    }
+
+    /// The text of a piece.
+    pub fn text_of<'t>(&'t self, text: &'t str, piece: usize) -> Cow<'t, str> {
+        let Piece { source, wording, .. } = &self.pieces[piece];
+        match (wording, &self.reword) {
+            (Wording::Made(made), _) => Cow::Borrowed(made),
+            (Wording::Reworded, Some(reword)) => Cow::Owned(reword(&text[source.clone()])),
+            (Wording::Source | Wording::Reworded, _) => Cow::Borrowed(&text[source.clone()]),
+        }
+    }
+}
+
+impl fmt::Debug for Outline<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outline").field("unit", &self.unit).field("pieces", &self.pieces).finish_non_exhaustive()
+    }
+}
+
+/// Where a slice from `start` ends: behind a sentence or a word where there is one in its second half.
+fn end_of_slice(text: &str, start: usize, end: usize) -> usize {
+    let window = text.ceil_char_boundary((start + SLICE).min(end));
+    if window == end {
+        return end;
+    }
+    let half = text.ceil_char_boundary(start + SLICE / 2);
+    let second = &text[half..window];
+    let sentence = [". ", "! ", "? ", "; "].iter().filter_map(|end| second.rfind(end)).max().map(|at| at + 2);
+    let word = || second.rfind(' ').map(|at| at + 1);
+    sentence.or_else(word).map_or(window, |at| half + at)
+}
+
+/// The lines of `text`, each with its line end, as byte ranges.
+pub fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut start = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let range = start..start + line.len();
+        start = range.end;
+        range
+    })
+}

@@ -1,0 +1,119 @@
+//! Results of a search: `grep -n`, ripgrep, `git grep`. Each file is named once, with how much was found in it.
+
+use std::ops::Range;
+
+use super::alarms::{Cursor, alarms};
+use super::outline::{Outline, Rank, Unit, lines};
+use super::sample::Sample;
+use crate::numbers::thousands;
+
+/// Of a hundred lines, so many must be results.
+const RESULTS: usize = 70;
+
+/// Results of each file that say what is found in it.
+const SAMPLES: usize = 2;
+
+/// A result longer than this is cut.
+const LONGEST_RESULT: usize = 200;
+
+/// Whether most lines look like `path:12:text`, `path-12-text` or `path:text`.
+pub(super) fn claims(sample: &Sample<'_>) -> bool {
+    sample.lines.len() > 1 && sample.share(|line| result(line).is_some() || line == "--") >= RESULTS
+}
+
+/// The results, each file named once. `None` if they are no results. O(length).
+pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
+    let found = alarms(text);
+    let mut cursor = Cursor::of(&found);
+    let mut outline = Outline::of(Unit::Lines);
+    let all: Vec<Range<usize>> = lines(text).collect();
+    let mut next = 0;
+    while next < all.len() {
+        let line = all[next].clone();
+        let Some(path) = result(&text[line.clone()]).map(|result| result.path) else {
+            let here = cursor.until(line.end);
+            outline.push_line(text, line, Rank::Ordinary, here);
+            next += 1;
+            continue;
+        };
+        let in_file = all[next..].iter().take_while(|line| belongs(&text[(*line).clone()], path)).count().max(1);
+        let matches = all[next..next + in_file].iter().filter(|line| is_match(&text[(*line).clone()], path)).count();
+        outline.push_made(line.start..line.start, heading(path, matches), Rank::Key, false);
+        for (turn, line) in all[next..next + in_file].iter().enumerate() {
+            let alarm = !cursor.until(line.end).is_empty();
+            let rank = if turn < SAMPLES { Rank::Sample } else { Rank::Ordinary };
+            outline.push_made(line.clone(), without_path(&text[line.clone()], path), rank, alarm);
+        }
+        next += in_file;
+    }
+    Some(outline)
+}
+
+fn heading(path: &str, matches: usize) -> String {
+    match matches {
+        0 | 1 => format!("{path}\n"),
+        _ => format!("{path} ({} matches)\n", thousands(matches)),
+    }
+}
+
+/// One result.
+struct Found<'a> {
+    path: &'a str,
+}
+
+/// Reads `path:12:text` or, around matches, `path-12-text`; without numbers, `path:text`.
+fn result(line: &str) -> Option<Found<'_>> {
+    let separator = line.find([':', '-']).and_then(|_| numbered(line).or_else(|| plain(line)))?;
+    Some(Found { path: &line[..separator] })
+}
+
+/// Where the path ends before `:12:` or `-12-`.
+fn numbered(line: &str) -> Option<usize> {
+    let bytes = line.as_bytes();
+    let mut from = 0;
+    while let Some(at) = bytes[from..].iter().position(|b| matches!(b, b':' | b'-')).map(|at| from + at) {
+        let digits = bytes[at + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let closed = bytes.get(at + 1 + digits) == Some(&bytes[at]);
+        if at > 0 && digits > 0 && closed && is_path(&line[..at]) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+    None
+}
+
+/// Where the path ends before `:`; only a path with a folder or a suffix, so that no sentence is taken for one.
+fn plain(line: &str) -> Option<usize> {
+    let at = line.find(':')?;
+    let path = &line[..at];
+    let named = path.contains('/')
+        || path.rsplit_once('.').is_some_and(|(stem, suffix)| {
+            !stem.is_empty() && (1..=5).contains(&suffix.len()) && suffix.bytes().all(|b| b.is_ascii_alphanumeric())
+        });
+    (named && is_path(path) && !line[at..].starts_with("://")).then_some(at)
+}
+
+fn is_path(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with(' ')
+        && !text.contains(['\t', '"', '(', '{', '=', ','])
+        && !text.starts_with(|c: char| c.is_ascii_digit() || c == '[')
+}
+
+fn belongs(line: &str, path: &str) -> bool {
+    line.trim_end() == "--" || result(line).is_some_and(|found| found.path == path)
+}
+
+fn is_match(line: &str, path: &str) -> bool {
+    line.get(path.len()..).is_some_and(|rest| rest.starts_with(':'))
+}
+
+/// The line without its path: `12:text`.
+fn without_path(line: &str, path: &str) -> String {
+    let body = line.trim_end_matches(['\n', '\r']);
+    let rest = body.get(path.len() + 1..).filter(|_| body.starts_with(path)).unwrap_or(body);
+    if rest.len() <= LONGEST_RESULT {
+        return format!("  {rest}\n");
+    }
+    format!("  {} ...\n", &rest[..rest.floor_char_boundary(LONGEST_RESULT)])
+}

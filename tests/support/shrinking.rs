@@ -1,0 +1,77 @@
+//! What must hold of a shortened text, whatever it is.
+
+use std::collections::HashMap;
+
+use ullage::compress::{Aim, Compressed, compress, is_gap_line};
+use ullage::tokens::{CountTokens, TextKind};
+
+use super::{estimate, exact};
+
+pub const KIND: TextKind = TextKind::ToolOutput;
+
+/// The least budget that is promised: below it the line that says what is left out may not fit.
+pub const LEAST_BUDGET: usize = 48;
+
+pub fn shrink(tool: &str, text: &str, aim: Aim) -> Option<Compressed> {
+    compress(tool, text, aim, KIND, &*exact())
+}
+
+/// Tokens of a text under the exact counter.
+pub fn tokens(text: &str) -> usize {
+    exact().count(text, KIND)
+}
+
+/// How many of a hundred tokens are saved.
+pub fn saved(before: &str, after: &str) -> f64 {
+    100.0 - 100.0 * tokens(after) as f64 / tokens(before) as f64
+}
+
+/// Shortens `text` to many budgets under two counters and checks what always holds. `failures` are texts that stand on a
+/// line each that reports a failure.
+pub fn check_guarantees(tool: &str, text: &str, failures: &[String]) {
+    for counter in [exact(), estimate()] {
+        let mut before: Option<String> = None;
+        for budget in [LEAST_BUDGET, 80, 130, 250, 500, 1_000, 2_000, 5_000, 20_000] {
+            let Some(short) = compress(tool, text, Aim::Tokens(budget), KIND, &*counter) else { break };
+            assert_eq!(Some(&short), compress(tool, text, Aim::Tokens(budget), KIND, &*counter).as_ref(), "twice");
+            let what = format!("{} at {budget}:\n{}", short.kind.name(), short.text);
+            assert!(short.text.len() < text.len(), "longer: {what}");
+            assert!(counter.fits(&short.text, KIND, budget), "over the budget: {what}");
+            check_failures(&short.text, failures, &what);
+            if let Some(before) = &before {
+                check_contains(&short.text, before, &what);
+            }
+            before = Some(short.text);
+        }
+        if let Some(short) = compress(tool, text, Aim::Essence, KIND, &*counter) {
+            assert!(short.text.len() < text.len());
+            check_failures(&short.text, failures, &short.text);
+        }
+    }
+}
+
+/// Every failure stands in `short`, or is counted in one of its gaps.
+fn check_failures(short: &str, failures: &[String], what: &str) {
+    let missing = failures.iter().filter(|failure| !short.contains(*failure)).count();
+    let counted: usize = short.lines().filter(|line| is_gap_line(line)).filter_map(errors_in).sum();
+    assert!(counted >= missing, "{missing} failures are missing, {counted} counted: {what}");
+}
+
+/// The number in `[... lines 3-9 left out, 4 of them errors ...]`.
+fn errors_in(gap: &str) -> Option<usize> {
+    let (front, _) = gap.split_once(" of them ")?;
+    front.rsplit(' ').next()?.replace(',', "").parse().ok()
+}
+
+/// Every line of `smaller` that is no gap stands in `bigger` too.
+fn check_contains(bigger: &str, smaller: &str, what: &str) {
+    let mut lines: HashMap<&str, usize> = HashMap::new();
+    for line in bigger.lines() {
+        *lines.entry(line).or_default() += 1;
+    }
+    for line in smaller.lines().filter(|line| !is_gap_line(line) && !line.is_empty()) {
+        // A slice of a line may have grown together with its neighbour.
+        let found = lines.get_mut(line).filter(|left| **left > 0).map(|left| *left -= 1);
+        assert!(found.is_some() || bigger.contains(line), "a smaller budget kept {line:?}: {what}");
+    }
+}
