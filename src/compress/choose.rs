@@ -23,20 +23,26 @@ pub enum Aim {
 /// An outline, and what its pieces cost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choosing<'a> {
-    /// The pieces.
-    pub outline: &'a Outline<'a>,
-    /// The text that they are of.
-    pub text: &'a str,
-    /// What the outcome counts as.
-    pub kind: TextKind,
-    /// What counts it.
-    pub counter: &'a dyn CountTokens,
+    outline: &'a Outline<'a>,
+    text: &'a str,
+    kind: TextKind,
+    counter: &'a dyn CountTokens,
+    /// The most that a gap costs.
+    gap: usize,
 }
 
-impl Choosing<'_> {
+impl<'a> Choosing<'a> {
+    pub(super) fn new(
+        outline: &'a Outline<'a>,
+        text: &'a str,
+        kind: TextKind,
+        counter: &'a dyn CountTokens,
+    ) -> Choosing<'a> {
+        Choosing { outline, text, kind, counter, gap: gap_tokens(outline, text, counter) }
+    }
+
     /// The pieces that `aim` keeps, the most needed first. Counts only those; O(pieces) beside that.
     pub(super) fn order(&self, aim: Aim) -> Vec<usize> {
-        let gap = gap_tokens(self.outline.unit, self.counter);
         let pieces = self.outline.pieces.len();
         let mut kept = vec![false; pieces];
         let mut order = Vec::new();
@@ -54,7 +60,7 @@ impl Choosing<'_> {
                 let gaps_after = gaps + opened + split - 1;
                 // The first that does not fit ends the choice: smaller ones behind it would have to go again where a
                 // bigger budget takes it.
-                if matches!(aim, Aim::Tokens(budget) if used + tokens + gaps_after * gap > budget) {
+                if matches!(aim, Aim::Tokens(budget) if used + tokens + gaps_after * self.gap > budget) {
                     return order;
                 }
                 (used, gaps) = (used + tokens, gaps_after);
@@ -73,14 +79,13 @@ impl Choosing<'_> {
         for piece in order {
             kept[*piece] = true;
         }
-        let gap = gap_tokens(self.outline.unit, self.counter);
         let mut start = 0;
         while start < kept.len() {
             let end = start + kept[start..].iter().take_while(|kept| !**kept).count();
             let mut tokens = 0;
             let is_small = (start..end).all(|piece| {
                 tokens += self.size(piece);
-                tokens <= gap
+                tokens <= self.gap
             });
             if is_small {
                 kept[start..end].fill(true);

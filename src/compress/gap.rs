@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use super::outline::Unit;
+use super::outline::{Outline, Unit};
 use crate::numbers::thousands;
 use crate::tokens::{CountTokens, TextKind};
 
@@ -43,15 +43,27 @@ pub fn gap_line(gap: &Gap, alarms: usize) -> String {
     line
 }
 
-/// The most tokens that a line in a gap takes, its line ends included.
-pub(super) fn gap_tokens(unit: Unit, counter: &dyn CountTokens) -> usize {
-    // Numbers of this size take as many tokens as any that a text in memory can have.
-    const MANY: usize = 123_456_789;
-    let gap = match unit {
-        Unit::Lines => Gap::Lines(MANY..MANY + MANY),
-        Unit::Items(noun) => Gap::Items(MANY, noun),
+/// The most tokens that a line in a gap of this text takes, its line ends included. O(length).
+pub(super) fn gap_tokens(outline: &Outline<'_>, text: &str, counter: &dyn CountTokens) -> usize {
+    let alarms = outline.pieces.iter().filter(|piece| piece.alarm).count();
+    // No number in a gap is above these, and none takes more tokens. A piece of a line has no more characters than bytes.
+    let gaps = match outline.unit {
+        Unit::Items(noun) => vec![Gap::Items(outline.pieces.len(), noun)],
+        Unit::Lines => {
+            let lines = newlines(text) + 1;
+            let longest = outline.pieces.iter().any(|piece| !text[piece.source.clone()].ends_with('\n'));
+            let piece_of_a_line = longest.then_some(Gap::Characters(text.len()));
+            [Gap::Lines(lines..lines + lines)].into_iter().chain(piece_of_a_line).collect()
+        }
     };
-    counter.count(&gap_line(&gap, MANY), TextKind::ToolOutput) + counter.count("\n", TextKind::ToolOutput) * 2
+    let ends = counter.count("\n", TextKind::ToolOutput) * 2;
+    let tokens = |gap| counter.count(&gap_line(gap, alarms), TextKind::ToolOutput);
+    gaps.iter().map(tokens).max().unwrap_or_default() + ends
+}
+
+/// Line ends in `text`.
+pub(super) fn newlines(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
 /// Whether `line` is one that [`gap_line`] made.

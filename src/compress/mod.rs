@@ -84,7 +84,7 @@ pub struct Compressed {
 pub fn compress(tool: &str, text: &str, aim: Aim, kind: TextKind, counter: &dyn CountTokens) -> Option<Compressed> {
     let cleaned = clean::clean(text);
     let (content, outline) = outline_of(tool, &cleaned);
-    let choosing = Choosing { outline: &outline, text: &cleaned, kind, counter };
+    let choosing = Choosing::new(&outline, &cleaned, kind, counter);
     let mut order = choosing.order(aim);
     let mut short = render(&outline, &cleaned, &choosing.kept(&order));
     // A tokenizer may make more of a text than of its pieces, by a token or two where they meet.

@@ -1,6 +1,6 @@
 //! Writing what is kept.
 
-use super::gap::{Gap, gap_line};
+use super::gap::{Gap, gap_line, newlines};
 use super::outline::{Outline, Unit};
 
 /// The kept pieces in their order, with a line in each gap. O(length of `text`).
@@ -51,8 +51,4 @@ fn is_within_a_line(text: &str, start: usize, end: usize) -> bool {
     let body = text[start..end].strip_suffix('\n').unwrap_or(&text[start..end]);
     let whole = (start == 0 || text[..start].ends_with('\n')) && (end == text.len() || text[..end].ends_with('\n'));
     !whole && !body.contains('\n')
-}
-
-fn newlines(text: &str) -> usize {
-    text.bytes().filter(|byte| *byte == b'\n').count()
 }
