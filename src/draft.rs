@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use crate::compress::gap_line;
 use crate::edit::Place;
 use crate::invariants::{CutPoints, Pairs};
 use crate::ledger::Measured;
@@ -18,7 +17,7 @@ use crate::tokens::{CountTokens, TextKind};
 /// What the texts that a plan adds take, as its counter counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// The mark in front of a shortened text, and the line in its gap.
+    /// The mark in front of a shortened text.
     pub mark: usize,
     /// The note in a gap, with its answer and their overheads.
     pub note: usize,
@@ -31,7 +30,7 @@ impl Bounds {
         /// Tokens that the digits of a hash can take above those of the sample.
         const HASH: usize = 10;
         let (sample, overhead) = (Reference::of("a_long_tool_name", b"sample"), counter.overhead());
-        let mark = output_mark("a_long_tool_name", 123_456_789, &Whereabouts::Stored(&sample)) + &gap_line(123_456_789);
+        let mark = output_mark("a_long_tool_name", 123_456_789, &Whereabouts::Stored(&sample));
         let note = removal_note(123_456, &Whereabouts::Stored(&sample));
         let prose = |text: &str| counter.count(text, TextKind::Prose) + overhead.block + overhead.message;
         Bounds {

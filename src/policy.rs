@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::compress::Compressor;
 use crate::error::{Error, Result};
 use crate::tokens::ModelLimits;
 
@@ -22,7 +23,7 @@ impl StageName {
     pub fn reason(self) -> &'static str {
         match self {
             StageName::Offload => "an older tool result; its preview and reference stay",
-            StageName::Compress => "a long tool result; its head and tail stay",
+            StageName::Compress => "a long tool result; what is needed most in it stays",
             StageName::Window => "the oldest messages that may go",
         }
     }
@@ -54,6 +55,9 @@ pub struct Policy {
     pub keep_first: usize,
     /// Messages at the end that are left alone as long as the rest suffices.
     pub keep_recent: usize,
+    /// What shortens tool results as they arrive. All but the default have thresholds of their own, in characters, and
+    /// take neither `shrink_above` nor `shrink_to`.
+    pub compressor: Compressor,
     /// A tool result above this is shrunk when it arrives.
     pub shrink_above: usize,
     /// What is left of it.
@@ -77,6 +81,7 @@ impl Default for Policy {
             low: 0.5,
             keep_first: 1,
             keep_recent: 6,
+            compressor: Compressor::Content,
             shrink_above: 2_500,
             shrink_to: 1_000,
             offload_above: 400,

@@ -1,97 +1,89 @@
-//! The head and the tail of a text, and shrinking at arrival.
+//! Shortening texts of any kind, and shrinking at arrival.
 
 #![allow(clippy::format_collect, clippy::unwrap_used, reason = "a helper of a test fails the test, and may be slow")]
 
 mod support;
 
+use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::generate::{counter, text};
+use support::generate::text;
+use support::shrinking::{KIND, LEAST_BUDGET, check_guarantees};
 use support::{cases, engine, estimate, exact, small_policy};
-use ullage::compress::head_and_tail;
+use ullage::compress::{Aim, compress};
 use ullage::store::Storing;
 use ullage::store::{marked, marked_reference};
-use ullage::tokens::{CountTokens, TextKind};
-
-const KIND: TextKind = TextKind::ToolOutput;
-
-/// Bytes of the head and of the tail that are kept; everything if nothing is left out.
-fn kept(text: &str, budget: usize, counter: &dyn CountTokens) -> (usize, usize) {
-    let Some(short) = head_and_tail(text, budget, KIND, counter) else { return (text.len(), text.len()) };
-    let gap = format!("[... {} characters left out ...]", ullage::numbers::thousands(short.left_out));
-    let at = short.text.find(&gap).unwrap();
-    let (head, tail) = (&short.text[..at], &short.text[at + gap.len()..]);
-    // The line in between stands by itself; the line ends around it may be its own.
-    let head = if text.starts_with(head) { head } else { head.strip_suffix('\n').unwrap() };
-    let tail = tail.strip_prefix('\n').unwrap_or(tail);
-    assert!(text.starts_with(head) && text.ends_with(tail));
-    let left_out = text.chars().count() - head.chars().count() - tail.chars().count();
-    assert_eq!(left_out, short.left_out);
-    (head.len(), tail.len())
-}
 
 proptest! {
     #![proptest_config(cases(150))]
 
     #[test]
-    fn rule_7_a_bigger_budget_never_keeps_less_of_a_text(text in text(4_000), counter in counter()) {
-        let (mut least_head, mut least_tail) = (0, 0);
-        for budget in (0..800).step_by(23) {
-            let (head, tail) = kept(&text, budget, &*counter);
-            prop_assert!(head >= least_head, "head of {} after {} at {}", head, least_head, budget);
-            prop_assert!(tail >= least_tail || head + tail >= text.len(), "tail of {} after {} at {}", tail, least_tail, budget);
-            (least_head, least_tail) = (head, tail);
-        }
+    fn any_text_is_shortened_as_promised(text in text(6_000)) {
+        check_guarantees("", &text, &[]);
     }
 
     #[test]
-    fn what_is_kept_fits_the_budget(text in text(4_000), counter in counter(), budget in 0_usize..800) {
-        let (head, tail) = kept(&text, budget, &*counter);
-        if head < text.len() {
-            let tokens = counter.count(&text[..head], KIND) + counter.count(&text[text.len() - tail..], KIND);
-            prop_assert!(tokens <= budget, "{} tokens kept of {}", tokens, budget);
-        }
+    fn any_lines_are_shortened_as_promised(lines in vec(line(), 1..200)) {
+        check_guarantees("", &lines.join("\n"), &[]);
     }
 
     #[test]
     fn a_text_within_the_budget_stays_whole(text in text(2_000)) {
-        prop_assert!(head_and_tail(&text, 4 * text.len() + 8, KIND, &*exact()).is_none());
+        let aim = Aim::Tokens(4 * text.len() + 200);
+        let short = compress("", &text, aim, KIND, &*exact());
+        // What a terminal would not show goes, and nothing else.
+        prop_assert!(short.is_none_or(|short| short.left_out.is_empty()), "{:?}", text);
     }
 }
 
+/// Lines of every sort, so that rooms meet what is not theirs.
+fn line() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[ -~]{0,60}",
+        "[a-z/]{1,12}\\.[a-z]{1,3}:[0-9]{1,3}:[ -~]{0,40}",
+        "[+ @-][ -~]{0,40}",
+        "\\{\"[a-z]{1,5}\": ?[0-9]{1,6}\\},?",
+        "(test_|PASSED |ok |FAILED )[a-z_:.]{1,20}( PASSED| FAILED| ok)?",
+        "(  |\t)*(File|at|def|fn|class|<p>|</div>) ?[a-z<>()\"]{0,30}:?",
+        "[a-z0-9,;|\t ]{0,80}",
+        "[-rwxd]{10} +[0-9] root root +[0-9]{1,7} Nov 21 18:00 [a-z.]{1,12}",
+        Just("[... lines 3-9 left out, 2 of them errors ...]".to_owned()),
+    ]
+}
+
 #[test]
-fn head_and_tail_at_the_edges() {
-    let lines = "one\n".repeat(100);
+fn texts_at_the_edges() {
     let wide = "語".repeat(500);
-    for (name, text, budget, whole) in [
-        ("nothing", "", 0, true),
-        ("nothing of nothing", "", 10, true),
-        ("one character", "x", 1, true),
-        ("one character, no room", "x", 0, false),
-        ("one wide character, no room", "語", 0, false),
-        ("no room", &lines, 0, false),
-        ("room for one token", &lines, 1, false),
-        ("line ends only", &"\n".repeat(5_000), 10, false),
-        ("no line end", &"word ".repeat(1_000), 30, false),
-        ("wide characters", &wide, 100, false),
-        ("wide characters off the slices", &format!("x{wide}"), 100, false),
-        ("a family of code points", &"👨\u{200d}👩\u{200d}👧".repeat(200), 100, false),
-        ("special tokens", &"<|endoftext|>".repeat(400), 60, false),
-        ("carriage returns", &"a\r\n\r\n".repeat(400), 60, false),
-        ("zeros", &"\0".repeat(1_000), 30, false),
+    for (name, text, budget) in [
+        ("nothing", "", 0),
+        ("one character", "x", 0),
+        ("line ends only", &*"\n".repeat(5_000), 10),
+        ("no line end", &"word ".repeat(1_000), 60),
+        ("wide characters", &wide, 100),
+        ("wide characters off the slices", &format!("x{wide}"), 100),
+        ("a family of code points", &"👨\u{200d}👩\u{200d}👧".repeat(200), 100),
+        ("special tokens", &"<|endoftext|>".repeat(400), 60),
+        ("carriage returns", &"a\r\n\r\n".repeat(400), 60),
+        ("zeros", &"\0".repeat(1_000), 30),
+        ("one letter", &"x".repeat(1 << 20), 100),
+        ("progress", &(0..9_999).map(|done| format!("\r{done} of 9,999")).collect::<String>(), 60),
     ] {
         for counter in [exact(), estimate()] {
-            let (head, tail) = kept(text, budget, &*counter);
-            assert_eq!(head + tail >= text.len() && head == text.len(), whole, "{name}: {head} and {tail}");
+            if let Some(short) = compress("", text, Aim::Tokens(budget), KIND, &*counter) {
+                assert!(short.text.len() < text.len(), "{name}");
+                assert!(counter.count(&short.text, KIND) <= budget.max(LEAST_BUDGET), "{name}: {}", short.text);
+            }
         }
     }
 }
 
 #[test]
 fn the_end_of_a_text_is_kept_as_well_as_its_beginning() {
-    let text: String = (1..=200).map(|line| format!("line {line}\n")).collect();
-    let short = head_and_tail(&text, 20, KIND, &*exact()).unwrap();
-    assert_eq!(short.text, "line 1\nline 2\nline 3\n[... 1,653 characters left out ...]\nline 199\nline 200\n");
+    let words = ["apple", "pear", "plum", "fig", "quince", "cherry", "grape", "lemon", "lime", "mango"];
+    let text: String = (0..200).map(|line| format!("{} {}\n", words[line / 10 % 10], words[line % 10])).collect();
+    let text = text.replacen("apple apple", "first line", 1) + "the last line\n";
+    let short = compress("", &text, Aim::Tokens(80), KIND, &*exact()).unwrap().text;
+    assert!(short.starts_with("first line") && short.ends_with("the last line\n"), "{short}");
 }
 
 fn shrunk(result: &Value) -> Option<Value> {

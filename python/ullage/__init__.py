@@ -32,6 +32,7 @@ from ullage._core import (
     count_tokens,
     detect_format,
 )
+from ullage.compression import Compressed, CompressionMetadata, LeftOut, compress
 from ullage.manager import ContextManager
 from ullage.models import ModelCatalog, ModelLimits, model_limits
 from ullage.report import Report, StageReport, Stats, Status
@@ -40,8 +41,11 @@ from ullage.validity import Repair, Repaired, Violation, repair, validate
 
 __all__ = [
     "BudgetError",
+    "Compressed",
+    "CompressionMetadata",
     "ContextManager",
     "FileStore",
+    "LeftOut",
     "MemoryStore",
     "MessageError",
     "MessagesChangedError",
@@ -63,6 +67,7 @@ __all__ = [
     "UllageError",
     "Violation",
     "__version__",
+    "compress",
     "count_tokens",
     "detect_format",
     "model_limits",

@@ -87,6 +87,14 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
         PolicyError: If there is no such encoding.
     """
 
+def compress(
+    text: str, tool: str, budget: int | None, counter: TokenCounter, compressor: str
+) -> tuple[str | None, str, list[tuple[tuple[int, int] | None, int, str, int]], int, int]:
+    """What is left (None for all of it), kind, what is left out, tokens before and after, see ``ullage.compress``."""
+
+def sample_json(text: str) -> tuple[int, str] | None:
+    """How many keys or elements JSON has, and the first of them as JSON."""
+
 def detect_format(messages: Sequence[Any]) -> str:
     """The wire format of ``messages``.
 
@@ -261,6 +269,8 @@ class Policy:
         keep_first: Messages at the start that are never removed, system messages aside. The
             first request never is.
         keep_recent: Messages at the end that are left alone as long as the rest suffices.
+        compressor: What shortens tool results as they arrive: "content", by what they are, or the
+            way of another system, see ``ullage.compress``.
         shrink_above: A tool result above this is shrunk when it arrives.
         shrink_to: What is left of it.
         offload_above: An older tool result above this is moved out.
@@ -278,6 +288,7 @@ class Policy:
     low: float
     keep_first: int
     keep_recent: int
+    compressor: str
     shrink_above: int
     shrink_to: int
     offload_above: int
@@ -294,6 +305,7 @@ class Policy:
         low: float = 0.5,
         keep_first: int = 1,
         keep_recent: int = 6,
+        compressor: str = "content",
         shrink_above: int = 2_500,
         shrink_to: int = 1_000,
         offload_above: int = 400,

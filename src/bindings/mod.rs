@@ -1,5 +1,6 @@
 //! The Python extension module `ullage._core`: names, types and errors. No decision is taken here.
 
+mod compress;
 mod counter;
 mod counting;
 mod engine;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 /// The native half of the package `ullage`.
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use super::compress::{compress, sample_json};
     #[pymodule_export]
     use super::counter::{PyTokenCounter, count_tokens};
     #[pymodule_export]

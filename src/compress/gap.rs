@@ -22,6 +22,15 @@ pub enum Gap {
     Characters(usize),
 }
 
+/// A gap, and how much in it reports a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What is left out.
+    pub gap: Gap,
+    /// How many of its pieces report a failure.
+    pub alarms: usize,
+}
+
 /// The line in place of a gap in which `alarms` pieces report a failure.
 pub fn gap_line(gap: &Gap, alarms: usize) -> String {
     let mut line = GAP.to_owned();

@@ -10,20 +10,20 @@ mod alarms;
 mod choose;
 mod clean;
 mod gap;
-mod head_tail;
 mod log;
 mod outline;
+mod plain;
 mod render;
 mod sample;
 mod search;
 
 pub use choose::Aim;
-pub use gap::{Gap, is_gap_line};
-pub use head_tail::{Shortened, gap_line, head_and_tail};
+pub use gap::{Gap, LeftOut, is_gap_line};
 pub use outline::{Outline, Piece, Rank, Unit, Wording};
+pub use plain::{Compressor, JsonSample, Plain, PlainContent, json_sample};
 
 use choose::Choosing;
-use render::render;
+use render::{Rendered, render};
 use sample::Sample;
 
 use crate::tokens::{CountTokens, TextKind};
@@ -75,6 +75,8 @@ pub struct Compressed {
     pub text: String,
     /// What the text is.
     pub kind: ContentKind,
+    /// What is left out, in the order of the text.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// `text`, which `tool` returned, shortened to `aim`; `None` where that makes it no shorter. O(length).
@@ -83,18 +85,23 @@ pub struct Compressed {
 /// small for anything, one such line is left.
 pub fn compress(tool: &str, text: &str, aim: Aim, kind: TextKind, counter: &dyn CountTokens) -> Option<Compressed> {
     let cleaned = clean::clean(text);
-    let (content, outline) = outline_of(tool, &cleaned);
+    let (content, mut outline) = outline_of(tool, &cleaned);
+    if outline.unit == Unit::Lines && cleaned.lines().any(is_gap_line) {
+        // Shortened before: its lines do not have the numbers of the original.
+        outline.unit = Unit::Items("lines");
+    }
     let choosing = Choosing::new(&outline, &cleaned, kind, counter);
     let mut order = choosing.order(aim);
     let mut short = render(&outline, &cleaned, &choosing.kept(&order));
     // A tokenizer may make more of a text than of its pieces, by a token or two where they meet.
     while let Aim::Tokens(budget) = aim
-        && !counter.fits(&short, kind, budget)
+        && !counter.fits(&short.text, kind, budget)
         && order.pop().is_some()
     {
         short = render(&outline, &cleaned, &choosing.kept(&order));
     }
-    (short.len() < text.len()).then_some(Compressed { text: short, kind: content })
+    let Rendered { text: short, left_out } = short;
+    (short.len() < text.len()).then_some(Compressed { text: short, kind: content, left_out })
 }
 
 fn outline_of<'a>(tool: &str, text: &'a str) -> (ContentKind, Outline<'a>) {

@@ -1,11 +1,17 @@
 //! Writing what is kept.
 
-use super::gap::{Gap, gap_line, newlines};
+use super::gap::{Gap, LeftOut, gap_line, newlines};
 use super::outline::{Outline, Unit};
 
+/// What is written, and what is not.
+pub(super) struct Rendered {
+    pub text: String,
+    pub left_out: Vec<LeftOut>,
+}
+
 /// The kept pieces in their order, with a line in each gap. O(length of `text`).
-pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> String {
-    let mut out = String::new();
+pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> Rendered {
+    let (mut out, mut gaps) = (String::new(), Vec::new());
     // Lines are numbered from 1; `line` is that of the offset `counted`.
     let (mut line, mut counted) = (1, 0);
     let mut line_of = |offset: usize| {
@@ -22,11 +28,11 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> String
         }
         let first = piece;
         piece += kept[first..].iter().take_while(|kept| !**kept).count();
-        let left_out = &outline.pieces[first..piece];
-        let (start, end) = (left_out[0].source.start, left_out[left_out.len() - 1].source.end);
-        let alarms = left_out.iter().filter(|piece| piece.alarm).count();
+        let missing = &outline.pieces[first..piece];
+        let (start, end) = (missing[0].source.start, missing[missing.len() - 1].source.end);
+        let alarms = missing.iter().filter(|piece| piece.alarm).count();
         let gap = match outline.unit {
-            Unit::Items(noun) => Gap::Items(left_out.len(), noun),
+            Unit::Items(noun) => Gap::Items(missing.len(), noun),
             Unit::Lines if is_within_a_line(text, start, end) => Gap::Characters(text[start..end].chars().count()),
             Unit::Lines => {
                 let from = line_of(start);
@@ -39,11 +45,12 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> String
             out.push('\n');
         }
         out.push_str(&gap_line(&gap, alarms));
+        gaps.push(LeftOut { gap, alarms });
         if piece < kept.len() {
             out.push('\n');
         }
     }
-    out
+    Rendered { text: out, left_out: gaps }
 }
 
 /// Whether the bytes from `start` to `end` are less than a line.

@@ -4,8 +4,9 @@
 use std::ops::Deref;
 
 use super::Engine;
+use crate::compress::Compressor;
 use crate::error::Result;
-use crate::planner::{Referring, ShortText, shorten};
+use crate::planner::{Referring, ShortText, marked_short, shorten};
 use crate::store::{Reference, marked};
 use crate::tokens::{CountTokens, TextKind};
 use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH, only_text};
@@ -52,11 +53,11 @@ struct Taking<'a, T> {
 }
 
 impl Engine {
-    /// The result of `tool`, shrunk where a text in it is above the policy's `shrink_above`. What ullage has shortened or
+    /// The result of `tool`, shrunk where the policy's compressor finds a text in it too large. What ullage has shortened or
     /// retrieved before stays. `salt` and `distrusted` are those of [`super::Ask`].
     ///
     /// A result is a string, a tool-result block of a wire format, a list of its items, or any other JSON-like value.
-    /// Text items are cut to head and tail. A JSON value that is too large becomes a text; outside of a block, where a
+    /// Text items are shortened by what they are. A JSON value that is too large becomes a text; outside of a block, where a
     /// host wants a map, it becomes `{"result": text}`. Pictures and files beside the text stay. Nothing is changed in
     /// place. O(length).
     ///
@@ -158,7 +159,7 @@ impl Engine {
         Ok(Some(short))
     }
 
-    /// The text shrunk, and the tokens saved; `None` if it is not above `shrink_above`, or would get no shorter.
+    /// The text shrunk, and the tokens saved; `None` if it is small, or would get no shorter.
     fn shrink_text(
         &self,
         tool: &str,
@@ -167,10 +168,11 @@ impl Engine {
         referring: Referring<'_>,
     ) -> Option<(ShortText, usize)> {
         let counter = &self.ledger.now();
-        if counter.fits(text, kind, self.policy.shrink_above) {
-            return None;
-        }
-        let short = shorten(tool, text, self.policy.shrink_to, counter, referring)?;
+        let short = match self.policy.compressor {
+            Compressor::Content if counter.fits(text, kind, self.policy.shrink_above) => return None,
+            Compressor::Content => shorten(tool, text, self.policy.shrink_to, counter, referring)?,
+            plain => marked_short(tool, text, &plain.plain(text)?.text, referring),
+        };
         let (before, after) = (counter.count(text, kind), counter.count(&short.text, TextKind::ToolOutput));
         (after < before).then_some((short, before - after))
     }

@@ -13,7 +13,7 @@ mod tools;
 
 pub use plan::{Artifact, Plan, Source};
 pub use seal::{Sealing, seal};
-pub use shorten::{Referring, ShortText, shorten};
+pub use shorten::{Referring, ShortText, marked_short, shorten};
 
 use crate::budget::Budget;
 use crate::draft::{Bounds, Draft, Pressure};

@@ -1,9 +1,9 @@
-//! Cutting one text: the mark in front, the head and the tail, and where the whole is.
+//! Cutting one text: the mark in front, what is kept of it, and where the whole is.
 
 use super::plan::{Artifact, Source};
 use super::seal::Sealing;
 use super::tools::ToolNames;
-use crate::compress::head_and_tail;
+use crate::compress::{Aim, compress};
 use crate::draft::Cut;
 use crate::edit::{Action, Edit, Place};
 use crate::message::{Conversation, Part, Text};
@@ -13,7 +13,7 @@ use crate::tokens::{CountTokens, TextKind};
 /// A text that was shortened, and where the whole of it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShortText {
-    /// The mark, the head and the tail.
+    /// The mark, and what is kept.
     pub text: String,
     /// The reference under which the whole must be stored.
     pub to_store: Option<Reference>,
@@ -32,7 +32,7 @@ pub struct Referring<'a> {
     pub distrusted: &'a [Reference],
 }
 
-/// The output of `tool`, cut to about `keep` tokens behind a line that says what it was and where the whole is; `None`
+/// The output of `tool`, cut to `keep` tokens behind a line that says what it was and where the whole is; `None`
 /// if there is nothing to leave out. What is left is a text item and counts as tool output, whatever it was. What ullage
 /// has shortened or retrieved before keeps its line and its reference.
 pub fn shorten(
@@ -43,17 +43,23 @@ pub fn shorten(
     referring: Referring<'_>,
 ) -> Option<ShortText> {
     if let Some(Marked { mark, body, reference }) = marked(text, referring.storing, referring.distrusted) {
-        let short = head_and_tail(body, keep, TextKind::ToolOutput, counter)?;
+        let short = compress(tool, body, Aim::Tokens(keep), TextKind::ToolOutput, counter)?;
         return Some(ShortText { text: format!("{mark}\n{}", short.text), to_store: None, stored_before: reference });
     }
-    let short = head_and_tail(text, keep, TextKind::ToolOutput, counter)?;
+    let short = compress(tool, text, Aim::Tokens(keep), TextKind::ToolOutput, counter)?;
+    Some(marked_short(tool, text, &short.text, referring))
+}
+
+/// `short`, which is left of the output `text` of `tool`, behind the line that says what it was and where the whole is.
+/// O(length).
+pub fn marked_short(tool: &str, text: &str, short: &str, referring: Referring<'_>) -> ShortText {
     let to_store = match referring.storing {
         Storing::On => Some(Reference::salted(tool, text.as_bytes(), referring.salt)),
         Storing::Off => None,
     };
     let whereabouts = to_store.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
     let mark = output_mark(tool, text.chars().count(), &whereabouts);
-    Some(ShortText { text: format!("{mark}\n{}", short.text), to_store, stored_before: None })
+    ShortText { text: format!("{mark}\n{short}"), to_store, stored_before: None }
 }
 
 /// The edit that an accepted cut comes to, with what must be stored first; `None` where the text turns out to be no

@@ -1,0 +1,147 @@
+"""``compress``: shorter text for what a tool printed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from ullage import _core
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What is missing at one place of a shortened text.
+
+    Args:
+        count: How much it is.
+        unit: What is counted: "lines", "characters", "records" and the like.
+        lines: The first and the last line, counted from 1, as ``ullage.retrieve`` takes them; None
+            where it is not lines, or less than one.
+        errors: How many of them report a failure.
+    """
+
+    count: int
+    unit: str
+    lines: tuple[int, int] | None = None
+    errors: int = 0
+
+
+@dataclass(frozen=True)
+class CompressionMetadata:
+    """What a compression did, in numbers. Sizes are characters.
+
+    Args:
+        compressed: Whether anything is left out.
+        original_size: Characters before.
+        compressed_size: Characters after.
+        original_token_estimate: Tokens before, as the counter counts them.
+        compressed_token_estimate: Tokens after.
+        compression_ratio: Characters after for each character before; 1.0 where nothing changed.
+        content_type: "json" or "text".
+        n_original_keys: Keys of a JSON object, or elements of a list; None for other text.
+        sample_data: The first three of them, each cut to a hundred characters.
+    """
+
+    compressed: bool = False
+    original_size: int = 0
+    compressed_size: int = 0
+    original_token_estimate: int = 0
+    compressed_token_estimate: int = 0
+    compression_ratio: float = 0.0
+    content_type: str = "unknown"
+    n_original_keys: int | None = None
+    sample_data: dict[str, Any] | list[Any] | None = None
+
+    def to_indicator_json(self) -> dict[str, Any]:
+        """The numbers as the keys that stand beside sampled JSON."""
+        indicator: dict[str, Any] = {
+            "_compressed": self.compressed,
+            "_original_size": self.original_size,
+            "_compressed_size": self.compressed_size,
+            "_compression_ratio": round(self.compression_ratio, 3),
+            "_type": self.content_type,
+        }
+        if self.n_original_keys is not None:
+            indicator["_n_original_keys"] = self.n_original_keys
+        return indicator
+
+    def to_indicator_text(self) -> str:
+        """The numbers in a line."""
+        keys = "" if self.n_original_keys is None else f", {self.n_original_keys} keys"
+        return (
+            f"[Compressed: {self.original_size} → {self.compressed_size} chars"
+            f" ({self.compression_ratio:.1%}){keys}, type: {self.content_type}]"
+        )
+
+
+@dataclass(frozen=True)
+class Compressed:
+    """A text, shortened.
+
+    Args:
+        text: What is kept, with a line in each gap; the text itself where nothing is left out.
+        kind: What the text was taken for: "log", "search results", "text" and the like.
+        left_out: What is missing, in the order of the text.
+        metadata: The same in numbers.
+    """
+
+    text: str
+    kind: str
+    left_out: tuple[LeftOut, ...] = ()
+    metadata: CompressionMetadata = field(default_factory=CompressionMetadata)
+
+
+def compress(
+    text: str,
+    budget: int | None = None,
+    *,
+    tool: str = "",
+    counter: _core.TokenCounter | None = None,
+    compressor: str = "content",
+) -> Compressed:
+    """Shortens what a tool printed, by what it is: a log, a test run, JSON, a listing, code.
+
+    The text is never longer afterwards. A bigger budget never keeps less. Every line that reports a
+    failure is kept, or counted where it is left out. The same text gives the same outcome on every
+    machine. O(length), at some hundred megabytes a second; the GIL is released.
+
+    This is what ``ContextManager.shrink`` does to a result, without the reference and the store.
+
+    Args:
+        text: Any text. Escape sequences of a terminal go, and long encoded data is named.
+        budget: Tokens that may be left. None keeps whatever is needed to know what the text says.
+            Below about 50 the line that says what is left out may not fit.
+        tool: The tool's name, as a hint where the text alone does not tell.
+        counter: Counts the tokens; ``TokenCounter("o200k_base")`` where none is given.
+        compressor: "content", or the way of another system with its own thresholds in characters,
+            which takes no budget: "cyber-autoagent", "amplifier", "supyagent", "sre-agent",
+            "sre-agent-payload".
+
+    Raises:
+        PolicyError: If there is no such compressor.
+    """
+    shortened, kind, left_out, before, after = _core.compress(
+        text, tool, budget, counter or _default_counter(), compressor
+    )
+    short = text if shortened is None else shortened
+    sample = _core.sample_json(text)
+    metadata = CompressionMetadata(
+        compressed=after < before,
+        original_size=len(text),
+        compressed_size=len(short),
+        original_token_estimate=before,
+        compressed_token_estimate=after,
+        compression_ratio=len(short) / len(text) if text else 1.0,
+        content_type="text" if sample is None else "json",
+        n_original_keys=None if sample is None else sample[0],
+        sample_data=None if sample is None else json.loads(sample[1]),
+    )
+    missing = tuple(LeftOut(count, unit, lines, errors) for lines, count, unit, errors in left_out)
+    return Compressed(short, kind, missing, metadata)
+
+
+@cache
+def _default_counter() -> _core.TokenCounter:
+    return _core.TokenCounter("o200k_base")
