@@ -171,6 +171,13 @@ impl Span {
         let before = self.later.partition_point(|first| *first <= part);
         (self.first + before, before.checked_sub(1).map_or(0, |index| self.later[index]))
     }
+
+    /// The parts that share an entry with a part, in a message of so many.
+    pub fn parts_with(&self, part: usize, parts: usize) -> Range<usize> {
+        let after = self.later.partition_point(|first| *first <= part);
+        let start = after.checked_sub(1).map_or(0, |index| self.later[index]);
+        start..self.later.get(after).copied().unwrap_or(parts)
+    }
 }
 
 /// Where each message of a conversation stands.

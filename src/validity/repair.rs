@@ -6,7 +6,7 @@
 
 use super::working::{Draft, is_result, part_of};
 use crate::invariants::{Demand, is_blank};
-use crate::message::{Conversation, Part, Role, Text};
+use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::wire::{Change, Piece};
 
 /// What becomes of a call that was never answered.
@@ -168,6 +168,11 @@ impl<T: Text> Mending<'_, T> {
         for draft in std::mem::take(&mut self.drafts) {
             match joined.last_mut() {
                 Some(before) if before.role == draft.role => {
+                    let is_pinned = |like: &usize| self.conversation.messages[*like].pin == Pin::Pinned;
+                    // One of the two may give its other fields: that which is pinned, since a pin is one of them.
+                    if before.like.is_none_or(|like| !is_pinned(&like)) {
+                        before.like = draft.like.filter(is_pinned).or(before.like);
+                    }
                     before.pieces.extend(draft.pieces);
                     before.changed = true;
                     self.note(

@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use foldhash::fast::RandomState;
 
 use super::anthropic::text_block;
+use super::compose::{Composition, Material};
 use super::content::{
     check_map, edit_content, field, item_of, pin_of, read_content, read_items, refuse_calls_beside, required_content,
     required_text, role_named, signature_of,
@@ -21,7 +22,7 @@ use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Kind, Node};
 use super::openai_chat::arguments;
-use super::rewrite::{Composition, EntryEdit, Material, replaced, text_for};
+use super::rewrite::{EntryEdit, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;

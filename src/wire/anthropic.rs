@@ -3,6 +3,7 @@
 //! A message is `{role, content}`, its content a string or a list of blocks with a `type`
 //! (<https://docs.anthropic.com/en/api/messages>). Blocks may be dicts or the objects of the Anthropic SDK.
 
+use super::compose::Composition;
 use super::content::{
     check_map, compose_blocks, compose_message, edit_content, field, item_of, pin_of, read_content, read_items,
     refuse_calls_beside, rendered, required_content, required_text, role_of, signature_of,
@@ -11,7 +12,7 @@ use super::dialect::{Entry, Joins};
 use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Node};
-use super::rewrite::{Composition, EntryEdit, replaced, text_for};
+use super::rewrite::{EntryEdit, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;

@@ -1,9 +1,10 @@
 //! Messages of a role and a content, and content that is a string or a list of blocks: what four formats share.
 
+use super::compose::{Composition, Material};
 use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Kind, Node};
-use super::rewrite::{Composition, EntryEdit, Material};
+use super::rewrite::EntryEdit;
 use crate::error::{Error, Result};
 use crate::message::{Item, Part, Pin, Role, Signature};
 

@@ -1,8 +1,9 @@
 //! What a wire format can do, by its name: one arm for each format.
 
+use super::compose::Composition;
 use super::format::Format;
 use super::node::{Build, Node};
-use super::rewrite::{Composition, EntryEdit};
+use super::rewrite::EntryEdit;
 use super::{ai_sdk, anthropic, bedrock, gemini, openai_chat, openai_responses};
 use crate::error::Result;
 use crate::message::{Part, Pin, Role};

@@ -5,6 +5,7 @@
 mod ai_sdk;
 mod anthropic;
 mod bedrock;
+mod compose;
 mod content;
 mod detect;
 mod dialect;

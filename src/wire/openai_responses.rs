@@ -6,6 +6,7 @@
 
 mod output;
 
+use super::compose::{Composition, Material};
 use super::content::{
     check_map, edit_content, field, pin_of, read_content, refuse_calls_beside, rendered, required_content,
     required_text, role_of,
@@ -15,7 +16,7 @@ use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Node};
 use super::openai_chat::arguments;
-use super::rewrite::{Composition, EntryEdit, Material};
+use super::rewrite::EntryEdit;
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;

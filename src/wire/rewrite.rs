@@ -3,6 +3,7 @@
 //! A message that does not change is given back as the very same object; one that does is a shallow copy that shares
 //! everything but the changed path.
 
+use super::compose::{Composition, Material, Place, runs};
 use super::dialect;
 use super::format::Format;
 use super::key::Key;
@@ -105,31 +106,6 @@ impl<'a> EntryEdit<'a> {
     }
 }
 
-/// A message that is put together, as values of the host.
-pub(super) struct Composition<'a, N> {
-    /// Some message of the list.
-    pub(super) sample: &'a N,
-    /// The entry whose other fields are taken.
-    pub(super) like: Option<&'a N>,
-    pub(super) role: Role,
-    pub(super) materials: Vec<Material<'a, N>>,
-}
-
-/// What it is put together from: see [`Piece`].
-#[derive(Clone)]
-pub(super) enum Material<'a, N> {
-    Part { node: N, place: Place, id: Option<&'a str> },
-    Text(&'a str),
-    Answer { call: N, id: &'a str, tool: &'a str, text: &'a str },
-}
-
-/// A part of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) entry: usize,
-    pub(super) part: usize,
-}
-
 /// The list that `changes` describes, as values of the host; `conversation` is what was read from `messages`. O(changes +
 /// blocks of changed messages), but for the logarithm of what changes in a message.
 ///
@@ -188,13 +164,20 @@ pub fn rewrite<N: Build, T>(
                         Material::Answer { call: entries[entry].clone(), id, tool, text }
                     }
                 });
-                let composition = Composition {
-                    sample: entries.first().unwrap_or(messages),
-                    like: like.map(|message| &entries[conversation.entry(message)]),
-                    role: *role,
-                    materials: materials.collect(),
-                };
-                dialect::compose(format, &composition, &mut out)?;
+                let materials: Vec<_> = materials.collect();
+                for run in runs(conversation, format, *like, *role, pieces) {
+                    if let Some(entry) = run.stays {
+                        out.push(entries[entry].keep());
+                        continue;
+                    }
+                    let composition = Composition {
+                        sample: entries.first().unwrap_or(messages),
+                        like: run.like.map(|entry| &entries[entry]),
+                        role: *role,
+                        materials: materials[run.pieces].to_vec(),
+                    };
+                    dialect::compose(format, &composition, &mut out)?;
+                }
             }
             Change::Insert { role, text } => {
                 let like = entries.first().unwrap_or(messages);

@@ -3,10 +3,11 @@
 use super::{FUNCTION_CALL, FUNCTION_RESPONSE, find_map};
 use crate::error::Result;
 use crate::message::Role;
+use crate::wire::compose::{Composition, Material};
 use crate::wire::content::{compose_blocks, edit_content, only_text};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
-use crate::wire::rewrite::{Composition, EntryEdit, Material, text_for};
+use crate::wire::rewrite::{EntryEdit, text_for};
 
 /// The content with the changes of `edit`. Behind results, what is added is a content of its own: Vertex AI refuses results
 /// beside parts of another kind, and every endpoint takes two contents of one role in a row.

@@ -8,10 +8,11 @@ use super::{IN_ORDER, Spot, is_result, spots};
 use crate::error::Result;
 use crate::message::Role;
 use crate::wire::anthropic;
+use crate::wire::compose::{Composition, Material, Place};
 use crate::wire::content::item_of;
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
-use crate::wire::rewrite::{Composition, EntryEdit, Material, Place, replaced, text_for};
+use crate::wire::rewrite::{EntryEdit, replaced, text_for};
 
 /// The message with the changes of `edit`, nothing where all of it goes away. A result has no room for a text: a message of
 /// the user comes behind it.

@@ -1,0 +1,117 @@
+//! What becomes of the entries of a message that is mended: which stay, and what the new ones look like.
+
+mod support;
+
+use serde_json::{Value, json};
+use ullage::validity::{OpenCalls, demands_of, repair, validate};
+use ullage::wire::{Format, read, rewrite};
+
+/// The mended history, which breaks no rule any more.
+fn mended(messages: &Value, format: Format) -> Value {
+    mended_with(messages, format, OpenCalls::Answer)
+}
+
+fn mended_with(messages: &Value, format: Format, open: OpenCalls) -> Value {
+    let conversation = read(&messages, format).expect("it can be read");
+    let repaired = repair(&conversation, demands_of(format), open);
+    let out = Value::Array(rewrite(&messages, &conversation, format, &repaired.changes).expect("it can be written"));
+    let left = validate(&read(&&out, format).expect("it can be read"), demands_of(format));
+    assert_eq!(left, vec![], "{out:#}");
+    out
+}
+
+/// Two calls, a result to the first, and the words of a user with fields of their own.
+fn half_answered(format: Format) -> Value {
+    let pinned = json!({ "custom": { "pinned": true } });
+    match format {
+        Format::OpenAi => json!([
+            { "role": "user", "content": "go" },
+            { "role": "assistant", "content": null, "tool_calls": [
+                { "id": "a", "type": "function", "function": { "name": "f", "arguments": "{}" } },
+                { "id": "b", "type": "function", "function": { "name": "f", "arguments": "{}" } },
+            ] },
+            { "role": "tool", "tool_call_id": "a", "name": "f", "content": "one" },
+            { "role": "user", "name": "anna", "metadata": pinned, "content": "and then?" },
+        ]),
+        Format::AiSdk => json!([
+            { "role": "user", "content": "go" },
+            { "role": "assistant", "content": [
+                { "type": "tool-call", "toolCallId": "a", "toolName": "f", "input": {} },
+                { "type": "tool-call", "toolCallId": "b", "toolName": "f", "input": {} },
+            ] },
+            { "role": "tool", "providerOptions": { "x": 1 }, "content": [
+                { "type": "tool-result", "toolCallId": "a", "toolName": "f", "output": { "type": "text", "value": "one" } },
+            ] },
+            { "role": "user", "providerOptions": { "x": 2 }, "metadata": pinned, "content": "and then?" },
+        ]),
+        Format::Gemini => json!([
+            { "role": "user", "parts": [{ "text": "go" }] },
+            { "role": "model", "parts": [
+                { "functionCall": { "id": "a", "name": "f", "args": {} } },
+                { "functionCall": { "id": "b", "name": "f", "args": {} } },
+            ] },
+            { "role": "user", "note": 1, "parts": [
+                { "functionResponse": { "id": "a", "name": "f", "response": { "result": "one" } } },
+            ] },
+            { "role": "user", "note": 2, "metadata": pinned, "parts": [{ "text": "and then?" }] },
+        ]),
+        _ => json!([
+            { "role": "user", "content": "go" },
+            { "role": "assistant", "content": [
+                { "type": "tool_use", "id": "a", "name": "f", "input": {} },
+                { "type": "tool_use", "id": "b", "name": "f", "input": {} },
+            ] },
+            { "role": "user", "note": 1, "content": [{ "type": "tool_result", "tool_use_id": "a", "content": "one" }] },
+            { "role": "user", "note": 2, "metadata": pinned, "content": "and then?" },
+        ]),
+    }
+}
+
+#[test]
+fn words_behind_a_mended_result_stay_the_entry_that_they_are() {
+    for format in [Format::OpenAi, Format::AiSdk, Format::Gemini, Format::Anthropic] {
+        let input = half_answered(format);
+        let output = mended(&input, format);
+        let entries = output.as_array().expect("a list");
+        assert_eq!(entries[..2], input.as_array().expect("a list")[..2], "{}", format.name());
+        assert_eq!(entries.last(), input.get(3), "{}: {output:#}", format.name());
+        // The result keeps its fields too; where results share an entry, the new one stands in it.
+        let fields = |entry: &Value| ["name", "providerOptions", "note"].map(|key| entry.get(key).cloned());
+        assert_eq!(fields(&entries[2]), fields(&input[2]), "{}: {output:#}", format.name());
+    }
+}
+
+#[test]
+fn parallel_results_of_gemini_share_a_content() {
+    let output = mended(&half_answered(Format::Gemini), Format::Gemini);
+    let responses = output[2]["parts"].as_array().expect("a list");
+    assert_eq!(responses.len(), 2, "{output:#}");
+    assert_eq!(responses[1]["functionResponse"]["id"], "b");
+}
+
+#[test]
+fn messages_that_are_joined_keep_a_pin() {
+    let input = json!([
+        { "role": "user", "content": [{ "text": "go" }] },
+        { "role": "user", "content": [{ "text": "never touch this" }], "metadata": { "custom": { "pinned": true } } },
+        { "role": "assistant", "content": [{ "text": "done" }] },
+    ]);
+    let output = mended(&input, Format::Bedrock);
+    assert_eq!(output[0]["metadata"]["custom"]["pinned"], true, "{output:#}");
+    assert_eq!(output[0]["content"], json!([{ "text": "go" }, { "text": "never touch this" }]));
+}
+
+#[test]
+fn what_a_model_says_stays_together_when_a_call_is_removed() {
+    let call = |id: &str| json!({ "functionCall": { "id": id, "name": "f", "args": {} } });
+    let input = json!([
+        { "role": "user", "parts": [{ "text": "go" }] },
+        { "role": "model", "parts": [call("a")] },
+        { "role": "model", "parts": [{ "text": "and" }, call("b")] },
+        { "role": "user", "parts": [{ "functionResponse": { "id": "a", "name": "f", "response": { "result": "x" } } }] },
+        { "role": "model", "parts": [{ "text": "done" }] },
+    ]);
+    let output = mended_with(&input, Format::Gemini, OpenCalls::Remove);
+    assert_eq!(output[1]["parts"], json!([call("a"), { "text": "and" }]));
+    assert_eq!(output[2], input[3]);
+}
