@@ -20,6 +20,11 @@ fn mended_with(messages: &Value, format: Format, open: OpenCalls) -> Value {
     out
 }
 
+fn rules(messages: &Value, format: Format) -> Vec<&'static str> {
+    let conversation = read(&messages, format).expect("it can be read");
+    validate(&conversation, demands_of(format)).into_iter().map(|violation| violation.rule).collect()
+}
+
 /// Two calls, a result to the first, and the words of a user with fields of their own.
 fn half_answered(format: Format) -> Value {
     let pinned = json!({ "custom": { "pinned": true } });
@@ -114,4 +119,71 @@ fn what_a_model_says_stays_together_when_a_call_is_removed() {
     let output = mended_with(&input, Format::Gemini, OpenCalls::Remove);
     assert_eq!(output[1]["parts"], json!([call("a"), { "text": "and" }]));
     assert_eq!(output[2], input[3]);
+}
+
+/// A request, and two calls of which the second asks a person.
+fn asking() -> Vec<Value> {
+    let call = |id: &str| json!({ "type": "tool-call", "toolCallId": id, "toolName": "pay", "input": {} });
+    vec![
+        json!({ "role": "user", "content": "pay them" }),
+        json!({ "role": "assistant", "content": [
+            call("a"),
+            call("b"),
+            { "type": "tool-approval-request", "approvalId": "r", "toolCallId": "b" },
+        ] }),
+    ]
+}
+
+fn paid(id: &str) -> Value {
+    json!({ "type": "tool-result", "toolCallId": id, "toolName": "pay", "output": { "type": "text", "value": "ok" } })
+}
+
+fn tool(parts: &[Value]) -> Value {
+    json!({ "role": "tool", "content": parts })
+}
+
+fn approved() -> Value {
+    json!({ "type": "tool-approval-response", "approvalId": "r", "approved": true })
+}
+
+#[test]
+fn a_call_that_waits_for_approval_is_no_open_call() {
+    let said = json!({ "role": "user", "content": "and?" });
+    let lawful = [
+        vec![tool(&[paid("a")])],
+        vec![tool(&[paid("a"), approved()])],
+        vec![tool(&[paid("a")]), tool(&[approved()])],
+        vec![tool(&[paid("a")]), tool(&[approved()]), tool(&[paid("b")])],
+        // The SDK lets go on what a person has decided.
+        vec![tool(&[paid("a"), approved()]), said.clone()],
+    ];
+    for behind in lawful {
+        let messages = Value::Array([asking(), behind].concat());
+        assert_eq!(rules(&messages, Format::AiSdk), [""; 0], "{messages:#}");
+        assert_eq!(mended(&messages, Format::AiSdk), messages);
+    }
+    // The first call asks nobody.
+    let messages = Value::Array(asking());
+    assert_eq!(rules(&messages, Format::AiSdk), ["call-has-its-result"]);
+    let output = mended(&messages, Format::AiSdk);
+    assert_eq!((&output[2]["content"][0]["toolCallId"], output[2]["content"].get(1)), (&json!("a"), None));
+    // Nor does the SDK go on when nobody has decided.
+    let messages = Value::Array([asking(), vec![tool(&[paid("a")]), said]].concat());
+    assert_eq!(rules(&messages, Format::AiSdk), ["call-has-its-result"]);
+    mended(&messages, Format::AiSdk);
+}
+
+#[test]
+fn a_decision_stays_in_a_message_of_the_tools() {
+    let messages = Value::Array([asking(), vec![tool(&[approved()])]].concat());
+    let output = mended(&messages, Format::AiSdk);
+    let roles: Vec<_> = output.as_array().expect("a list").iter().map(|entry| entry["role"].clone()).collect();
+    assert_eq!(roles[..2], ["user", "assistant"]);
+    assert!(roles[2..].iter().all(|role| role == "tool"), "{output:#}");
+    assert!(output.to_string().contains("tool-approval-response"));
+    // With something to mend in its own message too.
+    let messages = Value::Array([asking(), vec![tool(&[approved(), paid("a"), paid("x")])]].concat());
+    let output = mended(&messages, Format::AiSdk);
+    assert_eq!(output[2], tool(&[paid("a"), approved()]), "{output:#}");
+    assert_eq!(output[3]["role"], "user");
 }

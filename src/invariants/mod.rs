@@ -10,11 +10,12 @@ mod pairs;
 mod roles;
 mod system;
 mod thinking;
+mod ties;
 
 use std::ops::Range;
 
 pub use content::is_blank;
-pub use pairs::{CallSite, Pairs};
+pub use pairs::{Awaits, CallSite, Pairs};
 pub use roles::{Seam, seam};
 
 use crate::message::{Conversation, Text};

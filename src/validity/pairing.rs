@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 
 use super::repair::{Mending, OpenCalls};
 use super::working::{Draft, part_of, place_of, words_of};
-use crate::invariants::{Demand, Pairs};
+use crate::invariants::{Awaits, Demand, Pairs};
 use crate::message::{Part, Role, Text};
 use crate::wire::Piece;
 
@@ -66,6 +66,8 @@ impl<T: Text> Mending<'_, T> {
         let pairs = Pairs::of(self.conversation);
         let result_of: HashMap<Place, Option<Place>, RandomState> =
             pairs.calls().iter().map(|call| ((call.message, call.part), call.result)).collect();
+        let lawful = pairs.calls().iter().filter(|call| call.awaits == Awaits::Approval);
+        let lawful: HashSet<Place, RandomState> = lawful.map(|call| (call.message, call.part)).collect();
         let orphans: HashSet<Place, RandomState> = pairs.orphans().iter().copied().collect();
         let last_speaker = self.drafts.iter().rposition(|draft| draft.role != Role::System);
         let mut here: HashMap<Place, Piece, RandomState> = HashMap::default();
@@ -113,6 +115,7 @@ impl<T: Text> Mending<'_, T> {
                 let result = result_of.get(&(*message, *part)).copied().flatten();
                 match result.and_then(|place| Some((place, here.get(&place)?.clone()))) {
                     Some((_, result)) => due.push(result),
+                    None if lawful.contains(&(*message, *part)) => {}
                     None if open == OpenCalls::Remove => {
                         self.note(
                             "call-has-its-result",

@@ -26,7 +26,7 @@ use super::rewrite::{EntryEdit, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
-use crate::message::{Document, Part, Role, Signature};
+use crate::message::{Document, Part, Role, Signature, Tie};
 
 /// The role of the messages that hold results.
 const TOOL: &str = "tool";
@@ -45,26 +45,50 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
         let items = read_items(entry.present(Key::Content).as_ref(), index, result::read_item)?;
         let id = id_beside(entry).unwrap_or_else(|| String::new().into());
         let parts = vec![Part::Result { id, tool: tool_beside(entry), items }];
-        return Ok(Entry { role, parts, pin, joins: Joins::Results });
+        return Ok(Entry { role, parts, pin, joins: Joins::Results, ties: vec![] });
     }
     let content = required_content(entry, index)?;
     let mut answered = None;
+    let mut ties = Vec::new();
+    let mut places = 0..;
     let parts = read_content(&content, index, |part| {
+        let place = places.next().unwrap_or_default();
         let name = field(part, Key::Type);
-        let whole = role == Role::Assistant
-            && match name.as_deref() {
-                Some("tool-result") => true,
-                Some("tool-call") => runs_at_provider(part, answered.get_or_insert_with(|| answered_inside(&content))),
-                _ => false,
-            };
-        if whole { Ok(Part::Opaque(part.rendered()?)) } else { read_part(part, name.as_deref(), index) }
+        let whole = match name.as_deref() {
+            Some("tool-result") => role == Role::Assistant,
+            Some("tool-call") if role == Role::Assistant => {
+                runs_at_provider(part, answered.get_or_insert_with(|| answered_inside(&content)))
+            }
+            Some("tool-approval-request" | "tool-approval-response") => true,
+            _ => false,
+        };
+        if !whole {
+            return read_part(part, name.as_deref(), index);
+        }
+        ties.extend(tie_of(part, name.as_deref()).map(|tie| (place, tie)));
+        Ok(Part::Opaque(part.rendered()?))
     })?;
     let joins = match role {
         _ if of_tools => Joins::Results,
         Role::User => Joins::Words,
         Role::Assistant | Role::System => Joins::Nothing,
     };
-    Ok(Entry { role, parts, pin, joins })
+    Ok(Entry { role, parts, pin, joins, ties })
+}
+
+/// What a part is bound to that is kept whole: a call of a tool that the provider runs and its result, which may come in a
+/// later message (<https://github.com/vercel/ai/pull/11262>), a request for a person's approval of a call and the answer to
+/// it (<https://ai-sdk.dev/docs/agents/tool-approvals>).
+fn tie_of<N: Node>(part: &N, name: Option<&str>) -> Option<Tie<N::Text>> {
+    let call = || field(part, Key::ToolCallIdCamel);
+    let request = || field(part, Key::ApprovalId);
+    match name? {
+        "tool-call" => call().map(Tie::Begins),
+        "tool-result" => call().map(Tie::Ends),
+        "tool-approval-request" => Some(Tie::Asks { request: request()?, call: call()? }),
+        "tool-approval-response" => Some(Tie::Decides { request: request()? }),
+        _ => None,
+    }
 }
 
 fn is_tool<N: Node>(entry: &N) -> bool {
@@ -229,7 +253,7 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
                 match content.at(place.part) {
                     None => others.push(text_block(node, content.keep())?),
                     Some(part) => {
-                        let to = if is_a(&part, "tool-result") && is_tool(node) { &mut results } else { &mut others };
+                        let to = if is_tool(node) { &mut results } else { &mut others };
                         to.push(match id {
                             Some(id) => part.with(Key::ToolCallIdCamel, part.string(id))?,
                             None => part.keep(),

@@ -16,7 +16,7 @@ use super::rewrite::{EntryEdit, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
-use crate::message::{Item, Part, Role, Signature};
+use crate::message::{Item, Part, Role, Signature, Tie};
 
 /// The API has two; a list of a host may hold a system message.
 const ROLES: [(&str, Role); 3] = [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
@@ -26,14 +26,36 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     refuse_calls_beside(entry, index, Format::Anthropic)?;
     let role = role_of(entry, index, &ROLES)?;
     let content = required_content(entry, index)?;
-    let parts = read_content(&content, index, |block| read_block(block, index))?;
+    let mut ties = Vec::new();
+    let mut places = 0..;
+    let parts = read_content(&content, index, |block| {
+        let part = read_block(block, index)?;
+        let place = places.next().unwrap_or_default();
+        if let Part::Opaque(_) = part {
+            ties.extend(tie_of(block).map(|tie| (place, tie)));
+        }
+        Ok(part)
+    })?;
     // The API makes one turn of messages of one role in a row (<https://docs.anthropic.com/en/api/messages>).
     let joins = match role {
         Role::User if parts.iter().any(|part| matches!(part, Part::Result { .. })) => Joins::Results,
         Role::User => Joins::Words,
         Role::Assistant | Role::System => Joins::Nothing,
     };
-    Ok(Entry { role, parts, pin: pin_of(entry), joins })
+    Ok(Entry { role, parts, pin: pin_of(entry), joins, ties })
+}
+
+/// What a block is bound to: a step that Anthropic runs and its outcome, which comes turns later when the step itself asks
+/// for a tool of the host (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling>), and
+/// what compaction gives, before which the API reads nothing
+/// (<https://platform.claude.com/docs/en/build-with-claude/compaction>).
+fn tie_of<N: Node>(block: &N) -> Option<Tie<N::Text>> {
+    match &*field(block, Key::Type)? {
+        "server_tool_use" | "mcp_tool_use" => field(block, Key::Id).map(Tie::Begins),
+        "compaction" => Some(Tie::Replaces),
+        name if name.ends_with("_tool_result") => field(block, Key::ToolUseId).map(Tie::Ends),
+        _ => None,
+    }
 }
 
 /// A block of Anthropic's form, also inside the messages of hosts that carry it in another.

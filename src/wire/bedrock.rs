@@ -27,7 +27,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     let role = role_of(entry, index, &ROLES)?;
     let content = required_content(entry, index)?;
     let parts = read_content(&content, index, |block| read_block(block, index))?;
-    Ok(Entry { role, parts, pin: pin_of(entry), joins: Joins::Nothing })
+    Ok(Entry { role, parts, pin: pin_of(entry), joins: Joins::Nothing, ties: vec![] })
 }
 
 fn sized<N: Node>(block: &N) -> Option<Media> {

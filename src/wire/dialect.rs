@@ -6,7 +6,7 @@ use super::node::{Build, Node};
 use super::rewrite::EntryEdit;
 use super::{ai_sdk, anthropic, bedrock, gemini, openai_chat, openai_responses};
 use crate::error::Result;
-use crate::message::{Part, Pin, Role};
+use crate::message::{Part, Pin, Role, Tie};
 
 /// What an entry of the list says.
 pub(super) struct Entry<T> {
@@ -14,6 +14,8 @@ pub(super) struct Entry<T> {
     pub(super) parts: Vec<Part<T>>,
     pub(super) pin: Pin,
     pub(super) joins: Joins,
+    /// By the places of parts in the entry.
+    pub(super) ties: Vec<(usize, Tie<T>)>,
 }
 
 /// Which entries in a row are one message.

@@ -108,7 +108,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
             _ => required_text(entry, Key::ToolCallId, "tool", index)?,
         };
         let parts = vec![Part::Result { id, tool: field(entry, Key::Name), items }];
-        return Ok(Entry { role, parts, pin, joins: Joins::Results });
+        return Ok(Entry { role, parts, pin, joins: Joins::Results, ties: vec![] });
     }
     let spots = spots(entry);
     // A model that says nothing is answered with no content and no calls.
@@ -117,7 +117,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     }
     let parts = spots.iter().map(|spot| read_spot(spot, index)).collect::<Result<_>>()?;
     let joins = if role == Role::User { Joins::Words } else { Joins::Nothing };
-    Ok(Entry { role, parts, pin, joins })
+    Ok(Entry { role, parts, pin, joins, ties: vec![] })
 }
 
 fn is_result<N: Node>(entry: &N) -> bool {

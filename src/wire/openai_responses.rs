@@ -20,7 +20,7 @@ use super::rewrite::EntryEdit;
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
-use crate::message::{Item, Part, Pin, Role, Signature};
+use crate::message::{Item, Part, Pin, Role, Signature, Tie};
 
 const ROLES: [(&str, Role); 4] =
     [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System), ("developer", Role::System)];
@@ -38,17 +38,28 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
             Role::User => Joins::Words,
             Role::System => Joins::Nothing,
         };
-        return Ok(Entry { role, parts, pin, joins });
+        return Ok(Entry { role, parts, pin, joins, ties: vec![] });
     }
     let name = field(entry, Key::Type);
     match name.as_deref().and_then(|name| answered_by(name, entry)) {
         Some(id) => read_output(entry, id, pin, index),
-        None => Ok(Entry {
-            role: Role::Assistant,
-            parts: vec![read_step(entry, name.as_deref().unwrap_or_default(), index)?],
-            pin,
-            joins: Joins::Answer,
-        }),
+        None => {
+            let parts = vec![read_step(entry, name.as_deref().unwrap_or_default(), index)?];
+            let ties = tie_of(name.as_deref()).map(|tie| (0, tie)).into_iter().collect();
+            Ok(Entry { role: Role::Assistant, parts, pin, joins: Joins::Answer, ties })
+        }
+    }
+}
+
+/// What an item is bound to. A reference is of an item that OpenAI has stored, which may be a call, and what compaction
+/// gives carries on what was said before it: "you can drop items that came before the most recent compaction item"
+/// (<https://developers.openai.com/api/docs/guides/compaction>).
+fn tie_of<T>(name: Option<&str>) -> Option<Tie<T>> {
+    match name {
+        // It may come without its type.
+        None | Some("item_reference") => Some(Tie::Refers),
+        Some("compaction") => Some(Tie::Replaces),
+        Some(_) => None,
     }
 }
 
@@ -165,7 +176,7 @@ fn read_output<N: Node>(entry: &N, id: Key, pin: Pin, index: usize) -> Result<En
     };
     let id = required_text(entry, id, "tool output", index)?;
     let parts = vec![Part::Result { id, tool: None, items }];
-    Ok(Entry { role: Role::User, parts, pin, joins: Joins::Results })
+    Ok(Entry { role: Role::User, parts, pin, joins: Joins::Results, ties: vec![] })
 }
 
 /// The item with the changes of `edit`, nothing where all of it goes away. Only a message has room for a text; behind any
