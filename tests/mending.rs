@@ -3,8 +3,10 @@
 mod support;
 
 use serde_json::{Value, json};
+use ullage::invariants::Pairs;
+use ullage::message::Part;
 use ullage::validity::{OpenCalls, demands_of, repair, validate};
-use ullage::wire::{Format, read, rewrite};
+use ullage::wire::{Change, Format, detect_format, read, rewrite};
 
 /// The mended history, which breaks no rule any more.
 fn mended(messages: &Value, format: Format) -> Value {
@@ -186,4 +188,74 @@ fn a_decision_stays_in_a_message_of_the_tools() {
     let output = mended(&messages, Format::AiSdk);
     assert_eq!(output[2], tool(&[paid("a"), approved()]), "{output:#}");
     assert_eq!(output[3]["role"], "user");
+}
+
+#[test]
+fn a_call_of_before_there_were_tools_is_answered_by_a_function() {
+    let messages = json!([
+        { "role": "user", "content": "go" },
+        { "role": "assistant", "content": null, "function_call": { "name": "ls", "arguments": "{}" } },
+        { "role": "user", "content": "and?" },
+    ]);
+    let output = mended(&messages, Format::OpenAi);
+    assert_eq!((&output[2]["role"], &output[2]["name"]), (&json!("function"), &json!("ls")));
+    assert!(output[2]["content"].as_str().is_some_and(|text| text.contains("never answered")));
+    assert_eq!(output[2].get("tool_call_id"), None);
+    assert_eq!(output[3], messages[2]);
+}
+
+#[test]
+fn calls_without_ids_are_matched_by_their_places() {
+    let call = |name: &str| json!({ "id": null, "name": name, "args": {}, "type": "tool_call" });
+    let result = |name: &str| json!({ "role": "tool", "tool_call_id": null, "name": name, "content": name });
+    let messages = json!([
+        { "role": "user", "content": "go" },
+        { "role": "assistant", "content": "", "tool_calls": [call("ls"), call("cat")] },
+        result("cat"),
+        result("ls"),
+        { "role": "assistant" },
+    ]);
+    let conversation = read(&&messages, Format::OpenAi).expect("it can be read");
+    let results: Vec<_> = Pairs::of(&conversation).calls().iter().map(|call| call.result).collect();
+    assert_eq!(results, [Some((2, 1)), Some((2, 0))]);
+    let open = json!([messages[0], messages[1], messages[2]]);
+    let output = mended(&open, Format::OpenAi);
+    assert!(output.as_array().expect("a list").contains(&messages[2]));
+}
+
+#[test]
+fn an_answer_of_nothing_is_an_answer_of_chat() {
+    for nothing in [json!({ "role": "assistant" }), json!({ "role": "assistant", "content": null })] {
+        let messages = json!([{ "role": "user", "content": "go" }, nothing, { "role": "user", "content": "well?" }]);
+        assert_eq!(detect_format(&&messages).expect("it is told"), Format::OpenAi);
+        assert_eq!(rules(&messages, Format::OpenAi), ["message-is-not-empty"]);
+        assert_eq!(mended(&messages, Format::OpenAi), json!([messages[0], messages[2]]));
+    }
+}
+
+#[test]
+fn reasoning_that_is_written_several_times_counts_once_and_goes_at_once() {
+    let said = json!({
+        "role": "assistant",
+        "reasoning_content": "hm",
+        "thinking_blocks": [{ "type": "thinking", "thinking": "hm", "signature": "s" }],
+        "reasoning_details": [{ "type": "reasoning.text", "text": "hm", "signature": "s" }],
+        "content": "yes",
+        "tool_calls": [{ "id": "a", "type": "function", "function": { "name": "ls", "arguments": "{}" } }],
+    });
+    let messages = json!([{ "role": "user", "content": "go" }, said, { "role": "user", "content": "well?" }]);
+    let conversation = read(&&messages, Format::OpenAi).expect("it can be read");
+    let reasoning = |part: &&Part<_>| matches!(part, Part::Reasoning { .. });
+    assert_eq!(conversation.messages[1].parts.iter().filter(reasoning).count(), 1);
+
+    let drop = vec![Change::Edit { message: 1, items: vec![], drop: vec![0], append: vec![] }];
+    let out = rewrite(&&messages, &conversation, Format::OpenAi, &drop).expect("it can be written");
+    let left: Vec<&str> = out[0].as_object().expect("a message").keys().map(String::as_str).collect();
+    assert_eq!(left, ["role", "content", "tool_calls"]);
+
+    // It stays wherever it stood when something else goes.
+    let output = mended_with(&messages, Format::OpenAi, OpenCalls::Remove);
+    let mut kept = said.clone();
+    kept.as_object_mut().expect("a message").shift_remove("tool_calls");
+    assert_eq!(output[1], kept);
 }
