@@ -259,3 +259,63 @@ fn reasoning_that_is_written_several_times_counts_once_and_goes_at_once() {
     kept.as_object_mut().expect("a message").shift_remove("tool_calls");
     assert_eq!(output[1], kept);
 }
+
+/// A result without a call that holds a picture, and the block of the picture in a message of the user.
+fn lost_picture(format: Format) -> (Value, Value) {
+    let data = "iVBORw0KGgo=";
+    let url = format!("data:image/png;base64,{data}");
+    let lost = |entry: Value| json!([entry]);
+    match format {
+        Format::Bedrock => {
+            let block = json!({ "image": { "format": "png", "source": { "bytes": data } } });
+            let result = json!({ "toolUseId": "x", "status": "success", "content": [block] });
+            (lost(json!({ "role": "user", "content": [{ "toolResult": result }] })), block)
+        }
+        Format::Anthropic => {
+            let source = json!({ "type": "base64", "media_type": "image/png", "data": data });
+            let block = json!({ "type": "image", "source": source });
+            let result = json!({ "type": "tool_result", "tool_use_id": "x", "content": [block] });
+            (lost(json!({ "role": "user", "content": [result] })), block)
+        }
+        Format::OpenAi => {
+            let block = json!({ "type": "image_url", "image_url": { "url": url } });
+            (lost(json!({ "role": "tool", "tool_call_id": "x", "content": [block] })), block)
+        }
+        Format::OpenAiResponses => {
+            let output = json!({ "type": "computer_screenshot", "image_url": url });
+            let item = json!({ "type": "computer_call_output", "call_id": "x", "output": output });
+            (lost(item), json!({ "type": "input_image", "image_url": url }))
+        }
+        Format::Gemini => {
+            let block = json!({ "inlineData": { "mimeType": "image/png", "data": data } });
+            let response = json!({ "name": "f", "response": { "result": "see" }, "parts": [block] });
+            (lost(json!({ "role": "user", "parts": [{ "functionResponse": response }] })), block)
+        }
+        Format::AiSdk => {
+            let item = json!({ "type": "media", "data": data, "mediaType": "image/png" });
+            let output = json!({ "type": "content", "value": [{ "type": "text", "text": "see" }, item] });
+            let result = json!({ "type": "tool-result", "toolCallId": "x", "toolName": "f", "output": output });
+            let block = json!({ "type": "image", "image": data, "mediaType": "image/png" });
+            (lost(json!({ "role": "tool", "content": [result] })), block)
+        }
+    }
+}
+
+#[test]
+fn a_picture_of_a_lost_result_stays() {
+    for format in Format::ALL {
+        let (input, block) = lost_picture(format);
+        let output = mended(&input, format);
+        let user = output.as_array().expect("a list").iter().all(|entry| entry["role"] == "user");
+        assert!(user && output.to_string().contains(&block.to_string()), "{}: {output:#}", format.name());
+        let conversation = read(&&output, format).expect("it can be read");
+        let pictures = conversation.messages.iter().flat_map(|message| &message.parts);
+        let pictures = pictures.filter(|part| matches!(part, Part::Media(_)));
+        assert_eq!(pictures.count(), 1, "{}: {output:#}", format.name());
+    }
+    // What lies at the provider has no place in a message of the user.
+    let item = json!({ "type": "image-file-id", "fileId": "f" });
+    let output = json!({ "type": "content", "value": [item] });
+    let result = json!({ "type": "tool-result", "toolCallId": "x", "toolName": "f", "output": output });
+    mended(&json!([{ "role": "tool", "content": [result] }]), Format::AiSdk);
+}

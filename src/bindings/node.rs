@@ -189,11 +189,11 @@ fn render(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes, depth: usiz
 fn render_dict(dict: &Bound<'_, PyDict>, out: &mut String, bytes: Bytes, depth: usize) -> Result<()> {
     out.push('{');
     // A copy of the items: rendering an object may run code that changes the dict.
-    for (position, entry) in dict.items().iter().enumerate() {
+    let items: Vec<_> = dict.iter().collect();
+    for (position, (key, value)) in items.into_iter().enumerate() {
         if position > 0 {
             out.push(',');
         }
-        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = entry.extract().map_err(|e| host_error(&e))?;
         match key.cast::<PyString>() {
             Ok(key) => render_text(&PyText::of(key), out),
             Err(_) => render_text(&key.str().map_err(|e| host_error(&e))?.to_string_lossy(), out),

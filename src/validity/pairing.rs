@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use super::repair::{Mending, OpenCalls};
-use super::working::{Draft, part_of, place_of, words_of};
+use super::working::{Draft, part_of, pictures_of, place_of, words_of};
 use crate::invariants::{Awaits, Demand, Pairs};
 use crate::message::{Part, Role, Text};
 use crate::wire::Piece;
@@ -163,17 +163,21 @@ impl<T: Text> Mending<'_, T> {
                 continue;
             }
             draft.changed = true;
-            match words_of(&self.conversation.messages[*message].parts[*part]) {
-                Some(words) => {
-                    self.note("result-follows-its-call", Some(*message), "a result without a call became words");
-                    pieces.push(Piece::Text(format!("{LOST_CALL}\n{words}")));
-                }
-                None => self.note(
-                    "result-follows-its-call",
-                    Some(*message),
-                    "a result without a call and words was removed",
-                ),
+            let (message, part) = (*message, *part);
+            let result = &self.conversation.messages[message].parts[part];
+            let (words, pictures) = (words_of(result), pictures_of(result));
+            let what = match (&words, pictures.is_empty()) {
+                (Some(_), true) => "a result without a call became words",
+                (Some(_), false) => "a result without a call became words and pictures",
+                (None, false) => "a result without a call became pictures",
+                (None, true) => "a result without a call and words was removed",
+            };
+            self.note("result-follows-its-call", Some(message), what);
+            if words.is_some() || !pictures.is_empty() {
+                let said = words.map_or_else(|| LOST_CALL.to_owned(), |words| format!("{LOST_CALL}\n{words}"));
+                pieces.push(Piece::Text(said));
             }
+            pieces.extend(pictures.into_iter().map(|item| Piece::Picture { message, part, item }));
         }
         draft.pieces = pieces;
     }

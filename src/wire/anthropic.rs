@@ -115,7 +115,8 @@ pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::O
 }
 
 pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::Out> {
-    let blocks = compose_blocks(composition, Key::Content, text_block, renamed, answer)?;
+    let blocks =
+        compose_blocks(composition, Key::Content, text_block, renamed, answer, |picture| Ok(Some(picture.keep())))?;
     compose_message(composition, composition.role.name(), Key::Content, composition.sample.list(blocks)?)
 }
 
@@ -135,6 +136,10 @@ fn answer<N: Build>(like: &N, [id, _, text]: [&str; 3]) -> Result<N::Out> {
 
 pub(super) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
     item_of(&entry.present(Key::Content)?.at(part)?.present(Key::Content)?, item)
+}
+
+pub(super) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    entry.present(Key::Content)?.at(part)?.present(Key::Content)?.at(item)
 }
 
 /// The block of a text.

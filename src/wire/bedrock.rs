@@ -108,7 +108,8 @@ pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::O
 }
 
 pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::Out> {
-    let blocks = compose_blocks(composition, Key::Content, text_block, renamed, answer)?;
+    let blocks =
+        compose_blocks(composition, Key::Content, text_block, renamed, answer, |picture| Ok(Some(picture.keep())))?;
     compose_message(composition, composition.role.name(), Key::Content, composition.sample.list(blocks)?)
 }
 
@@ -132,8 +133,15 @@ fn answer<N: Build>(like: &N, [id, _, text]: [&str; 3]) -> Result<N::Out> {
 }
 
 pub(super) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
-    let result = entry.present(Key::Content)?.at(part)?.present(Key::ToolResult)?;
-    item_of(&result.present(Key::Content)?, item)
+    item_of(&items_of(entry, part)?, item)
+}
+
+pub(super) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    items_of(entry, part)?.at(item)
+}
+
+fn items_of<N: Node>(entry: &N, part: usize) -> Option<N> {
+    entry.present(Key::Content)?.at(part)?.present(Key::ToolResult)?.present(Key::Content)
 }
 
 fn text_block<N: Build>(like: &N, text: N::Out) -> Result<N::Out> {

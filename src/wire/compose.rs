@@ -19,9 +19,20 @@ pub(super) struct Composition<'a, N> {
 /// What it is put together from: see [`Piece`].
 #[derive(Clone)]
 pub(super) enum Material<'a, N> {
-    Part { node: N, place: Place, id: Option<&'a str> },
+    Part {
+        node: N,
+        place: Place,
+        id: Option<&'a str>,
+    },
     Text(&'a str),
-    Answer { call: N, id: &'a str, tool: &'a str, text: &'a str },
+    /// An item of a result; `None` where it is not found.
+    Picture(Option<N>),
+    Answer {
+        call: N,
+        id: &'a str,
+        tool: &'a str,
+        text: &'a str,
+    },
 }
 
 /// A part of an entry.
@@ -135,7 +146,7 @@ pub(super) fn runs<T>(
 fn entry_of<T>(conversation: &Conversation<T>, piece: &Piece) -> Option<usize> {
     match piece {
         Piece::Part { message, part, .. } => Some(conversation.messages[*message].span.entry_of(*part).0),
-        Piece::Text(_) | Piece::Answer { .. } => None,
+        Piece::Text(_) | Piece::Picture { .. } | Piece::Answer { .. } => None,
     }
 }
 
@@ -154,6 +165,6 @@ fn is_result<T>(conversation: &Conversation<T>, piece: &Piece) -> bool {
             matches!(conversation.messages[*message].parts[*part], Part::Result { .. })
         }
         Piece::Answer { .. } => true,
-        Piece::Text(_) => false,
+        Piece::Text(_) | Piece::Picture { .. } => false,
     }
 }

@@ -207,11 +207,11 @@ fn text_block<N: Build>(like: &N, kind: &str, text: N::Out) -> Result<N::Out> {
 }
 
 pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
-    like.map(vec![
-        (Key::Type, like.string("message")),
-        (Key::Role, like.string(role.name())),
-        (Key::Content, like.string(text)),
-    ])
+    with_content(like, role, like.string(text))
+}
+
+fn with_content<N: Build>(like: &N, role: Role, content: N::Out) -> Result<N::Out> {
+    like.map(vec![(Key::Type, like.string("message")), (Key::Role, like.string(role.name())), (Key::Content, content)])
 }
 
 /// Every part is an item of its own, but those of one message, which stay together.
@@ -220,6 +220,11 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
     while let Some(material) = materials.next() {
         out.push(match material {
             Material::Text(text) => message(composition.sample, composition.role, text)?,
+            Material::Picture(None) => continue,
+            Material::Picture(Some(picture)) => {
+                let blocks = picture.list(vec![input_image(picture)?])?;
+                with_content(picture, composition.role, blocks)?
+            }
             Material::Answer { call, id, text, .. } => answer(call, id, text)?,
             Material::Part { node, place, .. } if is_message(node) => {
                 let mut parts = vec![place.part];
@@ -239,6 +244,11 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
         });
     }
     Ok(())
+}
+
+/// A picture as a message holds it: a screenshot is the same in other words.
+fn input_image<N: Build>(picture: &N) -> Result<N::Out> {
+    picture.with(Key::Type, picture.string("input_image"))
 }
 
 /// A message with some of its blocks, in a role.
@@ -277,4 +287,8 @@ fn answer<N: Build>(call: &N, id: &str, text: &str) -> Result<N::Out> {
 
 pub(super) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
     output::item(entry, item)
+}
+
+pub(super) fn whole_item<N: Node>(entry: &N, item: usize) -> Option<N> {
+    output::whole_item(entry, item)
 }

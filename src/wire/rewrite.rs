@@ -63,6 +63,15 @@ pub enum Piece {
     },
     /// A text.
     Text(String),
+    /// A picture that is an item of a result, as a part of its own.
+    Picture {
+        /// The message of the result.
+        message: usize,
+        /// Its place there.
+        part: usize,
+        /// The item.
+        item: usize,
+    },
     /// A result that says that there is none.
     Answer {
         /// The message of the call.
@@ -152,16 +161,23 @@ pub fn rewrite<N: Build, T>(
                 }
             }
             Change::Compose { like, role, pieces } => {
+                let place = |message: usize, part: usize| {
+                    let (entry, first) = conversation.messages[message].span.entry_of(part);
+                    Place { entry, part: part - first }
+                };
                 let materials = pieces.iter().map(|piece| match piece {
                     Piece::Part { message, part, id } => {
-                        let (entry, first) = conversation.messages[*message].span.entry_of(*part);
-                        let place = Place { entry, part: part - first };
-                        Material::Part { node: entries[entry].clone(), place, id: id.as_deref() }
+                        let place = place(*message, *part);
+                        Material::Part { node: entries[place.entry].clone(), place, id: id.as_deref() }
                     }
                     Piece::Text(text) => Material::Text(text),
+                    Piece::Picture { message, part, item } => {
+                        let place = place(*message, *part);
+                        Material::Picture(dialect::whole_item(&entries[place.entry], format, place.part, *item))
+                    }
                     Piece::Answer { message, part, id, tool, text } => {
-                        let (entry, _) = conversation.messages[*message].span.entry_of(*part);
-                        Material::Answer { call: entries[entry].clone(), id, tool, text }
+                        let call = entries[place(*message, *part).entry].clone();
+                        Material::Answer { call, id, tool, text }
                     }
                 });
                 let materials: Vec<_> = materials.collect();

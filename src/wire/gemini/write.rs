@@ -1,6 +1,6 @@
 //! Writing Gemini's contents: with changes, put together anew, and new ones.
 
-use super::{FUNCTION_CALL, FUNCTION_RESPONSE, find_map};
+use super::{FUNCTION_CALL, FUNCTION_RESPONSE, INLINE_DATA, MIME_TYPE, find, find_map};
 use crate::error::Result;
 use crate::message::Role;
 use crate::wire::compose::{Composition, Material};
@@ -79,7 +79,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     let sample = composition.sample;
     let answers = |material: &Material<'_, N>| match material {
         Material::Answer { .. } => true,
-        Material::Text(_) => false,
+        Material::Text(_) | Material::Picture(_) => false,
         Material::Part { node, place, .. } => node
             .present(Key::Parts)
             .and_then(|parts| parts.at(place.part))
@@ -92,7 +92,9 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         }
         let like = composition.like.filter(|like| has_response(*like) == of_answers);
         let these = Composition { sample, like, role: composition.role, materials };
-        let parts = sample.list(compose_blocks(&these, Key::Parts, text_part, renamed, answer)?)?;
+        let parts = sample.list(compose_blocks(&these, Key::Parts, text_part, renamed, answer, |picture| {
+            picture_part(sample, picture)
+        })?)?;
         let role = sample.string(role_name(composition.role));
         out.push(match like {
             Some(like) => like.with_all(vec![(Key::Role, Some(role)), (Key::Parts, Some(parts))])?,
@@ -121,6 +123,25 @@ fn answer<N: Build>(content: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> 
         Some(part) if part.field_count().is_none() => part.map_like(vec![(Key::FunctionResponseSnake, response)]),
         _ => content.map(vec![(Key::FunctionResponse, response)]),
     }
+}
+
+/// A picture beside what a function returned, as a part of `content`: the SDK has another class for each.
+fn picture_part<N: Build>(content: &N, picture: &N) -> Result<Option<N::Out>> {
+    if picture.field_count().is_some() {
+        return Ok(Some(picture.keep()));
+    }
+    let (Some((_, blob)), Some(part)) = (find_map(picture, INLINE_DATA), first_part(content)) else { return Ok(None) };
+    let fields =
+        [(Key::MimeTypeSnake, find(&blob, MIME_TYPE).map(|(_, mime)| mime)), (Key::Data, blob.present(Key::Data))];
+    let blob = part.map(fields.into_iter().filter_map(|(key, value)| Some((key, value?.keep()))).collect())?;
+    part.map_like(vec![(Key::InlineDataSnake, blob)]).map(Some)
+}
+
+/// A part beside what a function returned.
+pub(in crate::wire) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    let (_, response) = find_map(&entry.present(Key::Parts)?.at(part)?, FUNCTION_RESPONSE)?;
+    let returned = usize::from(response.present(Key::Response).is_some());
+    response.present(Key::Parts)?.at(item.checked_sub(returned)?)
 }
 
 fn role_name(role: Role) -> &'static str {

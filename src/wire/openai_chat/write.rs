@@ -89,6 +89,11 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     for material in &composition.materials {
         match material {
             Material::Text(text) => add(Key::Content, anthropic::text_block(sample, sample.string(text))?),
+            Material::Picture(picture) => {
+                if let Some(picture) = picture {
+                    add(Key::Content, picture.keep());
+                }
+            }
             Material::Answer { call, id, tool, text } => out.push(answer(sample, call, [id, tool, text])?),
             Material::Part { node, id, .. } if is_result(node) => out.push(match id {
                 Some(id) => node.with(Key::ToolCallId, node.string(id))?,
@@ -160,14 +165,14 @@ impl<N: Node> Spots<N> {
     fn keep_reasoning(&self, like: &N, composition: &Composition<'_, N>) -> bool {
         let kept = composition.materials.iter().filter(|material| match material {
             Material::Part { place, .. } => self.at(*place).is_some_and(|spot| is_reasoning(spot.key())),
-            Material::Text(_) | Material::Answer { .. } => false,
+            Material::Text(_) | Material::Picture(_) | Material::Answer { .. } => false,
         });
         kept.count() == spots(like).iter().filter(|spot| is_reasoning(spot.key())).count()
     }
 
     fn is_content(&self, material: &Material<'_, N>) -> bool {
         match material {
-            Material::Text(_) => true,
+            Material::Text(_) | Material::Picture(_) => true,
             Material::Answer { .. } => false,
             Material::Part { place, .. } => self.at(*place).is_some_and(|spot| spot.key() == Key::Content),
         }
