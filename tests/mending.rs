@@ -319,3 +319,27 @@ fn a_picture_of_a_lost_result_stays() {
     let result = json!({ "type": "tool-result", "toolCallId": "x", "toolName": "f", "output": output });
     mended(&json!([{ "role": "tool", "content": [result] }]), Format::AiSdk);
 }
+
+#[test]
+fn results_of_gemini_stand_in_contents_of_their_own() {
+    let call = json!({ "functionCall": { "id": "a", "name": "ls", "args": {} } });
+    let response =
+        |name: &str| json!({ "functionResponse": { "id": "a", "name": name, "response": { "result": "x" } } });
+    let history = |parts: Value| {
+        json!([
+            { "role": "user", "parts": [{ "text": "go" }] },
+            { "role": "model", "parts": [call] },
+            { "role": "user", "note": 1, "parts": parts },
+            { "role": "model", "parts": [{ "text": "done" }] },
+        ])
+    };
+    let mixed = history(json!([{ "text": "and?" }, response("ls")]));
+    assert_eq!(rules(&mixed, Format::Gemini), ["results-stand-alone"]);
+    let output = mended(&mixed, Format::Gemini);
+    assert_eq!(output[2]["parts"], json!([response("ls")]));
+    assert_eq!(output[3]["parts"], json!([{ "text": "and?" }]));
+
+    let misnamed = history(json!([response("cat")]));
+    assert_eq!(rules(&misnamed, Format::Gemini), ["result-names-its-tool"]);
+    assert_eq!(mended(&misnamed, Format::Gemini), history(json!([response("ls")])));
+}

@@ -124,7 +124,7 @@ fn by_the_rule(talk: &Conversation<String>) -> Vec<CallSite> {
         for (part, block) in content.parts.iter().enumerate() {
             match block {
                 Part::Call { id, name, .. } => {
-                    calls.push((CallSite { message, part, result: None, awaits: Awaits::Result }, id, name))
+                    calls.push((CallSite { message, part, result: None, awaits: Awaits::Result }, id, name));
                 }
                 Part::Result { id, tool, .. } => {
                     let open = |(site, _, name): &(CallSite, &str, &str)| {

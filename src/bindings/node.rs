@@ -27,7 +27,7 @@ fn name(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
 }
 
 /// What a look-up found; what it raised is kept.
-fn found<'py>(value: PyResult<Option<Bound<'py, PyAny>>>) -> Option<Bound<'py, PyAny>> {
+fn found(value: PyResult<Option<Bound<'_, PyAny>>>) -> Option<Bound<'_, PyAny>> {
     value.unwrap_or_else(|error| {
         raised::keep(error);
         None

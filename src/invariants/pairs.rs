@@ -264,6 +264,35 @@ impl Pairs {
         })
     }
 
+    /// The results that name another tool than the call that they answer by its id, and the name of that tool.
+    pub fn misnamed<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+    ) -> impl Iterator<Item = ((usize, usize), &'a str)> + 'a {
+        let part = |(message, part): (usize, usize)| &conversation.messages[message].parts[part];
+        self.calls.iter().filter_map(move |call| match (part((call.message, call.part)), part(call.result?)) {
+            (Part::Call { name, .. }, Part::Result { tool: Some(tool), .. }) if **tool != **name => {
+                Some((call.result?, &**name))
+            }
+            _ => None,
+        })
+    }
+
+    /// The same as violations: Gemini's `FunctionResponse.name` "matches `FunctionCall.name`"
+    /// (<https://ai.google.dev/api/caching#FunctionResponse>), and where ids are not sent it is all that does.
+    pub(super) fn misnaming<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        self.misnamed(conversation).map(|((message, part), name)| Violation {
+            rule: "result-names-its-tool",
+            message,
+            part: Some(part),
+            problem: format!("{} does not name the tool '{name}' that was called", named(conversation, message, part)),
+            remedy: "give the result the name of the call",
+        })
+    }
+
     /// The calls of the last message that wait.
     pub(super) fn open_at_the_end<'a, T: Text>(
         &'a self,

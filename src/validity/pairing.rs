@@ -51,10 +51,34 @@ impl<T: Text> Mending<'_, T> {
         }
         for draft in &mut self.drafts {
             for piece in &mut draft.pieces {
-                if let Piece::Part { message, part, id } = piece
+                if let Piece::Part { message, part, id, .. } = piece
                     && let Some(fresh) = renamed.get(&(*message, *part))
                 {
                     *id = Some(fresh.clone());
+                    draft.changed = true;
+                }
+            }
+        }
+    }
+
+    /// Gives results the names of the tools that they answer.
+    pub(super) fn name_tools(&mut self) {
+        if !self.demanded(Demand::ResultsNameTheirTool) {
+            return;
+        }
+        let conversation = self.conversation;
+        let pairs = Pairs::of(conversation);
+        let misnamed: Vec<(Place, &str)> = pairs.misnamed(conversation).collect();
+        for ((message, _), _) in &misnamed {
+            self.note("result-names-its-tool", Some(*message), "a result got the name of the tool that was called");
+        }
+        let named: HashMap<Place, &str, RandomState> = misnamed.into_iter().collect();
+        for draft in &mut self.drafts {
+            for piece in &mut draft.pieces {
+                if let Piece::Part { message, part, tool, .. } = piece
+                    && let Some(name) = named.get(&(*message, *part))
+                {
+                    *tool = Some((*name).to_owned());
                     draft.changed = true;
                 }
             }
@@ -106,7 +130,7 @@ impl<T: Text> Mending<'_, T> {
             }
             let mut pieces = Vec::with_capacity(draft.pieces.len());
             for piece in std::mem::take(&mut draft.pieces) {
-                let Some((Part::Call { id, name, .. }, Piece::Part { message, part, id: new })) =
+                let Some((Part::Call { id, name, .. }, Piece::Part { message, part, id: new, .. })) =
                     part_of(self.conversation, &piece).map(|part| (part, &piece))
                 else {
                     pieces.push(piece);

@@ -18,7 +18,7 @@ impl Draft {
     /// The message as it is.
     pub(super) fn of<T>(conversation: &Conversation<T>, message: usize) -> Draft {
         let content = &conversation.messages[message];
-        let pieces = (0..content.parts.len()).map(|part| Piece::Part { message, part, id: None }).collect();
+        let pieces = (0..content.parts.len()).map(|part| Piece::Part { message, part, id: None, tool: None }).collect();
         Draft { like: Some(message), role: content.role, pieces, changed: false }
     }
 

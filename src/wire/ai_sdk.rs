@@ -259,7 +259,7 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
                 Some(id) => node.with(Key::ToolCallIdCamel, node.string(id))?,
                 None => node.keep(),
             }),
-            Material::Part { node, place, id } => {
+            Material::Part { node, place, id, .. } => {
                 let Some(content) = node.present(Key::Content) else { continue };
                 match content.at(place.part) {
                     None => others.push(text_block(node, content.keep())?),

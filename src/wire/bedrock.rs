@@ -108,8 +108,14 @@ pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::O
 }
 
 pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::Out> {
-    let blocks =
-        compose_blocks(composition, Key::Content, text_block, renamed, answer, |picture| Ok(Some(picture.keep())))?;
+    let blocks = compose_blocks(
+        composition,
+        Key::Content,
+        text_block,
+        |block, id, _| renamed(block, id.unwrap_or_default()),
+        answer,
+        |picture| Ok(Some(picture.keep())),
+    )?;
     compose_message(composition, composition.role.name(), Key::Content, composition.sample.list(blocks)?)
 }
 

@@ -23,6 +23,7 @@ pub(super) enum Material<'a, N> {
         node: N,
         place: Place,
         id: Option<&'a str>,
+        tool: Option<&'a str>,
     },
     Text(&'a str),
     /// An item of a result; `None` where it is not found.
@@ -112,7 +113,10 @@ pub(super) fn runs<T>(
         }
     }
     for run in &mut by_entry {
-        run.stays = run.like.filter(|_| is_whole(conversation, role, &pieces[run.pieces.clone()]));
+        let pieces = &pieces[run.pieces.clone()];
+        let results = pieces.iter().filter(|piece| is_result(conversation, piece)).count();
+        let parts_ways = sharing == Sharing::Results && results > 0 && results < pieces.len();
+        run.stays = run.like.filter(|_| !parts_ways && is_whole(conversation, role, pieces));
     }
     let begins_with_result = |run: &Run| is_result(conversation, &pieces[run.pieces.start]);
     let length = by_entry.iter().take_while(|run| begins_with_result(run)).count();
@@ -155,7 +159,10 @@ fn is_whole<T>(conversation: &Conversation<T>, role: Role, pieces: &[Piece]) -> 
     let Some(Piece::Part { message, part: first, .. }) = pieces.first() else { return false };
     let of = &conversation.messages[*message];
     let all = of.span.parts_with(*first, of.parts.len());
-    let same = |(piece, at): (&Piece, usize)| matches!(piece, Piece::Part { message: from, part, id: None } if from == message && *part == at);
+    let same = |(piece, at): (&Piece, usize)| match piece {
+        Piece::Part { message: from, part, id: None, tool: None } => from == message && *part == at,
+        _ => false,
+    };
     of.role == role && all.len() == pieces.len() && pieces.iter().zip(all).all(same)
 }
 

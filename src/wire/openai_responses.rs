@@ -41,14 +41,12 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
         return Ok(Entry { role, parts, pin, joins, ties: vec![] });
     }
     let name = field(entry, Key::Type);
-    match name.as_deref().and_then(|name| answered_by(name, entry)) {
-        Some(id) => read_output(entry, id, pin, index),
-        None => {
-            let parts = vec![read_step(entry, name.as_deref().unwrap_or_default(), index)?];
-            let ties = tie_of(name.as_deref()).map(|tie| (0, tie)).into_iter().collect();
-            Ok(Entry { role: Role::Assistant, parts, pin, joins: Joins::Answer, ties })
-        }
+    if let Some(id) = name.as_deref().and_then(|name| answered_by(name, entry)) {
+        return read_output(entry, id, pin, index);
     }
+    let parts = vec![read_step(entry, name.as_deref().unwrap_or_default(), index)?];
+    let ties = tie_of(name.as_deref()).map(|tie| (0, tie)).into_iter().collect();
+    Ok(Entry { role: Role::Assistant, parts, pin, joins: Joins::Answer, ties })
 }
 
 /// What an item is bound to. A reference is of an item that OpenAI has stored, which may be a call, and what compaction

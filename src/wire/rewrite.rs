@@ -60,6 +60,8 @@ pub enum Piece {
         part: usize,
         /// Its new id, for a call or a result that gets one.
         id: Option<String>,
+        /// The tool that a result names from now on, where it named another one.
+        tool: Option<String>,
     },
     /// A text.
     Text(String),
@@ -166,9 +168,10 @@ pub fn rewrite<N: Build, T>(
                     Place { entry, part: part - first }
                 };
                 let materials = pieces.iter().map(|piece| match piece {
-                    Piece::Part { message, part, id } => {
+                    Piece::Part { message, part, id, tool } => {
                         let place = place(*message, *part);
-                        Material::Part { node: entries[place.entry].clone(), place, id: id.as_deref() }
+                        let (id, tool) = (id.as_deref(), tool.as_deref());
+                        Material::Part { node: entries[place.entry].clone(), place, id, tool }
                     }
                     Piece::Text(text) => Material::Text(text),
                     Piece::Picture { message, part, item } => {

@@ -78,7 +78,9 @@ READERS = [
 
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize(
-    "error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit(), RuntimeError("gone"), MemoryError()], ids=repr
+    "error",
+    [KeyboardInterrupt(), SystemExit(3), GeneratorExit(), RuntimeError("gone"), MemoryError()],
+    ids=repr,
 )
 def test_what_an_attribute_raises_is_raised(read, error):
     with pytest.raises(type(error)) as caught:
@@ -110,7 +112,10 @@ def test_an_interrupt_while_a_value_is_written_is_raised():
 
     history = [
         {"role": "user", "content": "go"},
-        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "f", "input": Unprintable()}}]},
+        {
+            "role": "assistant",
+            "content": [{"toolUse": {"toolUseId": "a", "name": "f", "input": Unprintable()}}],
+        },
     ]
     with pytest.raises(KeyboardInterrupt):
         ullage.validate(history)

@@ -76,7 +76,13 @@ fn replace_response<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N::
 
 /// Responses are a content of their own, and what else there is comes behind it in one.
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
-    let sample = composition.sample;
+    // What is made anew is of the kind of what it is made for: a content without parts says nothing of that.
+    let made_for = composition.materials.iter().filter_map(|material| match material {
+        Material::Answer { call: node, .. } | Material::Part { node, .. } => Some(node),
+        Material::Text(_) | Material::Picture(_) => None,
+    });
+    let sample =
+        made_for.chain(composition.like).find(|node| first_part(*node).is_some()).unwrap_or(composition.sample);
     let answers = |material: &Material<'_, N>| match material {
         Material::Answer { .. } => true,
         Material::Text(_) | Material::Picture(_) => false,
@@ -104,9 +110,13 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     Ok(())
 }
 
-fn renamed<N: Build>(part: &N, id: &str) -> Result<N::Out> {
+fn renamed<N: Build>(part: &N, id: Option<&str>, tool: Option<&str>) -> Result<N::Out> {
     match find_map(part, FUNCTION_CALL).or_else(|| find_map(part, FUNCTION_RESPONSE)) {
-        Some((key, inner)) => part.with(key, inner.with(Key::Id, part.string(id))?),
+        Some((key, inner)) => {
+            let fields = [(Key::Id, id), (Key::Name, tool)].into_iter();
+            let fields = fields.filter_map(|(key, value)| Some((key, Some(part.string(value?))))).collect();
+            part.with(key, inner.with_all(fields)?)
+        }
         None => Ok(part.keep()),
     }
 }

@@ -99,7 +99,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
                 Some(id) => node.with(Key::ToolCallId, node.string(id))?,
                 None => node.keep(),
             }),
-            Material::Part { node, place, id } => match (spots.at(*place), id) {
+            Material::Part { node, place, id, .. } => match (spots.at(*place), id) {
                 (Some(Spot::Block(key, call)), Some(id)) => add(*key, call.with(Key::Id, call.string(id))?),
                 (Some(Spot::Block(key, block)), None) => add(*key, block.keep()),
                 (Some(Spot::Field(Key::Content, text)), _) if texts > 1 => {
