@@ -10,7 +10,7 @@ use ullage::message::Part;
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
 use ullage::store::Storing;
-use ullage::validity::{OpenCalls, demands_of, repair};
+use ullage::validity::{OpenCalls, demands_of, repair, validate};
 use ullage::wire::{Format, read, rewrite};
 
 /// So many that their square is felt, and they are not.
@@ -99,6 +99,33 @@ fn many_results_in_a_row_are_shortened() {
     messages.extend(["assistant", "user"].into_iter().cycle().take(6).map(word));
     let outcome = halve(&Value::Array(messages), Format::OpenAi, StageName::Offload);
     assert!(outcome.plan.edits.len() > MANY / 2, "{}", outcome.plan.edits.len());
+}
+
+#[test]
+fn many_items_of_one_output_are_stored() {
+    let text = "all is well\n".repeat(120);
+    let block = json!({ "type": "input_text", "text": text });
+    let mut messages = vec![
+        json!({ "type": "message", "role": "user", "content": "go" }),
+        json!({ "type": "function_call", "call_id": "c", "name": "ls", "arguments": "{}" }),
+        json!({ "type": "function_call_output", "call_id": "c", "output": vec![block; MANY] }),
+    ];
+    let word = |role: &str| json!({ "type": "message", "role": role, "content": "done" });
+    messages.extend(["assistant", "user"].into_iter().cycle().take(6).map(word));
+    let outcome = halve(&Value::Array(messages), Format::OpenAiResponses, StageName::Offload);
+    assert!(outcome.plan.edits.len() > MANY / 2, "{}", outcome.plan.edits.len());
+}
+
+#[test]
+fn many_results_behind_many_system_messages_are_late() {
+    const CALLS: usize = 10 * MANY;
+    let calls: Vec<Value> = (0..CALLS).map(|call| chat_call(&call.to_string())).collect();
+    let mut messages = vec![json!({ "role": "assistant", "tool_calls": calls })];
+    messages.extend(vec![json!({ "role": "system", "content": "be brief" }); CALLS]);
+    messages.extend((0..CALLS).map(|call| chat_result(&call.to_string())));
+    let messages = &Value::Array(messages);
+    let conversation = read(&messages, Format::OpenAi).expect("it can be read");
+    assert_eq!(validate(&conversation, demands_of(Format::OpenAi)).len(), CALLS);
 }
 
 #[test]

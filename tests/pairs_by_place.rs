@@ -4,7 +4,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use ullage::invariants::{CallSite, CutPoints, Pairs};
+use ullage::invariants::{Awaits, CallSite, CutPoints, Pairs};
 use ullage::message::{Conversation, Message, Part, Pin, Role, Span};
 
 const TOOLS: [&str; 3] = ["read_file", "bash", "grep"];
@@ -23,7 +23,7 @@ fn words() -> Part<String> {
 
 fn conversation(messages: Vec<(Role, Vec<Part<String>>)>) -> Conversation<String> {
     let numbered = messages.into_iter().enumerate();
-    let message = |(index, (role, parts))| Message { span: Span::of(index), role, parts, pin: Pin::Free };
+    let message = |(index, (role, parts))| Message { span: Span::of(index), role, parts, pin: Pin::Free, ties: vec![] };
     Conversation { messages: numbered.map(message).collect() }
 }
 
@@ -123,7 +123,9 @@ fn by_the_rule(talk: &Conversation<String>) -> Vec<CallSite> {
     for (message, content) in talk.messages.iter().enumerate() {
         for (part, block) in content.parts.iter().enumerate() {
             match block {
-                Part::Call { id, name, .. } => calls.push((CallSite { message, part, result: None }, id, name)),
+                Part::Call { id, name, .. } => {
+                    calls.push((CallSite { message, part, result: None, awaits: Awaits::Result }, id, name));
+                }
                 Part::Result { id, tool, .. } => {
                     let open = |(site, _, name): &(CallSite, &str, &str)| {
                         let same_tool = !id.is_empty() || tool.as_deref().is_none_or(|tool| tool == *name);

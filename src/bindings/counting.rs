@@ -8,6 +8,7 @@ use pyo3::types::PyList;
 use super::identity::Identities;
 use super::node::PyNode;
 use super::promise::{Counted, Entries, Promises, Settled};
+use super::raised::nothing_raised;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::fixed_tokens;
@@ -83,7 +84,9 @@ impl Counting {
     /// What a system prompt and tool definitions count.
     pub fn fixed_tokens(&self, system: Option<&Bound<'_, PyAny>>, tools: Option<&Bound<'_, PyAny>>) -> Result<usize> {
         let [system, tools] = [system, tools].map(|value| value.cloned().map(PyNode));
-        fixed_tokens(&self.ledger, system.as_ref(), tools.as_ref())
+        let tokens = fixed_tokens(&self.ledger, system.as_ref(), tools.as_ref())?;
+        nothing_raised()?;
+        Ok(tokens)
     }
 
     fn measure(
@@ -98,6 +101,7 @@ impl Counting {
             None => wire::format_to_read(&node)?,
         };
         let conversation = wire::read(&node, format)?;
+        nothing_raised()?;
         self.recall(messages.py(), &conversation);
         let measured = messages.py().detach(|| counter.measure(&conversation));
         let (total, unscaled) = (measured.total(), measured.unscaled());

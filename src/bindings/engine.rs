@@ -12,6 +12,7 @@ use super::format::named_format;
 use super::node::PyNode;
 use super::plan::PyPlan;
 use super::policy::PyPolicy;
+use super::raised::nothing_raised;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::{Ask, Engine, Reading, Room};
@@ -114,6 +115,7 @@ impl PyEngine {
     ) -> PyResult<ShrunkResult<'py>> {
         let py = result.py();
         let shrunk = self.engine.shrink_result(tool, &PyNode(result.clone()), salt, &references(&distrusted)?)?;
+        nothing_raised()?;
         let artifacts = shrunk
             .artifacts
             .iter()
@@ -144,6 +146,7 @@ impl PyEngine {
 impl PyEngine {
     fn read(&self, messages: &Bound<'_, PyAny>, pins: &[usize]) -> Result<Reading<PyText>, Error> {
         let reading = self.engine.read(&PyNode(messages.clone()), self.format, pins)?;
+        nothing_raised()?;
         self.counting.recall(messages.py(), &reading.conversation);
         Ok(reading)
     }

@@ -4,6 +4,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
+use super::raised;
 use crate::error::Error;
 
 create_exception!(ullage, UllageError, PyException, "Base of everything that ullage raises.");
@@ -21,6 +22,9 @@ create_exception!(ullage, ReferenceTakenError, StoreError, "A store has other co
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
+        if let Some(raised) = raised::take() {
+            return raised;
+        }
         let text = error.to_string();
         match error {
             Error::Budget { budget, floor, messages, .. } => {

@@ -3,12 +3,15 @@
 use pyo3::prelude::*;
 
 use super::node::PyNode;
+use super::raised::nothing_raised;
 use crate::error::Error;
 use crate::wire::{self, Format};
 
 #[pyfunction]
 pub fn detect_format(messages: &Bound<'_, PyAny>) -> PyResult<&'static str> {
-    Ok(wire::detect_format(&PyNode(messages.clone()))?.name())
+    let format = wire::detect_format(&PyNode(messages.clone()))?;
+    nothing_raised()?;
+    Ok(format.name())
 }
 
 /// The format of that public name.

@@ -13,6 +13,7 @@ mod node;
 mod plan;
 mod policy;
 mod promise;
+mod raised;
 mod store;
 mod text;
 mod validity;

@@ -2,13 +2,15 @@
 
 use std::fmt::Write;
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
 
+use super::raised::{self, host_error};
 use super::text::PyText;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::media::{Content, Raw};
 use crate::wire::{Build, Bytes, Key, Kind, Node, too_deep};
 
@@ -22,6 +24,27 @@ fn name(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
     let names =
         NAMES.get_or_init(py, || Key::ALL.iter().map(|(_, name)| PyString::intern(py, name).unbind()).collect());
     names[key as usize].bind(py)
+}
+
+/// What a look-up found; what it raised is kept.
+fn found(value: PyResult<Option<Bound<'_, PyAny>>>) -> Option<Bound<'_, PyAny>> {
+    value.unwrap_or_else(|error| {
+        raised::keep(error);
+        None
+    })
+}
+
+/// An attribute, where the object has it. That of a model which computes its fields (pydantic's) is missing too where that
+/// fails: it has more of them than a message needs. Anything else that is raised is kept.
+fn attribute<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    match object.getattr_opt(name) {
+        Err(error) if error.is_instance_of::<PyException>(object.py()) && is_model(object) => None,
+        value => found(value),
+    }
+}
+
+fn is_model(object: &Bound<'_, PyAny>) -> bool {
+    object.get_type().hasattr("model_dump").unwrap_or(false)
 }
 
 impl Node for PyNode<'_> {
@@ -56,13 +79,12 @@ impl Node for PyNode<'_> {
     fn get(&self, key: Key) -> Option<Self> {
         let name = name(self.0.py(), key);
         if let Ok(dict) = self.0.cast::<PyDict>() {
-            return dict.get_item(name).ok().flatten().map(PyNode);
+            return found(dict.get_item(name)).map(PyNode);
         }
         if self.kind() != Kind::Map {
             return None;
         }
-        // An attribute that cannot be read is one that the object does not have, as far as a message goes.
-        self.0.getattr_opt(name).ok().flatten().map(PyNode)
+        attribute(&self.0, name).map(PyNode)
     }
 
     fn length(&self) -> Option<usize> {
@@ -167,11 +189,11 @@ fn render(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes, depth: usiz
 fn render_dict(dict: &Bound<'_, PyDict>, out: &mut String, bytes: Bytes, depth: usize) -> Result<()> {
     out.push('{');
     // A copy of the items: rendering an object may run code that changes the dict.
-    for (position, entry) in dict.items().iter().enumerate() {
+    let items: Vec<_> = dict.iter().collect();
+    for (position, (key, value)) in items.into_iter().enumerate() {
         if position > 0 {
             out.push(',');
         }
-        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = entry.extract().map_err(|e| host_error(&e))?;
         match key.cast::<PyString>() {
             Ok(key) => render_text(&PyText::of(key), out),
             Err(_) => render_text(&key.str().map_err(|e| host_error(&e))?.to_string_lossy(), out),
@@ -253,18 +275,22 @@ fn render_bytes(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes) -> Re
 /// An object as a plain value: the fields that its `model_dump` gives (pydantic), else its attributes, else its text.
 fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = object.py();
-    if let Ok(dump) = object.getattr("model_dump") {
+    let get = |name| object.getattr_opt(name).map_err(|error| host_error(&error));
+    if let Some(dump) = get("model_dump")? {
         return dump.call0().and_then(|dumped| set_fields(object, dumped)).map_err(|e| host_error(&e));
     }
-    if let Ok(fields) = object.getattr("_asdict") {
+    if let Some(fields) = get("_asdict")? {
         return fields.call0().map_err(|e| host_error(&e));
     }
-    if let Ok(attributes) = object.getattr("__dict__")
+    if let Some(attributes) = get("__dict__")?
         && attributes.is_instance_of::<PyDict>()
     {
         return Ok(attributes);
     }
-    object.str().map(Bound::into_any).or_else(|_| Ok(PyString::new(py, "<unprintable>").into_any()))
+    match object.str() {
+        Err(error) if error.is_instance_of::<PyException>(py) => Ok(PyString::new(py, "<unprintable>").into_any()),
+        text => text.map(Bound::into_any).map_err(|e| host_error(&e)),
+    }
 }
 
 /// What pydantic dumped of an object, without the fields that are None: a part of Gemini has twenty. Each is the object's
@@ -273,18 +299,10 @@ fn set_fields<'py>(object: &Bound<'py, PyAny>, dumped: Bound<'py, PyAny>) -> PyR
     let Ok(dump) = dumped.cast::<PyDict>() else { return Ok(dumped) };
     let fields = PyDict::new(object.py());
     for (key, value) in dump.iter().filter(|(_, value)| !value.is_none()) {
-        let own = key.cast::<PyString>().ok().and_then(|name| object.getattr_opt(name).ok().flatten());
+        let own = key.cast::<PyString>().ok().and_then(|name| attribute(object, name));
         fields.set_item(key, own.unwrap_or(value))?;
     }
     Ok(fields.into_any())
-}
-
-/// An exception of the host while one of its values was read or built.
-fn host_error(error: &PyErr) -> Error {
-    Error::Conversation {
-        problem: format!("a value of a message cannot be used: {error}"),
-        remedy: "give plain dicts, lists and strings".to_owned(),
-    }
 }
 
 fn set_items(dict: &Bound<'_, PyDict>, fields: Vec<(Key, Option<Bound<'_, PyAny>>)>) -> PyResult<()> {

@@ -5,6 +5,7 @@ use pyo3::types::PyBytes;
 use pythonize::pythonize;
 
 use super::node::PyNode;
+use super::raised::nothing_raised;
 use crate::engine::{apply, check, content};
 use crate::planner::Plan;
 
@@ -81,11 +82,14 @@ impl PyPlan {
                 PyBytes::new(messages.py(), &content),
             ));
         }
+        nothing_raised()?;
         Ok(artifacts)
     }
 
     fn apply<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        Ok(apply(&self.0, &PyNode(messages.clone()))?)
+        let messages = apply(&self.0, &PyNode(messages.clone()))?;
+        nothing_raised()?;
+        Ok(messages)
     }
 
     fn __repr__(&self) -> String {

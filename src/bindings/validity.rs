@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use super::format::named_format;
 use super::node::PyNode;
+use super::raised::nothing_raised;
 use crate::error::{Error, Result as CoreResult};
 use crate::invariants::Demand;
 use crate::message::Conversation;
@@ -34,7 +35,9 @@ impl<T> Judged<T> {
             }
             None => (wire::format_to_read(messages)?, shared_demands(&wire::formats_of(messages)?)),
         };
-        Ok(Judged { conversation: wire::read(messages, format)?, format, demands })
+        let conversation = wire::read(messages, format)?;
+        nothing_raised()?;
+        Ok(Judged { conversation, format, demands })
     }
 }
 
@@ -43,6 +46,7 @@ impl<T> Judged<T> {
 pub fn validate(messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<Vec<PyViolation>> {
     let Judged { conversation, format, demands } = match Judged::read(&PyNode(messages.clone()), format) {
         Err(Error::Message { index, problem, remedy }) => {
+            nothing_raised()?;
             return Ok(vec![(READABLE, index, None, problem, remedy, "400: invalid request")]);
         }
         read => read?,
@@ -74,5 +78,7 @@ pub fn repair<'py>(
     let open = if remove_open_calls { OpenCalls::Remove } else { OpenCalls::Answer };
     let repaired = mend(&conversation, &demands, open);
     let repairs = repaired.repairs.into_iter().map(|done| (done.rule, conversation.entry(done.message), done.what));
-    Ok((wire::rewrite(&host, &conversation, format, &repaired.changes)?, repairs.collect()))
+    let messages = wire::rewrite(&host, &conversation, format, &repaired.changes)?;
+    nothing_raised()?;
+    Ok((messages, repairs.collect()))
 }

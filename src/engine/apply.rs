@@ -32,19 +32,21 @@ pub fn content<'a, N: Node>(
 ) -> Result<Cow<'a, [u8]>> {
     match source {
         Source::Item(place) => {
-            let (entry, part) = plan.spans.place(place.message, place.part);
-            let node = messages.at(entry);
-            if let Some(bytes) = node
-                .and_then(|entry| wire::item_node(&entry, plan.format, part, place.item))
-                .and_then(|node| node.raw())
-            {
-                return Ok(Cow::Owned(bytes));
-            }
             let text = match &conversation.messages[place.message].parts[place.part] {
                 Part::Result { items, .. } => items[place.item].text().map(|(text, _)| text),
                 _ => None, // A plan only stores items of results.
             };
-            Ok(Cow::Borrowed(text.unwrap_or_default().as_bytes()))
+            let text = text.unwrap_or_default();
+            // Only where something stands for what is no text may the string be more; finding it takes a walk through its
+            // neighbours.
+            if text.contains(char::REPLACEMENT_CHARACTER) {
+                let (entry, part) = plan.spans.place(place.message, place.part);
+                let item = messages.at(entry).and_then(|entry| wire::item_node(&entry, plan.format, part, place.item));
+                if let Some(bytes) = item.and_then(|node| node.raw()) {
+                    return Ok(Cow::Owned(bytes));
+                }
+            }
+            Ok(Cow::Borrowed(text.as_bytes()))
         }
         Source::Transcript { notes, messages: range } => {
             let mut out = notes.clone();

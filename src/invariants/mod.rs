@@ -10,11 +10,13 @@ mod pairs;
 mod roles;
 mod system;
 mod thinking;
+mod ties;
 
 use std::ops::Range;
 
 pub use content::is_blank;
-pub use pairs::{CallSite, Pairs};
+pub use order::first_accompanied;
+pub use pairs::{Awaits, CallSite, Pairs};
 pub use roles::{Seam, seam};
 
 use crate::message::{Conversation, Text};
@@ -49,6 +51,10 @@ pub enum Demand {
     SystemApart,
     /// In a message, results stand before anything else.
     ResultsFirst,
+    /// No result shares an entry with anything else.
+    ResultsAlone,
+    /// A result names the tool of its call, if any.
+    ResultsNameTheirTool,
     /// Not even a system message stands between calls and their results.
     NothingBetween,
     /// The last message may not ask for tools.
@@ -69,6 +75,8 @@ pub fn violations<T: Text>(conversation: &Conversation<T>, pairs: &Pairs, demand
             Demand::NoEmptyMessage => violations.extend(content::empty(conversation)),
             Demand::SystemApart => violations.extend(system::in_the_list(conversation)),
             Demand::ResultsFirst => violations.extend(order::results_behind(conversation)),
+            Demand::ResultsAlone => violations.extend(order::results_accompanied(conversation)),
+            Demand::ResultsNameTheirTool => violations.extend(pairs.misnaming(conversation)),
             Demand::NothingBetween => violations.extend(pairs.parted(conversation)),
             Demand::NoOpenCallAtTheEnd => violations.extend(pairs.open_at_the_end(conversation)),
             Demand::ReasoningLeads => violations.extend(thinking::at_the_end(conversation)),

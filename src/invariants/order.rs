@@ -6,7 +6,7 @@
 //! put them the same way; in OpenAI's formats nothing else can be said.
 
 use super::Violation;
-use crate::message::{Conversation, Part, Role, Text};
+use crate::message::{Conversation, Message, Part, Role, Text};
 
 pub(super) fn of_speakers<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     conversation.messages.iter().enumerate().flat_map(|(message, content)| {
@@ -28,6 +28,37 @@ pub(super) fn of_speakers<T: Text>(conversation: &Conversation<T>) -> impl Itera
                     "put it into a user message"
                 },
             })
+        })
+    })
+}
+
+/// The first result of a message that shares its entry with anything else.
+pub fn first_accompanied<T>(message: &Message<T>) -> Option<usize> {
+    let is_result = |part: usize| matches!(message.parts[part], Part::Result { .. });
+    let mut next = 0;
+    while next < message.parts.len() {
+        let entry = message.span.parts_with(next, message.parts.len());
+        next = entry.end;
+        if let Some(result) = entry.clone().find(|part| is_result(*part))
+            && !entry.clone().all(is_result)
+        {
+            return Some(result);
+        }
+    }
+    None
+}
+
+/// Vertex AI: "Within a single message, `FunctionResponse` cannot be mixed with other type of part"
+/// (<https://github.com/genkit-ai/genkit/issues/452>, <https://github.com/Prism-Shadow/agenthub/pull/189>). The Gemini
+/// Developer API takes both.
+pub(super) fn results_accompanied<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
+    conversation.messages.iter().enumerate().filter_map(|(message, content)| {
+        Some(Violation {
+            rule: "results-stand-alone",
+            message,
+            part: Some(first_accompanied(content).filter(|_| content.role == Role::User)?),
+            problem: "a tool result shares its content with other parts".to_owned(),
+            remedy: "put the other parts into a content behind the results",
         })
     })
 }

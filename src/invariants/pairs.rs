@@ -10,8 +10,9 @@ use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::RandomState;
 
+use super::ties::Bound;
 use super::{CutPoints, Violation};
-use crate::message::{Conversation, Message, Part, Role, Text};
+use crate::message::{Conversation, Part, Role, Text};
 
 /// A tool call and where its result is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,17 @@ pub struct CallSite {
     pub part: usize,
     /// Message and block of its result; `None` for a call that waits.
     pub result: Option<(usize, usize)>,
+    /// What it waits for, while it has none.
+    pub awaits: Awaits,
+}
+
+/// What a call without a result waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaits {
+    /// Its result, without which no provider goes on.
+    Result,
+    /// A person's approval, or the tool that was approved: no fault until the conversation goes on without either.
+    Approval,
 }
 
 /// Every call of a conversation, matched with its result.
@@ -30,6 +42,8 @@ pub struct Pairs {
     calls: Vec<CallSite>,
     orphans: Vec<(usize, usize)>,
     repeated: Vec<(usize, usize)>,
+    /// Messages that are bound together though no call and its result do it, the later ones behind.
+    bonds: Vec<(usize, usize)>,
 }
 
 /// Calls that wait for their results: message by message, oldest first.
@@ -110,8 +124,14 @@ impl Pairs {
         // The newest open call of each id, and for each call the older open one of the same id.
         let mut newest: HashMap<&str, usize, RandomState> = HashMap::default();
         let mut older: Vec<Option<usize>> = Vec::new();
+        let mut bound = Bound::default();
         for (message, content) in conversation.messages.iter().enumerate() {
+            bound.enter(message, content.role);
+            let mut ties = content.ties.iter().peekable();
             for (part, block) in content.parts.iter().enumerate() {
+                while let Some((_, tie)) = ties.next_if(|(at, _)| *at == part) {
+                    bound.see(message, tie, |id| newest.get(id).copied());
+                }
                 match block {
                     Part::Call { id, name, .. } => {
                         let call = pairs.calls.len();
@@ -129,7 +149,7 @@ impl Pairs {
                         if let Some(by_place) = &mut by_place {
                             by_place.push(id, name, message, call);
                         }
-                        pairs.calls.push(CallSite { message, part, result: None });
+                        pairs.calls.push(CallSite { message, part, result: None, awaits: Awaits::Result });
                     }
                     Part::Result { id, tool, .. } if id.is_empty() => {
                         let by_place = by_place.get_or_insert_with(|| ByPlace::of(conversation, &pairs.calls));
@@ -151,6 +171,7 @@ impl Pairs {
                                     newest.insert(id, waiting);
                                 }
                             }
+                            None if bound.is_of_stored_call(message) => {}
                             None => pairs.orphans.push((message, part)),
                         }
                     }
@@ -158,6 +179,10 @@ impl Pairs {
                 }
             }
         }
+        for call in bound.waiting(conversation) {
+            pairs.calls[call].awaits = Awaits::Approval;
+        }
+        pairs.bonds = bound.into_bonds();
         pairs
     }
 
@@ -195,7 +220,7 @@ impl Pairs {
             remedy: "give each call an id of its own",
         });
         let unanswered = self.open(conversation, |message| message != last);
-        let late = self.late(conversation, |between| between.iter().any(|message| message.role != Role::System));
+        let late = self.late(conversation, Between::Speakers);
         let mut violations: Vec<Violation> = orphans.chain(repeated).chain(unanswered).chain(late).collect();
         violations.sort_by_key(|violation| violation.message);
         violations
@@ -206,20 +231,29 @@ impl Pairs {
         &'a self,
         conversation: &'a Conversation<T>,
     ) -> impl Iterator<Item = Violation> + 'a {
-        self.late(conversation, |between| {
-            !between.is_empty() && between.iter().all(|message| message.role == Role::System)
-        })
+        self.late(conversation, Between::OnlySystem)
     }
 
-    /// The calls whose results have such messages in front of them.
+    /// The calls whose results have such messages in front of them. O(messages + calls).
     fn late<'a, T: Text>(
         &'a self,
         conversation: &'a Conversation<T>,
-        such: impl Fn(&[Message<T>]) -> bool + 'a,
+        such: Between,
     ) -> impl Iterator<Item = Violation> + 'a {
+        // How many of the messages before each speak.
+        let mut speakers = Vec::with_capacity(conversation.messages.len() + 1);
+        speakers.push(0);
+        for message in &conversation.messages {
+            speakers.push(speakers[speakers.len() - 1] + usize::from(message.role != Role::System));
+        }
         let late = self.calls.iter().filter(move |call| {
             let Some((result, _)) = call.result else { return false };
-            such(conversation.messages.get(call.message + 1..result).unwrap_or_default())
+            let first = call.message + 1;
+            let speaking = speakers[result.max(first)] - speakers[first];
+            match such {
+                Between::Speakers => speaking > 0,
+                Between::OnlySystem => speaking == 0 && result > first,
+            }
         });
         late.map(|call| Violation {
             rule: "result-follows-its-call",
@@ -227,6 +261,35 @@ impl Pairs {
             part: Some(call.part),
             problem: format!("{} is not answered by the next message", named(conversation, call.message, call.part)),
             remedy: "put the result right behind the call",
+        })
+    }
+
+    /// The results that name another tool than the call that they answer by its id, and the name of that tool.
+    pub fn misnamed<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+    ) -> impl Iterator<Item = ((usize, usize), &'a str)> + 'a {
+        let part = |(message, part): (usize, usize)| &conversation.messages[message].parts[part];
+        self.calls.iter().filter_map(move |call| match (part((call.message, call.part)), part(call.result?)) {
+            (Part::Call { name, .. }, Part::Result { tool: Some(tool), .. }) if **tool != **name => {
+                Some((call.result?, &**name))
+            }
+            _ => None,
+        })
+    }
+
+    /// The same as violations: Gemini's `FunctionResponse.name` "matches `FunctionCall.name`"
+    /// (<https://ai.google.dev/api/caching#FunctionResponse>), and where ids are not sent it is all that does.
+    pub(super) fn misnaming<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        self.misnamed(conversation).map(|((message, part), name)| Violation {
+            rule: "result-names-its-tool",
+            message,
+            part: Some(part),
+            problem: format!("{} does not name the tool '{name}' that was called", named(conversation, message, part)),
+            remedy: "give the result the name of the call",
         })
     }
 
@@ -244,7 +307,8 @@ impl Pairs {
         conversation: &'a Conversation<T>,
         of: impl Fn(usize) -> bool + 'a,
     ) -> impl Iterator<Item = Violation> + 'a {
-        self.calls.iter().filter(move |call| call.result.is_none() && of(call.message)).map(|call| Violation {
+        let waits = |call: &CallSite| call.result.is_none() && call.awaits == Awaits::Result;
+        self.calls.iter().filter(move |call| waits(call) && of(call.message)).map(|call| Violation {
             rule: "call-has-its-result",
             message: call.message,
             part: Some(call.part),
@@ -254,18 +318,31 @@ impl Pairs {
     }
 
     pub(super) fn forbid(&self, cuts: &mut CutPoints) {
-        // The farthest result seen so far for calls at or before the position: no cut may fall in between.
+        // The farthest message seen so far that is bound to one before the position: no cut may fall in between.
         let mut reach = 0;
         let mut calls = self.calls.iter().peekable();
+        let mut bonds = self.bonds.iter().peekable();
         for position in 1..cuts.legal.len() {
             while let Some(call) = calls.next_if(|call| call.message < position) {
                 reach = reach.max(call.result.map_or(0, |(message, _)| message));
+            }
+            while let Some((_, message)) = bonds.next_if(|(first, _)| *first < position) {
+                reach = reach.max(*message);
             }
             if reach >= position {
                 cuts.forbid(position);
             }
         }
     }
+}
+
+/// What stands between a call and its late result.
+#[derive(Debug, Clone, Copy)]
+enum Between {
+    /// Messages of the user or the model, whatever else.
+    Speakers,
+    /// System messages, and nothing else.
+    OnlySystem,
 }
 
 /// A call or a result in words.

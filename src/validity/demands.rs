@@ -30,7 +30,13 @@ pub fn demands_of(format: Format) -> &'static [Demand] {
             &[Demand::NothingBetween, Demand::NoEmptyMessage, Demand::NoOpenCallAtTheEnd]
         }
         // A call may wait: the tools of ADK may take days.
-        Format::Gemini => &[Demand::FirstIsUsers, Demand::NoEmptyMessage, Demand::SystemApart],
+        Format::Gemini => &[
+            Demand::FirstIsUsers,
+            Demand::NoEmptyMessage,
+            Demand::SystemApart,
+            Demand::ResultsAlone,
+            Demand::ResultsNameTheirTool,
+        ],
     }
 }
 
@@ -85,6 +91,10 @@ pub fn provider_says(rule: &str, format: Format) -> &'static str {
         ("message-is-not-empty", _) => "400: messages must have non-empty content",
         ("system-stands-apart", Format::Gemini) => "400: please use a valid role: user, model",
         ("system-stands-apart", _) => "400: unexpected role \"system\"",
+        ("results-stand-alone", _) => {
+            "400: within a single message, FunctionResponse cannot be mixed with other type of part"
+        }
+        ("result-names-its-tool", _) => "400: the name of a function response must match that of its function call",
         ("results-come-first", _) => "400: `tool_result` blocks must stand before other content",
         ("reasoning-does-not-end-a-message", _) => "400: the final block in an assistant message cannot be `thinking`",
         ("block-is-of-its-role", _) => "400: this block is not allowed in a message of this role",

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use super::repair::{Mending, OpenCalls};
-use super::working::{Draft, part_of, place_of, words_of};
-use crate::invariants::{Demand, Pairs};
+use super::working::{Draft, part_of, pictures_of, place_of, words_of};
+use crate::invariants::{Awaits, Demand, Pairs};
 use crate::message::{Part, Role, Text};
 use crate::wire::Piece;
 
@@ -51,10 +51,34 @@ impl<T: Text> Mending<'_, T> {
         }
         for draft in &mut self.drafts {
             for piece in &mut draft.pieces {
-                if let Piece::Part { message, part, id } = piece
+                if let Piece::Part { message, part, id, .. } = piece
                     && let Some(fresh) = renamed.get(&(*message, *part))
                 {
                     *id = Some(fresh.clone());
+                    draft.changed = true;
+                }
+            }
+        }
+    }
+
+    /// Gives results the names of the tools that they answer.
+    pub(super) fn name_tools(&mut self) {
+        if !self.demanded(Demand::ResultsNameTheirTool) {
+            return;
+        }
+        let conversation = self.conversation;
+        let pairs = Pairs::of(conversation);
+        let misnamed: Vec<(Place, &str)> = pairs.misnamed(conversation).collect();
+        for ((message, _), _) in &misnamed {
+            self.note("result-names-its-tool", Some(*message), "a result got the name of the tool that was called");
+        }
+        let named: HashMap<Place, &str, RandomState> = misnamed.into_iter().collect();
+        for draft in &mut self.drafts {
+            for piece in &mut draft.pieces {
+                if let Piece::Part { message, part, tool, .. } = piece
+                    && let Some(name) = named.get(&(*message, *part))
+                {
+                    *tool = Some((*name).to_owned());
                     draft.changed = true;
                 }
             }
@@ -66,6 +90,8 @@ impl<T: Text> Mending<'_, T> {
         let pairs = Pairs::of(self.conversation);
         let result_of: HashMap<Place, Option<Place>, RandomState> =
             pairs.calls().iter().map(|call| ((call.message, call.part), call.result)).collect();
+        let lawful = pairs.calls().iter().filter(|call| call.awaits == Awaits::Approval);
+        let lawful: HashSet<Place, RandomState> = lawful.map(|call| (call.message, call.part)).collect();
         let orphans: HashSet<Place, RandomState> = pairs.orphans().iter().copied().collect();
         let last_speaker = self.drafts.iter().rposition(|draft| draft.role != Role::System);
         let mut here: HashMap<Place, Piece, RandomState> = HashMap::default();
@@ -104,7 +130,7 @@ impl<T: Text> Mending<'_, T> {
             }
             let mut pieces = Vec::with_capacity(draft.pieces.len());
             for piece in std::mem::take(&mut draft.pieces) {
-                let Some((Part::Call { id, name, .. }, Piece::Part { message, part, id: new })) =
+                let Some((Part::Call { id, name, .. }, Piece::Part { message, part, id: new, .. })) =
                     part_of(self.conversation, &piece).map(|part| (part, &piece))
                 else {
                     pieces.push(piece);
@@ -113,6 +139,7 @@ impl<T: Text> Mending<'_, T> {
                 let result = result_of.get(&(*message, *part)).copied().flatten();
                 match result.and_then(|place| Some((place, here.get(&place)?.clone()))) {
                     Some((_, result)) => due.push(result),
+                    None if lawful.contains(&(*message, *part)) => {}
                     None if open == OpenCalls::Remove => {
                         self.note(
                             "call-has-its-result",
@@ -160,17 +187,21 @@ impl<T: Text> Mending<'_, T> {
                 continue;
             }
             draft.changed = true;
-            match words_of(&self.conversation.messages[*message].parts[*part]) {
-                Some(words) => {
-                    self.note("result-follows-its-call", Some(*message), "a result without a call became words");
-                    pieces.push(Piece::Text(format!("{LOST_CALL}\n{words}")));
-                }
-                None => self.note(
-                    "result-follows-its-call",
-                    Some(*message),
-                    "a result without a call and words was removed",
-                ),
+            let (message, part) = (*message, *part);
+            let result = &self.conversation.messages[message].parts[part];
+            let (words, pictures) = (words_of(result), pictures_of(result));
+            let what = match (&words, pictures.is_empty()) {
+                (Some(_), true) => "a result without a call became words",
+                (Some(_), false) => "a result without a call became words and pictures",
+                (None, false) => "a result without a call became pictures",
+                (None, true) => "a result without a call and words was removed",
+            };
+            self.note("result-follows-its-call", Some(message), what);
+            if words.is_some() || !pictures.is_empty() {
+                let said = words.map_or_else(|| LOST_CALL.to_owned(), |words| format!("{LOST_CALL}\n{words}"));
+                pieces.push(Piece::Text(said));
             }
+            pieces.extend(pictures.into_iter().map(|item| Piece::Picture { message, part, item }));
         }
         draft.pieces = pieces;
     }

@@ -5,8 +5,8 @@
 //! alternate.
 
 use super::working::{Draft, is_result, part_of};
-use crate::invariants::{Demand, is_blank};
-use crate::message::{Conversation, Part, Role, Text};
+use crate::invariants::{Demand, first_accompanied, is_blank};
+use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::wire::{Change, Piece};
 
 /// What becomes of a call that was never answered.
@@ -50,10 +50,12 @@ pub fn repair<T: Text>(conversation: &Conversation<T>, demands: &[Demand], open:
     mending.drop_blanks();
     mending.move_system();
     mending.name_apart();
+    mending.name_tools();
     mending.pair(open);
     mending.drop_empty();
     mending.end_reasoning();
     mending.alternate();
+    mending.part_results();
     mending.order_results();
     mending.begin_with_user();
     mending.repairs.sort_by_key(|repair| repair.message);
@@ -168,6 +170,11 @@ impl<T: Text> Mending<'_, T> {
         for draft in std::mem::take(&mut self.drafts) {
             match joined.last_mut() {
                 Some(before) if before.role == draft.role => {
+                    let is_pinned = |like: &usize| self.conversation.messages[*like].pin == Pin::Pinned;
+                    // One of the two may give its other fields: that which is pinned, since a pin is one of them.
+                    if before.like.is_none_or(|like| !is_pinned(&like)) {
+                        before.like = draft.like.filter(is_pinned).or(before.like);
+                    }
                     before.pieces.extend(draft.pieces);
                     before.changed = true;
                     self.note(
@@ -180,6 +187,22 @@ impl<T: Text> Mending<'_, T> {
             }
         }
         self.drafts = joined;
+    }
+
+    /// Results that share an entry with something else get one of their own where the message is written.
+    fn part_results(&mut self) {
+        if !self.demanded(Demand::ResultsAlone) {
+            return;
+        }
+        for index in 0..self.drafts.len() {
+            let Some(message) = self.drafts[index].like.filter(|_| self.drafts[index].role == Role::User) else {
+                continue;
+            };
+            if first_accompanied(&self.conversation.messages[message]).is_some() {
+                self.drafts[index].changed = true;
+                self.note("results-stand-alone", Some(message), "its results were put into a content of their own");
+            }
+        }
     }
 
     fn order_results(&mut self) {

@@ -1,5 +1,6 @@
 //! A conversation while it is mended: messages as lists of pieces.
 
+use crate::media::MediaKind;
 use crate::message::{Conversation, Item, Part, Role, Text};
 use crate::wire::{Change, Piece};
 
@@ -17,7 +18,7 @@ impl Draft {
     /// The message as it is.
     pub(super) fn of<T>(conversation: &Conversation<T>, message: usize) -> Draft {
         let content = &conversation.messages[message];
-        let pieces = (0..content.parts.len()).map(|part| Piece::Part { message, part, id: None }).collect();
+        let pieces = (0..content.parts.len()).map(|part| Piece::Part { message, part, id: None, tool: None }).collect();
         Draft { like: Some(message), role: content.role, pieces, changed: false }
     }
 
@@ -44,7 +45,7 @@ impl Draft {
 pub(super) fn part_of<'a, T>(conversation: &'a Conversation<T>, piece: &Piece) -> Option<&'a Part<T>> {
     match piece {
         Piece::Part { message, part, .. } => Some(&conversation.messages[*message].parts[*part]),
-        Piece::Text(_) | Piece::Answer { .. } => None,
+        Piece::Text(_) | Piece::Picture { .. } | Piece::Answer { .. } => None,
     }
 }
 
@@ -52,7 +53,7 @@ pub(super) fn part_of<'a, T>(conversation: &'a Conversation<T>, piece: &Piece) -
 pub(super) fn place_of(piece: &Piece) -> Option<(usize, usize)> {
     match piece {
         Piece::Part { message, part, .. } => Some((*message, *part)),
-        Piece::Text(_) | Piece::Answer { .. } => None,
+        Piece::Text(_) | Piece::Picture { .. } | Piece::Answer { .. } => None,
     }
 }
 
@@ -74,4 +75,14 @@ pub(super) fn words_of<T: Text>(part: &Part<T>) -> Option<String> {
         .filter(|text| !text.trim().is_empty())
         .collect();
     if texts.is_empty() { None } else { Some(texts.join("\n")) }
+}
+
+/// The items of a result that are pictures.
+pub(super) fn pictures_of<T>(part: &Part<T>) -> Vec<usize> {
+    let Part::Result { items, .. } = part else { return Vec::new() };
+    let pictures = items.iter().enumerate().filter(|(_, item)| match item {
+        Item::Media(media) => media.kind == MediaKind::Image,
+        _ => false,
+    });
+    pictures.map(|(item, _)| item).collect()
 }

@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use foldhash::fast::RandomState;
 
 use super::anthropic::text_block;
+use super::compose::{Composition, Material};
 use super::content::{
     check_map, edit_content, field, item_of, pin_of, read_content, read_items, refuse_calls_beside, required_content,
     required_text, role_named, signature_of,
@@ -21,11 +22,11 @@ use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Kind, Node};
 use super::openai_chat::arguments;
-use super::rewrite::{Composition, EntryEdit, Material, replaced, text_for};
+use super::rewrite::{EntryEdit, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
-use crate::message::{Document, Part, Role, Signature};
+use crate::message::{Document, Part, Role, Signature, Tie};
 
 /// The role of the messages that hold results.
 const TOOL: &str = "tool";
@@ -35,35 +36,62 @@ const ROLES: [(&str, Role); 4] =
 
 pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     check_map(entry, index)?;
-    refuse_calls_beside(entry, index, Format::AiSdk)?;
     let name = field(entry, Key::Role);
     let role = role_named(name.as_deref(), index, &ROLES)?;
+    if role == Role::Assistant {
+        refuse_calls_beside(entry, index, Format::AiSdk)?;
+    }
     let of_tools = name.is_some_and(|name| &*name == TOOL);
     let pin = pin_of(entry);
-    if of_tools && is_one_result(entry) {
-        let items = read_items(entry.present(Key::Content).as_ref(), index, result::read_item)?;
+    let content = entry.present(Key::Content);
+    if of_tools && is_one_result(entry, content.as_ref()) {
+        let items = read_items(content.as_ref(), index, result::read_item)?;
         let id = id_beside(entry).unwrap_or_else(|| String::new().into());
         let parts = vec![Part::Result { id, tool: tool_beside(entry), items }];
-        return Ok(Entry { role, parts, pin, joins: Joins::Results });
+        return Ok(Entry { role, parts, pin, joins: Joins::Results, ties: vec![] });
     }
-    let content = required_content(entry, index)?;
-    let mut answered = None;
-    let parts = read_content(&content, index, |part| {
+    let content = content.map_or_else(|| required_content(entry, index), Ok)?;
+    let mut ties = Vec::new();
+    let mut places = 0..;
+    let mut parts = read_content(&content, index, |part| {
+        let place = places.next().unwrap_or_default();
         let name = field(part, Key::Type);
-        let whole = role == Role::Assistant
-            && match name.as_deref() {
-                Some("tool-result") => true,
-                Some("tool-call") => runs_at_provider(part, answered.get_or_insert_with(|| answered_inside(&content))),
-                _ => false,
-            };
-        if whole { Ok(Part::Opaque(part.rendered()?)) } else { read_part(part, name.as_deref(), index) }
+        let whole = match name.as_deref() {
+            Some("tool-result") => role == Role::Assistant,
+            Some("tool-call") => role == Role::Assistant && runs_at_provider(part),
+            Some("tool-approval-request" | "tool-approval-response") => true,
+            _ => false,
+        };
+        if !whole {
+            return read_part(part, name.as_deref(), index);
+        }
+        ties.extend(tie_of(part, name.as_deref()).map(|tie| (place, tie)));
+        Ok(Part::Opaque(part.rendered()?))
     })?;
+    if ties.iter().any(|(_, tie)| matches!(tie, Tie::Ends(_))) {
+        keep_answered(&content, &mut parts, &ties)?;
+    }
     let joins = match role {
         _ if of_tools => Joins::Results,
         Role::User => Joins::Words,
         Role::Assistant | Role::System => Joins::Nothing,
     };
-    Ok(Entry { role, parts, pin, joins })
+    Ok(Entry { role, parts, pin, joins, ties })
+}
+
+/// What a part is bound to that is kept whole: a call of a tool that the provider runs and its result, which may come in a
+/// later message (<https://github.com/vercel/ai/pull/11262>), a request for a person's approval of a call and the answer to
+/// it (<https://ai-sdk.dev/docs/agents/tool-approvals>).
+fn tie_of<N: Node>(part: &N, name: Option<&str>) -> Option<Tie<N::Text>> {
+    let call = || field(part, Key::ToolCallIdCamel);
+    let request = || field(part, Key::ApprovalId);
+    match name? {
+        "tool-call" => call().map(Tie::Begins),
+        "tool-result" => call().map(Tie::Ends),
+        "tool-approval-request" => Some(Tie::Asks { request: request()?, call: call()? }),
+        "tool-approval-response" => Some(Tie::Decides { request: request()? }),
+        _ => None,
+    }
 }
 
 fn is_tool<N: Node>(entry: &N) -> bool {
@@ -72,13 +100,12 @@ fn is_tool<N: Node>(entry: &N) -> bool {
 
 /// Whether the whole message is one result, which has its id beside the content, if anywhere.
 fn is_plain_result<N: Node>(entry: &N) -> bool {
-    is_tool(entry) && is_one_result(entry)
+    is_tool(entry) && is_one_result(entry, entry.present(Key::Content).as_ref())
 }
 
 /// The same, of a message of the role `tool`.
-fn is_one_result<N: Node>(entry: &N) -> bool {
-    let listed = || entry.present(Key::Content).is_some_and(|content| content.kind() == Kind::List);
-    id_beside(entry).is_some() || !listed()
+fn is_one_result<N: Node>(entry: &N, content: Option<&N>) -> bool {
+    content.is_none_or(|content| content.kind() != Kind::List) || id_beside(entry).is_some()
 }
 
 fn id_beside<N: Node>(entry: &N) -> Option<N::Text> {
@@ -90,22 +117,27 @@ fn tool_beside<N: Node>(entry: &N) -> Option<N::Text> {
     field(entry, Key::ToolName).or_else(named).or_else(|| field(entry, Key::Name))
 }
 
-/// The calls that an assistant message answers itself.
-fn answered_inside<N: Node>(content: &N) -> HashSet<String, RandomState> {
-    let parts = (0..content.length().unwrap_or_default()).filter_map(|position| content.at(position));
-    let results = parts.filter(|part| is_a(part, "tool-result"));
-    results.filter_map(|part| field(&part, Key::ToolCallIdCamel)).map(|id| id.to_string()).collect()
-}
-
 fn is_a<N: Node>(part: &N, name: &str) -> bool {
     field(part, Key::Type).is_some_and(|found| &*found == name)
 }
 
-/// Whether a call is of a tool that the provider runs: the call and its result stand in one message and go back as they
-/// came, so no result is asked of the host.
-fn runs_at_provider<N: Node>(call: &N, answered: &HashSet<String, RandomState>) -> bool {
-    let known = || field(call, Key::ToolCallIdCamel).is_some_and(|id| answered.contains(&*id));
-    !answered.is_empty() && known() || call.get(Key::ProviderExecuted).is_some_and(|flag| flag.is_true())
+/// Whether a call is of a tool that the provider runs, so that no result is asked of the host.
+fn runs_at_provider<N: Node>(call: &N) -> bool {
+    call.get(Key::ProviderExecuted).is_some_and(|flag| flag.is_true())
+}
+
+/// Keeps the calls whole that their own message answers: they too were run by the provider, and go back as they came.
+fn keep_answered<N: Node>(content: &N, parts: &mut [Part<N::Text>], ties: &[(usize, Tie<N::Text>)]) -> Result<()> {
+    let ends = ties.iter().filter_map(|(_, tie)| if let Tie::Ends(id) = tie { Some(&**id) } else { None });
+    let answered: HashSet<&str, RandomState> = ends.collect();
+    for (place, part) in parts.iter_mut().enumerate() {
+        if matches!(part, Part::Call { id, .. } if answered.contains(&**id))
+            && let Some(call) = content.at(place)
+        {
+            *part = Part::Opaque(call.rendered()?);
+        }
+    }
+    Ok(())
 }
 
 fn read_part<N: Node>(part: &N, name: Option<&str>, index: usize) -> Result<Part<N::Text>> {
@@ -218,17 +250,21 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
     for material in &composition.materials {
         match material {
             Material::Text(text) => others.push(text_block(sample, sample.string(text))?),
+            Material::Picture(picture) => {
+                let picture = picture.as_ref().map_or(Ok(None), result::picture)?;
+                others.extend(picture);
+            }
             Material::Answer { id, tool, text, .. } => results.push(answer(sample, [id, tool, text])?),
             Material::Part { node, id, .. } if is_plain_result(node) => out.push(match id {
                 Some(id) => node.with(Key::ToolCallIdCamel, node.string(id))?,
                 None => node.keep(),
             }),
-            Material::Part { node, place, id } => {
+            Material::Part { node, place, id, .. } => {
                 let Some(content) = node.present(Key::Content) else { continue };
                 match content.at(place.part) {
                     None => others.push(text_block(node, content.keep())?),
                     Some(part) => {
-                        let to = if is_a(&part, "tool-result") && is_tool(node) { &mut results } else { &mut others };
+                        let to = if is_tool(node) { &mut results } else { &mut others };
                         to.push(match id {
                             Some(id) => part.with(Key::ToolCallIdCamel, part.string(id))?,
                             None => part.keep(),
@@ -259,6 +295,14 @@ fn answer<N: Build>(like: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> {
         (Key::ToolName, like.string(tool)),
         (Key::Output, output),
     ])
+}
+
+pub(super) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    let content = entry.present(Key::Content)?;
+    if is_plain_result(entry) {
+        return content.at(item);
+    }
+    result::whole_item(&content.at(part)?, item)
 }
 
 pub(super) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {

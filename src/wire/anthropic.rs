@@ -3,6 +3,7 @@
 //! A message is `{role, content}`, its content a string or a list of blocks with a `type`
 //! (<https://docs.anthropic.com/en/api/messages>). Blocks may be dicts or the objects of the Anthropic SDK.
 
+use super::compose::Composition;
 use super::content::{
     check_map, compose_blocks, compose_message, edit_content, field, item_of, pin_of, read_content, read_items,
     refuse_calls_beside, rendered, required_content, required_text, role_of, signature_of,
@@ -11,11 +12,11 @@ use super::dialect::{Entry, Joins};
 use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Node};
-use super::rewrite::{Composition, EntryEdit, replaced, text_for};
+use super::rewrite::{EntryEdit, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
-use crate::message::{Item, Part, Role, Signature};
+use crate::message::{Item, Part, Role, Signature, Tie};
 
 /// The API has two; a list of a host may hold a system message.
 const ROLES: [(&str, Role); 3] = [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
@@ -25,14 +26,36 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     refuse_calls_beside(entry, index, Format::Anthropic)?;
     let role = role_of(entry, index, &ROLES)?;
     let content = required_content(entry, index)?;
-    let parts = read_content(&content, index, |block| read_block(block, index))?;
+    let mut ties = Vec::new();
+    let mut places = 0..;
+    let parts = read_content(&content, index, |block| {
+        let part = read_block(block, index)?;
+        let place = places.next().unwrap_or_default();
+        if let Part::Opaque(_) = part {
+            ties.extend(tie_of(block).map(|tie| (place, tie)));
+        }
+        Ok(part)
+    })?;
     // The API makes one turn of messages of one role in a row (<https://docs.anthropic.com/en/api/messages>).
     let joins = match role {
         Role::User if parts.iter().any(|part| matches!(part, Part::Result { .. })) => Joins::Results,
         Role::User => Joins::Words,
         Role::Assistant | Role::System => Joins::Nothing,
     };
-    Ok(Entry { role, parts, pin: pin_of(entry), joins })
+    Ok(Entry { role, parts, pin: pin_of(entry), joins, ties })
+}
+
+/// What a block is bound to: a step that Anthropic runs and its outcome, which comes turns later when the step itself asks
+/// for a tool of the host (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling>), and
+/// what compaction gives, before which the API reads nothing
+/// (<https://platform.claude.com/docs/en/build-with-claude/compaction>).
+fn tie_of<N: Node>(block: &N) -> Option<Tie<N::Text>> {
+    match &*field(block, Key::Type)? {
+        "server_tool_use" | "mcp_tool_use" => field(block, Key::Id).map(Tie::Begins),
+        "compaction" => Some(Tie::Replaces),
+        name if name.ends_with("_tool_result") => field(block, Key::ToolUseId).map(Tie::Ends),
+        _ => None,
+    }
 }
 
 /// A block of Anthropic's form, also inside the messages of hosts that carry it in another.
@@ -92,7 +115,14 @@ pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::O
 }
 
 pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::Out> {
-    let blocks = compose_blocks(composition, Key::Content, text_block, renamed, answer)?;
+    let blocks = compose_blocks(
+        composition,
+        Key::Content,
+        text_block,
+        |block, id, _| renamed(block, id.unwrap_or_default()),
+        answer,
+        |picture| Ok(Some(picture.keep())),
+    )?;
     compose_message(composition, composition.role.name(), Key::Content, composition.sample.list(blocks)?)
 }
 
@@ -112,6 +142,10 @@ fn answer<N: Build>(like: &N, [id, _, text]: [&str; 3]) -> Result<N::Out> {
 
 pub(super) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
     item_of(&entry.present(Key::Content)?.at(part)?.present(Key::Content)?, item)
+}
+
+pub(super) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    entry.present(Key::Content)?.at(part)?.present(Key::Content)?.at(item)
 }
 
 /// The block of a text.

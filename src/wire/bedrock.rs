@@ -3,6 +3,7 @@
 //! A message is `{role, content: [block]}` and a block is a map whose one key says what it is
 //! (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html>).
 
+use super::compose::Composition;
 use super::content::{
     check_map, compose_blocks, compose_message, edit_content, field, item_of, pin_of, read_content, read_items,
     refuse_calls_beside, rendered, required_content, required_text, role_of, signature_of,
@@ -11,7 +12,7 @@ use super::dialect::{Entry, Joins};
 use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Bytes, MAX_DEPTH, Node};
-use super::rewrite::{Composition, EntryEdit, replaced, text_for};
+use super::rewrite::{EntryEdit, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::{Media, MediaKind};
@@ -26,7 +27,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     let role = role_of(entry, index, &ROLES)?;
     let content = required_content(entry, index)?;
     let parts = read_content(&content, index, |block| read_block(block, index))?;
-    Ok(Entry { role, parts, pin: pin_of(entry), joins: Joins::Nothing })
+    Ok(Entry { role, parts, pin: pin_of(entry), joins: Joins::Nothing, ties: vec![] })
 }
 
 fn sized<N: Node>(block: &N) -> Option<Media> {
@@ -107,7 +108,14 @@ pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::O
 }
 
 pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::Out> {
-    let blocks = compose_blocks(composition, Key::Content, text_block, renamed, answer)?;
+    let blocks = compose_blocks(
+        composition,
+        Key::Content,
+        text_block,
+        |block, id, _| renamed(block, id.unwrap_or_default()),
+        answer,
+        |picture| Ok(Some(picture.keep())),
+    )?;
     compose_message(composition, composition.role.name(), Key::Content, composition.sample.list(blocks)?)
 }
 
@@ -131,8 +139,15 @@ fn answer<N: Build>(like: &N, [id, _, text]: [&str; 3]) -> Result<N::Out> {
 }
 
 pub(super) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
-    let result = entry.present(Key::Content)?.at(part)?.present(Key::ToolResult)?;
-    item_of(&result.present(Key::Content)?, item)
+    item_of(&items_of(entry, part)?, item)
+}
+
+pub(super) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    items_of(entry, part)?.at(item)
+}
+
+fn items_of<N: Node>(entry: &N, part: usize) -> Option<N> {
+    entry.present(Key::Content)?.at(part)?.present(Key::ToolResult)?.present(Key::Content)
 }
 
 fn text_block<N: Build>(like: &N, text: N::Out) -> Result<N::Out> {

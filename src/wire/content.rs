@@ -1,9 +1,10 @@
 //! Messages of a role and a content, and content that is a string or a list of blocks: what four formats share.
 
+use super::compose::{Composition, Material};
 use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Kind, Node};
-use super::rewrite::{Composition, EntryEdit, Material};
+use super::rewrite::EntryEdit;
 use crate::error::{Error, Result};
 use crate::message::{Item, Part, Pin, Role, Signature};
 
@@ -171,25 +172,27 @@ pub(super) fn item_of<N: Node>(content: &N, item: usize) -> Option<N> {
     }
 }
 
-/// The blocks of a message that is put together. `renamed` gives a call or a result another id, `answer` makes a result
-/// from an id, a tool and a text.
+/// The blocks of a message that is put together. `renamed` gives a call or a result another id, and a result another tool, `answer` makes a result
+/// from an id, a tool and a text, `picture` a block from an item of a result.
 pub(super) fn compose_blocks<N: Build>(
     composition: &Composition<'_, N>,
     key: Key,
     text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
-    renamed: impl Fn(&N, &str) -> Result<N::Out>,
+    renamed: impl Fn(&N, Option<&str>, Option<&str>) -> Result<N::Out>,
     answer: impl Fn(&N, [&str; 3]) -> Result<N::Out>,
+    picture: impl Fn(&N) -> Result<Option<N::Out>>,
 ) -> Result<Vec<N::Out>> {
     let sample = composition.sample;
     let blocks = composition.materials.iter().map(|material| match material {
         Material::Text(text) => text_block(sample, sample.string(text)).map(Some),
         Material::Answer { id, tool, text, .. } => answer(sample, [id, tool, text]).map(Some),
-        Material::Part { node, place, id } => {
+        Material::Picture(item) => item.as_ref().map_or(Ok(None), &picture),
+        Material::Part { node, place, id, tool } => {
             let Some(content) = node.present(key) else { return Ok(None) };
-            match (content.at(place.part), id) {
-                (None, _) => text_block(node, content.keep()).map(Some),
-                (Some(block), None) => Ok(Some(block.keep())),
-                (Some(block), Some(id)) => renamed(&block, id).map(Some),
+            match content.at(place.part) {
+                None => text_block(node, content.keep()).map(Some),
+                Some(block) if id.is_none() && tool.is_none() => Ok(Some(block.keep())),
+                Some(block) => renamed(&block, *id, *tool).map(Some),
             }
         }
     });

@@ -140,8 +140,8 @@ fn formats_of_message<N: Node>(message: &N) -> Formats {
         (Some("tool"), _) => unless_blocks_differ(TOOL),
         (Some("function"), _) => CHAT,
         (Some("model"), _) => GEMINI,
-        // An answer of calls or a refusal only; no other format has one without content.
-        (Some("assistant"), _) if message.get(Key::Content).is_some_and(|content| content.is_null()) => CHAT,
+        // An answer of calls or a refusal only, or of nothing; no other format has one without content.
+        (Some("assistant"), _) if content.is_none() => CHAT,
         _ if blocks.is_none() && content.is_some() => WORDS,
         _ => of_blocks,
     }

@@ -1,11 +1,13 @@
 //! What a wire format can do, by its name: one arm for each format.
 
+use super::compose::Composition;
 use super::format::Format;
+use super::key::Key;
 use super::node::{Build, Node};
-use super::rewrite::{Composition, EntryEdit};
+use super::rewrite::EntryEdit;
 use super::{ai_sdk, anthropic, bedrock, gemini, openai_chat, openai_responses};
 use crate::error::Result;
-use crate::message::{Part, Pin, Role};
+use crate::message::{Part, Pin, Role, Tie};
 
 /// What an entry of the list says.
 pub(super) struct Entry<T> {
@@ -13,6 +15,8 @@ pub(super) struct Entry<T> {
     pub(super) parts: Vec<Part<T>>,
     pub(super) pin: Pin,
     pub(super) joins: Joins,
+    /// By the places of parts in the entry.
+    pub(super) ties: Vec<(usize, Tie<T>)>,
 }
 
 /// Which entries in a row are one message.
@@ -92,7 +96,19 @@ pub(super) fn compose<N: Build>(format: Format, composition: &Composition<'_, N>
     Ok(())
 }
 
-/// The value that is an item of a tool result.
+/// An item of a tool result, whole.
+pub(super) fn whole_item<N: Node>(entry: &N, format: Format, part: usize, item: usize) -> Option<N> {
+    match format {
+        Format::Bedrock => bedrock::whole_item(entry, part, item),
+        Format::Anthropic => anthropic::whole_item(entry, part, item),
+        Format::OpenAi => entry.present(Key::Content)?.at(item),
+        Format::OpenAiResponses => openai_responses::whole_item(entry, item),
+        Format::Gemini => gemini::write::whole_item(entry, part, item),
+        Format::AiSdk => ai_sdk::whole_item(entry, part, item),
+    }
+}
+
+/// The text that is an item of a tool result.
 pub(super) fn item<N: Node>(entry: &N, format: Format, part: usize, item: usize) -> Option<N> {
     match format {
         Format::Bedrock => bedrock::item(entry, part, item),

@@ -73,7 +73,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     };
     // The SDK's objects have no room for a pin, and looking for one takes as long as reading the rest.
     let pin = if entry.field_count().is_some() { pin_of(entry) } else { Pin::Free };
-    Ok(Entry { role, parts, pin, joins })
+    Ok(Entry { role, parts, pin, joins, ties: vec![] })
 }
 
 fn read_part<N: Node>(part: &N, index: usize) -> Result<Part<N::Text>> {

@@ -10,6 +10,7 @@
 pub enum Key {
     Action,
     Actions,
+    ApprovalId,
     ApprovalRequestId,
     Approve,
     Args,
@@ -106,9 +107,10 @@ pub enum Key {
 
 impl Key {
     /// Every key with its name on the wire, in the order of the variants.
-    pub const ALL: [(Key, &str); 94] = [
+    pub const ALL: [(Key, &str); 95] = [
         (Key::Action, "action"),
         (Key::Actions, "actions"),
+        (Key::ApprovalId, "approvalId"),
         (Key::ApprovalRequestId, "approval_request_id"),
         (Key::Approve, "approve"),
         (Key::Args, "args"),

@@ -5,6 +5,7 @@
 mod ai_sdk;
 mod anthropic;
 mod bedrock;
+mod compose;
 mod content;
 mod detect;
 mod dialect;
@@ -26,7 +27,7 @@ pub use node::{Build, Bytes, Kind, MAX_DEPTH, MAX_MESSAGE_DEPTH, Node};
 pub use rewrite::{Change, Piece, item_node, rewrite};
 
 use crate::error::{Error, Result};
-use crate::message::{Conversation, Message, Part, Pin, Span};
+use crate::message::{Conversation, Message, Part, Pin, Span, Tie};
 use dialect::{Entry, Joins};
 
 /// Reads a list of messages in `format`. O(blocks); text is borrowed, arguments of calls are rendered.
@@ -37,21 +38,34 @@ pub fn read<N: Node>(messages: &N, format: Format) -> Result<Conversation<N::Tex
     let length = messages.length().ok_or_else(|| not_a_list(messages))?;
     let mut conversation = Conversation { messages: Vec::with_capacity(length) };
     let mut before = Joins::Nothing;
+    let mut newest_replacement = None;
     for (index, node) in (0..length).filter_map(|index| messages.at(index)).enumerate() {
-        let Entry { role, parts, pin, joins } = dialect::read(&node, index, format).map_err(|error| error.at(index))?;
+        let Entry { role, parts, pin, joins, ties } =
+            dialect::read(&node, index, format).map_err(|error| error.at(index))?;
         // What is empty shows as a message of its own, which providers refuse.
         let joins = if parts.is_empty() { Joins::Nothing } else { joins };
+        let replaces = ties.iter().any(|(_, tie)| matches!(tie, Tie::Replaces));
         match conversation.messages.last_mut() {
             Some(message) if joins.joins(before) => {
-                message.span.grow(message.parts.len());
+                let first = message.parts.len();
+                message.span.grow(first);
                 message.parts.extend(parts);
+                message.ties.extend(ties.into_iter().map(|(part, tie)| (first + part, tie)));
                 if pin == Pin::Pinned {
                     message.pin = pin;
                 }
             }
-            _ => conversation.messages.push(Message { span: Span::of(index), role, parts, pin }),
+            _ => conversation.messages.push(Message { span: Span::of(index), role, parts, pin, ties }),
+        }
+        if replaces {
+            newest_replacement = conversation.messages.len().checked_sub(1);
         }
         before = joins;
+    }
+    // The provider reads what stands before it no longer, or may not get it at all. Were it removed, nothing of that would
+    // be left; an older one is among what the newest stands for, and may go.
+    if let Some(message) = newest_replacement {
+        conversation.messages[message].pin = Pin::Pinned;
     }
     Ok(conversation)
 }

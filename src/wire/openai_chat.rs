@@ -75,7 +75,7 @@ fn spots<N: Node>(message: &N) -> Vec<Spot<N>> {
 }
 
 /// Whether a field repeats reasoning that another one has. Who writes signed thinking in blocks writes it as plain text
-/// too, and some write that under both of its names.
+/// too, some write that under both of its names, and some the blocks.
 fn is_said_twice<N: Node>(message: &N, key: Key, value: &N) -> bool {
     let same = |other| {
         let other = message.present(other).and_then(|other: N| other.text());
@@ -84,8 +84,21 @@ fn is_said_twice<N: Node>(message: &N, key: Key, value: &N) -> bool {
     match key {
         Key::ReasoningContentSnake => has_blocks_of_text(message),
         Key::Reasoning => has_blocks_of_text(message) || same(Key::ReasoningContentSnake),
+        Key::ReasoningDetails => message.present(Key::ThinkingBlocks).and_then(|blocks| blocks.length()) > Some(0),
         _ => false,
     }
+}
+
+/// Whether a field holds reasoning.
+fn is_reasoning(key: Key) -> bool {
+    matches!(key, Key::ReasoningContentSnake | Key::Reasoning | Key::ThinkingBlocks | Key::ReasoningDetails)
+}
+
+/// The fields that only repeat reasoning: they stay and go with what they repeat.
+fn repeating<N: Node>(message: &N) -> impl Iterator<Item = Key> + '_ {
+    IN_ORDER.into_iter().filter(|key| {
+        is_reasoning(*key) && message.present(*key).is_some_and(|value| is_said_twice(message, *key, &value))
+    })
 }
 
 /// Whether reasoning stands in blocks, and not only what is encrypted of it.
@@ -103,12 +116,9 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     let pin = pin_of(entry);
     if is_result(entry) {
         let items = read_items(entry.present(Key::Content).as_ref(), index, read_item)?;
-        let id = match field(entry, Key::ToolCallId) {
-            None if field(entry, Key::Role).as_deref() == Some("function") => String::new().into(),
-            _ => required_text(entry, Key::ToolCallId, "tool", index)?,
-        };
+        let id = id_of(entry, Key::ToolCallId, "tool", index)?;
         let parts = vec![Part::Result { id, tool: field(entry, Key::Name), items }];
-        return Ok(Entry { role, parts, pin, joins: Joins::Results });
+        return Ok(Entry { role, parts, pin, joins: Joins::Results, ties: vec![] });
     }
     let spots = spots(entry);
     // A model that says nothing is answered with no content and no calls.
@@ -117,7 +127,16 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     }
     let parts = spots.iter().map(|spot| read_spot(spot, index)).collect::<Result<_>>()?;
     let joins = if role == Role::User { Joins::Words } else { Joins::Nothing };
-    Ok(Entry { role, parts, pin, joins })
+    Ok(Entry { role, parts, pin, joins, ties: vec![] })
+}
+
+/// The id of a call or a result; empty where there is none, as in `LangChain`'s calls of models that give none: place and
+/// tool say then what belongs together.
+fn id_of<N: Node>(holder: &N, key: Key, what: &str, index: usize) -> Result<N::Text> {
+    match holder.present(key) {
+        None => Ok(String::new().into()),
+        Some(_) => required_text(holder, key, what, index),
+    }
 }
 
 fn is_result<N: Node>(entry: &N) -> bool {
@@ -147,7 +166,7 @@ fn read_spot<N: Node>(spot: &Spot<N>, index: usize) -> Result<Part<N::Text>> {
 /// A call: `{id, function: {name, arguments}}`, `{id, custom: {name, input}}`, as Amplifier has it `{id, tool, arguments}`,
 /// or as `LangChain` has it `{id, name, args}`.
 fn read_call<N: Node>(call: &N, index: usize) -> Result<Part<N::Text>> {
-    let id = required_text(call, Key::Id, "tool call", index)?;
+    let id = id_of(call, Key::Id, "tool call", index)?;
     let inner = call.present(Key::Function).or_else(|| call.present(Key::Custom)).unwrap_or_else(|| call.clone());
     let name = match field(&inner, Key::Tool) {
         Some(name) => name,

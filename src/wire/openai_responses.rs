@@ -6,6 +6,7 @@
 
 mod output;
 
+use super::compose::{Composition, Material};
 use super::content::{
     check_map, edit_content, field, pin_of, read_content, refuse_calls_beside, rendered, required_content,
     required_text, role_of,
@@ -15,11 +16,11 @@ use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Node};
 use super::openai_chat::arguments;
-use super::rewrite::{Composition, EntryEdit, Material};
+use super::rewrite::EntryEdit;
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
-use crate::message::{Item, Part, Pin, Role, Signature};
+use crate::message::{Item, Part, Pin, Role, Signature, Tie};
 
 const ROLES: [(&str, Role); 4] =
     [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System), ("developer", Role::System)];
@@ -37,17 +38,26 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
             Role::User => Joins::Words,
             Role::System => Joins::Nothing,
         };
-        return Ok(Entry { role, parts, pin, joins });
+        return Ok(Entry { role, parts, pin, joins, ties: vec![] });
     }
     let name = field(entry, Key::Type);
-    match name.as_deref().and_then(|name| answered_by(name, entry)) {
-        Some(id) => read_output(entry, id, pin, index),
-        None => Ok(Entry {
-            role: Role::Assistant,
-            parts: vec![read_step(entry, name.as_deref().unwrap_or_default(), index)?],
-            pin,
-            joins: Joins::Answer,
-        }),
+    if let Some(id) = name.as_deref().and_then(|name| answered_by(name, entry)) {
+        return read_output(entry, id, pin, index);
+    }
+    let parts = vec![read_step(entry, name.as_deref().unwrap_or_default(), index)?];
+    let ties = tie_of(name.as_deref()).map(|tie| (0, tie)).into_iter().collect();
+    Ok(Entry { role: Role::Assistant, parts, pin, joins: Joins::Answer, ties })
+}
+
+/// What an item is bound to. A reference is of an item that OpenAI has stored, which may be a call, and what compaction
+/// gives carries on what was said before it: "you can drop items that came before the most recent compaction item"
+/// (<https://developers.openai.com/api/docs/guides/compaction>).
+fn tie_of<T>(name: Option<&str>) -> Option<Tie<T>> {
+    match name {
+        // It may come without its type.
+        None | Some("item_reference") => Some(Tie::Refers),
+        Some("compaction") => Some(Tie::Replaces),
+        Some(_) => None,
     }
 }
 
@@ -164,7 +174,7 @@ fn read_output<N: Node>(entry: &N, id: Key, pin: Pin, index: usize) -> Result<En
     };
     let id = required_text(entry, id, "tool output", index)?;
     let parts = vec![Part::Result { id, tool: None, items }];
-    Ok(Entry { role: Role::User, parts, pin, joins: Joins::Results })
+    Ok(Entry { role: Role::User, parts, pin, joins: Joins::Results, ties: vec![] })
 }
 
 /// The item with the changes of `edit`, nothing where all of it goes away. Only a message has room for a text; behind any
@@ -195,11 +205,11 @@ fn text_block<N: Build>(like: &N, kind: &str, text: N::Out) -> Result<N::Out> {
 }
 
 pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
-    like.map(vec![
-        (Key::Type, like.string("message")),
-        (Key::Role, like.string(role.name())),
-        (Key::Content, like.string(text)),
-    ])
+    with_content(like, role, like.string(text))
+}
+
+fn with_content<N: Build>(like: &N, role: Role, content: N::Out) -> Result<N::Out> {
+    like.map(vec![(Key::Type, like.string("message")), (Key::Role, like.string(role.name())), (Key::Content, content)])
 }
 
 /// Every part is an item of its own, but those of one message, which stay together.
@@ -208,6 +218,11 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
     while let Some(material) = materials.next() {
         out.push(match material {
             Material::Text(text) => message(composition.sample, composition.role, text)?,
+            Material::Picture(None) => continue,
+            Material::Picture(Some(picture)) => {
+                let blocks = picture.list(vec![input_image(picture)?])?;
+                with_content(picture, composition.role, blocks)?
+            }
             Material::Answer { call, id, text, .. } => answer(call, id, text)?,
             Material::Part { node, place, .. } if is_message(node) => {
                 let mut parts = vec![place.part];
@@ -227,6 +242,11 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
         });
     }
     Ok(())
+}
+
+/// A picture as a message holds it: a screenshot is the same in other words.
+fn input_image<N: Build>(picture: &N) -> Result<N::Out> {
+    picture.with(Key::Type, picture.string("input_image"))
 }
 
 /// A message with some of its blocks, in a role.
@@ -265,4 +285,8 @@ fn answer<N: Build>(call: &N, id: &str, text: &str) -> Result<N::Out> {
 
 pub(super) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
     output::item(entry, item)
+}
+
+pub(super) fn whole_item<N: Node>(entry: &N, item: usize) -> Option<N> {
+    output::whole_item(entry, item)
 }

@@ -3,6 +3,7 @@
 //! A message that does not change is given back as the very same object; one that does is a shallow copy that shares
 //! everything but the changed path.
 
+use super::compose::{Composition, Material, Place, runs};
 use super::dialect;
 use super::format::Format;
 use super::key::Key;
@@ -59,9 +60,20 @@ pub enum Piece {
         part: usize,
         /// Its new id, for a call or a result that gets one.
         id: Option<String>,
+        /// The tool that a result names from now on, where it named another one.
+        tool: Option<String>,
     },
     /// A text.
     Text(String),
+    /// A picture that is an item of a result, as a part of its own.
+    Picture {
+        /// The message of the result.
+        message: usize,
+        /// Its place there.
+        part: usize,
+        /// The item.
+        item: usize,
+    },
     /// A result that says that there is none.
     Answer {
         /// The message of the call.
@@ -103,31 +115,6 @@ impl<'a> EntryEdit<'a> {
     pub(super) fn drops(&self, part: usize) -> bool {
         self.drop.binary_search(&part).is_ok()
     }
-}
-
-/// A message that is put together, as values of the host.
-pub(super) struct Composition<'a, N> {
-    /// Some message of the list.
-    pub(super) sample: &'a N,
-    /// The entry whose other fields are taken.
-    pub(super) like: Option<&'a N>,
-    pub(super) role: Role,
-    pub(super) materials: Vec<Material<'a, N>>,
-}
-
-/// What it is put together from: see [`Piece`].
-#[derive(Clone)]
-pub(super) enum Material<'a, N> {
-    Part { node: N, place: Place, id: Option<&'a str> },
-    Text(&'a str),
-    Answer { call: N, id: &'a str, tool: &'a str, text: &'a str },
-}
-
-/// A part of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) entry: usize,
-    pub(super) part: usize,
 }
 
 /// The list that `changes` describes, as values of the host; `conversation` is what was read from `messages`. O(changes +
@@ -176,25 +163,40 @@ pub fn rewrite<N: Build, T>(
                 }
             }
             Change::Compose { like, role, pieces } => {
+                let place = |message: usize, part: usize| {
+                    let (entry, first) = conversation.messages[message].span.entry_of(part);
+                    Place { entry, part: part - first }
+                };
                 let materials = pieces.iter().map(|piece| match piece {
-                    Piece::Part { message, part, id } => {
-                        let (entry, first) = conversation.messages[*message].span.entry_of(*part);
-                        let place = Place { entry, part: part - first };
-                        Material::Part { node: entries[entry].clone(), place, id: id.as_deref() }
+                    Piece::Part { message, part, id, tool } => {
+                        let place = place(*message, *part);
+                        let (id, tool) = (id.as_deref(), tool.as_deref());
+                        Material::Part { node: entries[place.entry].clone(), place, id, tool }
                     }
                     Piece::Text(text) => Material::Text(text),
+                    Piece::Picture { message, part, item } => {
+                        let place = place(*message, *part);
+                        Material::Picture(dialect::whole_item(&entries[place.entry], format, place.part, *item))
+                    }
                     Piece::Answer { message, part, id, tool, text } => {
-                        let (entry, _) = conversation.messages[*message].span.entry_of(*part);
-                        Material::Answer { call: entries[entry].clone(), id, tool, text }
+                        let call = entries[place(*message, *part).entry].clone();
+                        Material::Answer { call, id, tool, text }
                     }
                 });
-                let composition = Composition {
-                    sample: entries.first().unwrap_or(messages),
-                    like: like.map(|message| &entries[conversation.entry(message)]),
-                    role: *role,
-                    materials: materials.collect(),
-                };
-                dialect::compose(format, &composition, &mut out)?;
+                let materials: Vec<_> = materials.collect();
+                for run in runs(conversation, format, *like, *role, pieces) {
+                    if let Some(entry) = run.stays {
+                        out.push(entries[entry].keep());
+                        continue;
+                    }
+                    let composition = Composition {
+                        sample: entries.first().unwrap_or(messages),
+                        like: run.like.map(|entry| &entries[entry]),
+                        role: *role,
+                        materials: materials[run.pieces].to_vec(),
+                    };
+                    dialect::compose(format, &composition, &mut out)?;
+                }
             }
             Change::Insert { role, text } => {
                 let like = entries.first().unwrap_or(messages);

@@ -23,7 +23,7 @@ pub fn message(entry: &Value, format: Format) -> Message<String> {
     assert_eq!(messages.len(), 1, "{entry}");
     let message = messages.swap_remove(0);
     let parts = message.parts.iter().map(owned).collect();
-    Message { span: message.span, role: message.role, parts, pin: message.pin }
+    Message { span: message.span, role: message.role, parts, pin: message.pin, ties: vec![] }
 }
 
 /// The only part of that message.

@@ -191,6 +191,20 @@ def test_every_entry_may_be_appended_by_itself(messages, append_only):
         assert counted == ullage.TokenCounter().count_messages(grown), len(grown)
 
 
+def test_entries_that_come_one_by_one_are_learned_from_as_those_that_come_together(messages):
+    at_once, one_by_one = (ullage.TokenCounter.for_model("claude-sonnet-4-5") for _ in range(2))
+    plain, grown = ullage.TokenCounter(), []
+    for place, message in enumerate(messages):
+        grown.append(message)
+        one_by_one.count_messages(grown, append_only=True)
+        if place % 4 == 3:
+            reported = int(plain.count_messages(grown) * 1.3) + 15_000
+            assert at_once.observe(grown, reported)
+            assert one_by_one.observe(grown, reported, append_only=True)
+    assert one_by_one.scale == at_once.scale != 1.0
+    assert one_by_one.count_messages(grown, append_only=True) == at_once.count_messages(grown)
+
+
 def test_a_valid_conversation_is_left_as_it_is(messages):
     repaired = ullage.repair(messages)
     assert repaired.repairs == []

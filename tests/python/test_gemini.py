@@ -336,3 +336,35 @@ def test_an_unanswered_call_without_an_id_is_named_by_its_tool(engine):
     del talk[4].parts[0]
     with pytest.raises(ullage.MessageError, match="the call of 'read_file' is never answered"):
         engine.compact(talk, budget=1_000)
+
+
+def test_what_repair_makes_is_of_the_kind_of_what_it_stands_beside():
+    call = {"name": "f", "args": {}}
+    picture = types.FunctionResponsePart(
+        inline_data=types.FunctionResponseBlob(mime_type="image/png", data=PNG)
+    )
+    lost = types.FunctionResponse(id="x", name="f", response={"result": "y"}, parts=[picture])
+    answered = types.FunctionResponse(id="b", name="f", response={"result": "one"})
+    talk = [
+        types.Content(role="user", parts=[]),
+        types.Content(role="user", parts=[types.Part(text="go")]),
+        types.Content(
+            role="model",
+            parts=[
+                types.Part(function_call=types.FunctionCall(id="a", **call)),
+                types.Part(function_call=types.FunctionCall(id="b", **call)),
+            ],
+        ),
+        types.Content(
+            role="user",
+            parts=[types.Part(function_response=answered), types.Part(function_response=lost)],
+        ),
+    ]
+    repaired = ullage.repair(talk)
+    assert ullage.validate(repaired) == []
+    parts = [part for content in repaired for part in content.parts]
+    assert {type(content) for content in repaired} == {types.Content}
+    assert {type(part) for part in parts} == {types.Part}
+    responses = [part.function_response for part in parts if part.function_response]
+    assert {response.id for response in responses} == {"a", "b"}
+    assert [part.inline_data.data for part in parts if part.inline_data] == [PNG]

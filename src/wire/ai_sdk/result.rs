@@ -23,22 +23,23 @@ enum Place<N> {
 
 /// The places of a result's items, in order. Version 4 may have them twice, since one provider sends one of them and another
 /// the other.
-fn places<N: Node>(part: &N) -> Vec<Place<N>> {
+fn places<N: Node>(part: &N) -> impl Iterator<Item = Place<N>> {
     let Some(output) = part.present(Key::Output) else {
         let content = part.present(Key::ExperimentalContent).map(|content| match content.kind() {
             Kind::List => Place::List(content),
             _ => Place::Opaque(content),
         });
-        return content.into_iter().chain(part.present(Key::Result).map(Place::Value)).collect();
+        return [content, part.present(Key::Result).map(Place::Value)].into_iter().flatten();
     };
     let value = output.present(Key::Value);
     let name = field(&output, Key::Type);
-    vec![match (name.as_deref(), value) {
+    let place = match (name.as_deref(), value) {
         (Some("text" | "error-text" | "json" | "error-json"), Some(value)) => Place::Value(value),
         (Some("content"), Some(value)) if value.kind() == Kind::List => Place::List(value),
         _ if output.kind() == Kind::Text => Place::Value(output),
         _ => Place::Opaque(output),
-    }]
+    };
+    [Some(place), None].into_iter().flatten()
 }
 
 pub(super) fn read<N: Node>(part: &N, index: usize) -> Result<Vec<Item<N::Text>>> {
@@ -122,18 +123,46 @@ fn with_text<N: Build>(output: &N, text: N::Out) -> Result<N::Out> {
     output.with_all(vec![(Key::Type, Some(output.string(name))), (Key::Value, Some(text))])
 }
 
-/// The value that is an item of a result.
+/// The text that is an item of a result.
 pub(super) fn item<N: Node>(part: &N, item: usize) -> Option<N> {
+    match find(part, item)? {
+        Place::List(block) => block.get(Key::Text),
+        Place::Value(value) | Place::Opaque(value) => Some(value),
+    }
+}
+
+/// An item of a result, whole.
+pub(super) fn whole_item<N: Node>(part: &N, item: usize) -> Option<N> {
+    match find(part, item)? {
+        Place::List(item) | Place::Value(item) | Place::Opaque(item) => Some(item),
+    }
+}
+
+/// An item, and what kind of place it stands in.
+fn find<N: Node>(part: &N, item: usize) -> Option<Place<N>> {
     let mut first = 0;
     for place in places(part) {
-        match place {
+        match &place {
             Place::List(list) => match list.at(item - first) {
-                Some(found) => return found.get(Key::Text),
+                Some(found) => return Some(Place::List(found)),
                 None => first += list.length()?,
             },
-            Place::Value(value) | Place::Opaque(value) if item == first => return Some(value),
+            Place::Value(_) | Place::Opaque(_) if item == first => return Some(place),
             Place::Value(_) | Place::Opaque(_) => first += 1,
         }
     }
     None
+}
+
+/// A picture as a message of the user holds it, which every version of the SDK takes; `None` for one that lies at the provider.
+pub(super) fn picture<N: Build>(item: &N) -> Result<Option<N::Out>> {
+    let data = match item.present(Key::Data) {
+        // Version 7 says in a map where the content is.
+        Some(data) if data.kind() == Kind::Map => return item.with(Key::Type, item.string("file")).map(Some),
+        data => data.or_else(|| item.present(Key::Url)),
+    };
+    let Some(data) = data else { return Ok(None) };
+    let mime = [Key::MediaType, Key::MimeType].into_iter().filter_map(|key| Some((key, item.present(key)?.keep())));
+    let fields = [(Key::Type, item.string("image")), (Key::Image, data.keep())];
+    item.map(fields.into_iter().chain(mime).collect()).map(Some)
 }

@@ -1,12 +1,13 @@
 //! Writing Gemini's contents: with changes, put together anew, and new ones.
 
-use super::{FUNCTION_CALL, FUNCTION_RESPONSE, find_map};
+use super::{FUNCTION_CALL, FUNCTION_RESPONSE, INLINE_DATA, MIME_TYPE, find, find_map};
 use crate::error::Result;
 use crate::message::Role;
+use crate::wire::compose::{Composition, Material};
 use crate::wire::content::{compose_blocks, edit_content, only_text};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
-use crate::wire::rewrite::{Composition, EntryEdit, Material, text_for};
+use crate::wire::rewrite::{EntryEdit, text_for};
 
 /// The content with the changes of `edit`. Behind results, what is added is a content of its own: Vertex AI refuses results
 /// beside parts of another kind, and every endpoint takes two contents of one role in a row.
@@ -75,10 +76,16 @@ fn replace_response<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N::
 
 /// Responses are a content of their own, and what else there is comes behind it in one.
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
-    let sample = composition.sample;
+    // What is made anew is of the kind of what it is made for: a content without parts says nothing of that.
+    let made_for = composition.materials.iter().filter_map(|material| match material {
+        Material::Answer { call: node, .. } | Material::Part { node, .. } => Some(node),
+        Material::Text(_) | Material::Picture(_) => None,
+    });
+    let sample =
+        made_for.chain(composition.like).find(|node| first_part(*node).is_some()).unwrap_or(composition.sample);
     let answers = |material: &Material<'_, N>| match material {
         Material::Answer { .. } => true,
-        Material::Text(_) => false,
+        Material::Text(_) | Material::Picture(_) => false,
         Material::Part { node, place, .. } => node
             .present(Key::Parts)
             .and_then(|parts| parts.at(place.part))
@@ -91,7 +98,9 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         }
         let like = composition.like.filter(|like| has_response(*like) == of_answers);
         let these = Composition { sample, like, role: composition.role, materials };
-        let parts = sample.list(compose_blocks(&these, Key::Parts, text_part, renamed, answer)?)?;
+        let parts = sample.list(compose_blocks(&these, Key::Parts, text_part, renamed, answer, |picture| {
+            picture_part(sample, picture)
+        })?)?;
         let role = sample.string(role_name(composition.role));
         out.push(match like {
             Some(like) => like.with_all(vec![(Key::Role, Some(role)), (Key::Parts, Some(parts))])?,
@@ -101,9 +110,13 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     Ok(())
 }
 
-fn renamed<N: Build>(part: &N, id: &str) -> Result<N::Out> {
+fn renamed<N: Build>(part: &N, id: Option<&str>, tool: Option<&str>) -> Result<N::Out> {
     match find_map(part, FUNCTION_CALL).or_else(|| find_map(part, FUNCTION_RESPONSE)) {
-        Some((key, inner)) => part.with(key, inner.with(Key::Id, part.string(id))?),
+        Some((key, inner)) => {
+            let fields = [(Key::Id, id), (Key::Name, tool)].into_iter();
+            let fields = fields.filter_map(|(key, value)| Some((key, Some(part.string(value?))))).collect();
+            part.with(key, inner.with_all(fields)?)
+        }
         None => Ok(part.keep()),
     }
 }
@@ -120,6 +133,25 @@ fn answer<N: Build>(content: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> 
         Some(part) if part.field_count().is_none() => part.map_like(vec![(Key::FunctionResponseSnake, response)]),
         _ => content.map(vec![(Key::FunctionResponse, response)]),
     }
+}
+
+/// A picture beside what a function returned, as a part of `content`: the SDK has another class for each.
+fn picture_part<N: Build>(content: &N, picture: &N) -> Result<Option<N::Out>> {
+    if picture.field_count().is_some() {
+        return Ok(Some(picture.keep()));
+    }
+    let (Some((_, blob)), Some(part)) = (find_map(picture, INLINE_DATA), first_part(content)) else { return Ok(None) };
+    let fields =
+        [(Key::MimeTypeSnake, find(&blob, MIME_TYPE).map(|(_, mime)| mime)), (Key::Data, blob.present(Key::Data))];
+    let blob = part.map(fields.into_iter().filter_map(|(key, value)| Some((key, value?.keep()))).collect())?;
+    part.map_like(vec![(Key::InlineDataSnake, blob)]).map(Some)
+}
+
+/// A part beside what a function returned.
+pub(in crate::wire) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    let (_, response) = find_map(&entry.present(Key::Parts)?.at(part)?, FUNCTION_RESPONSE)?;
+    let returned = usize::from(response.present(Key::Response).is_some());
+    response.present(Key::Parts)?.at(item.checked_sub(returned)?)
 }
 
 fn role_name(role: Role) -> &'static str {

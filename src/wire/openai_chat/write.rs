@@ -4,14 +4,15 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::{IN_ORDER, Spot, is_result, spots};
+use super::{IN_ORDER, Spot, is_reasoning, is_result, repeating, spots};
 use crate::error::Result;
 use crate::message::Role;
 use crate::wire::anthropic;
+use crate::wire::compose::{Composition, Material, Place};
 use crate::wire::content::item_of;
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
-use crate::wire::rewrite::{Composition, EntryEdit, Material, Place, replaced, text_for};
+use crate::wire::rewrite::{EntryEdit, replaced, text_for};
 
 /// The message with the changes of `edit`, nothing where all of it goes away. A result has no room for a text: a message of
 /// the user comes behind it.
@@ -45,6 +46,9 @@ fn with_items<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<N::Out> 
 /// The message without some of its parts, and with texts behind its content, which is a list if there are any.
 fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> Result<N::Out> {
     let mut fields: Vec<(Key, Option<N::Out>)> = Vec::new();
+    if edit.drop.iter().any(|part| spots.get(*part).is_some_and(|spot| is_reasoning(spot.key()))) {
+        fields.extend(repeating(entry).map(|key| (key, None)));
+    }
     for key in IN_ORDER {
         let appended = if key == Key::Content { edit.append } else { &[] };
         let of_key = || spots.iter().enumerate().filter(|(_, spot)| spot.key() == key);
@@ -85,16 +89,17 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     for material in &composition.materials {
         match material {
             Material::Text(text) => add(Key::Content, anthropic::text_block(sample, sample.string(text))?),
-            Material::Answer { id, text, .. } => out.push(sample.map(vec![
-                (Key::Role, sample.string("tool")),
-                (Key::ToolCallId, sample.string(id)),
-                (Key::Content, sample.string(text)),
-            ])?),
+            Material::Picture(picture) => {
+                if let Some(picture) = picture {
+                    add(Key::Content, picture.keep());
+                }
+            }
+            Material::Answer { call, id, tool, text } => out.push(answer(sample, call, [id, tool, text])?),
             Material::Part { node, id, .. } if is_result(node) => out.push(match id {
                 Some(id) => node.with(Key::ToolCallId, node.string(id))?,
                 None => node.keep(),
             }),
-            Material::Part { node, place, id } => match (spots.at(*place), id) {
+            Material::Part { node, place, id, .. } => match (spots.at(*place), id) {
                 (Some(Spot::Block(key, call)), Some(id)) => add(*key, call.with(Key::Id, call.string(id))?),
                 (Some(Spot::Block(key, block)), None) => add(*key, block.keep()),
                 (Some(Spot::Field(Key::Content, text)), _) if texts > 1 => {
@@ -110,9 +115,10 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     }
     let mut all: Vec<(Key, Option<N::Out>)> = vec![(Key::Role, Some(sample.string(composition.role.name())))];
     let like = composition.like.filter(|like| !is_result(*like));
-    all.extend(
-        IN_ORDER.into_iter().filter(|key| like.is_some_and(|like| like.present(*key).is_some())).map(|key| (key, None)),
-    );
+    let repeated: Vec<Key> =
+        like.filter(|like| spots.keep_reasoning(*like, composition)).into_iter().flat_map(repeating).collect();
+    let old = IN_ORDER.into_iter().filter(|key| like.is_some_and(|like| like.present(*key).is_some()));
+    all.extend(old.filter(|key| !repeated.contains(key)).map(|key| (key, None)));
     for (key, blocks) in fields {
         all.push((key, Some(sample.list(blocks)?)));
     }
@@ -122,6 +128,15 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         None => sample.map(all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())?,
     });
     Ok(())
+}
+
+/// The answer to a call: a function's, where the call is one of before there were tools, which have ids.
+fn answer<N: Build>(sample: &N, call: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> {
+    let of_function = id.is_empty() && call.present(Key::FunctionCallSnake).is_some();
+    let mut fields = vec![(Key::Role, sample.string(if of_function { "function" } else { "tool" }))];
+    fields.push(if id.is_empty() { (Key::Name, sample.string(tool)) } else { (Key::ToolCallId, sample.string(id)) });
+    fields.push((Key::Content, sample.string(text)));
+    sample.map(fields)
 }
 
 /// The parts of the entries that a message is put together from. Many pieces may be of one entry, which is looked through
@@ -146,9 +161,18 @@ impl<N: Node> Spots<N> {
         self.0.get(&place.entry)?.get(place.part)
     }
 
+    /// Whether all reasoning of an entry is among what a message is put together from.
+    fn keep_reasoning(&self, like: &N, composition: &Composition<'_, N>) -> bool {
+        let kept = composition.materials.iter().filter(|material| match material {
+            Material::Part { place, .. } => self.at(*place).is_some_and(|spot| is_reasoning(spot.key())),
+            Material::Text(_) | Material::Picture(_) | Material::Answer { .. } => false,
+        });
+        kept.count() == spots(like).iter().filter(|spot| is_reasoning(spot.key())).count()
+    }
+
     fn is_content(&self, material: &Material<'_, N>) -> bool {
         match material {
-            Material::Text(_) => true,
+            Material::Text(_) | Material::Picture(_) => true,
             Material::Answer { .. } => false,
             Material::Part { place, .. } => self.at(*place).is_some_and(|spot| spot.key() == Key::Content),
         }

@@ -107,12 +107,21 @@ pub(super) fn replace<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<
     entry.with(Key::Output, entry.list(out)?)
 }
 
-/// The value that is an item of an output.
+/// The text that is an item of an output.
 pub(super) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
-    let output = entry.present(Key::Output)?;
-    let Some(blocks) = output.items() else { return (item == 0).then_some(output) };
-    match blocks.iter().flat_map(streams).nth(item)? {
-        (Some(_), node) => Some(node),
-        (None, block) => block.get(Key::Text),
+    match find(entry, item)? {
+        (None, block) if entry.present(Key::Output)?.length().is_some() => block.get(Key::Text),
+        (_, node) => Some(node),
     }
+}
+
+/// An item of an output, whole.
+pub(super) fn whole_item<N: Node>(entry: &N, item: usize) -> Option<N> {
+    find(entry, item).map(|(_, node)| node)
+}
+
+fn find<N: Node>(entry: &N, item: usize) -> Option<(Option<Key>, N)> {
+    let output = entry.present(Key::Output)?;
+    let Some(blocks) = output.items() else { return (item == 0).then_some((None, output)) };
+    blocks.iter().flat_map(streams).nth(item)
 }

@@ -3,10 +3,16 @@
 //! `T` is the text: `Cow<str>` over JSON values, a borrowed Python string over Python objects. What the engine does
 //! not understand is an opaque part: counted and kept whole.
 
+mod span;
+mod tie;
+
 use std::borrow::Cow;
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 
 use xxhash_rust::xxh3::xxh3_128;
+
+pub use span::{Span, Spans};
+pub use tie::Tie;
 
 use crate::media::Media;
 use crate::tokens::TextKind;
@@ -141,66 +147,6 @@ pub enum Pin {
     Free,
 }
 
-/// Where a message stands in the caller's list: in one entry, or in several where the format gives every call and every
-/// result an entry of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
-    first: usize,
-    /// The first part of each entry after the first.
-    later: Vec<usize>,
-}
-
-impl Span {
-    /// One entry of the list.
-    pub fn of(entry: usize) -> Span {
-        Span { first: entry, later: Vec::new() }
-    }
-
-    /// The next entry of the list belongs to the message too; its parts begin at `first_part`.
-    pub fn grow(&mut self, first_part: usize) {
-        self.later.push(first_part);
-    }
-
-    /// The entries.
-    pub fn entries(&self) -> Range<usize> {
-        self.first..self.first + 1 + self.later.len()
-    }
-
-    /// The entry that holds a part, and the first part in that entry.
-    pub fn entry_of(&self, part: usize) -> (usize, usize) {
-        let before = self.later.partition_point(|first| *first <= part);
-        (self.first + before, before.checked_sub(1).map_or(0, |index| self.later[index]))
-    }
-}
-
-/// Where each message of a conversation stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spans(Vec<Span>);
-
-impl Spans {
-    /// Number of messages.
-    pub fn messages(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Number of entries of the caller's list.
-    pub fn count(&self) -> usize {
-        self.0.last().map_or(0, |span| span.entries().end)
-    }
-
-    /// The entries of some messages in a row.
-    pub fn entries(&self, messages: Range<usize>) -> Range<usize> {
-        let start = |message: usize| self.0.get(message).map_or(self.count(), |span| span.entries().start);
-        start(messages.start)..start(messages.end)
-    }
-
-    /// The entry that holds a part of a message, and which of its parts that is.
-    pub fn place(&self, message: usize, part: usize) -> (usize, usize) {
-        let (entry, first) = self.0[message].entry_of(part);
-        (entry, part - first)
-    }
-}
-
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<T> {
@@ -212,6 +158,8 @@ pub struct Message<T> {
     pub parts: Vec<Part<T>>,
     /// Whether it may be touched.
     pub pin: Pin,
+    /// What binds opaque parts to others, by their places; few messages have any.
+    pub ties: Vec<(usize, Tie<T>)>,
 }
 
 impl<T: Text> Item<T> {
@@ -287,7 +235,7 @@ pub struct Conversation<T> {
 impl<T> Conversation<T> {
     /// Where its messages stand. O(messages).
     pub fn spans(&self) -> Spans {
-        Spans(self.messages.iter().map(|message| message.span.clone()).collect())
+        self.messages.iter().map(|message| message.span.clone()).collect()
     }
 
     /// The first entry of a message in the caller's list.

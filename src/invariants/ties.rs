@@ -1,0 +1,109 @@
+//! What the provider or a person answers stays with what it answers.
+//!
+//! A step that the provider runs and its outcome may be messages apart, and Anthropic refuses an outcome without its step.
+//! A call that waits for a person's approval is no open call: the AI SDK takes one that was decided on, and asks for the
+//! result of one that was not as soon as the conversation goes on
+//! (`convertToLanguageModelPrompt` in <https://github.com/vercel/ai/tree/main/packages/ai/src/prompt>). An output may
+//! answer a call that OpenAI has stored, and of which the list has no more than a reference
+//! (<https://platform.openai.com/docs/api-reference/responses/create>).
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::message::{Conversation, Message, Part, Role, Text, Tie};
+
+/// What is bound together, while a conversation is walked through.
+#[derive(Default)]
+pub(super) struct Bound<'a> {
+    /// The message of each step that the provider has begun.
+    begun: HashMap<&'a str, usize, RandomState>,
+    /// The message of each request for approval, and its call, if the host has to answer that.
+    asked: HashMap<&'a str, (usize, Option<usize>), RandomState>,
+    decided: Vec<usize>,
+    /// The newest message of the model, and how many stored items it refers to that nothing has answered.
+    stored: (usize, usize),
+    bonds: Vec<(usize, usize)>,
+}
+
+impl<'a> Bound<'a> {
+    /// A message begins.
+    pub(super) fn enter(&mut self, message: usize, role: Role) {
+        if role == Role::Assistant {
+            self.stored = (message, 0);
+        }
+    }
+
+    /// A tie in that message; `call_of` gives the newest open call of an id.
+    pub(super) fn see<T: Text>(&mut self, message: usize, tie: &'a Tie<T>, call_of: impl Fn(&str) -> Option<usize>) {
+        match tie {
+            Tie::Begins(id) => {
+                self.begun.insert(id, message);
+            }
+            Tie::Ends(id) => {
+                if let Some(first) = self.begun.remove(&**id) {
+                    self.bind(first, message);
+                }
+            }
+            Tie::Asks { request, call } => {
+                self.asked.insert(request, (message, call_of(call)));
+            }
+            Tie::Decides { request } => {
+                if let Some((first, call)) = self.asked.get(&**request).copied() {
+                    self.bind(first, message);
+                    self.decided.extend(call);
+                }
+            }
+            Tie::Refers => self.stored.1 += 1,
+            Tie::Replaces => {}
+        }
+    }
+
+    /// Whether a result in that message, whose call is not in the list, may answer one that the provider has stored.
+    pub(super) fn is_of_stored_call(&mut self, message: usize) -> bool {
+        let (first, references) = self.stored;
+        if references == 0 {
+            return false;
+        }
+        self.stored.1 -= 1;
+        self.bind(first, message);
+        true
+    }
+
+    fn bind(&mut self, first: usize, last: usize) {
+        if first < last {
+            self.bonds.push((first, last));
+        }
+    }
+
+    /// The calls that wait for approval, or were decided on. O(messages) if there are any.
+    pub(super) fn waiting<T: Text>(&self, conversation: &Conversation<T>) -> Vec<usize> {
+        if self.asked.is_empty() {
+            return Vec::new();
+        }
+        let last_word = conversation.messages.iter().rposition(speaks).unwrap_or_default();
+        let undecided = self.asked.values().filter(|(message, _)| *message >= last_word);
+        undecided.filter_map(|(_, call)| *call).chain(self.decided.iter().copied()).collect()
+    }
+
+    /// Pairs of messages that are bound together, sorted by the first.
+    pub(super) fn into_bonds(mut self) -> Vec<(usize, usize)> {
+        self.bonds.sort_unstable();
+        self.bonds
+    }
+}
+
+/// Whether the conversation goes on with a message: results and decisions only answer what was said before.
+fn speaks<T>(message: &Message<T>) -> bool {
+    let decisions = message.ties.iter().filter(|(_, tie)| matches!(tie, Tie::Decides { .. }));
+    let mut decisions = decisions.map(|(at, _)| *at).peekable();
+    let mut answers = |(at, part): (usize, &Part<T>)| {
+        let decides = decisions.next_if_eq(&at).is_some();
+        decides || matches!(part, Part::Result { .. })
+    };
+    match message.role {
+        Role::System => false,
+        Role::Assistant => true,
+        Role::User => !message.parts.iter().enumerate().all(&mut answers),
+    }
+}

@@ -1,0 +1,76 @@
+//! Where the messages of a conversation stand in the caller's list.
+
+use std::ops::Range;
+
+/// Where a message stands in the caller's list: in one entry, or in several where the format gives every call and every
+/// result an entry of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    first: usize,
+    /// The first part of each entry after the first.
+    later: Vec<usize>,
+}
+
+impl Span {
+    /// One entry of the list.
+    pub fn of(entry: usize) -> Span {
+        Span { first: entry, later: Vec::new() }
+    }
+
+    /// The next entry of the list belongs to the message too; its parts begin at `first_part`.
+    pub fn grow(&mut self, first_part: usize) {
+        self.later.push(first_part);
+    }
+
+    /// The entries.
+    pub fn entries(&self) -> Range<usize> {
+        self.first..self.first + 1 + self.later.len()
+    }
+
+    /// The entry that holds a part, and the first part in that entry.
+    pub fn entry_of(&self, part: usize) -> (usize, usize) {
+        let before = self.later.partition_point(|first| *first <= part);
+        (self.first + before, before.checked_sub(1).map_or(0, |index| self.later[index]))
+    }
+
+    /// The parts that share an entry with a part, in a message of so many.
+    pub fn parts_with(&self, part: usize, parts: usize) -> Range<usize> {
+        let after = self.later.partition_point(|first| *first <= part);
+        let start = after.checked_sub(1).map_or(0, |index| self.later[index]);
+        start..self.later.get(after).copied().unwrap_or(parts)
+    }
+}
+
+/// Where each message of a conversation stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spans(Vec<Span>);
+
+impl FromIterator<Span> for Spans {
+    fn from_iter<I: IntoIterator<Item = Span>>(spans: I) -> Spans {
+        Spans(spans.into_iter().collect())
+    }
+}
+
+impl Spans {
+    /// Number of messages.
+    pub fn messages(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Number of entries of the caller's list.
+    pub fn count(&self) -> usize {
+        self.0.last().map_or(0, |span| span.entries().end)
+    }
+
+    /// The entries of some messages in a row.
+    pub fn entries(&self, messages: Range<usize>) -> Range<usize> {
+        let start = |message: usize| self.0.get(message).map_or(self.count(), |span| span.entries().start);
+        start(messages.start)..start(messages.end)
+    }
+
+    /// The entry that holds a part of a message, and which of its parts that is.
+    pub fn place(&self, message: usize, part: usize) -> (usize, usize) {
+        let (entry, first) = self.0[message].entry_of(part);
+        (entry, part - first)
+    }
+}

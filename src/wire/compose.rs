@@ -1,0 +1,177 @@
+//! What a message that is put together becomes: entries of the list that stay as they are, and new ones between them.
+
+use std::ops::Range;
+
+use super::format::Format;
+use super::rewrite::Piece;
+use crate::message::{Conversation, Part, Role};
+
+/// A message that is put together, as values of the host.
+pub(super) struct Composition<'a, N> {
+    /// Some message of the list.
+    pub(super) sample: &'a N,
+    /// The entry whose other fields are taken.
+    pub(super) like: Option<&'a N>,
+    pub(super) role: Role,
+    pub(super) materials: Vec<Material<'a, N>>,
+}
+
+/// What it is put together from: see [`Piece`].
+#[derive(Clone)]
+pub(super) enum Material<'a, N> {
+    Part {
+        node: N,
+        place: Place,
+        id: Option<&'a str>,
+        tool: Option<&'a str>,
+    },
+    Text(&'a str),
+    /// An item of a result; `None` where it is not found.
+    Picture(Option<N>),
+    Answer {
+        call: N,
+        id: &'a str,
+        tool: &'a str,
+        text: &'a str,
+    },
+}
+
+/// A part of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) entry: usize,
+    pub(super) part: usize,
+}
+
+/// Which pieces share an entry, in a format whose messages may span several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    /// All of them. `openai_responses` makes an item of each part by itself.
+    All,
+    /// What was not there before with what stands beside it, and all results: Anthropic wants them in the next message.
+    Beside,
+    /// All results, but nothing else with them: Gemini refuses parallel responses in several contents
+    /// (<https://github.com/langchain-ai/langchainjs/issues/10341>).
+    Results,
+    /// Only those that did before.
+    Own,
+}
+
+impl Sharing {
+    fn of(format: Format) -> Sharing {
+        match format {
+            Format::Bedrock | Format::OpenAiResponses => Sharing::All,
+            Format::Anthropic => Sharing::Beside,
+            Format::Gemini => Sharing::Results,
+            Format::OpenAi | Format::AiSdk => Sharing::Own,
+        }
+    }
+
+    /// Whether the results that a message begins with share an entry, where they stay as they came or do not.
+    fn of_results(self, stay: bool) -> bool {
+        matches!(self, Sharing::Beside | Sharing::Results) && !stay
+    }
+
+    /// Whether neighbours share an entry of which one was not there before.
+    fn of_new(self, before: &Run, after: &Run) -> bool {
+        let changes = |run: &Run| run.like.is_some() && run.stays.is_none();
+        let one_is_new = before.like.is_none() || after.like.is_none();
+        one_is_new && (self == Sharing::Beside || changes(before) || changes(after))
+    }
+}
+
+/// Pieces in a row that become one entry, or what a format makes of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Run {
+    /// The entry that they are, all of it and unchanged.
+    pub(super) stays: Option<usize>,
+    /// The entry whose other fields they take.
+    pub(super) like: Option<usize>,
+    pub(super) pieces: Range<usize>,
+}
+
+/// The runs of a message that is put together: each has the other fields of the entry that its pieces come from, and what
+/// comes from nowhere has those of the message `like`, unless other pieces have them. O(pieces).
+pub(super) fn runs<T>(
+    conversation: &Conversation<T>,
+    format: Format,
+    like: Option<usize>,
+    role: Role,
+    pieces: &[Piece],
+) -> Vec<Run> {
+    let like = like.map(|message| conversation.entry(message));
+    let sharing = Sharing::of(format);
+    if sharing == Sharing::All {
+        return vec![Run { stays: None, like, pieces: 0..pieces.len() }];
+    }
+    let mut by_entry: Vec<Run> = Vec::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        let entry = entry_of(conversation, piece);
+        match by_entry.last_mut() {
+            Some(run) if run.like == entry => run.pieces.end = index + 1,
+            _ => by_entry.push(Run { stays: None, like: entry, pieces: index..index + 1 }),
+        }
+    }
+    for run in &mut by_entry {
+        let pieces = &pieces[run.pieces.clone()];
+        let results = pieces.iter().filter(|piece| is_result(conversation, piece)).count();
+        let parts_ways = sharing == Sharing::Results && results > 0 && results < pieces.len();
+        run.stays = run.like.filter(|_| !parts_ways && is_whole(conversation, role, pieces));
+    }
+    let begins_with_result = |run: &Run| is_result(conversation, &pieces[run.pieces.start]);
+    let length = by_entry.iter().take_while(|run| begins_with_result(run)).count();
+    // Results in several entries in a row stay in them if they came so.
+    let results = &by_entry[..length];
+    let stay = results.iter().all(|run| run.stays.is_some())
+        && results.windows(2).all(|pair| pair[0].stays.map(|entry| entry + 1) == pair[1].stays);
+    // Without its calls, an entry of what a model says is no longer read as one with the calls before it.
+    let is_cut_answer = |run: &Run| role == Role::Assistant && run.stays.is_none();
+    let mut runs: Vec<Run> = Vec::with_capacity(by_entry.len());
+    for (index, run) in by_entry.into_iter().enumerate() {
+        match runs.last_mut() {
+            Some(before)
+                if before.like == run.like
+                    || (index < length && sharing.of_results(stay))
+                    || sharing.of_new(before, &run)
+                    || is_cut_answer(&run) =>
+            {
+                before.pieces.end = run.pieces.end;
+                before.like = before.like.or(run.like);
+                before.stays = None;
+            }
+            _ => runs.push(run),
+        }
+    }
+    let free = like.filter(|like| runs.iter().all(|run| run.like != Some(*like)));
+    runs.iter_mut().filter(|run| run.like.is_none()).for_each(|run| run.like = free);
+    runs
+}
+
+fn entry_of<T>(conversation: &Conversation<T>, piece: &Piece) -> Option<usize> {
+    match piece {
+        Piece::Part { message, part, .. } => Some(conversation.messages[*message].span.entry_of(*part).0),
+        Piece::Text(_) | Piece::Picture { .. } | Piece::Answer { .. } => None,
+    }
+}
+
+/// Whether pieces of one entry are all of it, unchanged and in a message of its role.
+fn is_whole<T>(conversation: &Conversation<T>, role: Role, pieces: &[Piece]) -> bool {
+    let Some(Piece::Part { message, part: first, .. }) = pieces.first() else { return false };
+    let of = &conversation.messages[*message];
+    let all = of.span.parts_with(*first, of.parts.len());
+    let same = |(piece, at): (&Piece, usize)| match piece {
+        Piece::Part { message: from, part, id: None, tool: None } => from == message && *part == at,
+        _ => false,
+    };
+    of.role == role && all.len() == pieces.len() && pieces.iter().zip(all).all(same)
+}
+
+fn is_result<T>(conversation: &Conversation<T>, piece: &Piece) -> bool {
+    match piece {
+        Piece::Part { message, part, .. } => {
+            matches!(conversation.messages[*message].parts[*part], Part::Result { .. })
+        }
+        Piece::Answer { .. } => true,
+        Piece::Text(_) | Piece::Picture { .. } => false,
+    }
+}

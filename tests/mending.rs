@@ -1,0 +1,345 @@
+//! What becomes of the entries of a message that is mended: which stay, and what the new ones look like.
+
+mod support;
+
+use serde_json::{Value, json};
+use ullage::invariants::Pairs;
+use ullage::message::Part;
+use ullage::validity::{OpenCalls, demands_of, repair, validate};
+use ullage::wire::{Change, Format, detect_format, read, rewrite};
+
+/// The mended history, which breaks no rule any more.
+fn mended(messages: &Value, format: Format) -> Value {
+    mended_with(messages, format, OpenCalls::Answer)
+}
+
+fn mended_with(messages: &Value, format: Format, open: OpenCalls) -> Value {
+    let conversation = read(&messages, format).expect("it can be read");
+    let repaired = repair(&conversation, demands_of(format), open);
+    let out = Value::Array(rewrite(&messages, &conversation, format, &repaired.changes).expect("it can be written"));
+    let left = validate(&read(&&out, format).expect("it can be read"), demands_of(format));
+    assert_eq!(left, vec![], "{out:#}");
+    out
+}
+
+fn rules(messages: &Value, format: Format) -> Vec<&'static str> {
+    let conversation = read(&messages, format).expect("it can be read");
+    validate(&conversation, demands_of(format)).into_iter().map(|violation| violation.rule).collect()
+}
+
+/// Two calls, a result to the first, and the words of a user with fields of their own.
+fn half_answered(format: Format) -> Value {
+    let pinned = json!({ "custom": { "pinned": true } });
+    match format {
+        Format::OpenAi => json!([
+            { "role": "user", "content": "go" },
+            { "role": "assistant", "content": null, "tool_calls": [
+                { "id": "a", "type": "function", "function": { "name": "f", "arguments": "{}" } },
+                { "id": "b", "type": "function", "function": { "name": "f", "arguments": "{}" } },
+            ] },
+            { "role": "tool", "tool_call_id": "a", "name": "f", "content": "one" },
+            { "role": "user", "name": "anna", "metadata": pinned, "content": "and then?" },
+        ]),
+        Format::AiSdk => json!([
+            { "role": "user", "content": "go" },
+            { "role": "assistant", "content": [
+                { "type": "tool-call", "toolCallId": "a", "toolName": "f", "input": {} },
+                { "type": "tool-call", "toolCallId": "b", "toolName": "f", "input": {} },
+            ] },
+            { "role": "tool", "providerOptions": { "x": 1 }, "content": [
+                { "type": "tool-result", "toolCallId": "a", "toolName": "f", "output": { "type": "text", "value": "one" } },
+            ] },
+            { "role": "user", "providerOptions": { "x": 2 }, "metadata": pinned, "content": "and then?" },
+        ]),
+        Format::Gemini => json!([
+            { "role": "user", "parts": [{ "text": "go" }] },
+            { "role": "model", "parts": [
+                { "functionCall": { "id": "a", "name": "f", "args": {} } },
+                { "functionCall": { "id": "b", "name": "f", "args": {} } },
+            ] },
+            { "role": "user", "note": 1, "parts": [
+                { "functionResponse": { "id": "a", "name": "f", "response": { "result": "one" } } },
+            ] },
+            { "role": "user", "note": 2, "metadata": pinned, "parts": [{ "text": "and then?" }] },
+        ]),
+        _ => json!([
+            { "role": "user", "content": "go" },
+            { "role": "assistant", "content": [
+                { "type": "tool_use", "id": "a", "name": "f", "input": {} },
+                { "type": "tool_use", "id": "b", "name": "f", "input": {} },
+            ] },
+            { "role": "user", "note": 1, "content": [{ "type": "tool_result", "tool_use_id": "a", "content": "one" }] },
+            { "role": "user", "note": 2, "metadata": pinned, "content": "and then?" },
+        ]),
+    }
+}
+
+#[test]
+fn words_behind_a_mended_result_stay_the_entry_that_they_are() {
+    for format in [Format::OpenAi, Format::AiSdk, Format::Gemini, Format::Anthropic] {
+        let input = half_answered(format);
+        let output = mended(&input, format);
+        let entries = output.as_array().expect("a list");
+        assert_eq!(entries[..2], input.as_array().expect("a list")[..2], "{}", format.name());
+        assert_eq!(entries.last(), input.get(3), "{}: {output:#}", format.name());
+        // The result keeps its fields too; where results share an entry, the new one stands in it.
+        let fields = |entry: &Value| ["name", "providerOptions", "note"].map(|key| entry.get(key).cloned());
+        assert_eq!(fields(&entries[2]), fields(&input[2]), "{}: {output:#}", format.name());
+    }
+}
+
+#[test]
+fn parallel_results_of_gemini_share_a_content() {
+    let output = mended(&half_answered(Format::Gemini), Format::Gemini);
+    let responses = output[2]["parts"].as_array().expect("a list");
+    assert_eq!(responses.len(), 2, "{output:#}");
+    assert_eq!(responses[1]["functionResponse"]["id"], "b");
+}
+
+#[test]
+fn messages_that_are_joined_keep_a_pin() {
+    let input = json!([
+        { "role": "user", "content": [{ "text": "go" }] },
+        { "role": "user", "content": [{ "text": "never touch this" }], "metadata": { "custom": { "pinned": true } } },
+        { "role": "assistant", "content": [{ "text": "done" }] },
+    ]);
+    let output = mended(&input, Format::Bedrock);
+    assert_eq!(output[0]["metadata"]["custom"]["pinned"], true, "{output:#}");
+    assert_eq!(output[0]["content"], json!([{ "text": "go" }, { "text": "never touch this" }]));
+}
+
+#[test]
+fn what_a_model_says_stays_together_when_a_call_is_removed() {
+    let call = |id: &str| json!({ "functionCall": { "id": id, "name": "f", "args": {} } });
+    let input = json!([
+        { "role": "user", "parts": [{ "text": "go" }] },
+        { "role": "model", "parts": [call("a")] },
+        { "role": "model", "parts": [{ "text": "and" }, call("b")] },
+        { "role": "user", "parts": [{ "functionResponse": { "id": "a", "name": "f", "response": { "result": "x" } } }] },
+        { "role": "model", "parts": [{ "text": "done" }] },
+    ]);
+    let output = mended_with(&input, Format::Gemini, OpenCalls::Remove);
+    assert_eq!(output[1]["parts"], json!([call("a"), { "text": "and" }]));
+    assert_eq!(output[2], input[3]);
+}
+
+/// A request, and two calls of which the second asks a person.
+fn asking() -> Vec<Value> {
+    let call = |id: &str| json!({ "type": "tool-call", "toolCallId": id, "toolName": "pay", "input": {} });
+    vec![
+        json!({ "role": "user", "content": "pay them" }),
+        json!({ "role": "assistant", "content": [
+            call("a"),
+            call("b"),
+            { "type": "tool-approval-request", "approvalId": "r", "toolCallId": "b" },
+        ] }),
+    ]
+}
+
+fn paid(id: &str) -> Value {
+    json!({ "type": "tool-result", "toolCallId": id, "toolName": "pay", "output": { "type": "text", "value": "ok" } })
+}
+
+fn tool(parts: &[Value]) -> Value {
+    json!({ "role": "tool", "content": parts })
+}
+
+fn approved() -> Value {
+    json!({ "type": "tool-approval-response", "approvalId": "r", "approved": true })
+}
+
+#[test]
+fn a_call_that_waits_for_approval_is_no_open_call() {
+    let said = json!({ "role": "user", "content": "and?" });
+    let lawful = [
+        vec![tool(&[paid("a")])],
+        vec![tool(&[paid("a"), approved()])],
+        vec![tool(&[paid("a")]), tool(&[approved()])],
+        vec![tool(&[paid("a")]), tool(&[approved()]), tool(&[paid("b")])],
+        // The SDK lets go on what a person has decided.
+        vec![tool(&[paid("a"), approved()]), said.clone()],
+    ];
+    for behind in lawful {
+        let messages = Value::Array([asking(), behind].concat());
+        assert_eq!(rules(&messages, Format::AiSdk), [""; 0], "{messages:#}");
+        assert_eq!(mended(&messages, Format::AiSdk), messages);
+    }
+    // The first call asks nobody.
+    let messages = Value::Array(asking());
+    assert_eq!(rules(&messages, Format::AiSdk), ["call-has-its-result"]);
+    let output = mended(&messages, Format::AiSdk);
+    assert_eq!((&output[2]["content"][0]["toolCallId"], output[2]["content"].get(1)), (&json!("a"), None));
+    // Nor does the SDK go on when nobody has decided.
+    let messages = Value::Array([asking(), vec![tool(&[paid("a")]), said]].concat());
+    assert_eq!(rules(&messages, Format::AiSdk), ["call-has-its-result"]);
+    mended(&messages, Format::AiSdk);
+}
+
+#[test]
+fn a_decision_stays_in_a_message_of_the_tools() {
+    let messages = Value::Array([asking(), vec![tool(&[approved()])]].concat());
+    let output = mended(&messages, Format::AiSdk);
+    let roles: Vec<_> = output.as_array().expect("a list").iter().map(|entry| entry["role"].clone()).collect();
+    assert_eq!(roles[..2], ["user", "assistant"]);
+    assert!(roles[2..].iter().all(|role| role == "tool"), "{output:#}");
+    assert!(output.to_string().contains("tool-approval-response"));
+    // With something to mend in its own message too.
+    let messages = Value::Array([asking(), vec![tool(&[approved(), paid("a"), paid("x")])]].concat());
+    let output = mended(&messages, Format::AiSdk);
+    assert_eq!(output[2], tool(&[paid("a"), approved()]), "{output:#}");
+    assert_eq!(output[3]["role"], "user");
+}
+
+#[test]
+fn a_call_of_before_there_were_tools_is_answered_by_a_function() {
+    let messages = json!([
+        { "role": "user", "content": "go" },
+        { "role": "assistant", "content": null, "function_call": { "name": "ls", "arguments": "{}" } },
+        { "role": "user", "content": "and?" },
+    ]);
+    let output = mended(&messages, Format::OpenAi);
+    assert_eq!((&output[2]["role"], &output[2]["name"]), (&json!("function"), &json!("ls")));
+    assert!(output[2]["content"].as_str().is_some_and(|text| text.contains("never answered")));
+    assert_eq!(output[2].get("tool_call_id"), None);
+    assert_eq!(output[3], messages[2]);
+}
+
+#[test]
+fn calls_without_ids_are_matched_by_their_places() {
+    let call = |name: &str| json!({ "id": null, "name": name, "args": {}, "type": "tool_call" });
+    let result = |name: &str| json!({ "role": "tool", "tool_call_id": null, "name": name, "content": name });
+    let messages = json!([
+        { "role": "user", "content": "go" },
+        { "role": "assistant", "content": "", "tool_calls": [call("ls"), call("cat")] },
+        result("cat"),
+        result("ls"),
+        { "role": "assistant" },
+    ]);
+    let conversation = read(&&messages, Format::OpenAi).expect("it can be read");
+    let results: Vec<_> = Pairs::of(&conversation).calls().iter().map(|call| call.result).collect();
+    assert_eq!(results, [Some((2, 1)), Some((2, 0))]);
+    let open = json!([messages[0], messages[1], messages[2]]);
+    let output = mended(&open, Format::OpenAi);
+    assert!(output.as_array().expect("a list").contains(&messages[2]));
+}
+
+#[test]
+fn an_answer_of_nothing_is_an_answer_of_chat() {
+    for nothing in [json!({ "role": "assistant" }), json!({ "role": "assistant", "content": null })] {
+        let messages = json!([{ "role": "user", "content": "go" }, nothing, { "role": "user", "content": "well?" }]);
+        assert_eq!(detect_format(&&messages).expect("it is told"), Format::OpenAi);
+        assert_eq!(rules(&messages, Format::OpenAi), ["message-is-not-empty"]);
+        assert_eq!(mended(&messages, Format::OpenAi), json!([messages[0], messages[2]]));
+    }
+}
+
+#[test]
+fn reasoning_that_is_written_several_times_counts_once_and_goes_at_once() {
+    let said = json!({
+        "role": "assistant",
+        "reasoning_content": "hm",
+        "thinking_blocks": [{ "type": "thinking", "thinking": "hm", "signature": "s" }],
+        "reasoning_details": [{ "type": "reasoning.text", "text": "hm", "signature": "s" }],
+        "content": "yes",
+        "tool_calls": [{ "id": "a", "type": "function", "function": { "name": "ls", "arguments": "{}" } }],
+    });
+    let messages = json!([{ "role": "user", "content": "go" }, said, { "role": "user", "content": "well?" }]);
+    let conversation = read(&&messages, Format::OpenAi).expect("it can be read");
+    let reasoning = |part: &&Part<_>| matches!(part, Part::Reasoning { .. });
+    assert_eq!(conversation.messages[1].parts.iter().filter(reasoning).count(), 1);
+
+    let drop = vec![Change::Edit { message: 1, items: vec![], drop: vec![0], append: vec![] }];
+    let out = rewrite(&&messages, &conversation, Format::OpenAi, &drop).expect("it can be written");
+    let left: Vec<&str> = out[0].as_object().expect("a message").keys().map(String::as_str).collect();
+    assert_eq!(left, ["role", "content", "tool_calls"]);
+
+    // It stays wherever it stood when something else goes.
+    let output = mended_with(&messages, Format::OpenAi, OpenCalls::Remove);
+    let mut kept = said.clone();
+    kept.as_object_mut().expect("a message").shift_remove("tool_calls");
+    assert_eq!(output[1], kept);
+}
+
+/// A result without a call that holds a picture, and the block of the picture in a message of the user.
+fn lost_picture(format: Format) -> (Value, Value) {
+    let data = "iVBORw0KGgo=";
+    let url = format!("data:image/png;base64,{data}");
+    let lost = |entry: Value| json!([entry]);
+    match format {
+        Format::Bedrock => {
+            let block = json!({ "image": { "format": "png", "source": { "bytes": data } } });
+            let result = json!({ "toolUseId": "x", "status": "success", "content": [block] });
+            (lost(json!({ "role": "user", "content": [{ "toolResult": result }] })), block)
+        }
+        Format::Anthropic => {
+            let source = json!({ "type": "base64", "media_type": "image/png", "data": data });
+            let block = json!({ "type": "image", "source": source });
+            let result = json!({ "type": "tool_result", "tool_use_id": "x", "content": [block] });
+            (lost(json!({ "role": "user", "content": [result] })), block)
+        }
+        Format::OpenAi => {
+            let block = json!({ "type": "image_url", "image_url": { "url": url } });
+            (lost(json!({ "role": "tool", "tool_call_id": "x", "content": [block] })), block)
+        }
+        Format::OpenAiResponses => {
+            let output = json!({ "type": "computer_screenshot", "image_url": url });
+            let item = json!({ "type": "computer_call_output", "call_id": "x", "output": output });
+            (lost(item), json!({ "type": "input_image", "image_url": url }))
+        }
+        Format::Gemini => {
+            let block = json!({ "inlineData": { "mimeType": "image/png", "data": data } });
+            let response = json!({ "name": "f", "response": { "result": "see" }, "parts": [block] });
+            (lost(json!({ "role": "user", "parts": [{ "functionResponse": response }] })), block)
+        }
+        Format::AiSdk => {
+            let item = json!({ "type": "media", "data": data, "mediaType": "image/png" });
+            let output = json!({ "type": "content", "value": [{ "type": "text", "text": "see" }, item] });
+            let result = json!({ "type": "tool-result", "toolCallId": "x", "toolName": "f", "output": output });
+            let block = json!({ "type": "image", "image": data, "mediaType": "image/png" });
+            (lost(json!({ "role": "tool", "content": [result] })), block)
+        }
+    }
+}
+
+#[test]
+fn a_picture_of_a_lost_result_stays() {
+    for format in Format::ALL {
+        let (input, block) = lost_picture(format);
+        let output = mended(&input, format);
+        let user = output.as_array().expect("a list").iter().all(|entry| entry["role"] == "user");
+        assert!(user && output.to_string().contains(&block.to_string()), "{}: {output:#}", format.name());
+        let conversation = read(&&output, format).expect("it can be read");
+        let pictures = conversation.messages.iter().flat_map(|message| &message.parts);
+        let pictures = pictures.filter(|part| matches!(part, Part::Media(_)));
+        assert_eq!(pictures.count(), 1, "{}: {output:#}", format.name());
+    }
+    // What lies at the provider has no place in a message of the user.
+    let item = json!({ "type": "image-file-id", "fileId": "f" });
+    let output = json!({ "type": "content", "value": [item] });
+    let result = json!({ "type": "tool-result", "toolCallId": "x", "toolName": "f", "output": output });
+    mended(&json!([{ "role": "tool", "content": [result] }]), Format::AiSdk);
+}
+
+#[test]
+fn results_of_gemini_stand_in_contents_of_their_own() {
+    let call = json!({ "functionCall": { "id": "a", "name": "ls", "args": {} } });
+    let response =
+        |name: &str| json!({ "functionResponse": { "id": "a", "name": name, "response": { "result": "x" } } });
+    let history = |parts: Value| {
+        json!([
+            { "role": "user", "parts": [{ "text": "go" }] },
+            { "role": "model", "parts": [call] },
+            { "role": "user", "note": 1, "parts": parts },
+            { "role": "model", "parts": [{ "text": "done" }] },
+        ])
+    };
+    let mixed = history(json!([{ "text": "and?" }, response("ls")]));
+    assert_eq!(rules(&mixed, Format::Gemini), ["results-stand-alone"]);
+    let output = mended(&mixed, Format::Gemini);
+    assert_eq!(output[2]["parts"], json!([response("ls")]));
+    assert_eq!(output[3]["parts"], json!([{ "text": "and?" }]));
+
+    let misnamed = history(json!([response("cat")]));
+    assert_eq!(rules(&misnamed, Format::Gemini), ["result-names-its-tool"]);
+    assert_eq!(mended(&misnamed, Format::Gemini), history(json!([response("ls")])));
+}
