@@ -90,7 +90,7 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
 def compress(
     text: str, tool: str, budget: int | None, counter: TokenCounter, compressor: str
 ) -> tuple[str | None, str, list[tuple[tuple[int, int] | None, int, str, int]], int, int]:
-    """What is left (None for all of it), kind, what is left out, tokens before and after, see ``ullage.compress``."""
+    """What is left (None for all), kind, gaps, tokens before and after, see ``ullage.compress``."""
 
 def sample_json(text: str) -> tuple[int, str] | None:
     """How many keys or elements JSON has, and the first of them as JSON."""
