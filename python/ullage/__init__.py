@@ -10,7 +10,7 @@ shape that a host calls.
     >>> engine.compact(messages).tokens_before
     14
 
-Importing ullage imports no host; ``ullage.strands`` does.
+Importing ullage imports no host; ``ullage.strands`` and ``ullage.adk`` do.
 """
 
 import logging
@@ -35,13 +35,16 @@ from ullage._core import (
 from ullage.manager import ContextManager
 from ullage.models import ModelCatalog, ModelLimits, model_limits
 from ullage.report import Report, StageReport, Stats, Status
-from ullage.store import Store, retrieve
+from ullage.retrieval import aretrieve, asearch, retrieve, search
+from ullage.store import FullStore, Store
+from ullage.tools import RetrievalTool
 from ullage.validity import Repair, Repaired, Violation, repair, validate
 
 __all__ = [
     "BudgetError",
     "ContextManager",
     "FileStore",
+    "FullStore",
     "MemoryStore",
     "MessageError",
     "MessagesChangedError",
@@ -54,6 +57,7 @@ __all__ = [
     "Repair",
     "Repaired",
     "Report",
+    "RetrievalTool",
     "StageReport",
     "Stats",
     "Status",
@@ -63,11 +67,14 @@ __all__ = [
     "UllageError",
     "Violation",
     "__version__",
+    "aretrieve",
+    "asearch",
     "count_tokens",
     "detect_format",
     "model_limits",
     "repair",
     "retrieve",
+    "search",
     "validate",
 ]
 

@@ -251,7 +251,7 @@ fn render_bytes(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes) -> Re
 }
 
 /// An object as a plain value: the fields that its `model_dump` gives (pydantic), else its attributes, else its text.
-fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+pub(super) fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = object.py();
     if let Ok(dump) = object.getattr("model_dump") {
         return dump.call0().and_then(|dumped| set_fields(object, dumped)).map_err(|e| host_error(&e));
