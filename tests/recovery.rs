@@ -49,7 +49,7 @@ fn within_reach(messages: &Value, store: &MemoryStore) -> BTreeSet<String> {
             for reference in check::references(text) {
                 let stored = Reference::parse(&reference).ok().and_then(|reference| store.get(&reference).ok());
                 if let (Some(content), true) = (stored, seen.insert(reference)) {
-                    let content = String::from_utf8(content).unwrap();
+                    let content = String::from_utf8(content.to_vec()).unwrap();
                     values.extend(content.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()));
                     values.push(Value::String(content));
                 }

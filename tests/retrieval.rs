@@ -19,7 +19,16 @@ fn numbers() -> String {
     (1..=20).map(|line| format!("line {line}\n")).collect()
 }
 
-const ALL: Request<'static> = Request { pattern: None, lines: None, context: 0, limit: 10_000 };
+const ALL: Request<'static> = Request {
+    pointer: None,
+    pattern: None,
+    lines: None,
+    context: 0,
+    head: None,
+    tail: None,
+    limit: 10_000,
+    place: None,
+};
 
 #[test]
 fn what_is_asked_for_comes_back() {

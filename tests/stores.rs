@@ -34,7 +34,7 @@ fn every_store_gives_back_what_was_put() {
             let name = reference(content);
             store.put(&name, content).unwrap();
             store.put(&name, content).unwrap();
-            assert_eq!(store.get(&name).unwrap(), content);
+            assert_eq!(*store.get(&name).unwrap(), content);
         }
         let listed = store.list().unwrap();
         assert!(listed.len() == 4 && listed.is_sorted(), "{listed:?}");
@@ -50,7 +50,7 @@ fn every_store_refuses_other_content_under_a_reference() {
         let name = reference(b"one");
         store.put(&name, b"one").unwrap();
         assert_eq!(store.put(&name, b"two"), Err(Error::Taken { reference: name.to_string() }));
-        assert_eq!(store.get(&name).unwrap(), b"one");
+        assert_eq!(*store.get(&name).unwrap(), b"one");
     });
 }
 
@@ -176,7 +176,7 @@ fn half_written_and_foreign_files_are_not_listed() {
         fs::write(folder.path().join(format!(".{}-{turn}.tmp", std::process::id())), "left over").unwrap();
     }
     store.put(&reference(b"next"), b"next").unwrap();
-    assert_eq!(store.get(&reference(b"next")).unwrap(), b"next");
+    assert_eq!(*store.get(&reference(b"next")).unwrap(), b"next");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn threads_that_share_a_store_do_not_disturb_each_other() {
         }
     });
     for byte in [0, 1, 2, 3, 100, 101] {
-        assert!(store.get(&reference(&block(byte))).unwrap() == block(byte), "{byte}");
+        assert!(*store.get(&reference(&block(byte))).unwrap() == block(byte), "{byte}");
     }
     assert_eq!(store.list().unwrap().len(), 6);
 }
@@ -234,6 +234,6 @@ fn stores_that_share_a_folder_do_not_disturb_each_other() {
     }
     for byte in 0..8 * agents {
         let found = FileStore::new(folder.path()).get(&reference(&block(byte)));
-        assert!(found.as_ref().is_ok_and(|found| *found == block(byte)), "{byte} is lost or mixed up");
+        assert!(found.as_ref().is_ok_and(|found| **found == block(byte)), "{byte} is lost or mixed up");
     }
 }

@@ -10,7 +10,7 @@ shape that a host calls.
     >>> engine.compact(messages).tokens_before
     14
 
-Importing ullage imports no host; ``ullage.strands`` does.
+Importing ullage imports no host; ``ullage.strands`` and ``ullage.adk`` do.
 """
 
 import logging
@@ -36,7 +36,9 @@ from ullage.compression import Compressed, CompressionMetadata, LeftOut, compres
 from ullage.manager import ContextManager
 from ullage.models import ModelCatalog, ModelLimits, model_limits
 from ullage.report import Report, StageReport, Stats, Status
-from ullage.store import Store, retrieve
+from ullage.retrieval import aretrieve, asearch, retrieve, search
+from ullage.store import FullStore, Store
+from ullage.tools import RetrievalTool
 from ullage.validity import Repair, Repaired, Violation, repair, validate
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "CompressionMetadata",
     "ContextManager",
     "FileStore",
+    "FullStore",
     "LeftOut",
     "MemoryStore",
     "MessageError",
@@ -58,6 +61,7 @@ __all__ = [
     "Repair",
     "Repaired",
     "Report",
+    "RetrievalTool",
     "StageReport",
     "Stats",
     "Status",
@@ -67,12 +71,15 @@ __all__ = [
     "UllageError",
     "Violation",
     "__version__",
+    "aretrieve",
+    "asearch",
     "compress",
     "count_tokens",
     "detect_format",
     "model_limits",
     "repair",
     "retrieve",
+    "search",
     "validate",
 ]
 

@@ -1,6 +1,6 @@
 """The native half of ullage."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, final
@@ -19,6 +19,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "ReferenceTakenError",
+    "Search",
     "StoreError",
     "TokenCounter",
     "UllageError",
@@ -27,6 +28,8 @@ __all__ = [
     "detect_format",
     "known_limits",
     "longest_beginning",
+    "nearest",
+    "references_in",
     "repair",
     "retrieve",
     "unknown_limits",
@@ -123,10 +126,37 @@ def retrieve(
     *,
     pattern: str | None,
     lines: tuple[int, int] | None,
+    pointer: str | None,
     context: int,
+    head: int | None,
+    tail: int | None,
     limit: int,
+    place: str | None,
 ) -> str:
     """A piece of stored content as text, see ``ullage.retrieve``."""
+
+def nearest(wanted: str, known: list[str]) -> list[str]:
+    """Up to three of the known names, those most like ``wanted`` first."""
+
+def references_in(value: Any) -> list[str]:
+    """Every reference that stands in a string anywhere inside ``value``, sorted.
+
+    Looks into dicts, lists, tuples and objects with fields. Some only look like a reference: the
+    tail of a longer hash counts too.
+
+    Raises:
+        MessageError: If it is nested too deeply.
+    """
+
+@final
+class Search:
+    """A search through the artifacts of any store, see ``ullage.search``."""
+
+    def __new__(cls, pattern: str, *, context: int, limit: int) -> Self: ...
+    def look(self, reference: str, content: bytes) -> None:
+        """Looks through one artifact."""
+    def report(self) -> str:
+        """What was found. The search ends with it."""
 
 def known_limits(model: str) -> tuple[int, int, int | None] | None:
     """Window, limit of the input and of the answer by the built-in table, see ``ModelCatalog``."""
@@ -429,28 +459,80 @@ class NativeStore:
         """The content of ``reference``, byte for byte.
 
         Raises:
-            StoreError: If there is none, or it cannot be read.
+            StoreError: If there is none, which names the nearest that are stored, or if it cannot
+                be read.
         """
     def list(self) -> list[str]:
         """Every reference, sorted."""
     def delete(self, reference: str) -> bool:
         """Forgets ``reference``; whether there was anything to forget."""
+    def search(self, pattern: str, *, context: int = 0, limit: int = 20_000) -> str:
+        """Lines that match in everything that is stored, see ``ullage.search``.
+
+        Raises:
+            StoreError: If the pattern cannot be used, or the store not be listed.
+        """
 
 class MemoryStore(NativeStore):
-    """A store that lives as long as the process."""
+    """A store that lives as long as the process. The same bytes are kept once."""
 
     def __new__(cls) -> Self: ...
 
 class FileStore(NativeStore):
     """A store in a folder, one file for each reference; safe for many threads and processes.
 
-    A file appears whole or not at all. The folder is made at the first write.
+    A file appears whole or not at all, under the name ``{tool}_{YYYYMMDD_HHMMSS}_{hash}.log`` (the
+    time is UTC); pictures and other files keep their own suffix, such as ``.png``. The names are
+    the index: there is nothing else on the disk that could be wrong after a crash. The same bytes
+    from two tools are one file with two names. Folders are made at the first write; nothing is
+    ever read or written through a symbolic link inside.
 
     Args:
         folder: The folder.
+        session: Any text. The files of a session are in a folder of their own, which no other
+            session shares, and only they are listed, searched and removed.
+        keep: How many artifacts stay when :meth:`clean` removes the oldest; None keeps all.
+        clean_above: How many there are before it does; None keeps all. At least ``keep``.
     """
 
-    def __new__(cls, folder: str | PathLike[str]) -> Self: ...
+    def __new__(
+        cls,
+        folder: str | PathLike[str],
+        session: str | None = None,
+        keep: int | None = 100,
+        clean_above: int | None = 150,
+    ) -> Self: ...
     @property
     def folder(self) -> Path:
-        """The folder."""
+        """The folder that was given, as an absolute path."""
+    @property
+    def session(self) -> str | None:
+        """The session that was given."""
+    @property
+    def directory(self) -> Path:
+        """Where the files are: the folder, or that of the session in it."""
+    def path(self, reference: str) -> Path | None:
+        """The file of ``reference``, or None if there is none."""
+    def relative_path(self, reference: str) -> Path | None:
+        """The same from the folder on."""
+    @property
+    def above_limit(self) -> bool:
+        """Whether there are more than ``clean_above`` artifacts, as far as is known."""
+    def clean(self, live: Iterable[str], *, spare_own: bool = True) -> list[str]:
+        """Removes the oldest artifacts but the newest ``keep``, if there are too many.
+
+        A ``ContextManager`` calls it after a compaction. What can be reached from ``live`` stays,
+        also through the text of stored artifacts: a transcript of removed messages names the
+        outputs in it. What is stored again becomes new.
+
+        Args:
+            live: References that are in use, or texts in which they stand.
+            spare_own: Whether what this store object has put or given back stays too, since
+                another conversation may refer to it. False where ``live`` is all there is.
+
+        Returns:
+            What was removed, sorted.
+
+        Raises:
+            StoreError: If the folder cannot be listed, or a file not be read or deleted.
+        """

@@ -88,6 +88,8 @@ class Compactor:
             return Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         plan = self._kept_plan(messages, asked)
         self._apply(plan, messages)
+        with self._stopwatch.running():
+            self._keeper.tidy(messages)
         return self._done(plan, start)
 
     async def acompact(self, messages: list[Any], asked: Asked) -> Report:
@@ -106,6 +108,8 @@ class Compactor:
                 if attempt == _ASYNC_TRIES:
                     raise
                 logger.debug("attempt=<%d> | messages changed while planning", attempt)
+        with self._stopwatch.running():
+            await self._keeper.atidy(messages)
         return self._done(plan, start)
 
     def view(self, messages: Sequence[Any], asked: Asked) -> list[Any]:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from ullage._core import ReferenceTakenError, StoreError
+from ullage._core import ReferenceTakenError, StoreError, references_in
+from ullage.retrieval import discard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ullage.store import Store
+
+logger = logging.getLogger(__name__)
 
 _Outcome = TypeVar("_Outcome")
 
@@ -35,6 +39,8 @@ class Keeper:
         self.store = store
         # References that the store has shown to have. It only grows by what is stored.
         self._known: set[str] = set()
+        # Whether anything was stored since the store was last cleaned.
+        self._stored = False
 
     def kept(self, make: Making[_Outcome]) -> _Outcome:
         """What ``make`` makes, once everything that it leaves behind is stored.
@@ -72,6 +78,44 @@ class Keeper:
         """
         return [reference for reference in references if not self._has(reference)]
 
+    def tidy(self, messages: Any) -> None:
+        """Lets a store that cleans up remove what these messages do not lead to.
+
+        The compaction is done by then, so what goes wrong is logged and no more. A store that has
+        to be awaited is cleaned by :meth:`atidy` alone.
+        """
+        if not self._is_cleaning_due():
+            return
+        try:
+            removed = self._cleaned(messages)
+            if inspect.isawaitable(removed):
+                discard(removed)
+            else:
+                self._known.difference_update(removed or ())
+        except Exception:
+            logger.exception("the store was not cleaned")
+
+    async def atidy(self, messages: Any) -> None:
+        """The same beside the event loop."""
+        if not self._is_cleaning_due():
+            return
+        try:
+            removed = await asyncio.to_thread(self._cleaned, list(messages))
+            if inspect.isawaitable(removed):
+                removed = await removed
+            self._known.difference_update(removed or ())
+        except Exception:
+            logger.exception("the store was not cleaned")
+
+    def _is_cleaning_due(self) -> bool:
+        due = self._stored and hasattr(self.store, "clean")
+        return due and bool(getattr(self.store, "above_limit", True))
+
+    def _cleaned(self, messages: Any) -> Any:
+        self._stored = False
+        store: Any = self.store
+        return store.clean(references_in(messages))
+
     def _has(self, reference: str) -> bool:
         if self.store is None or reference in self._known:
             return True
@@ -80,7 +124,7 @@ class Keeper:
         except Exception:  # noqa: BLE001 - whatever keeps the store from giving it back
             return False
         if inspect.isawaitable(found):
-            _discard(found)
+            discard(found)
         self._known.add(reference)
         return True
 
@@ -88,7 +132,7 @@ class Keeper:
         for artifact in artifacts:
             returned = self._offer(*artifact)
             if inspect.isawaitable(returned):
-                _discard(returned)
+                discard(returned)
                 raise StoreError(
                     f"{type(self.store).__name__}.put has to be awaited; call acompact or ashrink"
                 )
@@ -120,6 +164,7 @@ class Keeper:
                 " keep content under the reference it is given"
             )
         self._known.add(reference)
+        self._stored = True
 
     def _wrapped(self, reference: str, error: Exception) -> StoreError:
         if isinstance(error, StoreError):
@@ -136,9 +181,3 @@ def _salt_of(artifacts: list[Artifact]) -> int:
     for _, _, content in artifacts:
         digest.update(hashlib.blake2b(content, digest_size=16).digest())
     return int.from_bytes(digest.digest(), "little")
-
-
-def _discard(awaitable: Any) -> None:
-    """Drops what will not be awaited, without a warning that it was not."""
-    if inspect.iscoroutine(awaitable):
-        awaitable.close()

@@ -1,24 +1,19 @@
-"""The store's protocol, and reading a stored output back."""
+"""What a store is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from ullage import _core
-
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-# Characters that a retrieval gives back unless another number is asked for: about 5,000 tokens, so
-# that reading an output back cannot overflow the window that it was moved out of.
-_DEFAULT_LIMIT = 20_000
+    from collections.abc import Awaitable, Sequence
 
 
 @runtime_checkable
 class Store(Protocol):
     """Keeps content that left a conversation, by reference.
 
-    ``MemoryStore`` and ``FileStore`` are such stores; anything with these two methods is one.
+    ``MemoryStore`` and ``FileStore`` are such stores; anything with these two methods is one. What
+    :class:`FullStore` has beside them is used where a store offers it.
     """
 
     def put(
@@ -33,44 +28,36 @@ class Store(Protocol):
         """
         ...
 
-    def get(self, reference: str) -> bytes:
+    def get(self, reference: str) -> bytes | Awaitable[bytes]:
         """Gives the content of ``reference`` back, byte for byte; raises if there is none.
 
-        ``ullage.retrieve`` needs it to be synchronous.
+        May be a coroutine function; then read with ``ullage.aretrieve``.
         """
         ...
 
 
-def retrieve(
-    store: Store,
-    reference: str,
-    pattern: str | None = None,
-    lines: tuple[int, int] | None = None,
-    context: int = 0,
-    *,
-    limit: int = _DEFAULT_LIMIT,
-) -> str:
-    """Reads a stored output back, or a piece of it.
+@runtime_checkable
+class FullStore(Store, Protocol):
+    """A store that can be looked through; each method may be a coroutine function.
 
-    The text begins with a line that names the reference, so that ullage knows what it is and does
-    not store it again. O(length of the content), whatever the pattern.
-
-    Args:
-        store: Where it was stored.
-        reference: The reference, as it stands in the conversation.
-        pattern: Only lines that match this regular expression (Rust syntax: no look-around).
-        lines: Only these lines, counted from 1, both ends included.
-        context: With a pattern: so many lines before and after each match.
-        limit: Most characters to give back. The default is about 5,000 tokens.
-
-    Raises:
-        StoreError: If nothing is stored under the reference, or the pattern cannot be used.
+    A store may also have ``clean(live) -> list[str]``: it is called after a compaction with the
+    references that stand in the conversation, may remove what cannot be reached from them, and says
+    what it removed. With a property ``above_limit`` it is only called while that is true.
     """
-    return _core.retrieve(
-        reference,
-        store.get(reference),
-        pattern=pattern,
-        lines=lines,
-        context=context,
-        limit=limit,
-    )
+
+    def list(self) -> Sequence[str] | Awaitable[Sequence[str]]:
+        """Every reference."""
+        ...
+
+    def delete(self, reference: str) -> bool | Awaitable[bool]:
+        """Forgets ``reference``; whether there was anything to forget."""
+        ...
+
+    def search(
+        self, pattern: str, *, context: int = 0, limit: int = 20_000
+    ) -> str | Awaitable[str]:
+        """Lines that match in all that is stored, as ``ullage.search`` gives them.
+
+        A store that only has ``list`` is searched by reading each of its artifacts.
+        """
+        ...

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 use pythonize::pythonize;
 
 use super::counter::PyTokenCounter;
@@ -108,13 +108,14 @@ impl PyEngine {
     #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
     fn shrink<'py>(
         &self,
-        tool: &str,
+        tool: &Bound<'py, PyString>,
         result: &Bound<'py, PyAny>,
         salt: u64,
         distrusted: Vec<String>,
     ) -> PyResult<ShrunkResult<'py>> {
         let py = result.py();
-        let shrunk = self.engine.shrink_result(tool, &PyNode(result.clone()), salt, &references(&distrusted)?)?;
+        let tool = PyText::of(tool);
+        let shrunk = self.engine.shrink_result(&tool, &PyNode(result.clone()), salt, &references(&distrusted)?)?;
         nothing_raised()?;
         let artifacts = shrunk
             .artifacts

@@ -14,6 +14,7 @@ mod plan;
 mod policy;
 mod promise;
 mod raised;
+mod retrieve;
 mod store;
 mod text;
 mod validity;
@@ -43,7 +44,9 @@ mod _core {
     #[pymodule_export]
     use super::policy::PyPolicy;
     #[pymodule_export]
-    use super::store::{PyFileStore, PyMemoryStore, PyStore, retrieve};
+    use super::retrieve::{PySearch, nearest, references_in, retrieve};
+    #[pymodule_export]
+    use super::store::{PyFileStore, PyMemoryStore, PyStore};
     #[pymodule_export]
     use super::validity::{repair, validate};
 

@@ -273,7 +273,7 @@ fn render_bytes(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes) -> Re
 }
 
 /// An object as a plain value: the fields that its `model_dump` gives (pydantic), else its attributes, else its text.
-fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+pub(super) fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = object.py();
     let get = |name| object.getattr_opt(name).map_err(|error| host_error(&error));
     if let Some(dump) = get("model_dump")? {

@@ -1,21 +1,22 @@
-//! The stores, and reading a stored output back.
+//! The stores.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::PyClassInitializer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
+use super::retrieve::SEARCH_LIMIT;
 use super::text::PyText;
 use super::whole::Amount;
-
 use crate::error::Error;
-use crate::store::{self, Deletion, FileStore, MemoryStore, Reference, Request, Store};
+use crate::store::{self, Deletion, FileStore, MemoryStore, Reference, Retention, Sparing, Store};
 
 /// What the native stores have in common.
 #[pyclass(frozen, subclass, name = "NativeStore", module = "ullage._core")]
 #[derive(Debug)]
-pub struct PyStore(Box<dyn Store>);
+pub struct PyStore(Arc<dyn Store>);
 
 #[pymethods]
 impl PyStore {
@@ -26,7 +27,7 @@ impl PyStore {
         py: Python<'_>,
         content: &[u8],
         reference: &Bound<'_, PyString>,
-        tool: Option<&str>,
+        tool: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
         let parsed = Reference::parse(&PyText::of(reference))?;
         py.detach(|| self.0.put(&parsed, content))?;
@@ -34,8 +35,8 @@ impl PyStore {
     }
 
     fn get<'py>(&self, py: Python<'py>, reference: &Bound<'_, PyString>) -> PyResult<Bound<'py, PyBytes>> {
-        let reference = Reference::parse(&PyText::of(reference))?;
-        let content = py.detach(|| self.0.get(&reference))?;
+        let text = PyText::of(reference);
+        let content = py.detach(|| self.0.get(&store::reference_in(&*self.0, &text)?))?;
         Ok(PyBytes::new(py, &content))
     }
 
@@ -47,6 +48,18 @@ impl PyStore {
         let reference = Reference::parse(&PyText::of(reference))?;
         Ok(py.detach(|| self.0.delete(&reference))? == Deletion::Deleted)
     }
+
+    #[pyo3(signature = (pattern, *, context = Amount(0), limit = Amount(SEARCH_LIMIT)))]
+    fn search(
+        &self,
+        py: Python<'_>,
+        pattern: &Bound<'_, PyString>,
+        context: Amount,
+        limit: Amount,
+    ) -> PyResult<String> {
+        let pattern = PyText::of(pattern);
+        Ok(py.detach(|| store::search(&*self.0, &pattern, context.0, limit.0))?)
+    }
 }
 
 #[pyclass(frozen, subclass, extends = PyStore, name = "MemoryStore", module = "ullage")]
@@ -57,7 +70,7 @@ pub struct PyMemoryStore;
 impl PyMemoryStore {
     #[new]
     fn new() -> PyClassInitializer<PyMemoryStore> {
-        PyClassInitializer::from(PyStore(Box::new(MemoryStore::default()))).add_subclass(PyMemoryStore)
+        PyClassInitializer::from(PyStore(Arc::new(MemoryStore::default()))).add_subclass(PyMemoryStore)
     }
 }
 
@@ -65,52 +78,82 @@ impl PyMemoryStore {
 #[derive(Debug)]
 pub struct PyFileStore {
     folder: PathBuf,
+    session: Option<Py<PyString>>,
+    store: Arc<FileStore>,
 }
 
 #[pymethods]
 impl PyFileStore {
     #[new]
+    #[pyo3(signature = (folder, session = None, keep = Some(Amount(Retention::KEEP)), clean_above = Some(Amount(Retention::CLEAN_ABOVE))))]
     #[allow(clippy::needless_pass_by_value)] // A path arrives as a `PathBuf`.
-    fn new(folder: PathBuf) -> PyResult<PyClassInitializer<PyFileStore>> {
+    fn new(
+        folder: PathBuf,
+        session: Option<&Bound<'_, PyString>>,
+        keep: Option<Amount>,
+        clean_above: Option<Amount>,
+    ) -> PyResult<PyClassInitializer<PyFileStore>> {
         // Where it is now, also when the program changes its folder.
         let folder = std::path::absolute(&folder).map_err(|error| Error::Store {
             problem: format!("'{}' names no folder: {error}", folder.display()),
             remedy: "give the path of a folder".to_owned(),
         })?;
-        let store = PyStore(Box::new(FileStore::new(&folder)));
-        Ok(PyClassInitializer::from(store).add_subclass(PyFileStore { folder }))
+        let retention = keep.zip(clean_above).map(|(keep, above)| Retention::new(keep.0, above.0));
+        let store = FileStore::new(&folder).retaining(retention);
+        let store = Arc::new(match session {
+            // All of the id, also where it is no text: two ids may differ in lone surrogates alone.
+            Some(id) => {
+                let id = id.call_method1("encode", ("utf-8", "surrogatepass"))?;
+                store.of_session(id.cast::<PyBytes>()?.as_bytes())
+            }
+            None => store,
+        });
+        let base = PyStore(Arc::<FileStore>::clone(&store));
+        let session = session.map(|id| id.clone().unbind());
+        Ok(PyClassInitializer::from(base).add_subclass(PyFileStore { folder, session, store }))
     }
 
     #[getter]
     fn folder(&self) -> PathBuf {
         self.folder.clone()
     }
-}
 
-#[pyfunction]
-#[allow(clippy::similar_names)] // `content` and `context` are the public names.
-#[pyo3(signature = (reference, content, *, pattern, lines, context, limit))]
-pub fn retrieve(
-    py: Python<'_>,
-    reference: &Bound<'_, PyString>,
-    content: &[u8],
-    pattern: Option<&Bound<'_, PyString>>,
-    lines: Option<(Amount, Amount)>,
-    context: Amount,
-    limit: Amount,
-) -> PyResult<String> {
-    let reference = Reference::parse(&PyText::of(reference))?;
-    let lines = match lines {
-        Some((Amount(first), Amount(last))) if first == 0 || last < first => {
-            return Err(PyErr::from(Error::Store {
-                problem: format!("there are no lines {first} to {last}"),
-                remedy: "count lines from 1, the first not behind the last".to_owned(),
-            }));
-        }
-        lines => lines.map(|(Amount(first), Amount(last))| first..=last),
-    };
-    let pattern = pattern.map(PyText::of);
-    let pattern = pattern.as_deref();
-    let request = Request { pattern, lines, context: context.0, limit: limit.0 };
-    Ok(py.detach(|| store::retrieve(&reference, content, &request))?)
+    #[getter]
+    fn session(&self, py: Python<'_>) -> Option<Py<PyString>> {
+        self.session.as_ref().map(|id| id.clone_ref(py))
+    }
+
+    #[getter]
+    fn directory(&self) -> PathBuf {
+        self.store.directory()
+    }
+
+    fn path(&self, py: Python<'_>, reference: &Bound<'_, PyString>) -> PyResult<Option<PathBuf>> {
+        let Ok(reference) = Reference::parse(&PyText::of(reference)) else { return Ok(None) };
+        Ok(py.detach(|| self.store.path(&reference))?)
+    }
+
+    fn relative_path(&self, py: Python<'_>, reference: &Bound<'_, PyString>) -> PyResult<Option<PathBuf>> {
+        let path = self.path(py, reference)?;
+        Ok(path.map(|path| path.strip_prefix(&self.folder).map_or_else(|_| path.clone(), PathBuf::from)))
+    }
+
+    #[getter]
+    fn above_limit(&self) -> bool {
+        self.store.is_above_limit()
+    }
+
+    #[pyo3(signature = (live, *, spare_own = true))]
+    fn clean(&self, py: Python<'_>, live: &Bound<'_, PyAny>, spare_own: bool) -> PyResult<Vec<String>> {
+        // One text would be taken for the texts that its characters are.
+        let live: Vec<PyText> = match live.cast::<PyString>() {
+            Ok(text) => vec![PyText::of(text)],
+            Err(_) => {
+                live.try_iter()?.map(|text| Ok(PyText::of(text?.cast::<PyString>()?))).collect::<PyResult<_>>()?
+            }
+        };
+        let sparing = if spare_own { Sparing::Own } else { Sparing::Nothing };
+        let removed = py.detach(|| self.store.clean(live.iter().map(|text| text.as_bytes()), sparing))?;
+        Ok(removed.iter().map(ToString::to_string).collect())
+    }
 }

@@ -1,43 +1,62 @@
 //! A store that lives as long as the process.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use super::{Deletion, Reference, Store, collision, unknown};
+use super::{Content, Deletion, Reference, Store, collision, hash_of, unknown};
 use crate::error::Result;
 
-/// Keeps content in memory.
+/// Keeps content in memory, the same bytes once.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    contents: RwLock<BTreeMap<Reference, Vec<u8>>>,
+    contents: RwLock<Contents>,
+}
+
+#[derive(Debug, Default)]
+struct Contents {
+    by_reference: BTreeMap<Reference, Content>,
+    /// What one of the references with this hash holds: nearly always what the next one will.
+    by_hash: BTreeMap<String, Content>,
 }
 
 impl Store for MemoryStore {
     fn put(&self, reference: &Reference, content: &[u8]) -> Result<()> {
         let mut contents = self.contents.write();
-        match contents.get(reference) {
-            Some(known) if known == content => Ok(()),
-            Some(_) => Err(collision(reference)),
-            None => {
-                contents.insert(reference.clone(), content.to_vec());
-                Ok(())
-            }
+        match contents.by_reference.get(reference) {
+            Some(known) if **known == content => return Ok(()),
+            Some(_) => return Err(collision(reference)),
+            None => {}
         }
+        let shared = contents.by_hash.get(hash_of(reference)).filter(|same| ***same == content);
+        let content = shared.map_or_else(|| Arc::new(content.to_vec()), Arc::clone);
+        contents.by_hash.entry(hash_of(reference).to_owned()).or_insert_with(|| Arc::clone(&content));
+        contents.by_reference.insert(reference.clone(), content);
+        Ok(())
     }
 
-    fn get(&self, reference: &Reference) -> Result<Vec<u8>> {
-        self.contents.read().get(reference).cloned().ok_or_else(|| unknown(reference))
+    fn get(&self, reference: &Reference) -> Result<Content> {
+        let contents = self.contents.read();
+        let known = contents.by_reference.get(reference).map(Arc::clone);
+        known.ok_or_else(|| unknown(reference, contents.by_reference.keys().map(Reference::as_str)))
     }
 
     fn list(&self) -> Result<Vec<Reference>> {
-        Ok(self.contents.read().keys().cloned().collect())
+        Ok(self.contents.read().by_reference.keys().cloned().collect())
     }
 
     fn delete(&self, reference: &Reference) -> Result<Deletion> {
-        match self.contents.write().remove(reference) {
-            Some(_) => Ok(Deletion::Deleted),
-            None => Ok(Deletion::NotFound),
+        let mut contents = self.contents.write();
+        if contents.by_reference.remove(reference).is_none() {
+            return Ok(Deletion::NotFound);
         }
+        let hash = hash_of(reference);
+        let left = contents.by_reference.iter().find(|(other, _)| hash_of(other) == hash);
+        match left.map(|(_, content)| Arc::clone(content)) {
+            Some(content) => contents.by_hash.insert(hash.to_owned(), content),
+            None => contents.by_hash.remove(hash),
+        };
+        Ok(Deletion::Deleted)
     }
 }

@@ -1,21 +1,31 @@
 //! Where content goes that leaves the conversation, and how it comes back.
 
 mod file;
+mod kind;
 mod memory;
+mod mentions;
+mod nearest;
 mod reference;
 mod retrieve;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
-pub use file::FileStore;
+pub use file::{FileStore, Retention, Sparing};
+pub use kind::ContentKind;
 pub use memory::MemoryStore;
+pub use mentions::mentions;
+pub use nearest::nearest;
 pub use reference::{
     Marked, NOTE_ANSWER, Reference, Whereabouts, marked, marked_reference, noted_removals, output_mark, removal_note,
     retrieval_mark,
 };
-pub use retrieve::{Request, retrieve};
+pub use retrieve::{Request, Search, retrieve, search};
 
 use crate::error::{Error, Result};
+
+/// Stored content, which a store may share.
+pub type Content = Arc<Vec<u8>>;
 
 /// Keeps content by reference.
 pub trait Store: Debug + Send + Sync {
@@ -28,8 +38,13 @@ pub trait Store: Debug + Send + Sync {
     /// The content of `reference`, byte for byte.
     ///
     /// # Errors
-    /// `Store` if there is none, or it cannot be read.
-    fn get(&self, reference: &Reference) -> Result<Vec<u8>>;
+    /// `Store` if there is none, which names the nearest that there are, or if it cannot be read.
+    fn get(&self, reference: &Reference) -> Result<Content>;
+
+    /// The same for a look through the store: it does not count as given to anybody.
+    fn peek(&self, reference: &Reference) -> Result<Content> {
+        self.get(reference)
+    }
 
     /// Every reference, sorted.
     fn list(&self) -> Result<Vec<Reference>>;
@@ -56,13 +71,47 @@ pub enum Deletion {
     NotFound,
 }
 
-fn unknown(reference: &Reference) -> Error {
+/// The reference that `text` is, for reading from `store`.
+///
+/// # Errors
+/// `Store` if it is none, which names the nearest that are stored.
+pub fn reference_in(store: &dyn Store, text: &str) -> Result<Reference> {
+    Reference::parse(text).map_err(|error| match error {
+        Error::Store { problem, remedy } => {
+            let known = store.list().unwrap_or_default();
+            match nearest_in_words(text, known.iter().map(Reference::as_str)) {
+                Some(named) => Error::Store { problem, remedy: named },
+                None => Error::Store { problem, remedy },
+            }
+        }
+        other => other,
+    })
+}
+
+fn unknown<'a>(reference: &Reference, known: impl Iterator<Item = &'a str>) -> Error {
+    let named = nearest_in_words(reference.as_str(), known).unwrap_or_else(|| "the store is empty".to_owned());
     Error::Store {
         problem: format!("nothing is stored as {reference}"),
-        remedy: "check the reference, and that this is the store of the same session".to_owned(),
+        remedy: format!("{named}; check the reference, and that this is the store of the same session"),
     }
+}
+
+/// The nearest of the stored references, as the remedy of an error.
+fn nearest_in_words<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let nearest = nearest(wanted, known);
+    (!nearest.is_empty()).then(|| format!("the nearest that are stored: {}", nearest.join(", ")))
 }
 
 fn collision(reference: &Reference) -> Error {
     Error::Taken { reference: reference.to_string() }
+}
+
+/// The part of a reference that comes from the content.
+fn hash_of(reference: &Reference) -> &str {
+    reference.as_str().rsplit_once('-').map_or("", |(_, hash)| hash)
+}
+
+/// The part of a reference that comes from the tool.
+fn tool_of(reference: &Reference) -> &str {
+    reference.as_str().rsplit_once('-').map_or("", |(tool, _)| tool)
 }

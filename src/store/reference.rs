@@ -86,7 +86,7 @@ fn is_safe(byte: u8) -> bool {
 }
 
 /// The tool's name as it may stand in a file name: lower case, digits and underscores.
-fn safe_name(tool: &str) -> String {
+pub(super) fn safe_name(tool: &str) -> String {
     let name: String = tool
         .bytes()
         .map(|byte| byte.to_ascii_lowercase())

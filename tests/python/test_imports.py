@@ -67,7 +67,9 @@ def test_the_package_is_typed(project):
     assert (project / "python/ullage/py.typed").is_file()
 
 
-@pytest.mark.parametrize("name", sorted({"MappingConversationManager", "ToolRouterHook"}))
+@pytest.mark.parametrize(
+    "name", sorted({"MappingConversationManager", "ToolRouterHook", "retrieval_tool"})
+)
 def test_the_strands_adapter_exports_its_names(name):
     import ullage.strands
 

@@ -1,6 +1,7 @@
-"""ullage in Strands Agents: a conversation manager and a hook, one line each.
+"""ullage in Strands Agents: a conversation manager, a hook and a tool, one line each.
 
     agent = Agent(
+        tools=[*tools, retrieval_tool(store)],
         conversation_manager=MappingConversationManager(engine=engine),
         hooks=[ToolRouterHook(engine=engine)],
     )
@@ -9,6 +10,7 @@ Needs ``strands-agents`` (the extra ``ullage[strands]``).
 """
 
 from ullage.strands.conversation import MappingConversationManager
+from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.router import ToolRouterHook
 
-__all__ = ["MappingConversationManager", "ToolRouterHook"]
+__all__ = ["MappingConversationManager", "ToolRouterHook", "retrieval_tool"]

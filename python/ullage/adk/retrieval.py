@@ -1,0 +1,68 @@
+"""Retrieval as a tool of an ADK agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from google.adk.tools import FunctionTool
+from google.genai import types
+
+from ullage.retrieval import DEFAULT_LIMIT
+from ullage.tools import RetrievalTool
+
+if TYPE_CHECKING:
+    from ullage.store import Store
+
+
+def retrieval_tool(
+    store: Store, *, name: str = "retrieve", limit: int = DEFAULT_LIMIT
+) -> FunctionTool:
+    """A tool that reads stored outputs back.
+
+    It answers ``{"result": text}``, and ``{"error": words}`` where it cannot.
+
+    Args:
+        store: The store of the engine; sync or async.
+        name: What the model calls it by.
+        limit: Most characters of an answer.
+    """
+    return _Retrieval(RetrievalTool(store, name=name, limit=limit))
+
+
+class _Retrieval(FunctionTool):
+    """A function tool whose declaration is the schema that all hosts have."""
+
+    def __init__(self, tool: RetrievalTool) -> None:
+        async def answered(  # noqa: PLR0917 - ADK passes them by name
+            reference: str | None = None,
+            pattern: str | None = None,
+            lines: str | None = None,
+            pointer: str | None = None,
+            context: int | None = None,
+            head: int | None = None,
+            tail: int | None = None,
+        ) -> dict[str, str]:
+            asked = {
+                "reference": reference,
+                "pattern": pattern,
+                "lines": lines,
+                "pointer": pointer,
+                "context": context,
+                "head": head,
+                "tail": tail,
+            }
+            answer = await tool.aanswer(asked)
+            return {"result" if answer.ok else "error": answer.text}
+
+        # ADK names the tool after its function.
+        answered.__name__ = tool.name
+        answered.__doc__ = tool.description
+        super().__init__(answered)
+        self._tool = tool
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return types.FunctionDeclaration(
+            name=self._tool.name,
+            description=self._tool.description,
+            parameters_json_schema=self._tool.parameters,
+        )

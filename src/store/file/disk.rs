@@ -1,0 +1,175 @@
+//! Reading and writing single files: whole or not at all, and never through a link.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+/// A temporary file this old was left by a process that died: writing the largest output takes minutes at most.
+const LEFT_OVER: Duration = Duration::from_hours(1);
+
+/// What the name of a temporary file ends in.
+const TEMPORARY: &str = ".tmp";
+
+/// Bytes that are compared at a time.
+const PIECE: usize = 1 << 16;
+
+/// The time, for the names and ages of files.
+pub(super) fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+/// Opens an ordinary file for reading. Never waits, as a pipe would make it, and never follows a link, which might lead
+/// out of the folder.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    #[cfg(not(unix))]
+    require_file(&fs::symlink_metadata(path)?)?;
+    let file = match options.open(path) {
+        #[cfg(unix)]
+        Err(error) if error.raw_os_error() == Some(libc::ELOOP) => Err(io::Error::other("it is a symbolic link")),
+        outcome => outcome,
+    }?;
+    require_file(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn require_file(metadata: &fs::Metadata) -> io::Result<()> {
+    if metadata.is_file() { Ok(()) } else { Err(io::Error::other("it is no ordinary file")) }
+}
+
+/// All of a file.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = open(path)?;
+    let mut content = Vec::new();
+    file.read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// Whether a file holds exactly `content`; if it does, it counts as written now. Reads no more than it must.
+pub(super) fn is_same(path: &Path, content: &[u8]) -> io::Result<bool> {
+    let mut file = open(path)?;
+    if usize::try_from(file.metadata()?.len()) != Ok(content.len()) {
+        return Ok(false);
+    }
+    let mut buffer = vec![0; PIECE];
+    for piece in content.chunks(PIECE) {
+        let buffer = &mut buffer[..piece.len()];
+        file.read_exact(buffer)?;
+        if buffer != piece {
+            return Ok(false);
+        }
+    }
+    // Another one's file keeps its age; so does one on a file system without times.
+    let _ = file.set_modified(now());
+    Ok(true)
+}
+
+/// When a file was last stored.
+pub(super) fn modified(path: &Path) -> io::Result<SystemTime> {
+    fs::symlink_metadata(path)?.modified()
+}
+
+/// A file that is whole and on the disk, and has no name yet. It is gone when this is dropped.
+#[derive(Debug)]
+pub(super) struct Draft {
+    path: PathBuf,
+}
+
+impl Draft {
+    pub(super) fn write(folder: &Path, content: &[u8]) -> io::Result<Draft> {
+        let (draft, mut file) = Draft::create(folder)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        Ok(draft)
+    }
+
+    /// A file that is nobody else's. The counter tells the threads of this process apart and the process id the
+    /// processes of this machine; where two machines share the folder, the one that comes second takes the next name.
+    fn create(folder: &Path) -> io::Result<(Draft, File)> {
+        static WRITTEN: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let turn = WRITTEN.fetch_add(1, Ordering::Relaxed);
+            let path = folder.join(format!(".{}-{turn}{TEMPORARY}", std::process::id()));
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            // Outputs hold whatever a tool printed; they are their owner's business.
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            match options.open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                outcome => return outcome.map(|file| (Draft { path }, file)),
+            }
+        }
+    }
+
+    /// Gives the file its name, unless that is taken.
+    pub(super) fn publish(&self, path: &Path) -> io::Result<()> {
+        match fs::hard_link(&self.path, path) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+            // A file system without hard links: a rename is as whole, and only does not see who was first.
+            Err(_) => fs::rename(&self.path, path),
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // It has its second name, or was moved there, or the failure is what the caller hears of.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// A second name for a file that is there.
+pub(super) fn link(from: &Path, to: &Path) -> io::Result<()> {
+    fs::hard_link(from, to)
+}
+
+/// Removes a name.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)
+}
+
+/// Makes a folder and those above it, and sees that it stays.
+pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    folder.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Makes the names in a folder last. A folder that cannot be opened for that (Windows) sees to it itself.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder).map_or(Ok(()), |folder| folder.sync_all())
+}
+
+/// Whether there is a symbolic link at `path`.
+pub(super) fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink())
+}
+
+/// Removes the temporary files of processes that died while they wrote. What cannot be removed stays: it disturbs
+/// nobody.
+pub(super) fn sweep(folder: &Path) {
+    let oldest = now().checked_sub(LEFT_OVER);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(middle) = name.to_str().and_then(|name| name.strip_prefix('.')?.strip_suffix(TEMPORARY)) else {
+            continue;
+        };
+        let numbers = middle.split_once('-').is_some_and(|(process, turn)| {
+            [process, turn].iter().all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+        });
+        let is_old =
+            || entry.metadata().ok().filter(fs::Metadata::is_file)?.modified().ok().map(|at| Some(at) < oldest);
+        if numbers && is_old() == Some(true) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}

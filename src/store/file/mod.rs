@@ -1,0 +1,178 @@
+//! A store in a folder: one file for each reference, whose name says all there is to know of it.
+//!
+//! A file appears whole or not at all: it is written under a temporary name, flushed to the disk and then linked to its
+//! own. The listing of the folder is the index. So a crash or a full disk at any moment leaves every file that is there
+//! readable, there is nothing else that could be wrong, and processes may share a folder.
+#![allow(clippy::disallowed_methods)] // This is the one door to the file system, and dates its files.
+
+mod disk;
+mod index;
+mod name;
+mod retention;
+mod writing;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+pub use retention::{Retention, Sparing};
+
+use super::{Content, Deletion, Reference, Store, unknown};
+use crate::error::{Error, Result};
+use index::Index;
+
+/// Times that a name is looked for while other processes take and leave them.
+const TRIES: usize = 8;
+
+/// Keeps content in a folder, which is made at the first write.
+#[derive(Debug)]
+pub struct FileStore {
+    folder: PathBuf,
+    /// Below `folder`, where the store is that of a session.
+    session: Option<String>,
+    retention: Option<Retention>,
+    state: Mutex<State>,
+}
+
+/// What a store remembers of its folder. Nothing of it is needed: it saves looking.
+#[derive(Debug, Default)]
+struct State {
+    index: Arc<Index>,
+    /// Whether files of crashed processes were looked for.
+    swept: bool,
+    /// What this store has put or given back.
+    own: BTreeSet<Reference>,
+    /// The hashes that stand in stored content, which never changes.
+    named: BTreeMap<Reference, Vec<String>>,
+}
+
+impl State {
+    /// Takes what turned out to be gone out of the index.
+    fn forget(&mut self, reference: &Reference) {
+        Arc::make_mut(&mut self.index).remove(reference);
+    }
+}
+
+impl FileStore {
+    /// A store in `folder`, with the default retention. Touches nothing yet.
+    pub fn new(folder: impl Into<PathBuf>) -> FileStore {
+        let retention = Some(Retention::default());
+        FileStore { folder: folder.into(), session: None, retention, state: Mutex::default() }
+    }
+
+    /// The same for one session: its files are in a folder of their own below `folder`. Any bytes are an id; two of them
+    /// never share a folder, and none leads out of `folder`.
+    #[must_use]
+    pub fn of_session(self, id: impl AsRef<[u8]>) -> FileStore {
+        FileStore { session: Some(name::session_folder(id.as_ref())), ..self }
+    }
+
+    /// The same with another retention; `None` keeps all.
+    #[must_use]
+    pub fn retaining(self, retention: Option<Retention>) -> FileStore {
+        FileStore { retention, ..self }
+    }
+
+    /// The folder that the files are in.
+    pub fn directory(&self) -> PathBuf {
+        self.session.as_ref().map_or_else(|| self.folder.clone(), |session| self.folder.join(session))
+    }
+
+    /// The file of `reference`, if there is one.
+    ///
+    /// # Errors
+    /// `Store` if the folder cannot be listed.
+    pub fn path(&self, reference: &Reference) -> Result<Option<PathBuf>> {
+        let directory = self.checked_directory()?;
+        Ok(self.find(&directory, reference)?.map(|name| directory.join(name)))
+    }
+
+    /// The directory, which is below the folder and not somewhere else by a link.
+    fn checked_directory(&self) -> Result<PathBuf> {
+        let directory = self.directory();
+        if self.session.is_some() && disk::is_link(&directory) {
+            return Err(failed("use", &directory, &io::Error::other("it is a symbolic link")));
+        }
+        Ok(directory)
+    }
+
+    /// The name of the file of `reference`: from memory, and from a new listing where that does not know it.
+    fn find(&self, directory: &Path, reference: &Reference) -> Result<Option<String>> {
+        if let Some(name) = self.state.lock().index.name(reference) {
+            return Ok(Some(name.to_owned()));
+        }
+        let index = self.listed(directory)?;
+        Ok(index.name(reference).map(str::to_owned))
+    }
+
+    /// Lists the folder, and remembers it.
+    fn listed(&self, directory: &Path) -> Result<Arc<Index>> {
+        let index = Arc::new(Index::of(directory).map_err(|error| failed("list", directory, &error))?);
+        self.state.lock().index = Arc::clone(&index);
+        Ok(index)
+    }
+
+    /// The content, however often another process moves it.
+    fn read(&self, reference: &Reference) -> Result<Vec<u8>> {
+        let directory = self.checked_directory()?;
+        for _ in 0..TRIES {
+            let Some(name) = self.find(&directory, reference)? else { break };
+            let path = directory.join(name);
+            match disk::read(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => self.state.lock().forget(reference),
+                outcome => return outcome.map_err(|error| failed("read", &path, &error)),
+            }
+        }
+        Err(unknown(reference, self.state.lock().index.iter().map(|(known, _)| known.as_str())))
+    }
+}
+
+impl Store for FileStore {
+    fn put(&self, reference: &Reference, content: &[u8]) -> Result<()> {
+        self.write(reference, content)?;
+        self.state.lock().own.insert(reference.clone());
+        Ok(())
+    }
+
+    fn get(&self, reference: &Reference) -> Result<Content> {
+        let content = self.read(reference)?;
+        self.state.lock().own.insert(reference.clone());
+        Ok(Arc::new(content))
+    }
+
+    fn peek(&self, reference: &Reference) -> Result<Content> {
+        self.read(reference).map(Arc::new)
+    }
+
+    fn list(&self) -> Result<Vec<Reference>> {
+        let directory = self.checked_directory()?;
+        Ok(self.listed(&directory)?.iter().map(|(reference, _)| reference.clone()).collect())
+    }
+
+    fn delete(&self, reference: &Reference) -> Result<Deletion> {
+        let directory = self.checked_directory()?;
+        let index = self.listed(&directory)?;
+        let mut found = Deletion::NotFound;
+        for path in index.names(reference).iter().map(|name| directory.join(name)) {
+            match disk::remove(&path) {
+                Ok(()) => found = Deletion::Deleted,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed("delete", &path, &error)),
+            }
+        }
+        let mut state = self.state.lock();
+        state.forget(reference);
+        state.own.remove(reference);
+        Ok(found)
+    }
+}
+
+fn failed(what: &str, path: &Path, error: &io::Error) -> Error {
+    Error::Store {
+        problem: format!("cannot {what} {}: {error}", path.display()),
+        remedy: "check that the folder exists, is writable and has space left".to_owned(),
+    }
+}

@@ -1,0 +1,56 @@
+//! The names of stored files and of the folders of sessions.
+
+use std::time::{Duration, SystemTime};
+
+use crate::store::kind::ContentKind;
+use crate::store::reference::safe_name;
+use crate::store::{Reference, hash_of, tool_of};
+
+/// What the name of a file said before it had a date: `{reference}.log`.
+const UNDATED_SUFFIX: &str = "log";
+
+/// Digits of a date and of a time.
+const DATE: usize = 8;
+const TIME: usize = 6;
+
+/// Hexadecimal digits of the hash in a session's folder: 128 bits, so that no two ids ever share one.
+const SESSION_DIGITS: usize = 32;
+
+/// The last second that four digits can name the year of, counted from 1970.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// `{tool}_{YYYYMMDD_HHMMSS}_{hash}.{suffix}`: the tool and the hash of the reference, and the time in UTC.
+pub(super) fn file_name(reference: &Reference, now: SystemTime, kind: ContentKind) -> String {
+    let (tool, hash) = (tool_of(reference), hash_of(reference));
+    format!("{tool}_{}_{hash}.{}", stamp(now), kind.suffix())
+}
+
+/// The reference that a file with this name is of.
+pub(super) fn reference_of(name: &str) -> Option<Reference> {
+    let (stem, suffix) = name.rsplit_once('.')?;
+    if suffix == UNDATED_SUFFIX
+        && let Ok(reference) = Reference::parse(stem)
+    {
+        return Some(reference);
+    }
+    let mut parts = stem.rsplitn(4, '_');
+    let (hash, time, date, tool) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let digits = |text: &str, count| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !(digits(date, DATE) && digits(time, TIME) && ContentKind::is_suffix(suffix)) {
+        return None;
+    }
+    Reference::parse(&format!("{tool}-{hash}")).ok()
+}
+
+/// The folder of a session: its id as far as it may stand in a name, and a hash of all of it.
+pub(super) fn session_folder(id: &[u8]) -> String {
+    let hash = blake3::hash(id).to_hex();
+    format!("{}-{}", safe_name(&String::from_utf8_lossy(id)), &hash[..SESSION_DIGITS])
+}
+
+/// The time as `20261121_180953`. A clock that is wrong by centuries is taken to the next one that can be written.
+fn stamp(now: SystemTime) -> String {
+    let latest = SystemTime::UNIX_EPOCH + Duration::from_secs(LAST_SECOND);
+    let written = humantime::format_rfc3339_seconds(now.clamp(SystemTime::UNIX_EPOCH, latest)).to_string();
+    written.chars().filter_map(|c| if c == 'T' { Some('_') } else { c.is_ascii_digit().then_some(c) }).collect()
+}

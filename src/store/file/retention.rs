@@ -1,0 +1,145 @@
+//! Which files go when there are too many.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::{FileStore, disk, failed};
+use crate::error::Result;
+use crate::store::mentions::hashes;
+use crate::store::{Reference, Store, hash_of};
+
+/// How many artifacts a folder keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    keep: usize,
+    clean_above: usize,
+}
+
+impl Retention {
+    /// Artifacts that stay by default. This number and the next are those that an agent with a folder of outputs has been
+    /// running with.
+    pub const KEEP: usize = 100;
+
+    /// How many there are by default before the others go.
+    pub const CLEAN_ABOVE: usize = 150;
+
+    /// Keeps the newest `keep` once there are more than `clean_above`, which is at least `keep`.
+    pub fn new(keep: usize, clean_above: usize) -> Retention {
+        Retention { keep, clean_above: clean_above.max(keep) }
+    }
+}
+
+impl Default for Retention {
+    fn default() -> Retention {
+        Retention::new(Retention::KEEP, Retention::CLEAN_ABOVE)
+    }
+}
+
+/// What a cleaning spares beside what is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sparing {
+    /// What this very store has put or given back: another conversation may refer to it.
+    Own,
+    /// Nothing: the caller names all that is in use.
+    Nothing,
+}
+
+impl FileStore {
+    /// Whether there are more artifacts than [`FileStore::clean`] leaves alone, as far as it is known. O(1).
+    pub fn is_above_limit(&self) -> bool {
+        self.retention.is_some_and(|retention| self.state.lock().index.len() > retention.clean_above)
+    }
+
+    /// Removes the oldest artifacts beyond the newest `keep`, if there are more than `clean_above`; says which. What is
+    /// stored again becomes new.
+    ///
+    /// Never removes what can be reached from the texts in `live`: the references that stand in them, and those that
+    /// stand in stored content that can be reached. A store knows only what it is told, so where several conversations
+    /// write to one folder from several processes, give each a session.
+    ///
+    /// Reads what can be reached, each artifact once in the life of the store.
+    ///
+    /// # Errors
+    /// `Store` if the folder cannot be listed, or a file not be read or deleted.
+    pub fn clean<'a>(&self, live: impl IntoIterator<Item = &'a [u8]>, sparing: Sparing) -> Result<Vec<Reference>> {
+        let Some(Retention { keep, clean_above }) = self.retention else { return Ok(Vec::new()) };
+        let directory = self.checked_directory()?;
+        let index = self.listed(&directory)?;
+        if index.len() <= clean_above {
+            return Ok(Vec::new());
+        }
+        let mut aged: Vec<(SystemTime, &Reference, &[String])> =
+            index.iter().map(|(reference, names)| (newest(&directory, names), reference, names)).collect();
+        // The newest first; what came in one moment in the order of the names, so that it is the same each time.
+        aged.sort_by(|one, two| two.cmp(one));
+        let used = self.reachable(live, sparing, index.iter().map(|(reference, _)| reference))?;
+        let mut removed = Vec::new();
+        for (age, reference, names) in aged.into_iter().skip(keep) {
+            // Another process may have stored it again since.
+            if used.contains(reference) || newest(&directory, names) != age {
+                continue;
+            }
+            for path in names.iter().map(|name| directory.join(name)) {
+                match disk::remove(&path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(failed("delete", &path, &error));
+                    }
+                    _ => {}
+                }
+            }
+            let mut state = self.state.lock();
+            state.forget(reference);
+            state.own.remove(reference);
+            state.named.remove(reference);
+            removed.push(reference.clone());
+        }
+        removed.sort();
+        Ok(removed)
+    }
+
+    /// Those of the `stored` references that are in use.
+    fn reachable<'a, 's>(
+        &self,
+        live: impl IntoIterator<Item = &'a [u8]>,
+        sparing: Sparing,
+        stored: impl Iterator<Item = &'s Reference>,
+    ) -> Result<BTreeSet<&'s Reference>> {
+        let mut wanted: Vec<String> = live.into_iter().flat_map(hashes).map(str::to_owned).collect();
+        if sparing == Sparing::Own {
+            wanted.extend(self.state.lock().own.iter().map(|reference| hash_of(reference).to_owned()));
+        }
+        let mut by_hash: BTreeMap<&str, Vec<&Reference>> = BTreeMap::new();
+        for reference in stored {
+            by_hash.entry(hash_of(reference)).or_default().push(reference);
+        }
+        let mut used = BTreeSet::new();
+        while let Some(hash) = wanted.pop() {
+            // Taken out, so that each is looked at once.
+            for reference in by_hash.remove(hash.as_str()).unwrap_or_default() {
+                used.insert(reference);
+                wanted.extend(self.named_in(reference)?);
+            }
+        }
+        Ok(used)
+    }
+
+    /// The hashes that stand in a stored artifact.
+    fn named_in(&self, reference: &Reference) -> Result<Vec<String>> {
+        if let Some(named) = self.state.lock().named.get(reference) {
+            return Ok(named.clone());
+        }
+        let content = self.peek(reference)?;
+        let named: BTreeSet<String> = hashes(&content).map(str::to_owned).collect();
+        let named: Vec<String> = named.into_iter().collect();
+        self.state.lock().named.insert(reference.clone(), named.clone());
+        Ok(named)
+    }
+}
+
+/// When any of these files was last stored; what cannot be told is new, and stays.
+fn newest(directory: &Path, names: &[String]) -> SystemTime {
+    let ages = names.iter().map(|name| disk::modified(&directory.join(name)));
+    ages.map(|age| age.unwrap_or_else(|_| disk::now())).max().unwrap_or_else(disk::now)
+}

@@ -1,0 +1,116 @@
+//! Storing: what to do when the reference, the name or the bytes are there already.
+
+use std::io;
+use std::path::Path;
+
+use super::disk::{self, Draft};
+use super::{FileStore, failed, name};
+use crate::error::Result;
+use crate::store::{ContentKind, Reference, collision};
+
+/// Times that a name is looked for while other processes take and leave them.
+const TRIES: usize = 8;
+
+impl FileStore {
+    /// Sees that `content` is in the folder, whole and on the disk, under a name of `reference`.
+    pub(super) fn write(&self, reference: &Reference, content: &[u8]) -> Result<()> {
+        let directory = self.checked_directory()?;
+        let kind = ContentKind::of(content);
+        let mut draft = None;
+        for _ in 0..TRIES {
+            if self.is_known(&directory, reference, content)? {
+                return Ok(());
+            }
+            let same = self.state.lock().index.of_same_hash(reference);
+            let name = name::file_name(reference, disk::now(), kind);
+            let path = directory.join(&name);
+            let outcome = self
+                .prepare(&directory)
+                .and_then(|()| publish(&directory, &path, &same, content, &mut draft))
+                .and_then(|()| disk::sync_folder(&directory));
+            match outcome {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    self.listed(&directory)?;
+                    continue;
+                }
+                outcome => outcome.map_err(|error| failed("write", &path, &error))?,
+            }
+            if !self.settle(&directory, reference, &name, content)? {
+                return Ok(());
+            }
+            // Where there are no links its file was moved away, and then removed.
+            draft = None;
+        }
+        Err(failed("write", &directory, &io::Error::other("others keep writing the same file")))
+    }
+
+    /// Whether `content` is stored; what it says of a file that is gone, memory forgets.
+    fn is_known(&self, directory: &Path, reference: &Reference, content: &[u8]) -> Result<bool> {
+        let Some(name) = self.find(directory, reference)? else { return Ok(false) };
+        let path = directory.join(name);
+        match disk::is_same(&path, content) {
+            Ok(true) => Ok(true),
+            Ok(false) => Err(collision(reference)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.state.lock().forget(reference);
+                Ok(false)
+            }
+            Err(error) => Err(failed("read", &path, &error)),
+        }
+    }
+
+    /// Steps back where another process has stored under the same reference, in another second and so under another
+    /// name. Whether the reference must be looked for again, because what is there may be other content: of two that see
+    /// each other then, both step back and the next name decides.
+    fn settle(&self, directory: &Path, reference: &Reference, name: &str, content: &[u8]) -> Result<bool> {
+        let index = self.listed(directory)?;
+        for other in index.names(reference).iter().filter(|other| *other != name) {
+            let path = directory.join(other);
+            let same = match disk::is_same(&path, content) {
+                Ok(same) => same,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(failed("read", &path, &error)),
+            };
+            if !same || other.as_str() < name {
+                let own = directory.join(name);
+                disk::remove(&own).map_err(|error| failed("delete", &own, &error))?;
+                self.state.lock().forget(reference);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn prepare(&self, directory: &Path) -> io::Result<()> {
+        disk::make_folder(directory)?;
+        let first = !std::mem::replace(&mut self.state.lock().swept, true);
+        if first {
+            disk::sweep(directory);
+        }
+        Ok(())
+    }
+}
+
+/// Gives the content its name. The same bytes from another tool get a second name; else they are written, once
+/// however often a name has to be looked for.
+fn publish(
+    directory: &Path,
+    path: &Path,
+    same: &[String],
+    content: &[u8],
+    draft: &mut Option<Draft>,
+) -> io::Result<()> {
+    for other in same.iter().map(|name| directory.join(name)) {
+        if disk::is_same(&other, content).unwrap_or(false) {
+            match disk::link(&other, path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
+                outcome => return outcome,
+            }
+        }
+    }
+    let draft = match draft {
+        Some(draft) => draft,
+        None => draft.insert(Draft::write(directory, content)?),
+    };
+    draft.publish(path)
+}

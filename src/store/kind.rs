@@ -1,0 +1,73 @@
+//! Whether stored content is text, or what else it is.
+
+use infer::MatcherType;
+
+/// Bytes that are looked at: the headers of files are shorter, and the rest of a text is like its beginning.
+const LOOKED_AT: usize = 8_192;
+
+/// What content is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentKind {
+    /// Text of any kind, also where a few bytes of it are no UTF-8.
+    Text,
+    /// A picture, a document, an archive or the like.
+    Binary {
+        /// Its media type.
+        mime: &'static str,
+        /// What the name of its file ends in.
+        suffix: &'static str,
+    },
+}
+
+impl ContentKind {
+    /// What `content` is, by its first bytes. O(1).
+    ///
+    /// A signature alone proves little (every text that begins with `BM` has that of a bitmap), so there must also be
+    /// bytes that a text does not have. Without a known signature it takes many of them.
+    pub fn of(content: &[u8]) -> ContentKind {
+        /// Of a hundred bytes with a signature; a real file of such a kind has tens.
+        const SIGNED: usize = 5;
+        /// Of a hundred bytes without one; a text in another encoding than UTF-8 has up to all, but nobody can read it.
+        const UNSIGNED: usize = 30;
+        /// Shorter content without a signature is shown as well as it can be: there is too little to tell.
+        const SHORTEST: usize = 64;
+
+        let head = &content[..content.len().min(LOOKED_AT)];
+        let odd = odd_bytes(head) * 100;
+        let signature = infer::get(head).filter(|found| found.matcher_type() != MatcherType::Text);
+        match signature {
+            // A PDF may be nearly all text, and its signature is long.
+            Some(found) if odd > SIGNED * head.len() || found.mime_type() == "application/pdf" => {
+                ContentKind::Binary { mime: found.mime_type(), suffix: found.extension() }
+            }
+            _ if head.len() >= SHORTEST && odd > UNSIGNED * head.len() => {
+                ContentKind::Binary { mime: "application/octet-stream", suffix: TEXT_SUFFIX }
+            }
+            _ => ContentKind::Text,
+        }
+    }
+
+    /// What the name of a file of this kind ends in.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            ContentKind::Text => TEXT_SUFFIX,
+            ContentKind::Binary { suffix, .. } => suffix,
+        }
+    }
+
+    /// Whether the name of a stored file may end so.
+    pub(super) fn is_suffix(suffix: &str) -> bool {
+        suffix == TEXT_SUFFIX || infer::is_supported(suffix)
+    }
+}
+
+/// What the name of a stored text ends in, whatever it holds, and of anything without a known signature.
+const TEXT_SUFFIX: &str = "log";
+
+/// Bytes that are no UTF-8, and control characters that neither lay out a text nor colour it.
+fn odd_bytes(head: &[u8]) -> usize {
+    let controls = |text: &str| {
+        text.bytes().filter(|byte| byte.is_ascii_control() && !matches!(byte, b'\t'..=b'\r' | 0x08 | 0x1b)).count()
+    };
+    head.utf8_chunks().map(|chunk| controls(chunk.valid()) + chunk.invalid().len()).sum()
+}

@@ -1,0 +1,101 @@
+//! Reading stored content back, a bounded piece at a time.
+
+mod pointer;
+mod search;
+mod selection;
+mod show;
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::ops::RangeInclusive;
+
+pub use search::{Search, search};
+
+use super::{ContentKind, Reference, retrieval_mark};
+use crate::error::Result;
+use crate::media::{Media, MediaKind, Raw, Size};
+use crate::numbers::thousands;
+use selection::{Selection, compiled};
+use show::{End, beginning, numbered};
+
+/// Bytes of a pointer in the line in front: that line must stay short enough to be recognised.
+const LONGEST_POINTER: usize = 40;
+
+/// What to read of stored content. Everything that is given narrows it: a pointer chooses a value, `lines` are lines of
+/// it, of which those count that match `pattern`, of which `head` and `tail` are the first and the last.
+#[derive(Debug, Clone, Default)]
+pub struct Request<'a> {
+    /// Only the value in the JSON that this JSON pointer leads to.
+    pub pointer: Option<&'a str>,
+    /// Only lines that match this regular expression.
+    pub pattern: Option<&'a str>,
+    /// Only these lines, counted from 1, both ends included.
+    pub lines: Option<RangeInclusive<usize>>,
+    /// With a pattern: this many lines before and after each match.
+    pub context: usize,
+    /// Only so many of the first lines.
+    pub head: Option<usize>,
+    /// Only so many of the last lines.
+    pub tail: Option<usize>,
+    /// Most characters to give back.
+    pub limit: usize,
+    /// Where the content lies, for what cannot be shown as text.
+    pub place: Option<&'a str>,
+}
+
+impl Request<'_> {
+    fn is_for_lines(&self) -> bool {
+        self.pattern.is_some() || self.lines.is_some() || self.head.is_some() || self.tail.is_some()
+    }
+}
+
+/// What `request` asks of `content`, behind a line that names the reference. Bytes that are not UTF-8 are replaced;
+/// pictures and the like are described. O(length), whatever the pattern, pointer and depth.
+///
+/// # Errors
+/// `Store` if the pattern is not a regular expression or too large, or if the pointer leads nowhere.
+pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) -> Result<String> {
+    if let ContentKind::Binary { mime, .. } = ContentKind::of(content) {
+        let mark = retrieval_mark(reference, "which is no text");
+        return Ok(format!("{mark}\n{}", described(content, mime, request.place)));
+    }
+    let whole = String::from_utf8_lossy(content);
+    let mut what = String::new();
+    let text: Cow<'_, str> = match request.pointer {
+        None => Cow::Borrowed(&whole),
+        Some(pointer) => {
+            let value = pointer::value_at(&whole, pointer)?;
+            let shown = pointer[..pointer.floor_char_boundary(LONGEST_POINTER)].replace(char::is_control, " ");
+            let _ = write!(what, "{shown} is {}, ", value.kind); // Writing to a string cannot fail.
+            value.text
+        }
+    };
+    let total = text.lines().count();
+    let _ = write!(what, "{} lines in all", thousands(total));
+    let regex = request.pattern.map(compiled).transpose()?;
+    if !request.is_for_lines() {
+        return Ok(format!("{}\n{}", retrieval_mark(reference, &what), beginning(&text, request.limit)));
+    }
+    let mut selection = Selection::of(request.lines.as_ref(), total);
+    if let Some(regex) = &regex {
+        let (found, matches) = selection.matching(&text, regex, request.context);
+        let _ = write!(what, ", {} match the pattern", thousands(matches));
+        selection = found;
+    }
+    let selection = selection.ends(request.head, request.tail);
+    let end = if request.tail.is_some() && request.head.is_none() { End::Last } else { End::First };
+    let body = numbered(&text, &selection, request.limit, regex.as_ref(), end);
+    Ok(format!("{}\n{body}", retrieval_mark(reference, &what)))
+}
+
+/// What content is that is no text, in words.
+fn described(content: &[u8], mime: &str, place: Option<&str>) -> String {
+    let mut words = format!("[{mime}, {} bytes", thousands(content.len()));
+    if let Size::Pixels { width, height } = Media::of(MediaKind::Image, &Raw(content)).size {
+        let _ = write!(words, ", {width} x {height} pixels"); // Writing to a string cannot fail.
+    }
+    match place {
+        Some(place) => words + "; the file is " + place + "]",
+        None => words + "]",
+    }
+}
