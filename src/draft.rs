@@ -11,7 +11,7 @@ use crate::invariants::{CutPoints, Pairs};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Item, Part, Pin, Role, Text};
 use crate::policy::{Policy, StageName};
-use crate::store::{NOTE_ANSWER, Reference, Whereabouts, noted_removals, output_mark, removal_note};
+use crate::store::{MarkStyle, NOTE_ANSWER, Places, Reference, Whereabouts, noted_removals, removal_note};
 use crate::tokens::{CountTokens, TextKind};
 
 /// What the texts that a plan adds take, as its counter counts them.
@@ -26,17 +26,28 @@ pub struct Bounds {
 impl Bounds {
     /// The bounds under `counter`: what a long mark and a long note take, and some more, since a hash can take as many
     /// tokens as it has digits. A mark of an even longer tool name can take more; the plan is then made again, tighter.
-    pub fn of(counter: &dyn CountTokens) -> Bounds {
+    pub fn of(counter: &dyn CountTokens, style: MarkStyle) -> Bounds {
         /// Tokens that the digits of a hash can take above those of the sample.
         const HASH: usize = 10;
         let (sample, overhead) = (Reference::of("a_long_tool_name", b"sample"), counter.overhead());
-        let mark = output_mark("a_long_tool_name", 123_456_789, &Whereabouts::Stored(&sample));
+        let stored = Whereabouts::Stored(&sample);
+        let mark = style.frame("a_long_tool_name", 123_456_789, "", &stored, Some(&LongPath));
         let note = removal_note(123_456, &Whereabouts::Stored(&sample));
         let prose = |text: &str| counter.count(text, TextKind::Prose) + overhead.block + overhead.message;
         Bounds {
             mark: counter.count(&mark, TextKind::ToolOutput) + HASH,
             note: prose(&note) + HASH + prose(NOTE_ANSWER),
         }
+    }
+}
+
+/// A path as long as most are.
+#[derive(Debug)]
+struct LongPath;
+
+impl Places for LongPath {
+    fn place(&self, reference: &Reference) -> Option<String> {
+        Some(format!("/home/somebody/projects/some_project/artifacts/session/{reference}_20261121_180953.log"))
     }
 }
 

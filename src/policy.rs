@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compress::Compressor;
 use crate::error::{Error, Result};
+use crate::store::MarkStyle;
 use crate::tokens::ModelLimits;
 
 /// One step of compaction. Their order in [`Policy::stages`] is the order in which they run.
@@ -55,9 +56,11 @@ pub struct Policy {
     pub keep_first: usize,
     /// Messages at the end that are left alone as long as the rest suffices.
     pub keep_recent: usize,
-    /// What shortens tool results as they arrive. All but the default have thresholds of their own, in characters, and
-    /// take neither `shrink_above` nor `shrink_to`.
+    /// What shortens tool results as they arrive. All but the default take no `shrink_to`, and most have thresholds of
+    /// their own, in characters.
     pub compressor: Compressor,
+    /// How what is left of a stored output is framed.
+    pub marks: MarkStyle,
     /// A tool result above this is shrunk when it arrives.
     pub shrink_above: usize,
     /// What is left of it.
@@ -82,6 +85,7 @@ impl Default for Policy {
             keep_first: 1,
             keep_recent: 6,
             compressor: Compressor::Content,
+            marks: MarkStyle::Ullage,
             shrink_above: 2_500,
             shrink_to: 1_000,
             offload_above: 400,

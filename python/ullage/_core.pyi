@@ -301,6 +301,9 @@ class Policy:
         keep_recent: Messages at the end that are left alone as long as the rest suffices.
         compressor: What shortens tool results as they arrive: "content", by what they are, or the
             way of another system, see ``ullage.compress``.
+        marks: How what is left of a stored output is framed: "ullage", a line with the reference;
+            "cyber-autoagent" and "valis" in the words of those systems, with the path of the file
+            where the store is a ``FileStore``. All of them are recognised later.
         shrink_above: A tool result above this is shrunk when it arrives.
         shrink_to: What is left of it.
         offload_above: An older tool result above this is moved out.
@@ -319,6 +322,7 @@ class Policy:
     keep_first: int
     keep_recent: int
     compressor: str
+    marks: str
     shrink_above: int
     shrink_to: int
     offload_above: int
@@ -336,6 +340,7 @@ class Policy:
         keep_first: int = 1,
         keep_recent: int = 6,
         compressor: str = "content",
+        marks: str = "ullage",
         shrink_above: int = 2_500,
         shrink_to: int = 1_000,
         offload_above: int = 400,
@@ -412,7 +417,7 @@ class Engine:
     """The engine itself; ``ullage.ContextManager`` is its face."""
 
     def __new__(
-        cls, policy: Policy, counter: TokenCounter, *, storing: bool, format: str | None
+        cls, policy: Policy, counter: TokenCounter, *, store: Any, format: str | None
     ) -> Self: ...
     def plan(
         self,

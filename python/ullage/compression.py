@@ -117,7 +117,7 @@ def compress(
         counter: Counts the tokens; ``TokenCounter("o200k_base")`` where none is given.
         compressor: "content", or the way of another system with its own thresholds in characters,
             which takes no budget: "cyber-autoagent", "amplifier", "supyagent", "sre-agent",
-            "sre-agent-payload".
+            "sre-agent-payload", "valis".
 
     Raises:
         PolicyError: If there is no such compressor.

@@ -101,7 +101,7 @@ class ContextManager:
         self.system = system
         self.tools = tools
         self._append_only = bool(append_only)
-        self._engine = Engine(self.policy, self.counter, storing=store is not None, format=format)
+        self._engine = Engine(self.policy, self.counter, store=store, format=format)
         self._stopwatch = Stopwatch()
         self._compactor = Compactor(
             self._engine, self._keeper, self._stopwatch, append_only=self._append_only

@@ -13,6 +13,7 @@ use super::node::PyNode;
 use super::plan::PyPlan;
 use super::policy::PyPolicy;
 use super::raised::nothing_raised;
+use super::store::PyFileStore;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::{Ask, Engine, Reading, Room};
@@ -40,11 +41,20 @@ pub struct PyEngine {
 #[pymethods]
 impl PyEngine {
     #[new]
-    #[pyo3(signature = (policy, counter, *, storing, format))]
-    fn new(policy: &PyPolicy, counter: &PyTokenCounter, storing: bool, format: Option<&str>) -> PyResult<PyEngine> {
-        let storing = if storing { Storing::On } else { Storing::Off };
+    #[pyo3(signature = (policy, counter, *, store, format))]
+    fn new(
+        policy: &PyPolicy,
+        counter: &PyTokenCounter,
+        store: Option<&Bound<'_, PyAny>>,
+        format: Option<&str>,
+    ) -> PyResult<PyEngine> {
+        let storing = if store.is_some() { Storing::On } else { Storing::Off };
         let counting = Arc::clone(&counter.counting);
         let engine = Engine::new(policy.0.clone(), Arc::clone(&counting.ledger), storing)?;
+        let engine = match store.and_then(|store| store.cast::<PyFileStore>().ok()) {
+            Some(files) => engine.with_places(files.get().places()),
+            None => engine,
+        };
         Ok(PyEngine { engine, counting, format: format.map(named_format).transpose()? })
     }
 

@@ -11,7 +11,7 @@ use super::retrieve::SEARCH_LIMIT;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::error::Error;
-use crate::store::{self, Deletion, FileStore, MemoryStore, Reference, Retention, Sparing, Store};
+use crate::store::{self, Deletion, FileStore, MemoryStore, Places, Reference, Retention, Sparing, Store};
 
 /// What the native stores have in common.
 #[pyclass(frozen, subclass, name = "NativeStore", module = "ullage._core")]
@@ -80,6 +80,13 @@ pub struct PyFileStore {
     folder: PathBuf,
     session: Option<Py<PyString>>,
     store: Arc<FileStore>,
+}
+
+impl PyFileStore {
+    /// What says where its files are.
+    pub fn places(&self) -> Arc<dyn Places> {
+        Arc::<FileStore>::clone(&self.store)
+    }
 }
 
 #[pymethods]

@@ -28,17 +28,20 @@ pub enum Compressor {
     SreAgent,
     /// Three samples of a list of more than 50 items, or of anything of more than 100,000 characters.
     SreAgentPayload,
+    /// The first ten lines, of what is above a number of tokens.
+    Valis,
 }
 
 impl Compressor {
     /// Every one, for those who list them.
-    pub const ALL: [Compressor; 6] = [
+    pub const ALL: [Compressor; 7] = [
         Compressor::Content,
         Compressor::CyberAutoagent,
         Compressor::Amplifier,
         Compressor::Supyagent,
         Compressor::SreAgent,
         Compressor::SreAgentPayload,
+        Compressor::Valis,
     ];
 
     /// The public name.
@@ -50,7 +53,13 @@ impl Compressor {
             Compressor::Supyagent => "supyagent",
             Compressor::SreAgent => "sre-agent",
             Compressor::SreAgentPayload => "sre-agent-payload",
+            Compressor::Valis => "valis",
         }
+    }
+
+    /// Whether it shortens what is above a number of tokens, and has no threshold of its own.
+    pub fn counts_tokens(self) -> bool {
+        matches!(self, Compressor::Content | Compressor::Valis)
     }
 
     /// `text` cut the plain way; `None` where it stays, and for [`Compressor::Content`], which needs a budget. JSON is
@@ -63,6 +72,7 @@ impl Compressor {
             Compressor::Supyagent => supyagent(text).map(Plain::text),
             Compressor::SreAgent => sre_agent(text),
             Compressor::SreAgentPayload => sre_agent_payload(text),
+            Compressor::Valis => Some(Plain::text(valis(text))),
         };
         cut.filter(|cut| cut.text.len() < text.len())
     }
@@ -244,6 +254,17 @@ fn supyagent(text: &str) -> Option<String> {
     /// Characters that are kept at the end.
     const TAIL: usize = 500;
     (length(text) > LONG).then(|| format!("{}\n...[truncated]...\n{}", first(text, HEAD), last(text, TAIL)))
+}
+
+fn valis(text: &str) -> String {
+    /// Lines that are shown.
+    const LINES: usize = 10;
+    /// Characters of a line that are shown, so that an output of one line is shortened too.
+    const LONGEST_LINE: usize = 1_000;
+    let preview: Vec<&str> = text.lines().take(LINES).map(|line| first(line, LONGEST_LINE)).collect();
+    let more = text.lines().count().saturating_sub(LINES);
+    let preview = preview.join("\n");
+    if more == 0 { preview } else { format!("{preview}\n... ({more} more lines)") }
 }
 
 fn sre_agent(text: &str) -> Option<Plain> {

@@ -70,7 +70,7 @@ impl Engine {
         salt: u64,
         distrusted: &[Reference],
     ) -> Result<Shrunk<N::Out, N::Text>> {
-        let referring = Referring { storing: self.storing, salt, distrusted };
+        let referring = self.referring(salt, distrusted);
         let mut taking = Taking { tool, referring, artifacts: Vec::new(), saved: 0, relied_on: Vec::new() };
         let shrunk = match result.kind() {
             Kind::Text => self.shrink_node(result, TextKind::ToolOutput, &mut taking)?.map(|text| result.string(&text)),
@@ -169,7 +169,7 @@ impl Engine {
     ) -> Option<(ShortText, usize)> {
         let counter = &self.ledger.now();
         let short = match self.policy.compressor {
-            Compressor::Content if counter.fits(text, kind, self.policy.shrink_above) => return None,
+            way if way.counts_tokens() && counter.fits(text, kind, self.policy.shrink_above) => return None,
             Compressor::Content => shorten(tool, text, self.policy.shrink_to, counter, referring)?,
             plain => marked_short(tool, text, &plain.plain(text)?.text, referring),
         };

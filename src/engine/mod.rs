@@ -17,7 +17,7 @@ use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::planner::{Plan, Referring, Sealing, Urgency, floor, outline, seal};
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
-use crate::store::{Reference, Storing};
+use crate::store::{Places, Reference, Storing};
 use crate::tokens::CountTokens;
 use crate::wire::{self, Format, Node};
 
@@ -62,6 +62,7 @@ pub struct Engine {
     policy: Policy,
     ledger: Arc<Ledger>,
     storing: Storing,
+    places: Option<Arc<dyn Places>>,
     stats: Mutex<Stats>,
 }
 
@@ -71,7 +72,18 @@ impl Engine {
     /// # Errors
     /// `Policy` if a setting is out of range.
     pub fn new(policy: Policy, ledger: Arc<Ledger>, storing: Storing) -> Result<Engine> {
-        Ok(Engine { policy: policy.checked()?, ledger, storing, stats: Mutex::default() })
+        Ok(Engine { policy: policy.checked()?, ledger, storing, places: None, stats: Mutex::default() })
+    }
+
+    /// The same with a store that says where it keeps things, for a policy whose marks name the place.
+    #[must_use]
+    pub fn with_places(self, places: Arc<dyn Places>) -> Engine {
+        Engine { places: Some(places), ..self }
+    }
+
+    fn referring<'a>(&'a self, salt: u64, distrusted: &'a [Reference]) -> Referring<'a> {
+        let (style, places) = (self.policy.marks, self.places.as_deref());
+        Referring { storing: self.storing, salt, distrusted, style, places }
     }
 
     /// What the engine did so far.
@@ -118,12 +130,12 @@ impl Engine {
         let counter = self.ledger.now();
         let tokens = counter.measure(&reading.conversation);
         let budget = self.budget(ask.room, tokens.beginning())?;
-        let bounds = Bounds::of(&counter);
+        let bounds = Bounds::of(&counter, self.policy.marks);
         let with = Sealing {
             format: reading.format,
             budget,
             counter,
-            referring: Referring { storing: self.storing, salt: ask.salt, distrusted: ask.distrusted },
+            referring: self.referring(ask.salt, ask.distrusted),
             urgency: ask.urgency,
         };
         // A draft counts what its texts take at the most, so it is the sealed plan that is judged. Where a mark turns out

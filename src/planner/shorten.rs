@@ -7,7 +7,7 @@ use crate::compress::{Aim, compress};
 use crate::draft::Cut;
 use crate::edit::{Action, Edit, Place};
 use crate::message::{Conversation, Part, Text};
-use crate::store::{Marked, Reference, Storing, Whereabouts, marked, output_mark};
+use crate::store::{MarkStyle, Places, Reference, Storing, Whereabouts, marked};
 use crate::tokens::{CountTokens, TextKind};
 
 /// A text that was shortened, and where the whole of it is.
@@ -30,6 +30,10 @@ pub struct Referring<'a> {
     pub salt: u64,
     /// References that the store does not have: a mark with one of these is text like any other.
     pub distrusted: &'a [Reference],
+    /// How what is left is framed.
+    pub style: MarkStyle,
+    /// Where the store keeps things, for styles that say so.
+    pub places: Option<&'a dyn Places>,
 }
 
 /// The output of `tool`, cut to `keep` tokens behind a line that says what it was and where the whole is; `None`
@@ -42,9 +46,10 @@ pub fn shorten(
     counter: &dyn CountTokens,
     referring: Referring<'_>,
 ) -> Option<ShortText> {
-    if let Some(Marked { mark, body, reference }) = marked(text, referring.storing, referring.distrusted) {
-        let short = compress(tool, body, Aim::Tokens(keep), TextKind::ToolOutput, counter)?;
-        return Some(ShortText { text: format!("{mark}\n{}", short.text), to_store: None, stored_before: reference });
+    if let Some(marked) = marked(text, referring.storing, referring.distrusted) {
+        let short = compress(tool, marked.body, Aim::Tokens(keep), TextKind::ToolOutput, counter)?;
+        let text = marked.around(&short.text);
+        return Some(ShortText { text, to_store: None, stored_before: marked.reference });
     }
     let short = compress(tool, text, Aim::Tokens(keep), TextKind::ToolOutput, counter)?;
     Some(marked_short(tool, text, &short.text, referring))
@@ -58,8 +63,8 @@ pub fn marked_short(tool: &str, text: &str, short: &str, referring: Referring<'_
         Storing::Off => None,
     };
     let whereabouts = to_store.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
-    let mark = output_mark(tool, text.chars().count(), &whereabouts);
-    ShortText { text: format!("{mark}\n{short}"), to_store, stored_before: None }
+    let text = referring.style.frame(tool, text.chars().count(), short, &whereabouts, referring.places);
+    ShortText { text, to_store, stored_before: None }
 }
 
 /// The edit that an accepted cut comes to, with what must be stored first; `None` where the text turns out to be no

@@ -2,25 +2,30 @@
 
 mod file;
 mod kind;
+mod marks;
 mod memory;
 mod mentions;
 mod nearest;
 mod reference;
 mod retrieve;
+mod style;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use file::reference_of_file;
 pub use file::{FileStore, Retention, Sparing};
 pub use kind::ContentKind;
+pub use marks::{
+    Marked, NOTE_ANSWER, Whereabouts, marked, marked_reference, noted_removals, output_mark, removal_note,
+    retrieval_mark,
+};
 pub use memory::MemoryStore;
 pub use mentions::mentions;
 pub use nearest::nearest;
-pub use reference::{
-    Marked, NOTE_ANSWER, Reference, Whereabouts, marked, marked_reference, noted_removals, output_mark, removal_note,
-    retrieval_mark,
-};
+pub use reference::Reference;
 pub use retrieve::{Request, Search, retrieve, search};
+pub use style::{MarkStyle, Places};
 
 use crate::error::{Error, Result};
 

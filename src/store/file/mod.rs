@@ -18,9 +18,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+pub(in crate::store) use name::reference_of as reference_of_file;
 pub use retention::{Retention, Sparing};
 
-use super::{Content, Deletion, Reference, Store, unknown};
+use super::{Content, ContentKind, Deletion, Places, Reference, Store, unknown};
 use crate::error::{Error, Result};
 use index::Index;
 
@@ -45,6 +46,8 @@ struct State {
     swept: bool,
     /// What this store has put or given back.
     own: BTreeSet<Reference>,
+    /// Names that were given out before the file is there.
+    promised: BTreeMap<Reference, String>,
     /// The hashes that stand in stored content, which never changes.
     named: BTreeMap<Reference, Vec<String>>,
 }
@@ -90,6 +93,16 @@ impl FileStore {
         Ok(self.find(&directory, reference)?.map(|name| directory.join(name)))
     }
 
+    /// The name of the file of `reference`, or the one that it will have: a promise that this store keeps.
+    fn promised_name(&self, reference: &Reference) -> Option<String> {
+        let directory = self.checked_directory().ok()?;
+        if let Some(name) = self.find(&directory, reference).ok()? {
+            return Some(name);
+        }
+        let new = || name::file_name(reference, disk::now(), ContentKind::Text);
+        Some(self.state.lock().promised.entry(reference.clone()).or_insert_with(new).clone())
+    }
+
     /// The directory, which is below the folder and not somewhere else by a link.
     fn checked_directory(&self) -> Result<PathBuf> {
         let directory = self.directory();
@@ -127,6 +140,16 @@ impl FileStore {
             }
         }
         Err(unknown(reference, self.state.lock().index.iter().map(|(known, _)| known.as_str())))
+    }
+}
+
+impl Places for FileStore {
+    /// The path from the current folder where the file is below it: what a shell that the same program starts can open.
+    fn place(&self, reference: &Reference) -> Option<String> {
+        let path = self.directory().join(self.promised_name(reference)?);
+        let here = std::env::current_dir().ok();
+        let relative = here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(&path);
+        Some(relative.display().to_string())
     }
 }
 

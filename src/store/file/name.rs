@@ -26,7 +26,7 @@ pub(super) fn file_name(reference: &Reference, now: SystemTime, kind: ContentKin
 }
 
 /// The reference that a file with this name is of.
-pub(super) fn reference_of(name: &str) -> Option<Reference> {
+pub(in crate::store) fn reference_of(name: &str) -> Option<Reference> {
     let (stem, suffix) = name.rsplit_once('.')?;
     if suffix == UNDATED_SUFFIX
         && let Ok(reference) = Reference::parse(stem)

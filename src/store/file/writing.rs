@@ -22,7 +22,8 @@ impl FileStore {
                 return Ok(());
             }
             let same = self.state.lock().index.of_same_hash(reference);
-            let name = name::file_name(reference, disk::now(), kind);
+            let promised = self.state.lock().promised.remove(reference);
+            let name = promised.unwrap_or_else(|| name::file_name(reference, disk::now(), kind));
             let path = directory.join(&name);
             let outcome = self
                 .prepare(&directory)

@@ -1,0 +1,144 @@
+//! The words that ullage leaves in a conversation, and how they are recognised later, so that what carries a reference is
+//! never stored or cut a second time.
+
+use super::reference::safe_name;
+use super::style::{Framed, framed};
+use super::{Reference, Storing};
+use crate::numbers::thousands;
+
+/// What every line that ullage leaves in a conversation begins with.
+const MARK: &str = "[ullage: ";
+const STORED: &str = " is stored as ";
+const REMOVED: &str = " earlier messages are stored as ";
+const DROPPED: &str = " earlier messages were removed to fit the context window";
+const RETRIEVED: &str = "[ullage: retrieved from ";
+const SHORTENED: &str = " was shortened to fit the context window";
+
+/// What becomes of content that leaves the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whereabouts<'a> {
+    /// It is in the store.
+    Stored(&'a Reference),
+    /// There is no store: it is gone.
+    Lost,
+}
+
+/// The line in front of what is left of a tool's output.
+pub fn output_mark(tool: &str, characters: usize, whereabouts: &Whereabouts<'_>) -> String {
+    let tool = safe_name(tool);
+    let characters = thousands(characters);
+    match whereabouts {
+        Whereabouts::Stored(reference) => {
+            format!("{MARK}{tool} output of {characters} characters{STORED}{reference}; retrieve it by that reference]")
+        }
+        Whereabouts::Lost => format!("{MARK}{tool} output of {characters} characters{SHORTENED}]"),
+    }
+}
+
+/// The note in place of messages that were removed.
+pub fn removal_note(messages: usize, whereabouts: &Whereabouts<'_>) -> String {
+    let messages = thousands(messages);
+    match whereabouts {
+        Whereabouts::Stored(reference) => {
+            format!("{MARK}{messages}{REMOVED}{reference}; retrieve them by that reference]")
+        }
+        Whereabouts::Lost => format!("{MARK}{messages}{DROPPED}]"),
+    }
+}
+
+/// The answer to a note that must stand as a message of its own between two others.
+pub const NOTE_ANSWER: &str = "[ullage: noted; the conversation goes on below]";
+
+/// The line in front of what a retrieval returned.
+pub fn retrieval_mark(reference: &Reference, what: &str) -> String {
+    format!("{RETRIEVED}{reference}, {what}]")
+}
+
+/// The reference in front of a tool result, if ullage put one there: an output that is stored, or a piece of one that was
+/// retrieved.
+pub fn marked_reference(text: &str) -> Option<Reference> {
+    if let Some((_, reference)) = framed(text) {
+        return Some(reference);
+    }
+    let line = first_line(text)?;
+    let rest = match line.strip_prefix(RETRIEVED) {
+        Some(rest) => rest,
+        None => line.strip_prefix(MARK)?.split_once(STORED)?.1,
+    };
+    let end = rest.find([',', ';', ']'])?;
+    Reference::parse(&rest[..end]).ok()
+}
+
+/// A text that ullage has shortened or retrieved before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marked<'a> {
+    /// What stands around the body.
+    frame: Frame<'a>,
+    /// What is left of the output.
+    pub body: &'a str,
+    /// Where the whole is; `None` where it was lost.
+    pub reference: Option<Reference>,
+}
+
+/// What stands around what is left of an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Frame<'a> {
+    /// A line of ours in front.
+    Line(&'a str),
+    /// The words of another system.
+    Words(Framed<'a>),
+}
+
+impl Marked<'_> {
+    /// The same around another body.
+    pub fn around(&self, body: &str) -> String {
+        match &self.frame {
+            Frame::Line(mark) => format!("{mark}\n{body}"),
+            Frame::Words(words) => words.around(body),
+        }
+    }
+}
+
+/// What ullage has made of `text` before, if anything. With a store, a mark without a reference leads nowhere and is
+/// text like any other; so is a mark whose reference is among `distrusted`.
+pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> Option<Marked<'a>> {
+    if let Some((words, reference)) = framed(text) {
+        let body = words.body;
+        return (!distrusted.contains(&reference)).then(|| Marked {
+            frame: Frame::Words(words),
+            body,
+            reference: Some(reference),
+        });
+    }
+    let mark = first_line(text)?;
+    let reference = marked_reference(mark);
+    let ours = match &reference {
+        Some(reference) => !distrusted.contains(reference),
+        None => storing == Storing::Off && mark.contains(SHORTENED),
+    };
+    let body = text[mark.len()..].trim_start_matches('\n');
+    ours.then_some(Marked { frame: Frame::Line(mark), body, reference })
+}
+
+/// Whether `text` is a note about removed messages (or the answer to one), and how many messages it speaks of.
+pub fn noted_removals(text: &str) -> Option<usize> {
+    if text == NOTE_ANSWER {
+        return Some(0);
+    }
+    // A note is one line: a person who quotes one and goes on writes no note.
+    let line = first_line(text).filter(|line| line.len() == text.len())?.strip_prefix(MARK)?;
+    let (count, _) = line.split_once(REMOVED).or_else(|| line.split_once(DROPPED))?;
+    count.replace(',', "").parse().ok()
+}
+
+fn first_line(text: &str) -> Option<&str> {
+    /// A mark is shorter than this; looking no further keeps the check O(1) on a text of one long line.
+    const LONGEST_MARK: usize = 200;
+    if !text.starts_with(MARK) {
+        return None;
+    }
+    let head = &text.as_bytes()[..text.len().min(LONGEST_MARK)];
+    let end = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
+    let line = text.get(..end)?;
+    line.ends_with(']').then_some(line)
+}

@@ -1,0 +1,110 @@
+//! How what is left of an output is framed: our line in front, or the words of two other systems, for models and prompts
+//! that are used to them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Reference, Whereabouts, output_mark, reference_of_file};
+use crate::numbers::thousands;
+
+/// The words around what is left of a stored output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkStyle {
+    /// One line in front, with the reference.
+    #[default]
+    Ullage,
+    /// `[Tool output: ... | Full: artifacts/x.log]` in front and the file behind, as Cyber-AutoAgent does.
+    CyberAutoagent,
+    /// `[Large output saved to x]` in front and how to read it behind, as Valis does.
+    Valis,
+}
+
+/// Says where a store keeps things, for those who read them with other means than a retrieval.
+pub trait Places: std::fmt::Debug + Send + Sync {
+    /// The path at which `reference` is, or will be once it is stored.
+    fn place(&self, reference: &Reference) -> Option<String>;
+}
+
+const TOTAL: &str = "[Tool output: ";
+const TOTAL_END: &str = " chars total | Preview: ";
+const PREVIEW_END: &str = " chars below | Full: ";
+const COMPLETE: &str = "\n\n[Complete output saved to: ";
+const SAVED: &str = "[Large output saved to ";
+const PREVIEW: &str = "]\n\nPreview:\n";
+const READ: &str = "\n\nUse read_file(\"";
+const READ_END: &str = "\") to view full content.";
+
+impl MarkStyle {
+    /// `short`, which is left of an output of `tool` of so many characters, in its frame. What is lost has no place to
+    /// name, and so our line in front.
+    pub fn frame(
+        self,
+        tool: &str,
+        characters: usize,
+        short: &str,
+        whereabouts: &Whereabouts<'_>,
+        places: Option<&dyn Places>,
+    ) -> String {
+        let Whereabouts::Stored(reference) = whereabouts else {
+            return format!("{}\n{short}", output_mark(tool, characters, whereabouts));
+        };
+        let place = || places.and_then(|places| places.place(reference)).unwrap_or_else(|| reference.to_string());
+        match self {
+            MarkStyle::Ullage => format!("{}\n{short}", output_mark(tool, characters, whereabouts)),
+            MarkStyle::CyberAutoagent => artifact(&thousands(characters), &place(), short),
+            MarkStyle::Valis => saved(&place(), short),
+        }
+    }
+}
+
+fn artifact(total: &str, place: &str, short: &str) -> String {
+    let preview = thousands(short.chars().count());
+    format!("{TOTAL}{total}{TOTAL_END}{preview}{PREVIEW_END}{place}]\n\n{short}{COMPLETE}{place}]")
+}
+
+fn saved(place: &str, short: &str) -> String {
+    format!("{SAVED}{place}{PREVIEW}{short}{READ}{place}{READ_END}")
+}
+
+/// A text in the words of another system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Framed<'a> {
+    words: Words<'a>,
+    /// What stands inside.
+    pub body: &'a str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Words<'a> {
+    Artifact { total: &'a str, place: &'a str },
+    Saved { place: &'a str },
+}
+
+impl Framed<'_> {
+    /// The same around another body.
+    pub(super) fn around(&self, body: &str) -> String {
+        match self.words {
+            Words::Artifact { total, place } => artifact(total, place, body),
+            Words::Saved { place } => saved(place, body),
+        }
+    }
+}
+
+/// Reads such a text back, with the reference that its place is of. O(1) where it does not begin like one.
+pub(super) fn framed(text: &str) -> Option<(Framed<'_>, Reference)> {
+    let (words, place, body) = if let Some(rest) = text.strip_prefix(TOTAL) {
+        let (total, rest) = rest.split_once(TOTAL_END)?;
+        let (_, rest) = rest.split_once(PREVIEW_END)?;
+        let (place, rest) = rest.split_once("]\n\n")?;
+        let body = rest.strip_suffix(']')?.strip_suffix(place)?.strip_suffix(COMPLETE)?;
+        (Words::Artifact { total, place }, place, body)
+    } else {
+        let rest = text.strip_prefix(SAVED)?;
+        let (place, rest) = rest.split_once(PREVIEW)?;
+        let body = rest.strip_suffix(READ_END)?.strip_suffix(place)?.strip_suffix(READ)?;
+        (Words::Saved { place }, place, body)
+    };
+    let file = place.rsplit(['/', '\\']).next().unwrap_or(place);
+    let reference = Reference::parse(file).ok().or_else(|| reference_of_file(file))?;
+    Some((Framed { words, body }, reference))
+}
