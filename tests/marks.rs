@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use support::generate::text;
 use support::{Message, cases, compact, engine, exact, render, small_policy};
 use ullage::planner::Urgency;
-use ullage::policy::Policy;
+use ullage::policy::{Policy, StageName};
 use ullage::store::{FileStore, MarkStyle, Places, Reference, Store, Storing, Whereabouts, marked, marked_reference};
 use ullage::wire::Format;
 
@@ -71,7 +71,8 @@ fn an_engine_frames_and_recognises_in_every_style() {
 fn what_is_framed_is_cut_inside_its_frame() {
     let long: String = (0..400).map(|line| format!("{line} and some words of its own\n")).collect();
     for style in STYLES {
-        let policy = Policy { marks: style, shrink_to: 250, keep_recent: 1, ..small_policy() };
+        let stages = vec![StageName::Offload];
+        let policy = Policy { marks: style, shrink_to: 250, keep_recent: 1, stages, ..small_policy() };
         let engine = engine(&policy, &exact(), Storing::On);
         let result = json!(long);
         let shrunk = engine.shrink_result("bash", &&result, 0, &[]).unwrap();
@@ -84,7 +85,7 @@ fn what_is_framed_is_cut_inside_its_frame() {
             Message::text("user", "and now?"),
         ];
         let input = render(&messages, Format::Bedrock);
-        let outcome = compact(&engine, &input, Format::Bedrock, 330, Urgency::Hard).unwrap();
+        let outcome = compact(&engine, &input, Format::Bedrock, 500, Urgency::Hard).unwrap();
         let cut = outcome.output.pointer("/2/content/0/toolResult/content/0/text").and_then(Value::as_str).unwrap();
         assert!(cut.len() < text.len(), "{cut}");
         assert_eq!(marked_reference(cut), marked_reference(text));
