@@ -49,7 +49,11 @@ impl PyStore {
         Ok(py.detach(|| self.0.delete(&reference))? == Deletion::Deleted)
     }
 
-    #[pyo3(signature = (pattern, *, context = Amount(0), limit = Amount(SEARCH_LIMIT)))]
+    // Stated for the stub, which shows numbers.
+    #[pyo3(
+        signature = (pattern, *, context = Amount(0), limit = Amount(SEARCH_LIMIT)),
+        text_signature = "($self, pattern, *, context=0, limit=20000)"
+    )]
     fn search(
         &self,
         py: Python<'_>,
@@ -92,7 +96,10 @@ impl PyFileStore {
 #[pymethods]
 impl PyFileStore {
     #[new]
-    #[pyo3(signature = (folder, session = None, keep = Some(Amount(Retention::KEEP)), clean_above = Some(Amount(Retention::CLEAN_ABOVE))))]
+    #[pyo3(
+        signature = (folder, session = None, keep = Some(Amount(Retention::KEEP)), clean_above = Some(Amount(Retention::CLEAN_ABOVE))),
+        text_signature = "(folder, session=None, keep=100, clean_above=150)"
+    )]
     #[allow(clippy::needless_pass_by_value)] // A path arrives as a `PathBuf`.
     fn new(
         folder: PathBuf,

@@ -1,15 +1,16 @@
 """The retrieval tool under a real ADK agent."""
 
-# mypy: disable-error-code="import-untyped,misc,override"
+# mypy: disable-error-code="arg-type,misc,override"
 
 import asyncio
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.models import BaseLlm, LlmResponse
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
-from google.adk.tools import FunctionTool
+from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
 import ullage

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::name::reference_of;
 use crate::store::{Reference, hash_of};
 
-/// The files of a folder by reference, as they were when it was listed.
+/// The files of a folder by reference, as they were when they were looked for.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Index {
     /// The names of each, the oldest first. More than one where two processes stored the same content in different
@@ -21,6 +21,16 @@ impl Index {
     /// Lists `folder`; one that is not there is empty. Other files in it are somebody else's, or half written: no
     /// mistake, and not ours to show.
     pub(super) fn of(folder: &Path) -> io::Result<Index> {
+        Index::of_names(folder, |_| true)
+    }
+
+    /// The same of the files alone whose references have this hash: without reading the other names, which in a folder of
+    /// thousands takes most of the time.
+    pub(super) fn of_hash(folder: &Path, hash: &str) -> io::Result<Index> {
+        Index::of_names(folder, |name| name.contains(hash))
+    }
+
+    fn of_names(folder: &Path, wanted: impl Fn(&str) -> bool) -> io::Result<Index> {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Index::default()),
@@ -30,7 +40,9 @@ impl Index {
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name();
-            let Some((name, reference)) = name.to_str().and_then(|name| Some((name, reference_of(name)?))) else {
+            let Some((name, reference)) =
+                name.to_str().filter(|name| wanted(name)).and_then(|name| Some((name, reference_of(name)?)))
+            else {
                 continue;
             };
             // What was deleted since it was listed has no kind any more; reading it will say so.
@@ -70,6 +82,12 @@ impl Index {
     pub(super) fn of_same_hash(&self, reference: &Reference) -> Vec<String> {
         let same = self.files.iter().filter(|(other, _)| hash_of(other) == hash_of(reference));
         same.filter_map(|(_, names)| names.first().cloned()).collect()
+    }
+
+    /// Learns what was found later.
+    pub(super) fn merge(&mut self, found: Index) {
+        self.files.extend(found.files);
+        self.others.extend(found.others);
     }
 
     /// Forgets what turned out to be gone.

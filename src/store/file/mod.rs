@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 pub(in crate::store) use name::reference_of as reference_of_file;
 pub use retention::{Retention, Sparing};
 
-use super::{Content, ContentKind, Deletion, Places, Reference, Store, unknown};
+use super::{Content, ContentKind, Deletion, Places, Reference, Store, hash_of, unknown};
 use crate::error::{Error, Result};
 use index::Index;
 
@@ -112,13 +112,21 @@ impl FileStore {
         Ok(directory)
     }
 
-    /// The name of the file of `reference`: from memory, and from a new listing where that does not know it.
+    /// The name of the file of `reference`: from memory, and from the folder where that does not know it.
     fn find(&self, directory: &Path, reference: &Reference) -> Result<Option<String>> {
         if let Some(name) = self.state.lock().index.name(reference) {
             return Ok(Some(name.to_owned()));
         }
-        let index = self.listed(directory)?;
-        Ok(index.name(reference).map(str::to_owned))
+        Ok(self.looked_for(directory, reference)?.name(reference).map(str::to_owned))
+    }
+
+    /// Looks for the files of `reference` and of others with its hash, and remembers them.
+    fn looked_for(&self, directory: &Path, reference: &Reference) -> Result<Index> {
+        let found = Index::of_hash(directory, hash_of(reference)).map_err(|error| failed("list", directory, &error))?;
+        let mut state = self.state.lock();
+        state.forget(reference);
+        Arc::make_mut(&mut state.index).merge(found.clone());
+        Ok(found)
     }
 
     /// Lists the folder, and remembers it.
@@ -139,7 +147,7 @@ impl FileStore {
                 outcome => return outcome.map_err(|error| failed("read", &path, &error)),
             }
         }
-        Err(unknown(reference, self.state.lock().index.iter().map(|(known, _)| known.as_str())))
+        Err(unknown(reference, self.listed(&directory)?.iter().map(|(known, _)| known.as_str())))
     }
 }
 

@@ -4,12 +4,9 @@ use std::io;
 use std::path::Path;
 
 use super::disk::{self, Draft};
-use super::{FileStore, failed, name};
+use super::{FileStore, Index, TRIES, failed, name};
 use crate::error::Result;
 use crate::store::{ContentKind, Reference, collision};
-
-/// Times that a name is looked for while other processes take and leave them.
-const TRIES: usize = 8;
 
 impl FileStore {
     /// Sees that `content` is in the folder, whole and on the disk, under a name of `reference`.
@@ -31,7 +28,7 @@ impl FileStore {
                 .and_then(|()| disk::sync_folder(&directory));
             match outcome {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    self.listed(&directory)?;
+                    self.looked_for(&directory, reference)?;
                     continue;
                 }
                 outcome => outcome.map_err(|error| failed("write", &path, &error))?,
@@ -64,7 +61,7 @@ impl FileStore {
     /// name. Whether the reference must be looked for again, because what is there may be other content: of two that see
     /// each other then, both step back and the next name decides.
     fn settle(&self, directory: &Path, reference: &Reference, name: &str, content: &[u8]) -> Result<bool> {
-        let index = self.listed(directory)?;
+        let index = self.looked_for(directory, reference)?;
         for other in index.names(reference).iter().filter(|other| *other != name) {
             let path = directory.join(other);
             let same = match disk::is_same(&path, content) {
@@ -82,11 +79,14 @@ impl FileStore {
         Ok(false)
     }
 
+    /// Makes the folder. Before its first write, a store looks at all that is there: for what crashes left, and for how
+    /// many artifacts there are.
     fn prepare(&self, directory: &Path) -> io::Result<()> {
         disk::make_folder(directory)?;
         let first = !std::mem::replace(&mut self.state.lock().swept, true);
         if first {
             disk::sweep(directory);
+            self.state.lock().index = Index::of(directory)?.into();
         }
         Ok(())
     }
