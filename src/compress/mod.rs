@@ -9,13 +9,17 @@
 mod alarms;
 mod choose;
 mod clean;
+mod columns;
 mod gap;
 mod head_tail;
+mod json;
 mod log;
+mod markup;
 mod outline;
 mod render;
 mod sample;
 mod search;
+mod table;
 
 pub use choose::Aim;
 pub use gap::{Gap, is_gap_line};
@@ -31,6 +35,16 @@ use crate::tokens::{CountTokens, TextKind};
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ContentKind {
+    /// An array of objects in JSON.
+    Records,
+    /// Any other JSON.
+    Json,
+    /// An object in JSON a line.
+    JsonLines,
+    /// HTML, XML and their like.
+    Markup,
+    /// Rows with separators or in columns.
+    Table,
     /// Results of a search, with the files that they are in.
     Search,
     /// Lines of a program about what it does, which repeat.
@@ -43,6 +57,11 @@ impl ContentKind {
     /// The public name.
     pub fn name(self) -> &'static str {
         match self {
+            ContentKind::Records => "JSON records",
+            ContentKind::Json => "JSON",
+            ContentKind::JsonLines => "JSON lines",
+            ContentKind::Markup => "markup",
+            ContentKind::Table => "table",
             ContentKind::Search => "search results",
             ContentKind::Log => "log",
             ContentKind::Text => "text",
@@ -62,11 +81,19 @@ struct Room {
 enum Means {
     /// It takes the text apart into pieces; `None` where a closer look shows that it is something else.
     Pieces(for<'a> fn(&'a str) -> Option<Outline<'a>>),
+    /// It writes what is left itself, since the outcome has a form of its own; `None` where the text is something else.
+    Whole(fn(&str, Aim, TextKind, &dyn CountTokens) -> Option<String>),
 }
 
 /// The rooms, those of the clearest signs first. What none of them takes is a text of lines.
-const ROOMS: &[Room] =
-    &[Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) }];
+const ROOMS: &[Room] = &[
+    Room { kind: ContentKind::Records, claims: json::claims_records, means: Means::Pieces(json::records) },
+    Room { kind: ContentKind::Json, claims: json::claims, means: Means::Whole(json::shrink) },
+    Room { kind: ContentKind::JsonLines, claims: json::claims_lines, means: Means::Pieces(json::records_of_lines) },
+    Room { kind: ContentKind::Markup, claims: markup::claims, means: Means::Pieces(markup::outline) },
+    Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) },
+    Room { kind: ContentKind::Table, claims: columns::claims, means: Means::Pieces(columns::outline) },
+];
 
 /// What is left of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,33 +110,32 @@ pub struct Compressed {
 /// small for anything, one such line is left.
 pub fn compress(tool: &str, text: &str, aim: Aim, kind: TextKind, counter: &dyn CountTokens) -> Option<Compressed> {
     let cleaned = clean::clean(text);
-    let (content, outline) = outline_of(tool, &cleaned);
-    let choosing = Choosing { outline: &outline, text: &cleaned, kind, counter };
+    let sample = Sample::of(&cleaned, tool);
+    for room in ROOMS.iter().filter(|room| (room.claims)(&sample)) {
+        let short = match room.means {
+            Means::Pieces(outline) => outline(&cleaned).map(|outline| kept(&outline, &cleaned, aim, kind, counter)),
+            Means::Whole(shrink) => shrink(&cleaned, aim, kind, counter),
+        };
+        if let Some(short) = short {
+            return (short.len() < text.len()).then_some(Compressed { text: short, kind: room.kind });
+        }
+    }
+    let (content, outline) = log::outline(&cleaned);
+    let short = kept(&outline, &cleaned, aim, kind, counter);
+    (short.len() < text.len()).then_some(Compressed { text: short, kind: content })
+}
+
+/// The pieces that `aim` keeps.
+fn kept(outline: &Outline<'_>, text: &str, aim: Aim, kind: TextKind, counter: &dyn CountTokens) -> String {
+    let choosing = Choosing { outline, text, kind, counter };
     let mut order = choosing.order(aim);
-    let mut short = render(&outline, &cleaned, &choosing.kept(&order));
+    let mut short = render(outline, text, &choosing.kept(&order));
     // A tokenizer may make more of a text than of its pieces, by a token or two where they meet.
     while let Aim::Tokens(budget) = aim
         && !counter.fits(&short, kind, budget)
         && order.pop().is_some()
     {
-        short = render(&outline, &cleaned, &choosing.kept(&order));
+        short = render(outline, text, &choosing.kept(&order));
     }
-    (short.len() < text.len()).then_some(Compressed { text: short, kind: content })
-}
-
-fn outline_of<'a>(tool: &str, text: &'a str) -> (ContentKind, Outline<'a>) {
-    let sample = Sample::of(text, tool);
-    for room in ROOMS {
-        if !(room.claims)(&sample) {
-            continue;
-        }
-        match room.means {
-            Means::Pieces(outline) => {
-                if let Some(outline) = outline(text) {
-                    return (room.kind, outline);
-                }
-            }
-        }
-    }
-    log::outline(text)
+    short
 }

@@ -26,7 +26,11 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> String
         let (start, end) = (left_out[0].source.start, left_out[left_out.len() - 1].source.end);
         let alarms = left_out.iter().filter(|piece| piece.alarm).count();
         let gap = match outline.unit {
-            Unit::Items(noun) => Gap::Items(left_out.len(), noun),
+            Unit::Items(noun) => {
+                // What is made of nothing says something of the items.
+                Gap::Items(left_out.iter().filter(|piece| !piece.source.is_empty()).count(), noun)
+            }
+            Unit::Lines if start == end => Gap::Items(0, "lines"),
             Unit::Lines if is_within_a_line(text, start, end) => Gap::Characters(text[start..end].chars().count()),
             Unit::Lines => {
                 let from = line_of(start);
