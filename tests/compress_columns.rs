@@ -45,7 +45,7 @@ fn a_row_that_stands_out_is_kept_with_the_header() {
         for line in [0, 1, 78, 400, 800, 1_500] {
             assert!(short.text.contains(&format!("{}\n", lines[line])), "{line}: {}", short.text);
         }
-        assert!(short.text.contains("amount: integer, 100 to 99999\n"), "{}", short.text);
+        assert!(short.text.contains("amount: integer, 100 to 99999, median 124, p95 147\n"), "{}", short.text);
         assert!(short.text.contains("currency: EUR in all\n"), "{}", short.text);
         assert!(saved(&text, &short.text) > 90.0);
         let least = shrink("", &text, Aim::Tokens(60)).unwrap().text;

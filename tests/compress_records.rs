@@ -52,7 +52,7 @@ fn keys_are_said_once_and_values_stay_as_they_are() {
         "id: integer, 0 to 499\n",
         "region: eu-west-1 in all\n",
         "state: active (427), idle (72), draining (1)\n",
-        "latency_ms: number, 100.5 to 12345.50e2\n",
+        "latency_ms: number, 100.5 to 12345.50e2, median 109.5, p95 119.5, total 1289440\n",
         "created_at: time, 2026-03-01T10:00:00Z to 2026-03-28T10:59:00Z\n",
         "\n0 | worker-0 | idle | 100.5 | 2026-03-01T10:00:00Z | null | {\"team\":\"core\",\"mail\":\"owner0@example.com\"}\n",
         "\n250 | worker-250 | active | 12345.50e2 | ",

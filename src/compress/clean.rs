@@ -3,6 +3,7 @@
 //! Lines stay lines, so line numbers in what is left are those of the original.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -62,7 +63,8 @@ fn without_data(text: &str) -> Option<String> {
             if let Some(name) = name_of_data(&bytes[start..end]) {
                 let out = out.get_or_insert_default();
                 out.push_str(&text[copied..start]);
-                out.push_str(&format!("[{name}, {} characters]", thousands(end - start)));
+                // Writing to a string cannot fail.
+                let _ = write!(out, "[{name}, {} characters]", thousands(end - start));
                 copied = end;
             }
             at = end;

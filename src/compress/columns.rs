@@ -51,9 +51,9 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let mut row = Vec::new();
     for record in rest {
         cells(&text[record.clone()], form, &mut row);
-        for (place, cell) in row.iter().enumerate() {
-            // A row may have more cells than the header names.
-            let column = table.column(place, header.get(place).copied().unwrap_or("more"));
+        // A row may have more cells than the header names.
+        for (place, (cell, name)) in row.iter().zip(&header).enumerate() {
+            let column = table.column(place, name);
             let kind = if cell.parse::<f64>().is_ok() { CellKind::Number } else { CellKind::Text };
             if !cell.is_empty() {
                 table.add(column, kind, cell);
@@ -68,7 +68,9 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     // Without the names of its columns no row can be read.
     outline.push_line(text, first.clone(), if is_named { Rank::Alarm } else { Rank::Sample }, here);
     if is_named && table.rows > SUMMED_UP {
-        table.summary().into_iter().for_each(|line| outline.push_made(first.end..first.end, line, Rank::Key, false));
+        for line in table.summary() {
+            outline.push_made(first.end..first.end, line, Rank::Key, false);
+        }
     }
     let mut shown = table.shown().into_iter().peekable();
     for (row, record) in rest.iter().enumerate() {
@@ -144,12 +146,8 @@ fn records(text: &str, form: Form) -> Vec<Range<usize>> {
     let mut records = Vec::with_capacity(all.len());
     let mut next = 0;
     while next < all.len() {
-        let end = match opens[next] {
-            true => {
-                opens[next + 1..].iter().take(LONGEST_CELL).position(|closes| *closes).map_or(next, |at| next + 1 + at)
-            }
-            false => next,
-        };
+        let closes = |next: usize| opens[next + 1..].iter().take(LONGEST_CELL).position(|closes| *closes);
+        let end = Some(next).filter(|next| opens[*next]).and_then(closes).map_or(next, |more| next + 1 + more);
         records.push(all[next].start..all[end].end);
         next = end + 1;
     }

@@ -107,9 +107,9 @@ fn shape(line: &[u8]) -> u64 {
         word.end = at;
         // A word with a digit in it is a number, a time, an id.
         if has_digit {
-            masked.push(b'#')
+            masked.push(b'#');
         } else {
-            masked.extend_from_slice(&line[word.clone()])
+            masked.extend_from_slice(&line[word.clone()]);
         }
         masked.push(byte);
         at += 1;

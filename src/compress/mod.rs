@@ -15,10 +15,12 @@ mod head_tail;
 mod json;
 mod log;
 mod markup;
+mod metrics;
 mod outline;
 mod render;
 mod sample;
 mod search;
+mod series;
 mod table;
 
 pub use choose::Aim;
@@ -43,6 +45,8 @@ pub enum ContentKind {
     JsonLines,
     /// HTML, XML and their like.
     Markup,
+    /// Metrics as Prometheus exposes them.
+    Metrics,
     /// Rows with separators or in columns.
     Table,
     /// Results of a search, with the files that they are in.
@@ -61,6 +65,7 @@ impl ContentKind {
             ContentKind::Json => "JSON",
             ContentKind::JsonLines => "JSON lines",
             ContentKind::Markup => "markup",
+            ContentKind::Metrics => "metrics",
             ContentKind::Table => "table",
             ContentKind::Search => "search results",
             ContentKind::Log => "log",
@@ -91,6 +96,7 @@ const ROOMS: &[Room] = &[
     Room { kind: ContentKind::Json, claims: json::claims, means: Means::Whole(json::shrink) },
     Room { kind: ContentKind::JsonLines, claims: json::claims_lines, means: Means::Pieces(json::records_of_lines) },
     Room { kind: ContentKind::Markup, claims: markup::claims, means: Means::Pieces(markup::outline) },
+    Room { kind: ContentKind::Metrics, claims: metrics::claims, means: Means::Pieces(metrics::outline) },
     Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) },
     Room { kind: ContentKind::Table, claims: columns::claims, means: Means::Pieces(columns::outline) },
 ];

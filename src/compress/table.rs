@@ -2,6 +2,7 @@
 //!
 //! Shared by records of JSON and by tables of text. Cells are borrowed and given out as they stand in the source.
 
+use super::series::rounded;
 use crate::numbers::thousands;
 
 /// A column of at most so many different cells has categories.
@@ -170,7 +171,8 @@ impl<'a> Column<'a> {
         if self.filled > 0 && all(CellKind::Number) {
             let (least, most) = (self.least?, self.most?);
             let kind = if self.is_whole { "integer" } else { "number" };
-            return Some(format!("{name}: {kind}, {} to {}{holes}\n", least.source, most.source));
+            let middle = if self.is_rising() { String::new() } else { self.middle() };
+            return Some(format!("{name}: {kind}, {} to {}{middle}{holes}\n", least.source, most.source));
         }
         if self.filled > 0 && self.times == self.filled && self.earliest != self.latest {
             return Some(format!("{name}: time, {} to {}{holes}\n", self.earliest, self.latest));
@@ -188,6 +190,33 @@ impl<'a> Column<'a> {
         let kinds: Vec<&str> =
             kinds.iter().filter(|(kind, _)| self.kinds[*kind as usize] > 0).map(|(_, name)| *name).collect();
         Some(format!("{name}: {}{holes}\n", kinds.join(" or ")))
+    }
+
+    /// Whether each number is above the one before, as of ids.
+    fn is_rising(&self) -> bool {
+        self.numbers.windows(2).all(|pair| pair[0].1 < pair[1].1)
+    }
+
+    fn middle(&self) -> String {
+        if self.numbers.len() < FEWEST_NUMBERS {
+            return String::new();
+        }
+        let [median, most] = self.percentiles([50, 95]).map(rounded);
+        let mut middle = format!(", median {median}, p95 {most}");
+        if is_duration(self.name) {
+            let total = self.numbers.iter().map(|(_, number)| number).sum();
+            middle.push_str(&format!(", total {}", rounded(total)));
+        }
+        middle
+    }
+
+    /// The numbers at these hundredths of their order, by nearest rank. O(numbers).
+    fn percentiles<const N: usize>(&self, hundredths: [usize; N]) -> [f64; N] {
+        let mut numbers: Vec<f64> = self.numbers.iter().map(|(_, number)| *number).collect();
+        hundredths.map(|part| {
+            let rank = numbers.len().saturating_sub(1) * part / 100;
+            *numbers.select_nth_unstable_by(rank, f64::total_cmp).1
+        })
     }
 
     fn named(&self) -> String {
@@ -209,16 +238,23 @@ impl<'a> Column<'a> {
         if self.numbers.len() < FEWEST_NUMBERS {
             return Vec::new();
         }
-        let mut sorted: Vec<f64> = self.numbers.iter().map(|(_, number)| *number).collect();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let (low, high) = (sorted[sorted.len() / 4], sorted[sorted.len() * 3 / 4]);
+        let [low, high] = self.percentiles([25, 75]);
         let fence = FENCE * (high - low);
         let beyond = |number: f64| (low - number).max(number - high) - fence;
         // Where most numbers are the same, every other one is beyond: that says nothing.
-        let mut found: Vec<(u32, f64)> = match fence > 0.0 {
-            true => self.numbers.iter().copied().filter(|(_, number)| beyond(*number) > 0.0).collect(),
-            false => Vec::new(),
-        };
+        let is_outlier = |number: f64| fence > 0.0 && beyond(number) > 0.0;
+        let mut found: Vec<(u32, f64)> =
+            self.numbers.iter().copied().filter(|(_, number)| is_outlier(*number)).collect();
+        if is_duration(self.name) {
+            // What took longest is asked for, however near the others.
+            found = self.numbers.clone();
+        }
+        let most = OUTLIERS.min(found.len());
+        if most > 0 {
+            // All that is needed of the order is its front.
+            found.select_nth_unstable_by(most - 1, |a, b| beyond(b.1).total_cmp(&beyond(a.1)).then(a.0.cmp(&b.0)));
+            found.truncate(most);
+        }
         found.sort_by(|a, b| beyond(b.1).total_cmp(&beyond(a.1)).then(a.0.cmp(&b.0)));
         found.into_iter().take(OUTLIERS).map(|(row, _)| row as usize).collect()
     }
@@ -271,6 +307,13 @@ impl<'a> Table<'a> {
         shown.dedup();
         shown
     }
+}
+
+/// Whether a column of this name says how long something took.
+fn is_duration(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["duration", "elapsed", "latency"].iter().any(|word| name.contains(word))
+        || ["_ms", "_us", "_ns"].iter().any(|unit| name.ends_with(unit))
 }
 
 /// A cell in a sentence: quoted where it could be taken for more of it.

@@ -1,6 +1,6 @@
 //! What must hold of a shortened text, whatever it is.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 use ullage::compress::{Aim, Compressed, ContentKind, compress, is_gap_line};
@@ -82,7 +82,7 @@ fn check_contains(bigger: &str, smaller: &str, what: &str) {
 /// Every leaf of `smaller` that is no mark stands at its place in `bigger` too, elements of arrays at any.
 fn check_contains_json(bigger: &str, smaller: &str, what: &str) {
     let [mut bigger, smaller] = [bigger, smaller].map(|text| {
-        let mut found = HashMap::new();
+        let mut found = BTreeMap::new();
         leaves(&serde_json::from_str(text).expect(what), "", &mut found);
         found
     });
@@ -92,7 +92,7 @@ fn check_contains_json(bigger: &str, smaller: &str, what: &str) {
     }
 }
 
-fn leaves(value: &Value, path: &str, found: &mut HashMap<String, usize>) {
+fn leaves(value: &Value, path: &str, found: &mut BTreeMap<String, usize>) {
     match value {
         Value::Object(members) if !members.is_empty() => {
             members
@@ -101,7 +101,9 @@ fn leaves(value: &Value, path: &str, found: &mut HashMap<String, usize>) {
                 .for_each(|(key, value)| leaves(value, &format!("{path}/{key}"), found));
         }
         Value::Array(elements) if !elements.is_empty() => {
-            elements.iter().for_each(|value| leaves(value, &format!("{path}/-"), found));
+            for value in elements {
+                leaves(value, &format!("{path}/-"), found);
+            }
         }
         Value::String(mark) if mark.starts_with("... ") => {}
         leaf => *found.entry(format!("{path}: {leaf}")).or_default() += 1,

@@ -45,12 +45,12 @@ fn is_key(tape: &Tape, text: &str, node: usize) -> bool {
 fn sign_of(tape: &Tape, text: &str, value: usize) -> Option<Sign> {
     let node = tape.node(value);
     let raw = &text[node.span()];
-    let none = match node.kind {
+    let says_none = match node.kind {
         Kind::Object | Kind::Array => tape.next(value) == value + 1,
         Kind::String => matches!(raw, "\"\"" | "\"0\"" | "\"none\"" | "\"None\"" | "\"false\"" | "\"no\""),
         Kind::Number => !raw.bytes().any(|digit| matches!(digit, b'1'..=b'9')),
         Kind::Word => raw != "true",
     };
     let sign = if node.kind == Kind::Number { Sign::Counted } else { Sign::Said };
-    (!none).then_some(sign)
+    (!says_none).then_some(sign)
 }

@@ -4,10 +4,13 @@
 //! failures, and what is said beside them, first of all. The order does not depend on the budget.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
+
+use foldhash::fast::RandomState;
 
 use super::cut::shortened;
 use super::failing::{Sign, failing};
+use super::points::series;
 use super::tape::{Kind, Tape};
 use crate::compress::alarms::alarms;
 
@@ -41,6 +44,8 @@ pub(super) struct Tree<'a> {
     pub(super) text: &'a str,
     pub(super) tape: Tape,
     failing: Vec<usize>,
+    /// Arrays that are written as what can be said of their numbers.
+    series: HashMap<usize, String, RandomState>,
 }
 
 /// How much a value is wanted, the least first: failures, what belongs to them, and the rest by its level.
@@ -83,7 +88,13 @@ impl<'a> Tree<'a> {
         let counted = found.iter().filter(|(_, sign)| *sign == Sign::Counted).count();
         let is_sure = |sign: Sign| sign == Sign::Said || counted <= COUNTED;
         let failing = found.into_iter().filter(|(_, sign)| is_sure(*sign)).map(|(value, _)| value).collect();
-        Some(Tree { text, tape, failing })
+        let series = series(&tape, text);
+        Some(Tree { text, tape, failing, series })
+    }
+
+    /// Whether there is something in the value that is kept or left out by itself.
+    pub(super) fn is_inner(&self, index: usize) -> bool {
+        self.tape.node(index).is_container() && self.tape.next(index) > index + 1 && !self.series.contains_key(&index)
     }
 
     /// How many failures the value at `index` reports, or what is in it.
@@ -109,7 +120,7 @@ impl<'a> Tree<'a> {
             }
             used += self.cost(value, candidate.parent, limit.cost);
             // A mark in each gap of an array; one for all that is left out of an object.
-            if self.tape.node(value).is_container() && self.tape.next(value) > value + 1 {
+            if self.is_inner(value) {
                 used += mark;
             }
             if self.tape.node(candidate.parent).kind == Kind::Array && value > 0 {
@@ -125,7 +136,9 @@ impl<'a> Tree<'a> {
             }
             kept[value] = true;
             order.push(value);
-            self.expand(value, (class, level), &mut candidates);
+            if self.is_inner(value) {
+                self.expand(value, (class, level), &mut candidates);
+            }
         }
         order
     }
@@ -147,7 +160,7 @@ impl<'a> Tree<'a> {
             if let Some(parent) = open.last() {
                 kept[*parent] = Kept::Filled;
             }
-            if self.tape.node(value).is_container() {
+            if self.is_inner(value) {
                 open.push(value);
             }
         }
@@ -199,7 +212,7 @@ impl<'a> Tree<'a> {
         }
         match node.kind {
             Kind::Object => written.push_str("{}"),
-            Kind::Array => written.push_str("[]"),
+            Kind::Array if self.is_inner(value) => written.push_str("[]"),
             _ => written.push_str(&self.leaf(value)),
         }
         written.push(',');
@@ -211,6 +224,7 @@ impl<'a> Tree<'a> {
         let node = self.tape.node(index);
         let raw = &self.text[node.span()];
         match node.kind {
+            Kind::Array if self.series.contains_key(&index) => self.series[&index].clone(),
             Kind::String => format!("\"{}\"", shortened(&raw[1..raw.len() - 1])),
             _ => raw.to_owned(),
         }

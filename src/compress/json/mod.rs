@@ -3,6 +3,7 @@
 mod cut;
 mod failing;
 mod grow;
+mod points;
 mod records;
 mod tape;
 mod tree;

@@ -1,6 +1,6 @@
 //! Records: an array of objects, or an object a line. Shown as a table, in which each key stands once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
@@ -135,13 +135,15 @@ impl<'a> Records<'a> {
 
     fn take(&mut self, end: usize, alarms: &mut Cursor<'_>) -> Option<usize> {
         let root = self.tape.node(0);
-        (root.kind == Kind::Object && self.table.columns.len() <= COLUMNS).then_some(())?;
+        (root.kind == Kind::Object).then_some(())?;
         let row = self.table.rows;
         let mut next = 0;
         for (key, value) in self.tape.members(0) {
             let name = inside(&self.text[self.tape.node(key).span()]);
             let column = self.table.column(next, name);
             next = column + 1;
+            // Looking for a column takes the longer the more there are.
+            (next <= COLUMNS).then_some(())?;
             let node = self.tape.node(value);
             let raw = &self.text[node.span()];
             let (kind, cell) = match node.kind {
@@ -185,10 +187,10 @@ impl<'a> Records<'a> {
             ranks[row] = Rank::Sample;
         }
         let mut is_failing = vec![false; table.rows];
-        let mut seen: HashMap<&str, (), RandomState> = HashMap::with_hasher(RandomState::default());
+        let mut seen: HashSet<&str, RandomState> = HashSet::with_hasher(RandomState::default());
         for (row, said) in self.failing {
             // What follows a number differs from record to record.
-            let first = seen.insert(said.split(|c: char| c.is_ascii_digit()).next().unwrap_or(said), ()).is_none();
+            let first = seen.insert(said.split(|c: char| c.is_ascii_digit()).next().unwrap_or(said));
             ranks[row] = if first { Rank::Alarm } else { ranks[row].min(Rank::Failure) };
             is_failing[row] = true;
         }

@@ -1,5 +1,7 @@
 //! JSON that is no table: still JSON, with less in it.
 
+use std::fmt::Write;
+
 use super::cut::compact;
 use super::grow::{Kept, LONGEST_MARK, Limit, Tree};
 use super::tape::Kind;
@@ -118,7 +120,7 @@ fn write(tree: &Tree<'_>, kept: &[Kept]) -> String {
         let node = tree.tape.node(value);
         if !is_shown {
             out.push_str(&compact(&tree.text[node.span()]));
-        } else if node.is_container() {
+        } else if tree.is_inner(value) {
             let inner = open(tree, kept, value, &mut out);
             stack.push(inner);
         } else {
@@ -140,11 +142,7 @@ fn is_shown(tree: &Tree<'_>, kept: &[Kept], parent: usize, value: usize) -> bool
     match kept[value] {
         Kept::No => false,
         Kept::Filled => true,
-        Kept::Bare => {
-            tree.tape.node(parent).kind == Kind::Object
-                || !tree.tape.node(value).is_container()
-                || tree.tape.next(value) == value + 1
-        }
+        Kept::Bare => tree.tape.node(parent).kind == Kind::Object || !tree.is_inner(value),
     }
 }
 
@@ -181,10 +179,12 @@ fn mark(top: &mut Open, is_array: bool, out: &mut String) {
         many => format!(", {} of them errors", thousands(many)),
     };
     let start = out.len();
-    match is_array {
-        true => out.push_str(&format!("{ITEMS_MARK}{count}{MORE_ITEMS}{errors}\"")),
-        false => out.push_str(&format!("{KEYS_MARK}{count}{MORE_KEYS}{errors}\"")),
-    }
+    // Writing to a string cannot fail.
+    let _ = if is_array {
+        write!(out, "{ITEMS_MARK}{count}{MORE_ITEMS}{errors}\"")
+    } else {
+        write!(out, "{KEYS_MARK}{count}{MORE_KEYS}{errors}\"")
+    };
     debug_assert!(out.len() - start < LONGEST_MARK.len());
     (top.left_out, top.failures) = (0, 0);
 }

@@ -1,6 +1,7 @@
 //! HTML as lines: headings, items, rows of tables, links with where they lead.
 
 use std::convert::Infallible;
+use std::fmt::Write;
 
 use html5gum::Span;
 use html5gum::emitters::callback::CallbackEvent;
@@ -142,7 +143,7 @@ impl<'a> Reader<'a> {
             b"tr" | b"title" => self.end_line(at),
             name if heading(name).is_some() => self.end_line(at),
             // The cell goes on.
-            b"p" | b"div" if self.line.contains(" | ") => self.line.push(' '),
+            b"p" | b"div" if self.line.contains(" | ") => push_words(&mut self.line, " "),
             name if is_block(name) => self.end_line(at),
             _ => {}
         }
@@ -153,7 +154,8 @@ impl<'a> Reader<'a> {
         let leads_nowhere = href.is_empty() || href.starts_with(['#']) || href.starts_with("javascript:");
         if !leads_nowhere && !self.line.ends_with(&*href) {
             let behind = if self.line.ends_with(' ') { "" } else { " " };
-            self.line.push_str(&format!("{behind}({})", shortened(&href)));
+            // Writing to a string cannot fail.
+            let _ = write!(self.line, "{behind}({})", shortened(&href));
         }
     }
 
