@@ -1,4 +1,12 @@
 //! JSON that is no table, shortened.
+#![allow(
+    clippy::unwrap_used,
+    clippy::format_collect,
+    clippy::format_push_string,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "what makes a text for a test may fail it, and need not be fast"
+)]
 
 mod support;
 

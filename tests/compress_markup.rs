@@ -1,4 +1,12 @@
 //! HTML and XML, shortened to their text.
+#![allow(
+    clippy::unwrap_used,
+    clippy::format_collect,
+    clippy::format_push_string,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "what makes a text for a test may fail it, and need not be fast"
+)]
 
 mod support;
 

@@ -1,4 +1,12 @@
 //! Records of JSON, as an array or a line each, shortened.
+#![allow(
+    clippy::unwrap_used,
+    clippy::format_collect,
+    clippy::format_push_string,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "what makes a text for a test may fail it, and need not be fast"
+)]
 
 mod support;
 
@@ -14,7 +22,7 @@ fn records(count: usize, failing: usize) -> Vec<Value> {
         let error = if i % failing == failing - 1 { json!(failure(i)) } else { Value::Null };
         json!({
             "id": i, "name": format!("worker-{i}"), "region": "eu-west-1",
-            "state": if i % 7 == 0 { "idle" } else { "active" },
+            "state": if i.is_multiple_of(7) { "idle" } else { "active" },
             "latency_ms": 100.5 + (i * 37 % 20) as f64,
             "created_at": format!("2026-03-{:02}T10:{:02}:00Z", i % 28 + 1, i % 60),
             "error": error, "owner": { "team": "core", "mail": format!("owner{i}@example.com") },
@@ -73,7 +81,9 @@ fn what_tells_a_failure_without_a_word_is_kept() {
     for (record, key, value) in
         [(60, "status", json!(502)), (70, "success", json!(false)), (80, "exit_code", json!(137))]
     {
-        all.iter_mut().for_each(|record| record[key] = if key == "success" { json!(true) } else { json!(0) });
+        for record in &mut all {
+            record[key] = if key == "success" { json!(true) } else { json!(0) };
+        }
         all[record][key] = value;
     }
     // A count of errors in every record is a measure.

@@ -7,6 +7,7 @@
 //! line that reports a failure is kept, or counted where it was left out; the same input gives the same bytes.
 
 mod alarms;
+mod blob;
 mod choose;
 mod clean;
 mod columns;
@@ -47,6 +48,8 @@ pub enum ContentKind {
     Markup,
     /// Metrics as Prometheus exposes them.
     Metrics,
+    /// Encoded data in lines.
+    Data,
     /// Rows with separators or in columns.
     Table,
     /// Results of a search, with the files that they are in.
@@ -66,6 +69,7 @@ impl ContentKind {
             ContentKind::JsonLines => "JSON lines",
             ContentKind::Markup => "markup",
             ContentKind::Metrics => "metrics",
+            ContentKind::Data => "encoded data",
             ContentKind::Table => "table",
             ContentKind::Search => "search results",
             ContentKind::Log => "log",
@@ -97,6 +101,7 @@ const ROOMS: &[Room] = &[
     Room { kind: ContentKind::JsonLines, claims: json::claims_lines, means: Means::Pieces(json::records_of_lines) },
     Room { kind: ContentKind::Markup, claims: markup::claims, means: Means::Pieces(markup::outline) },
     Room { kind: ContentKind::Metrics, claims: metrics::claims, means: Means::Pieces(metrics::outline) },
+    Room { kind: ContentKind::Data, claims: blob::claims, means: Means::Pieces(blob::outline) },
     Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) },
     Room { kind: ContentKind::Table, claims: columns::claims, means: Means::Pieces(columns::outline) },
 ];

@@ -32,10 +32,11 @@ impl<'a> Series<'a> {
         let count = thousands(self.values.len());
         let mut sorted: Vec<usize> = (0..self.values.len()).filter(|place| self.values[*place].0.is_finite()).collect();
         sorted.sort_by(|a, b| self.values[*a].0.total_cmp(&self.values[*b].0));
-        let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else { return format!("{count} {noun}") };
+        let (Some(lowest), Some(highest)) = (sorted.first(), sorted.last()) else { return format!("{count} {noun}") };
         let source = |place: usize| self.values[place].1;
-        if self.values[*least].0.total_cmp(&self.values[*most].0).is_eq() {
-            return format!("{count} {noun}{}, all {}", self.span(), source(*least));
+        let is_one = self.values[*lowest].0.total_cmp(&self.values[*highest].0).is_eq();
+        if is_one && sorted.len() == self.values.len() {
+            return format!("{count} {noun}{}, all {}", self.span(), source(*lowest));
         }
         // The nearest rank, so that what is said occurs.
         let percentile = |hundredths: usize| source(sorted[(sorted.len() - 1) * hundredths / 100]);
@@ -45,10 +46,10 @@ impl<'a> Series<'a> {
             self.span(),
             source(0),
             source(last),
-            source(*least),
-            self.at(*least),
-            source(*most),
-            self.at(*most),
+            source(*lowest),
+            self.at(*lowest),
+            source(*highest),
+            self.at(*highest),
             self.mean(&sorted),
             percentile(50),
             percentile(95),

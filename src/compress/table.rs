@@ -205,7 +205,8 @@ impl<'a> Column<'a> {
         let mut middle = format!(", median {median}, p95 {most}");
         if is_duration(self.name) {
             let total = self.numbers.iter().map(|(_, number)| number).sum();
-            middle.push_str(&format!(", total {}", rounded(total)));
+            middle += ", total ";
+            middle += &rounded(total);
         }
         middle
     }
@@ -247,7 +248,7 @@ impl<'a> Column<'a> {
             self.numbers.iter().copied().filter(|(_, number)| is_outlier(*number)).collect();
         if is_duration(self.name) {
             // What took longest is asked for, however near the others.
-            found = self.numbers.clone();
+            found.clone_from(&self.numbers);
         }
         let most = OUTLIERS.min(found.len());
         if most > 0 {

@@ -26,7 +26,7 @@ pub(in crate::compress) fn shortened(inside: &str) -> Cow<'_, str> {
     if inside.len() <= LONGEST {
         return Cow::Borrowed(inside);
     }
-    let mut windows: Vec<Range<usize>> = Vec::from_iter([0..whole_before(inside, FRONT)]);
+    let mut windows: Vec<Range<usize>> = std::iter::once(0..whole_before(inside, FRONT)).collect();
     let (mut shown, mut counted) = (0, 0);
     for at in alarms(inside) {
         let last = windows.len() - 1;

@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
             }
             // An item or a cell in which a block opens is no new line.
             name if is_block(name) && !matches!(self.line.trim(), "-" | "") && !self.line.ends_with("| ") => {
-                self.end_line(at)
+                self.end_line(at);
             }
             _ => {}
         }
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         match (self.tag.as_slice(), self.attribute.as_slice()) {
             (b"a", b"href") => self.link = Some(value.trim().to_owned()),
             (b"img", b"alt") if !value.trim().is_empty() => {
-                push_words(&mut self.line, &format!("[image: {}]", value.trim()))
+                push_words(&mut self.line, &format!("[image: {}]", value.trim()));
             }
             _ => {}
         }
