@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 /// Words that report a failure, in any case.
-const WORDS: [&str; 34] = [
+const WORDS: [&str; 39] = [
     "abort",
     "aborted",
     "aborting",
@@ -17,9 +17,11 @@ const WORDS: [&str; 34] = [
     "corrupted",
     "crash",
     "crashed",
+    "crashloopbackoff",
     "critical",
     "deadlock",
     "emerg",
+    "errimagepull",
     "error",
     "errored",
     "errors",
@@ -31,7 +33,9 @@ const WORDS: [&str; 34] = [
     "failure",
     "failures",
     "fatal",
+    "imagepullbackoff",
     "killed",
+    "oomkilled",
     "out of memory",
     "panic",
     "panicked",
@@ -42,6 +46,7 @@ const WORDS: [&str; 34] = [
     "timed out",
     "traceback",
     "unhandled",
+    "unhealthy",
     "unreachable",
 ];
 
@@ -69,7 +74,11 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let before = start.checked_sub(1).map(|at| bytes[at]);
     let after = bytes.get(end).copied();
     let camel = before.is_some_and(|b| b.is_ascii_alphanumeric()) && bytes[start].is_ascii_uppercase();
-    let opens = camel || before.is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'/' | b'.')));
+    // In strings of JSON the letter before may end an escape: `\nerror`.
+    let escaped = start > 1 && bytes[start - 2] == b'\\' && matches!(bytes[start - 1], b'n' | b'r' | b't');
+    let opens = camel
+        || escaped
+        || before.is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'/' | b'.')));
     let closes = after.is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'/')))
         // A word before a dot ends a sentence, unless a name goes on, as in `error.log`.
         && !(after == Some(b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_alphanumeric));

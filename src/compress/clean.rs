@@ -3,6 +3,7 @@
 //! Lines stay lines, so line numbers in what is left are those of the original.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -58,10 +59,12 @@ fn without_data(text: &str) -> Option<String> {
         let probe = at + LONG_DATA - 1;
         let Some(break_at) = (at..=probe).rev().find(|i| !is_data(bytes[*i])) else {
             let end = probe + bytes[probe..].iter().take_while(|byte| is_data(**byte)).count();
-            if let Some(name) = name_of_data(&bytes[at..end]) {
+            let start = at + end_of_escape(&bytes[..at], &bytes[at..end]);
+            if let Some(name) = name_of_data(&bytes[start..end]) {
                 let out = out.get_or_insert_default();
-                out.push_str(&text[copied..at]);
-                out.push_str(&format!("[{name}, {} characters]", thousands(end - at)));
+                out.push_str(&text[copied..start]);
+                // Writing to a string cannot fail.
+                let _ = write!(out, "[{name}, {} characters]", thousands(end - start));
                 copied = end;
             }
             at = end;
@@ -72,6 +75,16 @@ fn without_data(text: &str) -> Option<String> {
     let mut out = out?;
     out.push_str(&text[copied..]);
     Some(out)
+}
+
+/// How much of `run` belongs to an escape that begins at the end of `before`, as in strings of JSON: `\n`, `\u00e9`.
+fn end_of_escape(before: &[u8], run: &[u8]) -> usize {
+    let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
+    match run {
+        _ if backslashes % 2 == 0 => 0,
+        [b'u', ..] => 5,
+        _ => 1,
+    }
 }
 
 fn is_data(byte: u8) -> bool {

@@ -38,6 +38,7 @@ pub fn gap_line(gap: &Gap, alarms: usize) -> String {
     let _ = match gap {
         Gap::Lines(lines) if lines.len() == 1 => write!(line, "line {} left out", lines.start),
         Gap::Lines(lines) => write!(line, "lines {}-{} left out", lines.start, lines.end - 1),
+        Gap::Items(0, noun) => write!(line, "what sums up the {noun} left out"),
         Gap::Items(count, noun) => write!(line, "{} {noun} left out", thousands(*count)),
         Gap::Characters(count) => write!(line, "{} characters left out", thousands(*count)),
     };

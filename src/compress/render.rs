@@ -32,7 +32,11 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> Render
         let (start, end) = (missing[0].source.start, missing[missing.len() - 1].source.end);
         let alarms = missing.iter().filter(|piece| piece.alarm).count();
         let gap = match outline.unit {
-            Unit::Items(noun) => Gap::Items(missing.len(), noun),
+            Unit::Items(noun) => {
+                // What is made of nothing says something of the items.
+                Gap::Items(missing.iter().filter(|piece| !piece.source.is_empty()).count(), noun)
+            }
+            Unit::Lines if start == end => Gap::Items(0, "lines"),
             Unit::Lines if is_within_a_line(text, start, end) => Gap::Characters(text[start..end].chars().count()),
             Unit::Lines => {
                 let from = line_of(start);

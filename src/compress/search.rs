@@ -16,12 +16,16 @@ const SAMPLES: usize = 2;
 /// A result longer than this is cut.
 const LONGEST_RESULT: usize = 200;
 
-/// Whether most lines look like `path:12:text`, `path-12-text` or `path:text`.
+/// Whether most lines look like `path:12:text`, `path-12-text` or `path:text`, and not all like the second.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
-    sample.lines.len() > 1 && sample.share(|line| result(line).is_some() || line == "--") >= RESULTS
+    let is_match = |line: &str| result(line).is_some_and(|found| is_match(line, found.path));
+    sample.lines.len() > 1
+        && sample.any(is_match)
+        && sample.share(|line| result(line).is_some() || line == "--") >= RESULTS
 }
 
 /// The results, each file named once. `None` if they are no results. O(length).
+#[expect(clippy::unnecessary_wraps, reason = "other rooms take a closer look")]
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let found = alarms(text);
     let mut cursor = Cursor::of(&found);

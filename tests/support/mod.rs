@@ -4,6 +4,7 @@
     dead_code,
     unused_imports,
     clippy::format_collect,
+    clippy::cast_precision_loss,
     unreachable_pub,
     clippy::unwrap_used,
     reason = "every test binary uses a part of it, and a helper of a test fails the test"

@@ -1,8 +1,9 @@
 //! What must hold of a shortened text, whatever it is.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use ullage::compress::{Aim, Compressed, compress, is_gap_line};
+use serde_json::Value;
+use ullage::compress::{Aim, Compressed, ContentKind, compress, is_gap_line};
 use ullage::tokens::{CountTokens, TextKind};
 
 use super::{estimate, exact};
@@ -39,7 +40,10 @@ pub fn check_guarantees(tool: &str, text: &str, failures: &[String]) {
             assert!(counter.fits(&short.text, KIND, budget), "over the budget: {what}");
             check_failures(&short.text, failures, &what);
             if let Some(before) = &before {
-                check_contains(&short.text, before, &what);
+                match short.kind {
+                    ContentKind::Json => check_contains_json(&short.text, before, &what),
+                    _ => check_contains(&short.text, before, &what),
+                }
             }
             before = Some(short.text);
         }
@@ -53,13 +57,12 @@ pub fn check_guarantees(tool: &str, text: &str, failures: &[String]) {
 /// Every failure stands in `short`, or is counted in one of its gaps.
 fn check_failures(short: &str, failures: &[String], what: &str) {
     let missing = failures.iter().filter(|failure| !short.contains(*failure)).count();
-    let counted: usize = short.lines().filter(|line| is_gap_line(line)).filter_map(errors_in).sum();
+    let counted: usize = short.match_indices(" of them ").filter_map(|(at, _)| number_before(&short[..at])).sum();
     assert!(counted >= missing, "{missing} failures are missing, {counted} counted: {what}");
 }
 
 /// The number in `[... lines 3-9 left out, 4 of them errors ...]`.
-fn errors_in(gap: &str) -> Option<usize> {
-    let (front, _) = gap.split_once(" of them ")?;
+fn number_before(front: &str) -> Option<usize> {
     front.rsplit(' ').next()?.replace(',', "").parse().ok()
 }
 
@@ -73,5 +76,36 @@ fn check_contains(bigger: &str, smaller: &str, what: &str) {
         // A slice of a line may have grown together with its neighbour.
         let found = lines.get_mut(line).filter(|left| **left > 0).map(|left| *left -= 1);
         assert!(found.is_some() || bigger.contains(line), "a smaller budget kept {line:?}: {what}");
+    }
+}
+
+/// Every leaf of `smaller` that is no mark stands at its place in `bigger` too, elements of arrays at any.
+fn check_contains_json(bigger: &str, smaller: &str, what: &str) {
+    let [mut bigger, smaller] = [bigger, smaller].map(|text| {
+        let mut found = BTreeMap::new();
+        leaves(&serde_json::from_str(text).expect(what), "", &mut found);
+        found
+    });
+    for (leaf, times) in smaller {
+        let found = bigger.remove(&leaf).unwrap_or_default();
+        assert!(found >= times, "a smaller budget kept {leaf}: {what}");
+    }
+}
+
+fn leaves(value: &Value, path: &str, found: &mut BTreeMap<String, usize>) {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            members
+                .iter()
+                .filter(|(key, _)| *key != "...")
+                .for_each(|(key, value)| leaves(value, &format!("{path}/{key}"), found));
+        }
+        Value::Array(elements) if !elements.is_empty() => {
+            for value in elements {
+                leaves(value, &format!("{path}/-"), found);
+            }
+        }
+        Value::String(mark) if mark.starts_with("... ") => {}
+        leaf => *found.entry(format!("{path}: {leaf}")).or_default() += 1,
     }
 }

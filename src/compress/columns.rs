@@ -1,0 +1,201 @@
+//! Tables of text: values with separators (CSV, TSV), columns in line (`ps`, `df`, `kubectl get`), tables of Markdown.
+//!
+//! Rows stay as they are, since a table says its keys once already. Cells are read only to tell which rows stand out, and
+//! where they stand in the source, so a reader that unquotes and copies them would cost more than it does.
+
+use std::ops::Range;
+
+use super::alarms::{Cursor, alarms};
+use super::outline::{Outline, Rank, Unit, lines};
+use super::sample::Sample;
+use super::table::{CellKind, Table};
+
+/// Fewer lines are no table.
+const FEWEST: usize = 5;
+
+/// Of a hundred lines, so many must have the columns of the first.
+const ALIKE: usize = 80;
+
+/// Of a hundred columns of a header, so many must stand over a cell.
+const ALIGNED: usize = 70;
+
+/// Tables of more rows are summed up; fewer say as much themselves.
+const SUMMED_UP: usize = 30;
+
+/// Lines of one quoted cell.
+const LONGEST_CELL: usize = 50;
+
+/// How the cells of a row are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Separated(u8),
+    /// By space, in line with a header of so many columns.
+    Aligned(usize),
+    Markdown,
+}
+
+/// Whether the lines have the same columns.
+pub(super) fn claims(sample: &Sample<'_>) -> bool {
+    form(sample).is_some()
+}
+
+/// The rows. `None` if they are none. O(length).
+pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
+    let form = form(&Sample::of(text, ""))?;
+    let records = records(text, form);
+    let (first, rest) = records.split_first()?;
+    let mut header = Vec::new();
+    cells(&text[first.clone()], form, &mut header);
+    let is_named = header.iter().all(|name| !name.is_empty() && name.parse::<f64>().is_err());
+    let mut table = Table::default();
+    let mut row = Vec::new();
+    for record in rest {
+        cells(&text[record.clone()], form, &mut row);
+        // A row may have more cells than the header names.
+        for (place, (cell, name)) in row.iter().zip(&header).enumerate() {
+            let column = table.column(place, name);
+            let kind = if cell.parse::<f64>().is_ok() { CellKind::Number } else { CellKind::Text };
+            if !cell.is_empty() {
+                table.add(column, kind, cell);
+            }
+        }
+        table.rows += 1;
+    }
+    let found = alarms(text);
+    let mut cursor = Cursor::of(&found);
+    let mut outline = Outline::of(Unit::Lines);
+    let here = cursor.until(first.end);
+    // Without the names of its columns no row can be read.
+    outline.push_line(text, first.clone(), if is_named { Rank::Alarm } else { Rank::Sample }, here);
+    if is_named && table.rows > SUMMED_UP {
+        for line in table.summary() {
+            outline.push_made(first.end..first.end, line, Rank::Key, false);
+        }
+    }
+    let mut shown = table.shown().into_iter().peekable();
+    for (row, record) in rest.iter().enumerate() {
+        let here = cursor.until(record.end);
+        let is_shown = shown.next_if_eq(&row).is_some();
+        let rank = match () {
+            () if !here.is_empty() => Rank::Failure,
+            () if is_shown || is_rule(&text[record.clone()]) => Rank::Sample,
+            () => Rank::Ordinary,
+        };
+        outline.push_line(text, record.clone(), rank, here);
+    }
+    Some(outline)
+}
+
+fn form(sample: &Sample<'_>) -> Option<Form> {
+    if sample.lines.len() < FEWEST {
+        return None;
+    }
+    let first = sample.lines[0];
+    if first.starts_with('|') {
+        return (is_rule(sample.lines[1]) && sample.share(|line| line.starts_with('|')) >= ALIKE)
+            .then_some(Form::Markdown);
+    }
+    for (separator, fewest) in [(b'\t', 2), (b',', 3), (b';', 3), (b'|', 3)] {
+        let count = |line: &str| {
+            let mut row = Vec::new();
+            cells(line, Form::Separated(separator), &mut row);
+            row.len()
+        };
+        let columns = count(first);
+        if columns >= fewest && sample.share(|line| count(line) == columns) >= ALIKE {
+            return Some(Form::Separated(separator));
+        }
+    }
+    let aligned = |names: &[Range<usize>], line: &str| {
+        let found = names.iter().filter(|name| stands_under(line.as_bytes(), name)).count();
+        found * 100 / names.len().max(1)
+    };
+    let share = |names: &[Range<usize>]| -> usize { sample.lines.iter().map(|line| aligned(names, line)).sum() };
+    // The reading of the header under which more cells stand.
+    let (wide, single) = (names(first, "  "), names(first, " "));
+    let names = if share(&wide) >= share(&single) { wide } else { single };
+    let is_header = names.len() >= 3 && names.iter().all(|name| first[name.clone()].parse::<f64>().is_err());
+    let is_row = |line: &str| aligned(&names, line) >= ALIGNED;
+    (is_header && sample.share(is_row) >= ALIKE).then_some(Form::Aligned(names.len()))
+}
+
+/// The names of a header with `between` or more space between them.
+fn names(header: &str, between: &str) -> Vec<Range<usize>> {
+    let place = |name: &str| name.as_ptr().addr() - header.as_ptr().addr();
+    let names = header.split(between).map(str::trim).filter(|name| !name.is_empty());
+    names.map(|name| place(name)..place(name) + name.len()).collect()
+}
+
+/// Whether a cell of `line` begins where the name begins or ends where it ends.
+fn stands_under(line: &[u8], name: &Range<usize>) -> bool {
+    let is_space = |at: Option<usize>| at.and_then(|at| line.get(at)).is_none_or(|byte| *byte == b' ');
+    let begins = !is_space(Some(name.start)) && is_space(name.start.checked_sub(1));
+    let ends = !is_space(Some(name.end - 1)) && is_space(Some(name.end));
+    // The last name may stand over nothing.
+    begins || ends || line.len() <= name.start
+}
+
+/// The rows with their line ends. A quoted cell may have some of its own.
+fn records(text: &str, form: Form) -> Vec<Range<usize>> {
+    let all: Vec<Range<usize>> = lines(text).collect();
+    if !matches!(form, Form::Separated(_)) || !text.contains('"') {
+        return all;
+    }
+    let opens: Vec<bool> =
+        all.iter().map(|line| text[line.clone()].bytes().filter(|byte| *byte == b'"').count() % 2 == 1).collect();
+    let mut records = Vec::with_capacity(all.len());
+    let mut next = 0;
+    while next < all.len() {
+        let closes = |next: usize| opens[next + 1..].iter().take(LONGEST_CELL).position(|closes| *closes);
+        let end = Some(next).filter(|next| opens[*next]).and_then(closes).map_or(next, |more| next + 1 + more);
+        records.push(all[next].start..all[end].end);
+        next = end + 1;
+    }
+    records
+}
+
+/// The cells of a row, without the space around them and the quotes.
+fn cells<'a>(row: &'a str, form: Form, cells: &mut Vec<&'a str>) {
+    cells.clear();
+    let row = row.trim_end_matches(['\n', '\r']);
+    match form {
+        Form::Separated(separator) => {
+            let (mut start, mut quoted) = (0, false);
+            for (at, byte) in row.bytes().enumerate() {
+                if byte == b'"' {
+                    quoted = !quoted;
+                } else if byte == separator && !quoted {
+                    cells.push(unquoted(&row[start..at]));
+                    start = at + 1;
+                }
+            }
+            cells.push(unquoted(&row[start..]));
+        }
+        Form::Markdown => cells.extend(row.trim_matches(['|', ' ']).split('|').map(str::trim)),
+        Form::Aligned(columns) => {
+            cells.extend(row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()));
+            if cells.len() != columns {
+                // Cells that touch: the last one has the rest.
+                cells.clear();
+                let mut rest = row.trim();
+                while cells.len() + 1 < columns
+                    && let Some((cell, behind)) = rest.split_once(' ')
+                {
+                    cells.push(cell);
+                    rest = behind.trim_start();
+                }
+                cells.push(rest);
+            }
+        }
+    }
+}
+
+fn unquoted(cell: &str) -> &str {
+    let cell = cell.trim();
+    cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')).unwrap_or(cell)
+}
+
+/// Whether the line only divides a table.
+fn is_rule(line: &str) -> bool {
+    line.contains('-') && line.trim().bytes().all(|byte| matches!(byte, b'-' | b'|' | b':' | b'+' | b'=' | b' '))
+}

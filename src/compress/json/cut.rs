@@ -1,0 +1,131 @@
+//! Long strings made short, as JSON writes them and as it reads them.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::ops::Range;
+
+use crate::compress::alarms::alarms;
+use crate::numbers::thousands;
+
+/// A string of more bytes is cut: longer than paths, names, links and sentences, shorter than bodies of text.
+const LONGEST: usize = 240;
+
+/// What is kept of the front of a string that is cut.
+const FRONT: usize = 120;
+
+/// What is kept before and behind a word that reports a failure.
+const BEFORE_ALARM: usize = 40;
+const BEHIND_ALARM: usize = 100;
+
+/// So many failures of one string are shown, the others counted.
+const MOST_ALARMS: usize = 3;
+
+/// `inside`, which stands between quotes in JSON or is any other text without control characters, or what is left of it:
+/// its front, the failures that it reports, and how much more there was. O(length) where it is long.
+pub(in crate::compress) fn shortened(inside: &str) -> Cow<'_, str> {
+    if inside.len() <= LONGEST {
+        return Cow::Borrowed(inside);
+    }
+    let mut windows: Vec<Range<usize>> = std::iter::once(0..whole_before(inside, FRONT)).collect();
+    let (mut shown, mut counted) = (0, 0);
+    for at in alarms(inside) {
+        let last = windows.len() - 1;
+        if windows[last].end > at + BEFORE_ALARM / 2 {
+            continue;
+        }
+        if shown == MOST_ALARMS {
+            counted += 1;
+            continue;
+        }
+        shown += 1;
+        let start = whole_before(inside, at.saturating_sub(BEFORE_ALARM));
+        let end = whole_before(inside, (at + BEHIND_ALARM).min(inside.len()));
+        if start <= windows[last].end {
+            windows[last].end = end;
+        } else {
+            windows.push(start..end);
+        }
+    }
+    let mut out = String::with_capacity(LONGEST);
+    let mut kept = 0;
+    for window in windows {
+        if window.start > 0 {
+            out.push_str(" ... ");
+        }
+        kept += window.len();
+        out.push_str(&inside[window]);
+    }
+    // Writing to a string cannot fail.
+    let _ = write!(out, "... {} more bytes", thousands(inside.len() - kept));
+    if counted > 0 {
+        let _ = write!(out, ", {} of them errors", thousands(counted));
+    }
+    if out.len() < inside.len() { Cow::Owned(out) } else { Cow::Borrowed(inside) }
+}
+
+/// The last place at or before `at` that is not within a character, an escape or a pair of escapes.
+fn whole_before(text: &str, at: usize) -> usize {
+    let mut at = text.floor_char_boundary(at);
+    loop {
+        let before = escape_around(text.as_bytes(), at);
+        match before {
+            Some(start) => at = start,
+            None => return at,
+        }
+    }
+}
+
+/// Where the escape begins that `at` is within.
+fn escape_around(bytes: &[u8], at: usize) -> Option<usize> {
+    /// Two escapes of six bytes make a character beyond the basic plane.
+    const LONGEST_ESCAPE: usize = 12;
+    if at == bytes.len() {
+        return None;
+    }
+    let last = (at.saturating_sub(LONGEST_ESCAPE)..at).rev().find(|place| bytes[*place] == b'\\')?;
+    let run = bytes[..=last].iter().rev().take_while(|byte| **byte == b'\\').count();
+    // Of a run of an even length, the last backslash is itself escaped.
+    if run % 2 == 0 {
+        return None;
+    }
+    let length = match bytes[last + 1..] {
+        [b'u', b'd' | b'D', b'8'..=b'9' | b'a'..=b'b' | b'A'..=b'B', ..] => LONGEST_ESCAPE,
+        [b'u', ..] => LONGEST_ESCAPE / 2,
+        _ => 2,
+    };
+    (last + length > at).then_some(last)
+}
+
+/// `json` without the spaces between its values. O(length).
+pub(in crate::compress) fn compact(json: &str) -> Cow<'_, str> {
+    if !json.contains([' ', '\n', '\r', '\t']) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len());
+    let (mut rest, mut inside) = (json, false);
+    while !rest.is_empty() {
+        // Up to the next quote: text outside strings, or inside of one with its escapes.
+        let end = if inside { end_of_string(rest.as_bytes()) } else { rest.find('"').unwrap_or(rest.len()) };
+        if inside {
+            out.push_str(&rest[..end]);
+        } else {
+            out.extend(rest[..end].split([' ', '\n', '\r', '\t']));
+        }
+        rest = &rest[end..];
+        if let Some(behind) = rest.strip_prefix('"') {
+            out.push('"');
+            rest = behind;
+            inside = !inside;
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Where the string ends that goes on with `bytes`.
+fn end_of_string(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while at < bytes.len() && bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    at.min(bytes.len())
+}

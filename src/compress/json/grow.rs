@@ -1,0 +1,232 @@
+//! Which values of a tree of JSON are kept, and in which order.
+//!
+//! A value is kept after the one that it is in, those of few and those near the root before those of many and deep ones;
+//! failures, and what is said beside them, first of all. The order does not depend on the budget.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use foldhash::fast::RandomState;
+
+use super::cut::shortened;
+use super::failing::{Sign, failing};
+use super::points::series;
+use super::tape::{Kind, Tape};
+use crate::compress::alarms::alarms;
+
+/// Each doubling of the place in an array costs as much as so many levels of depth: of many elements a few are
+/// wanted whole before many are in part.
+const ARRAY_STEP: usize = 2;
+
+/// Members of an object without members of their own that stand on one level; behind them, each doubling costs a level.
+/// Of those with members, each doubling does.
+const MEMBERS: usize = 8;
+
+/// Numbers that report a failure, such as `"errors": 3`; where more do, they are a measure.
+const COUNTED: usize = 3;
+
+/// What is written where something is left out takes no more bytes than this, numbers as long as a text allows.
+pub(super) const LONGEST_MARK: &str = r#","...": "123,456,789 more keys, 123,456,789 of them errors""#;
+
+/// How much of a value is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kept {
+    No,
+    /// It, but nothing that is in it.
+    Bare,
+    /// It, and something that is in it.
+    Filled,
+}
+
+/// A tree of JSON, and which of its values report a failure.
+#[derive(Debug)]
+pub(super) struct Tree<'a> {
+    pub(super) text: &'a str,
+    pub(super) tape: Tape,
+    failing: Vec<usize>,
+    /// Arrays that are written as what can be said of their numbers.
+    series: HashMap<usize, String, RandomState>,
+}
+
+/// How much a value is wanted, the least first: failures, what belongs to them, and the rest by its level.
+type Want = (Class, usize);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Failing,
+    Beside,
+    Other,
+}
+
+/// A value that may be kept next.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    want: Reverse<Want>,
+    value: Reverse<usize>,
+    parent: usize,
+    before: Option<usize>,
+    after: Option<usize>,
+}
+
+/// How much may be kept.
+pub(super) struct Limit<'a> {
+    /// The most that all may take.
+    pub(super) size: usize,
+    /// The most that failures may take.
+    pub(super) failures: usize,
+    /// The deepest level.
+    pub(super) level: usize,
+    /// What a text takes.
+    pub(super) cost: &'a dyn Fn(&str) -> usize,
+}
+
+impl<'a> Tree<'a> {
+    /// `None` unless `text` is an object or an array in JSON. O(length).
+    pub(super) fn of(text: &'a str) -> Option<Tree<'a>> {
+        let tape = Tape::of(text).filter(|tape| tape.node(0).is_container())?;
+        let found = failing(&tape, text, &alarms(text));
+        let counted = found.iter().filter(|(_, sign)| *sign == Sign::Counted).count();
+        let is_sure = |sign: Sign| sign == Sign::Said || counted <= COUNTED;
+        let failing = found.into_iter().filter(|(_, sign)| is_sure(*sign)).map(|(value, _)| value).collect();
+        let series = series(&tape, text);
+        Some(Tree { text, tape, failing, series })
+    }
+
+    /// Whether there is something in the value that is kept or left out by itself.
+    pub(super) fn is_inner(&self, index: usize) -> bool {
+        self.tape.node(index).is_container() && self.tape.next(index) > index + 1 && !self.series.contains_key(&index)
+    }
+
+    /// How many failures the value at `index` reports, or what is in it.
+    pub(super) fn failures(&self, index: usize) -> usize {
+        let before = |end: usize| self.failing.partition_point(|failing| *failing < end);
+        before(self.tape.next(index)) - before(index)
+    }
+
+    /// The values to keep, in the order in which they are wanted. O(kept × log + values directly in those kept).
+    pub(super) fn order(&self, limit: &Limit<'_>) -> Vec<usize> {
+        let mark = (limit.cost)(LONGEST_MARK);
+        let mut kept = vec![false; self.tape.len()];
+        let mut order = Vec::new();
+        let mut used = 0;
+        let mut candidates = BinaryHeap::new();
+        let want = Reverse((self.class(0, 0, Class::Other), 0));
+        candidates.push(Candidate { want, value: Reverse(0), parent: 0, before: None, after: None });
+        while let Some(candidate) = candidates.pop() {
+            let Reverse(value) = candidate.value;
+            let Reverse((class, level)) = candidate.want;
+            if class == Class::Other && level > limit.level {
+                break;
+            }
+            used += self.cost(value, candidate.parent, limit.cost);
+            // A mark in each gap of an array; one for all that is left out of an object.
+            if self.is_inner(value) {
+                used += mark;
+            }
+            if self.tape.node(candidate.parent).kind == Kind::Array && value > 0 {
+                let is_left_out = |value: Option<usize>| usize::from(value.is_some_and(|value| !kept[value]));
+                used += is_left_out(candidate.before) * mark + is_left_out(candidate.after) * mark;
+                used = used.saturating_sub(mark);
+            }
+            // The first that does not fit ends the choice: smaller ones behind it would have to go again where a bigger
+            // budget takes it.
+            let most = if class == Class::Failing { limit.failures } else { limit.size };
+            if used > most {
+                break;
+            }
+            kept[value] = true;
+            order.push(value);
+            if self.is_inner(value) {
+                self.expand(value, (class, level), &mut candidates);
+            }
+        }
+        order
+    }
+
+    /// What is kept of each value.
+    pub(super) fn kept(&self, order: &[usize]) -> Vec<Kept> {
+        let mut kept = vec![Kept::No; self.tape.len()];
+        for value in order {
+            kept[*value] = Kept::Bare;
+        }
+        // Backwards, so that what is in a value is known before it.
+        let mut sorted = order.to_vec();
+        sorted.sort_unstable();
+        let mut open: Vec<usize> = Vec::new();
+        for value in sorted {
+            while open.last().is_some_and(|parent| self.tape.next(*parent) <= value) {
+                open.pop();
+            }
+            if let Some(parent) = open.last() {
+                kept[*parent] = Kept::Filled;
+            }
+            if self.is_inner(value) {
+                open.push(value);
+            }
+        }
+        kept
+    }
+
+    /// `beside` is the class of the value that it is in.
+    fn class(&self, value: usize, parent: usize, beside: Class) -> Class {
+        let is_in_object = self.tape.node(parent).kind == Kind::Object;
+        match beside {
+            _ if self.failures(value) > 0 => Class::Failing,
+            // Names and places of what failed, on the way to it.
+            Class::Failing if is_in_object && self.tape.node(value).kind != Kind::Array => Class::Beside,
+            Class::Beside if is_in_object && !self.tape.node(value).is_container() => Class::Beside,
+            _ => Class::Other,
+        }
+    }
+
+    fn expand(&self, parent: usize, (class, level): Want, candidates: &mut BinaryHeap<Candidate>) {
+        let is_array = self.tape.node(parent).kind == Kind::Array;
+        let children: Vec<usize> =
+            self.tape.children(parent).skip(usize::from(!is_array)).step_by(2 - usize::from(is_array)).collect();
+        let mut inner = 0;
+        for (place, child) in children.iter().enumerate() {
+            // The last elements of an array stand among the first.
+            let from_end = 2 * (children.len() - 1 - place) + 1;
+            let further = match is_array {
+                true => ARRAY_STEP * (place.min(from_end) + 1).ilog2() as usize,
+                false if self.tape.node(*child).is_container() => {
+                    inner += 1;
+                    usize::ilog2(inner) as usize
+                }
+                false => (place / MEMBERS + 1).ilog2() as usize,
+            };
+            let want = Reverse((self.class(*child, parent, class), level + 1 + further));
+            let before = place.checked_sub(1).map(|place| children[place]);
+            let after = children.get(place + 1).copied();
+            candidates.push(Candidate { want, value: Reverse(*child), parent, before, after });
+        }
+    }
+
+    /// What it takes to write the value, without what is in it.
+    fn cost(&self, value: usize, parent: usize, cost: &dyn Fn(&str) -> usize) -> usize {
+        let node = self.tape.node(value);
+        let mut written = String::new();
+        if value > 0 && self.tape.node(parent).kind == Kind::Object {
+            written.push_str(&self.leaf(value - 1));
+            written.push(':');
+        }
+        match node.kind {
+            Kind::Object => written.push_str("{}"),
+            Kind::Array if self.is_inner(value) => written.push_str("[]"),
+            _ => written.push_str(&self.leaf(value)),
+        }
+        written.push(',');
+        cost(&written)
+    }
+
+    /// A value in which there is none, or a key, as it is written.
+    pub(super) fn leaf(&self, index: usize) -> String {
+        let node = self.tape.node(index);
+        let raw = &self.text[node.span()];
+        match node.kind {
+            Kind::Array if self.series.contains_key(&index) => self.series[&index].clone(),
+            Kind::String => format!("\"{}\"", shortened(&raw[1..raw.len() - 1])),
+            _ => raw.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! JSON: records as a table, anything else as JSON with less in it.
+
+mod cut;
+mod failing;
+mod grow;
+mod points;
+mod records;
+mod tape;
+mod tree;
+
+pub(super) use cut::shortened;
+pub(super) use records::{
+    claims as claims_records, claims_lines, outline as records, outline_of_lines as records_of_lines,
+};
+pub(super) use tree::{claims, shrink};

@@ -1,0 +1,297 @@
+//! Records: an array of objects, or an object a line. Shown as a table, in which each key stands once.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use foldhash::fast::RandomState;
+
+use super::cut::{compact, shortened};
+use super::failing::{Sign, failing};
+use super::tape::{Kind, Tape, after_space};
+use crate::compress::alarms::{Cursor, alarms};
+use crate::compress::outline::{Outline, Rank, Unit, lines};
+use crate::compress::sample::Sample;
+use crate::compress::table::{CellKind, Table};
+use crate::numbers::thousands;
+
+/// Fewer records are no table.
+const FEWEST: usize = 5;
+
+/// Records of more bytes on average are no rows.
+const LONGEST: usize = 2_000;
+
+/// Records of more columns have no columns in common.
+const COLUMNS: usize = 120;
+
+/// So many cells of a hundred must be filled.
+const FILLED: usize = 30;
+
+/// Lines of a hundred that must be records.
+const RECORDS: usize = 90;
+
+/// One record in so many may report a failure by a number alone; where more do, the number is a measure.
+const COUNTED: usize = 4;
+
+/// Between the cells of a row.
+const BETWEEN: &str = " | ";
+
+/// Keys whose value `false` reports a failure, and keys whose value other than 0 does.
+const FALSE_FAILS: [&str; 4] = ["success", "ok", "passed", "healthy"];
+const NONZERO_FAILS: [&str; 4] = ["exit_code", "exitCode", "returncode", "exit_status"];
+
+/// Keys of a status of HTTP, which reports a failure of the server from 500 on.
+const STATUS: [&str; 4] = ["status", "status_code", "statusCode", "http_status"];
+
+/// Whether the text begins as an array of objects does.
+pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
+    let start = sample.start.trim_start();
+    start.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('{'))
+}
+
+/// Whether the lines begin as objects do.
+pub(in crate::compress) fn claims_lines(sample: &Sample<'_>) -> bool {
+    sample.lines.len() >= FEWEST
+        && sample.share(|line| line.starts_with('{') && line[1..].trim_start().starts_with(['"', '}'])) >= RECORDS
+}
+
+/// The records of an array. `None` if it is something else. O(length).
+pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
+    let bytes = text.as_bytes();
+    let found = alarms(text);
+    let mut records = Records::of(text);
+    let mut cursor = Cursor::of(&found);
+    let mut at = after_space(bytes, after_space(bytes, 0) + 1);
+    loop {
+        at = records.read(at, &mut cursor)?;
+        at = after_space(bytes, at);
+        match bytes.get(at)? {
+            b',' => at = after_space(bytes, at + 1),
+            b']' => break,
+            _ => return None,
+        }
+    }
+    (after_space(bytes, at + 1) == bytes.len()).then_some(())?;
+    let ends: Vec<usize> = records.starts.iter().skip(1).copied().chain([text.len()]).collect();
+    records.outline(Unit::Items("records"), &ends, &found)
+}
+
+/// The records of lines; what stands between them stays. `None` if they are something else. O(length).
+pub(in crate::compress) fn outline_of_lines(text: &str) -> Option<Outline<'_>> {
+    let found = alarms(text);
+    let mut records = Records::of(text);
+    let mut cursor = Cursor::of(&found);
+    let mut ends = Vec::new();
+    for line in lines(text) {
+        let body = text[line.clone()].trim_end();
+        let end = line.start + body.len();
+        if body.starts_with('{') && records.whole(line.start..end, &mut cursor) {
+            ends.push(line.end);
+        } else if !body.is_empty() {
+            records.others.push(line);
+        }
+    }
+    let all = ends.len() + records.others.len();
+    (ends.len() * 100 >= all * RECORDS).then_some(())?;
+    records.outline(Unit::Lines, &ends, &found)
+}
+
+/// Records as they are read.
+struct Records<'a> {
+    text: &'a str,
+    tape: Tape,
+    table: Table<'a>,
+    starts: Vec<usize>,
+    /// Lines that are no records.
+    others: Vec<Range<usize>>,
+    /// Rows that report a failure, by what they say.
+    failing: Vec<(usize, &'a str)>,
+    /// Rows in which a number in a column does.
+    counted: Vec<(usize, usize)>,
+}
+
+impl<'a> Records<'a> {
+    fn of(text: &'a str) -> Records<'a> {
+        Records {
+            text,
+            tape: Tape::default(),
+            table: Table::default(),
+            starts: Vec::new(),
+            others: Vec::new(),
+            failing: Vec::new(),
+            counted: Vec::new(),
+        }
+    }
+
+    /// Takes the record at `start` and gives where it ends; `None` if there is no record or no table.
+    fn read(&mut self, start: usize, alarms: &mut Cursor<'_>) -> Option<usize> {
+        let end = self.tape.read(self.text, start)?;
+        self.take(end, alarms)
+    }
+
+    /// Takes the line if it is one record.
+    fn whole(&mut self, line: Range<usize>, alarms: &mut Cursor<'_>) -> bool {
+        self.tape.read(self.text, line.start) == Some(line.end) && self.take(line.end, alarms).is_some()
+    }
+
+    fn take(&mut self, end: usize, alarms: &mut Cursor<'_>) -> Option<usize> {
+        let root = self.tape.node(0);
+        (root.kind == Kind::Object).then_some(())?;
+        let row = self.table.rows;
+        let mut next = 0;
+        for (key, value) in self.tape.members(0) {
+            let name = inside(&self.text[self.tape.node(key).span()]);
+            let column = self.table.column(next, name);
+            next = column + 1;
+            // Looking for a column takes the longer the more there are.
+            (next <= COLUMNS).then_some(())?;
+            let node = self.tape.node(value);
+            let raw = &self.text[node.span()];
+            let (kind, cell) = match node.kind {
+                Kind::Number => (CellKind::Number, raw),
+                Kind::String => (CellKind::Text, inside(raw)),
+                Kind::Word => (CellKind::Word, raw),
+                Kind::Object | Kind::Array => (CellKind::Nested, raw),
+            };
+            self.table.add(column, kind, cell);
+            if is_sign(name, raw) {
+                self.counted.push((row, column));
+            }
+        }
+        let here = alarms.until(end);
+        for (node, sign) in failing(&self.tape, self.text, here) {
+            match sign {
+                Sign::Said => self.failing.push((row, &self.text[self.tape.node(node).span()])),
+                Sign::Counted => {
+                    let key = inside(&self.text[self.tape.node(node - 1).span()]);
+                    let column = self.table.columns.iter().position(|column| column.name == key);
+                    self.counted.extend(column.map(|column| (row, column)));
+                }
+            }
+        }
+        self.starts.push(root.span().start);
+        self.table.rows += 1;
+        Some(end)
+    }
+
+    /// The rows as pieces; `ends` says where the source of each ends.
+    fn outline(self, unit: Unit, ends: &[usize], alarms: &[usize]) -> Option<Outline<'a>> {
+        let (text, table) = (self.text, self.table);
+        let length: usize = self.starts.iter().zip(ends).map(|(start, end)| end - start).sum();
+        let is_table = table.rows >= FEWEST
+            && length / table.rows <= LONGEST
+            && (1..=COLUMNS).contains(&table.columns.len())
+            && table.filled() >= FILLED;
+        is_table.then_some(())?;
+        let mut ranks = vec![Rank::Ordinary; table.rows];
+        for row in table.shown() {
+            ranks[row] = Rank::Sample;
+        }
+        let mut is_failing = vec![false; table.rows];
+        let mut seen: HashSet<&str, RandomState> = HashSet::with_hasher(RandomState::default());
+        for (row, said) in self.failing {
+            // What follows a number differs from record to record.
+            let first = seen.insert(said.split(|c: char| c.is_ascii_digit()).next().unwrap_or(said));
+            ranks[row] = if first { Rank::Alarm } else { ranks[row].min(Rank::Failure) };
+            is_failing[row] = true;
+        }
+        let mut in_column = vec![0; table.columns.len()];
+        self.counted.iter().for_each(|(_, column)| in_column[*column] += 1);
+        for (row, column) in self.counted {
+            if in_column[column] * COUNTED <= table.rows {
+                ranks[row] = ranks[row].min(Rank::Failure);
+                is_failing[row] = true;
+            }
+        }
+        let mut outline = Outline::of(unit);
+        let shown: Vec<&str> =
+            table.columns.iter().filter(|column| column.constant(table.rows).is_none()).map(|c| c.name).collect();
+        // First of all, since without it nobody can read a row.
+        let heading = format!("{} records: {}\n", thousands(table.rows), shown.join(BETWEEN));
+        outline.push_made(0..0, heading, Rank::Alarm, false);
+        for line in table.summary() {
+            outline.push_made(0..0, line, Rank::Key, false);
+        }
+        let mut covered = 0;
+        let mut cursor = Cursor::of(alarms);
+        let mut others = self.others.into_iter().peekable();
+        let mut push_others = |outline: &mut Outline<'a>, covered: &mut usize, end: usize| {
+            while let Some(line) = others.next_if(|line| line.start < end) {
+                cursor.until(line.start);
+                let here = cursor.until(line.end);
+                let rank = if here.is_empty() { Rank::Sample } else { Rank::Alarm };
+                outline.push_line(text, *covered..line.end, rank, here);
+                *covered = line.end;
+            }
+        };
+        for row in 0..table.rows {
+            push_others(&mut outline, &mut covered, self.starts[row]);
+            outline.push_reworded(covered..ends[row], ranks[row], is_failing[row]);
+            covered = ends[row];
+        }
+        push_others(&mut outline, &mut covered, text.len());
+        if covered < text.len() {
+            outline.push(covered..text.len(), Rank::Bulk, false);
+        }
+        let shown: HashMap<&'a str, usize, RandomState> = shown.into_iter().zip(0..).collect();
+        Some(outline.rewording(move |source| row_of(source, &shown)))
+    }
+}
+
+/// Whether the value of `key` reports a failure by itself.
+fn is_sign(key: &str, value: &str) -> bool {
+    match value.as_bytes() {
+        b"false" => FALSE_FAILS.contains(&key),
+        [b'5', b'0'..=b'9', b'0'..=b'9'] => STATUS.contains(&key),
+        [b'1'..=b'9', ..] | [b'-', b'1'..=b'9', ..] => NONZERO_FAILS.contains(&key),
+        _ => false,
+    }
+}
+
+/// What stands between the quotes.
+fn inside(quoted: &str) -> &str {
+    &quoted[1..quoted.len() - 1]
+}
+
+/// The cells of the record in `source`, each in its column.
+fn row_of(source: &str, columns: &HashMap<&str, usize, RandomState>) -> String {
+    let mut tape = Tape::default();
+    let start = source.find('{').unwrap_or(0);
+    let mut row = vec![String::new(); columns.len()];
+    // OK because the source was read as a record before.
+    if tape.read(source, start).is_some() {
+        for (key, value) in tape.members(0) {
+            if let Some(column) = columns.get(inside(&source[tape.node(key).span()])) {
+                let node = tape.node(value);
+                let cell = cell(node.kind, &source[node.span()]);
+                // A key that occurs twice has two values.
+                let row = &mut row[*column];
+                if !row.is_empty() {
+                    row.push_str(", ");
+                }
+                row.push_str(&cell);
+            }
+        }
+    }
+    let mut out = row.join(BETWEEN);
+    out.truncate(out.trim_end_matches([' ', '|']).len());
+    out.push('\n');
+    out
+}
+
+/// A value as a cell: a string without its quotes, unless it could be taken for something else.
+fn cell(kind: Kind, raw: &str) -> String {
+    match kind {
+        Kind::Object | Kind::Array => shortened(&compact(raw)).into_owned(),
+        Kind::Number | Kind::Word => shortened(raw).into_owned(),
+        Kind::String => {
+            let text = shortened(inside(raw));
+            let looks_like_more = text.is_empty()
+                || text.contains('|')
+                || text.starts_with([' ', '{', '[', '-'])
+                || text.ends_with(' ')
+                || text.as_bytes()[0].is_ascii_digit() && text.parse::<f64>().is_ok()
+                || matches!(&*text, "true" | "false" | "null");
+            if looks_like_more { format!("\"{text}\"") } else { text.into_owned() }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! JSON as a flat list of the places of its values.
+//!
+//! Strict as RFC 8259, but for halves of surrogate pairs, which Python writes. Nothing is decoded and nothing recurses:
+//! the numbers, strings and duplicate keys of the source stay as they are, and depth costs a word a level. The parsers
+//! of crates build values of their own, hide where a value stood, or refuse what is deep.
+
+use std::ops::Range;
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::compress) enum Kind {
+    Object,
+    Array,
+    String,
+    Number,
+    /// `true`, `false` or `null`.
+    Word,
+}
+
+/// A value, or the key of a member, which comes before its value.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::compress) struct Node {
+    start: u32,
+    end: u32,
+    next: u32,
+    /// What it is.
+    pub(in crate::compress) kind: Kind,
+}
+
+impl Node {
+    /// The bytes of the text that it takes, quotes and brackets included.
+    pub(in crate::compress) fn span(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    pub(in crate::compress) fn is_container(self) -> bool {
+        matches!(self.kind, Kind::Object | Kind::Array)
+    }
+}
+
+/// The values of a text, each before those in it.
+#[derive(Debug, Default)]
+pub(in crate::compress) struct Tape {
+    nodes: Vec<Node>,
+    open: Vec<u32>,
+}
+
+impl Tape {
+    /// The values of `text`; `None` unless it is one JSON value. O(length).
+    pub(in crate::compress) fn of(text: &str) -> Option<Tape> {
+        let mut tape = Tape::default();
+        let end = tape.read(text, 0)?;
+        (after_space(text.as_bytes(), end) == text.len()).then_some(tape)
+    }
+
+    /// Takes the value that begins at or behind `start` in place of what was there, and gives where it ends.
+    pub(in crate::compress) fn read(&mut self, text: &str, start: usize) -> Option<usize> {
+        // Places take half a word, so that the list stays small beside the text.
+        u32::try_from(text.len()).ok()?;
+        self.nodes.clear();
+        self.open.clear();
+        self.scan(text.as_bytes(), start)
+    }
+
+    pub(in crate::compress) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(in crate::compress) fn node(&self, index: usize) -> Node {
+        self.nodes[index]
+    }
+
+    /// Where the values in the one at `index` end, and the next begins.
+    pub(in crate::compress) fn next(&self, index: usize) -> usize {
+        self.nodes[index].next as usize
+    }
+
+    /// The values in the one at `index`: elements, or keys and values by turns.
+    pub(in crate::compress) fn children(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        let end = self.next(index);
+        let first = Some(index + 1).filter(|child| *child < end);
+        std::iter::successors(first, move |child| Some(self.next(*child)).filter(|next| *next < end))
+    }
+
+    /// The members of the object at `index`: key and value.
+    pub(in crate::compress) fn members(&self, index: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.children(index).step_by(2).map(|key| (key, key + 1))
+    }
+
+    /// The last value or key that begins at or before `offset`.
+    pub(in crate::compress) fn at(&self, offset: usize) -> Option<usize> {
+        self.nodes.partition_point(|node| node.start as usize <= offset).checked_sub(1)
+    }
+
+    fn scan(&mut self, bytes: &[u8], start: usize) -> Option<usize> {
+        let mut at = start;
+        loop {
+            at = after_space(bytes, at);
+            match *bytes.get(at)? {
+                opening @ (b'{' | b'[') => {
+                    let kind = if opening == b'{' { Kind::Object } else { Kind::Array };
+                    self.open.push(index(self.nodes.len()));
+                    self.nodes.push(Node { start: index(at), end: 0, next: 0, kind });
+                    let inside = after_space(bytes, at + 1);
+                    // What closes the other kind fails below.
+                    if !matches!(*bytes.get(inside)?, b'}' | b']') {
+                        at = if kind == Kind::Object { self.key(bytes, inside)? } else { inside };
+                        continue;
+                    }
+                    at = inside;
+                }
+                b'"' => at = self.leaf(Kind::String, at, after_string(bytes, at)?),
+                b'-' | b'0'..=b'9' => at = self.leaf(Kind::Number, at, after_number(bytes, at)?),
+                _ => at = self.leaf(Kind::Word, at, after_word(bytes, at)?),
+            }
+            loop {
+                let Some(open) = self.open.last() else { return Some(at) };
+                let kind = self.nodes[*open as usize].kind;
+                at = after_space(bytes, at);
+                match (kind, *bytes.get(at)?) {
+                    (Kind::Object, b',') => {
+                        at = self.key(bytes, after_space(bytes, at + 1))?;
+                        break;
+                    }
+                    (_, b',') => {
+                        at += 1;
+                        break;
+                    }
+                    (Kind::Object, b'}') | (Kind::Array, b']') => {
+                        at += 1;
+                        let next = index(self.nodes.len());
+                        let node = &mut self.nodes[*open as usize];
+                        (node.end, node.next) = (index(at), next);
+                        self.open.pop();
+                    }
+                    _ => return None,
+                }
+            }
+        }
+    }
+
+    /// Takes the key at `at`, and gives where its value may begin.
+    fn key(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
+        if bytes.get(at) != Some(&b'"') {
+            return None;
+        }
+        let end = self.leaf(Kind::String, at, after_string(bytes, at)?);
+        let colon = after_space(bytes, end);
+        (bytes.get(colon) == Some(&b':')).then_some(colon + 1)
+    }
+
+    fn leaf(&mut self, kind: Kind, start: usize, end: usize) -> usize {
+        let next = index(self.nodes.len() + 1);
+        self.nodes.push(Node { start: index(start), end: index(end), next, kind });
+        end
+    }
+}
+
+/// OK because the text is known to be shorter than that, and has no more values than bytes.
+#[expect(clippy::cast_possible_truncation, reason = "checked where the text comes in")]
+fn index(place: usize) -> u32 {
+    place as u32
+}
+
+/// The first place at or behind `at` that is no space.
+pub(in crate::compress) fn after_space(bytes: &[u8], mut at: usize) -> usize {
+    while at < bytes.len() && matches!(bytes[at], b' ' | b'\n' | b'\r' | b'\t') {
+        at += 1;
+    }
+    at
+}
+
+/// Behind the string whose quote stands at `at`.
+fn after_string(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut at = at + 1;
+    loop {
+        // Most bytes of a string say nothing about where it ends.
+        while at < bytes.len() && !matches!(bytes[at], b'"' | b'\\' | 0..b' ') {
+            at += 1;
+        }
+        match *bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => match *bytes.get(at + 1)? {
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => at += 2,
+                b'u' if bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => at += 6,
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+}
+
+fn after_number(bytes: &[u8], at: usize) -> Option<usize> {
+    let digits = |at: usize| {
+        let count = bytes[at.min(bytes.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        (count > 0).then_some(at + count)
+    };
+    let first = at + usize::from(bytes[at] == b'-');
+    let mut at = if bytes.get(first) == Some(&b'0') { first + 1 } else { digits(first)? };
+    if bytes.get(at) == Some(&b'.') {
+        at = digits(at + 1)?;
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at = digits(at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-'))))?;
+    }
+    Some(at)
+}
+
+fn after_word(bytes: &[u8], at: usize) -> Option<usize> {
+    ["true", "false", "null"].iter().find(|word| bytes[at..].starts_with(word.as_bytes())).map(|word| at + word.len())
+}

@@ -1,0 +1,190 @@
+//! JSON that is no table: still JSON, with less in it.
+
+use std::fmt::Write;
+
+use super::cut::compact;
+use super::grow::{Kept, LONGEST_MARK, Limit, Tree};
+use super::tape::Kind;
+use crate::compress::choose::Aim;
+use crate::compress::sample::Sample;
+use crate::numbers::thousands;
+use crate::tokens::{CountTokens, TextKind};
+
+/// The deepest level that says what the whole is: four levels of objects whole, and some seven elements of an array on
+/// the way.
+const ESSENTIAL_LEVEL: usize = 10;
+
+/// The share of the bytes that says what the whole is, in hundredths.
+const ESSENTIAL_SHARE: usize = 40;
+
+/// What is no longer than this is kept rather than named as left out.
+const SMALL: usize = 16;
+
+/// Whether the text begins as an object or an array does.
+pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
+    let start = sample.start.trim_start();
+    let inside = start.strip_prefix(['{', '[']).map(str::trim_start);
+    inside.is_some_and(|inside| {
+        inside.starts_with(|c: char| matches!(c, '"' | '{' | '[' | '-' | '0'..='9' | 't' | 'f' | 'n'))
+    })
+}
+
+/// `text` with less in it; `None` if it is no JSON. O(length), and where a budget is small little more than reading.
+pub(in crate::compress) fn shrink(text: &str, aim: Aim, kind: TextKind, counter: &dyn CountTokens) -> Option<String> {
+    let tree = Tree::of(text)?;
+    let Aim::Tokens(budget) = aim else {
+        // Shrunk before: what is left is the essence.
+        if is_marked(text) {
+            return Some(compact(text).into_owned());
+        }
+        let size = text.len() * ESSENTIAL_SHARE / 100;
+        let order = tree.order(&Limit { size, failures: usize::MAX, level: ESSENTIAL_LEVEL, cost: &|text| text.len() });
+        return Some(write(&tree, &tree.kept(&order)));
+    };
+    let mut order = tree.order(&Limit {
+        size: budget,
+        failures: budget,
+        level: usize::MAX,
+        cost: &|text| counter.count(text, kind),
+    });
+    let mut short = write(&tree, &tree.kept(&order));
+    // A tokenizer may make more of a text than of its pieces, by a token or two where they meet.
+    while !counter.fits(&short, kind, budget) && order.pop().is_some() {
+        short = write(&tree, &tree.kept(&order));
+    }
+    Some(short)
+}
+
+const KEYS_MARK: &str = "\"...\":\"";
+const ITEMS_MARK: &str = "\"... ";
+const MORE_KEYS: &str = " more keys";
+const MORE_ITEMS: &str = " more items";
+
+/// Whether something was left out of `text` before.
+fn is_marked(text: &str) -> bool {
+    let is_mark = |mark: &str, more: &str| {
+        text.match_indices(mark).any(|(at, _)| {
+            text[at + mark.len()..].trim_start_matches(|c: char| c.is_ascii_digit() || c == ',').starts_with(more)
+        })
+    };
+    is_mark(KEYS_MARK, MORE_KEYS) || is_mark(ITEMS_MARK, MORE_ITEMS)
+}
+
+/// A container that is being written.
+struct Open {
+    index: usize,
+    is_empty: bool,
+    /// The next value in it, or its key.
+    next: usize,
+    /// Whether what is left out of the object is so little that it is written.
+    is_small: bool,
+    left_out: usize,
+    failures: usize,
+}
+
+/// What is kept, as JSON. O(values directly in those kept).
+fn write(tree: &Tree<'_>, kept: &[Kept]) -> String {
+    let mut out = String::new();
+    let mut stack = vec![open(tree, kept, 0, &mut out)];
+    while let Some(top) = stack.last_mut() {
+        let is_array = tree.tape.node(top.index).kind == Kind::Array;
+        if top.next == tree.tape.next(top.index) {
+            mark(top, is_array, &mut out);
+            out.push(if is_array { ']' } else { '}' });
+            stack.pop();
+            continue;
+        }
+        let value = top.next + usize::from(!is_array);
+        let is_shown = is_shown(tree, kept, top.index, value);
+        if !is_shown && !top.is_small && is_array {
+            top.is_small = top.left_out == 0 && is_small(tree, kept, top.index, value);
+        }
+        if !is_shown && !top.is_small {
+            top.left_out += 1;
+            top.failures += tree.failures(value);
+            top.next = tree.tape.next(value);
+            continue;
+        }
+        if is_array && is_shown {
+            top.is_small = false;
+            mark(top, is_array, &mut out);
+        }
+        if !std::mem::replace(&mut top.is_empty, false) {
+            out.push(',');
+        }
+        if !is_array {
+            out.push_str(&tree.leaf(top.next));
+            out.push(':');
+        }
+        top.next = tree.tape.next(value);
+        let node = tree.tape.node(value);
+        if !is_shown {
+            out.push_str(&compact(&tree.text[node.span()]));
+        } else if tree.is_inner(value) {
+            let inner = open(tree, kept, value, &mut out);
+            stack.push(inner);
+        } else {
+            out.push_str(&tree.leaf(value));
+        }
+    }
+    out
+}
+
+fn open(tree: &Tree<'_>, kept: &[Kept], index: usize, out: &mut String) -> Open {
+    let is_array = tree.tape.node(index).kind == Kind::Array;
+    out.push(if is_array { '[' } else { '{' });
+    let is_small = !is_array && is_small(tree, kept, index, index + 2);
+    Open { index, is_empty: true, next: index + 1, is_small, left_out: 0, failures: 0 }
+}
+
+/// Whether the value is written. An element of an array of which nothing is kept says nothing.
+fn is_shown(tree: &Tree<'_>, kept: &[Kept], parent: usize, value: usize) -> bool {
+    match kept[value] {
+        Kept::No => false,
+        Kept::Filled => true,
+        Kept::Bare => tree.tape.node(parent).kind == Kind::Object || !tree.is_inner(value),
+    }
+}
+
+/// Whether what is left out takes less than the words for it: of an array, the elements from `value` to the next that
+/// is shown; of an object, all.
+fn is_small(tree: &Tree<'_>, kept: &[Kept], parent: usize, value: usize) -> bool {
+    let is_array = tree.tape.node(parent).kind == Kind::Array;
+    let (mut at, mut bytes) = (value, 0);
+    let end = tree.tape.next(parent) + usize::from(!is_array);
+    while at < end && bytes <= SMALL {
+        if !is_shown(tree, kept, parent, at) {
+            let start = if is_array { at } else { at - 1 };
+            bytes += 1 + tree.tape.node(at).span().end - tree.tape.node(start).span().start;
+        } else if is_array {
+            break;
+        }
+        at = tree.tape.next(at) + usize::from(!is_array);
+    }
+    bytes <= SMALL
+}
+
+/// Writes what was left out since the last mark.
+fn mark(top: &mut Open, is_array: bool, out: &mut String) {
+    if top.left_out == 0 {
+        return;
+    }
+    if !std::mem::replace(&mut top.is_empty, false) {
+        out.push(',');
+    }
+    let count = thousands(top.left_out);
+    let errors = match top.failures {
+        0 => String::new(),
+        1 => ", 1 of them an error".to_owned(),
+        many => format!(", {} of them errors", thousands(many)),
+    };
+    let start = out.len();
+    // Writing to a string cannot fail.
+    let _ = if is_array {
+        write!(out, "{ITEMS_MARK}{count}{MORE_ITEMS}{errors}\"")
+    } else {
+        write!(out, "{KEYS_MARK}{count}{MORE_KEYS}{errors}\"")
+    };
+    debug_assert!(out.len() - start < LONGEST_MARK.len());
+    (top.left_out, top.failures) = (0, 0);
+}

@@ -1,0 +1,120 @@
+//! XML as lines: an element a line, with its attributes and its text.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+
+use foldhash::fast::RandomState;
+use html5gum::Span;
+use html5gum::emitters::callback::CallbackEvent;
+
+use super::lines::{Lines, push_words};
+use crate::compress::json::shortened;
+
+/// Deeper elements stand as far in as those of this depth.
+const DEEPEST: usize = 8;
+
+/// Goes through the elements of XML.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    lines: Lines,
+    /// The element that is open, its attributes and its text.
+    line: String,
+    name: String,
+    has_text: bool,
+    depth: usize,
+    /// Lines of each name.
+    turns: HashMap<String, usize, RandomState>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn of(text: &'a str) -> Reader<'a> {
+        Reader {
+            text,
+            lines: Lines::default(),
+            line: String::new(),
+            name: String::new(),
+            has_text: false,
+            depth: 0,
+            turns: HashMap::with_hasher(RandomState::default()),
+        }
+    }
+
+    /// A name as it stands in the source: that of the tokenizer is in lower case.
+    fn source_of(&self, name: &[u8], span: Span<usize>) -> String {
+        let lower = String::from_utf8_lossy(name).into_owned();
+        let written =
+            self.text.get(span.start..).and_then(|rest| rest.strip_prefix('<').unwrap_or(rest).get(..lower.len()));
+        written.filter(|written| written.eq_ignore_ascii_case(&lower)).map_or(lower, str::to_owned)
+    }
+
+    fn end_line(&mut self, end: usize) {
+        if !self.line.trim().is_empty() {
+            let turn = match self.turns.get_mut(&self.name) {
+                Some(turn) => turn,
+                None => self.turns.entry(self.name.clone()).or_insert(0),
+            };
+            self.lines.push(end, &self.line, *turn);
+            *turn += 1;
+        }
+        self.line.clear();
+        self.has_text = false;
+    }
+
+    fn text(&mut self, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        if self.line.is_empty() {
+            self.line.push_str(&"  ".repeat(self.depth.min(DEEPEST)));
+        } else if !std::mem::replace(&mut self.has_text, true) {
+            self.line.push_str(": ");
+        }
+        push_words(&mut self.line, text);
+    }
+}
+
+impl Reader<'_> {
+    /// Takes the next event. It makes nothing: the lines are in the reader.
+    pub(super) fn read(&mut self, event: &CallbackEvent<'_>, span: Span<usize>) -> Option<Infallible> {
+        match *event {
+            CallbackEvent::OpenStartTag { name } => {
+                self.end_line(span.start);
+                self.name = self.source_of(name, span);
+                self.line.push_str(&"  ".repeat(self.depth.min(DEEPEST)));
+                self.line.push_str(&self.name);
+                self.depth += 1;
+            }
+            CallbackEvent::AttributeName { name } => {
+                let name = self.source_of(name, span);
+                self.line.push(' ');
+                self.line.push_str(&name);
+            }
+            CallbackEvent::AttributeValue { value } => {
+                self.line.push('=');
+                self.line.push_str(&shortened(&String::from_utf8_lossy(value)));
+            }
+            CallbackEvent::CloseStartTag { self_closing } => {
+                self.depth = self.depth.saturating_sub(usize::from(self_closing));
+            }
+            CallbackEvent::EndTag { .. } => {
+                self.end_line(span.end);
+                self.depth = self.depth.saturating_sub(1);
+            }
+            CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
+            // To HTML, a section of text is a comment.
+            CallbackEvent::Comment { value } => {
+                if let Some(value) = value.strip_prefix(b"[CDATA[") {
+                    self.text(&String::from_utf8_lossy(value.strip_suffix(b"]]").unwrap_or(value)));
+                }
+            }
+            CallbackEvent::Doctype { .. } | CallbackEvent::Error(_) => {}
+        }
+        None
+    }
+
+    /// What was read, when the text is at its end.
+    pub(super) fn into_lines(mut self) -> Lines {
+        self.end_line(self.text.len());
+        self.lines
+    }
+}

@@ -1,0 +1,120 @@
+//! Numbers in order, as what is asked of them: how many, between what, where they jump.
+
+use crate::numbers::thousands;
+
+/// Numbers and where in their order they stand: a time, or nothing.
+#[derive(Debug, Default)]
+pub(super) struct Series<'a> {
+    times: Vec<&'a str>,
+    values: Vec<(f64, &'a str)>,
+}
+
+/// How far beyond the quartiles, in distances between them, a step is a jump. As for outliers of a column.
+const FENCE: f64 = 3.0;
+
+/// So many jumps are said, the farthest.
+const JUMPS: usize = 3;
+
+/// Quartiles say something of so many steps.
+const FEWEST_STEPS: usize = 8;
+
+impl<'a> Series<'a> {
+    /// Adds a number as it stands in the source. `None` where it is none.
+    pub(super) fn push(&mut self, time: Option<&'a str>, source: &'a str) -> Option<()> {
+        let value = source.parse::<f64>().ok()?;
+        self.times.extend(time);
+        self.values.push((value, source));
+        Some(())
+    }
+
+    /// What can be said of the numbers. All but the mean stand in the source as they are said. O(n log n).
+    pub(super) fn digest(&self, noun: &str) -> String {
+        let count = thousands(self.values.len());
+        let mut sorted: Vec<usize> = (0..self.values.len()).filter(|place| self.values[*place].0.is_finite()).collect();
+        sorted.sort_by(|a, b| self.values[*a].0.total_cmp(&self.values[*b].0));
+        let (Some(lowest), Some(highest)) = (sorted.first(), sorted.last()) else { return format!("{count} {noun}") };
+        let source = |place: usize| self.values[place].1;
+        let is_one = self.values[*lowest].0.total_cmp(&self.values[*highest].0).is_eq();
+        if is_one && sorted.len() == self.values.len() {
+            return format!("{count} {noun}{}, all {}", self.span(), source(*lowest));
+        }
+        // The nearest rank, so that what is said occurs.
+        let percentile = |hundredths: usize| source(sorted[(sorted.len() - 1) * hundredths / 100]);
+        let last = self.values.len() - 1;
+        format!(
+            "{count} {noun}{}: first {}, last {}, min {}{}, max {}{}, mean {}, p50 {}, p95 {}{}",
+            self.span(),
+            source(0),
+            source(last),
+            source(*lowest),
+            self.at(*lowest),
+            source(*highest),
+            self.at(*highest),
+            self.mean(&sorted),
+            percentile(50),
+            percentile(95),
+            self.jumps()
+        )
+    }
+
+    fn span(&self) -> String {
+        match (self.times.first(), self.times.last()) {
+            (Some(first), Some(last)) => format!(" from {first} to {last}"),
+            _ => String::new(),
+        }
+    }
+
+    fn at(&self, place: usize) -> String {
+        self.times.get(place).map(|time| format!(" at {time}")).unwrap_or_default()
+    }
+
+    fn mean(&self, finite: &[usize]) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "a mean of so many numbers is no more exact")]
+        let count = finite.len() as f64;
+        let mean = finite.iter().map(|place| self.values[*place].0 / count).sum::<f64>();
+        rounded(mean)
+    }
+
+    /// The steps between neighbours that are far beyond the others.
+    fn jumps(&self) -> String {
+        let steps: Vec<(usize, f64)> = self
+            .values
+            .windows(2)
+            .enumerate()
+            .map(|(place, pair)| (place + 1, pair[1].0 - pair[0].0))
+            .filter(|(_, step)| step.is_finite())
+            .collect();
+        if steps.len() < FEWEST_STEPS || self.times.len() != self.values.len() {
+            return String::new();
+        }
+        let mut sorted: Vec<f64> = steps.iter().map(|(_, step)| *step).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let (low, high) = (sorted[sorted.len() / 4], sorted[sorted.len() * 3 / 4]);
+        let beyond = |step: f64| (low - step).max(step - high);
+        let mut jumps: Vec<(usize, f64)> =
+            steps.into_iter().filter(|(_, step)| high > low && beyond(*step) > FENCE * (high - low)).collect();
+        jumps.sort_by(|a, b| beyond(b.1).total_cmp(&beyond(a.1)).then(a.0.cmp(&b.0)));
+        jumps.truncate(JUMPS);
+        jumps.sort_unstable_by_key(|(place, _)| *place);
+        let said: Vec<String> = jumps
+            .iter()
+            .map(|(place, _)| {
+                format!("from {} to {} at {}", self.values[place - 1].1, self.values[*place].1, self.times[*place])
+            })
+            .collect();
+        if said.is_empty() { String::new() } else { format!(", jumps {}", said.join(", ")) }
+    }
+}
+
+/// A number that no source says, to six digits.
+pub(super) fn rounded(number: f64) -> String {
+    /// What a reader takes in.
+    const DIGITS: i32 = 6;
+    if number == 0.0 || !number.is_finite() {
+        return number.to_string();
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "the logarithm of a number is small")]
+    let magnitude = number.abs().log10().floor() as i32;
+    let scale = 10_f64.powi((DIGITS - 1 - magnitude).clamp(-300, 300));
+    format!("{}", (number * scale).round() / scale)
+}

@@ -1,0 +1,112 @@
+//! Tables of text, shortened.
+#![allow(
+    clippy::unwrap_used,
+    clippy::format_collect,
+    clippy::format_push_string,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "what makes a text for a test may fail it, and need not be fast"
+)]
+
+mod support;
+
+use proptest::prelude::*;
+use support::cases;
+use support::shrinking::{check_guarantees, saved, shrink};
+use ullage::compress::{Aim, ContentKind};
+
+fn csv(rows: usize, separator: char, failing: usize) -> String {
+    let row = |i: usize| {
+        let state = if i % failing == failing - 1 { failure(i) } else { "shipped".to_owned() };
+        let amount = if i == 77 { 99_999 } else { 100 + i * 37 % 50 };
+        [i.to_string(), format!("\"Customer {i}, Ltd\""), amount.to_string(), state, "EUR".to_owned()]
+            .join(&separator.to_string())
+    };
+    let header = ["id", "name", "amount", "state", "currency"].join(&separator.to_string());
+    (0..rows).map(row).fold(header, |text, row| text + "\n" + &row) + "\n"
+}
+
+fn failure(row: usize) -> String {
+    format!("failed at step {row}")
+}
+
+fn failures(rows: usize, failing: usize) -> Vec<String> {
+    (0..rows).filter(|i| i % failing == failing - 1).map(failure).collect()
+}
+
+fn pods(rows: usize) -> String {
+    let mut text = format!("{:<24}{:<8}{:<20}{:<10}AGE\n", "NAME", "READY", "STATUS", "RESTARTS");
+    for i in 0..rows {
+        let state = if i % 50 == 49 { "CrashLoopBackOff" } else { "Running" };
+        text += &format!("{:<24}{:<8}{state:<20}{:<10}{}d\n", format!("web-{i:05}-abcde"), "1/1", i % 3, i % 40);
+    }
+    text
+}
+
+#[test]
+fn a_row_that_stands_out_is_kept_with_the_header() {
+    for separator in [',', '\t', ';'] {
+        let text = csv(1_500, separator, 400);
+        let short = shrink("", &text, Aim::Essence).unwrap();
+        assert_eq!(short.kind, ContentKind::Table, "{separator}");
+        let lines: Vec<&str> = text.lines().collect();
+        for line in [0, 1, 78, 400, 800, 1_500] {
+            assert!(short.text.contains(&format!("{}\n", lines[line])), "{line}: {}", short.text);
+        }
+        assert!(short.text.contains("amount: integer, 100 to 99999, median 124, p95 147\n"), "{}", short.text);
+        assert!(short.text.contains("currency: EUR in all\n"), "{}", short.text);
+        assert!(saved(&text, &short.text) > 90.0);
+        let least = shrink("", &text, Aim::Tokens(60)).unwrap().text;
+        assert!(least.contains(lines[0]), "{least}");
+    }
+}
+
+#[test]
+fn columns_in_line_are_a_table() {
+    let text = pods(800);
+    let short = shrink("", &text, Aim::Essence).unwrap();
+    assert_eq!(short.kind, ContentKind::Table);
+    assert_eq!(short.text.matches("CrashLoopBackOff").count() - 1, 16, "{}", short.text);
+    assert!(short.text.contains("STATUS: Running (784), CrashLoopBackOff (16)\n"), "{}", short.text);
+    assert!(saved(&text, &short.text) > 85.0);
+    for table in [
+        "Filesystem     1K-blocks     Used Available Use% Mounted on\n".to_owned()
+            + &"/dev/sda1       41152736 12345678  28790674  31% /data\n".repeat(60),
+        "USER       PID %CPU COMMAND\n".to_owned()
+            + &"root      1234  0.5 /usr/bin/python3 -m worker --queue a\n".repeat(60),
+        "| name | size |\n|------|------|\n".to_owned() + &"| some file | 12 |\n".repeat(60),
+    ] {
+        let short = shrink("", &table, Aim::Tokens(150)).unwrap();
+        assert_eq!(short.kind, ContentKind::Table, "{table}");
+        assert!(short.text.contains(table.lines().next().unwrap()), "{}", short.text);
+    }
+}
+
+#[test]
+fn a_quoted_cell_may_have_lines() {
+    let mut text = csv(300, ',', 1_000);
+    text = text.replace("\"Customer 2, Ltd\"", "\"Customer\n2, \"\"Ltd\"\"\"");
+    let short = shrink("", &text, Aim::Essence).unwrap().text;
+    assert!(short.contains("2,\"Customer\n2, \"\"Ltd\"\"\",124,shipped,EUR\n"), "{short}");
+}
+
+#[test]
+fn prose_is_no_table() {
+    let text = "It was, as ever, late.\nNobody spoke, not even he, for a while.\nThen it rained.\n".repeat(40);
+    assert_ne!(shrink("", &text, Aim::Tokens(60)).unwrap().kind, ContentKind::Table);
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn guarantees(rows in 1_usize..300, failing in 2_usize..60) {
+        check_guarantees("", &csv(rows, ',', failing), &failures(rows, failing));
+        check_guarantees("", &pods(rows), &[]);
+    }
+
+    #[test]
+    fn broken_quotes_are_no_matter(text in "([a-c\",\n]{0,9},x,y\n){1,80}") {
+        check_guarantees("", &text, &[]);
+    }
+}
