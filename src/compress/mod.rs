@@ -13,9 +13,11 @@ mod gap;
 mod head_tail;
 mod log;
 mod outline;
+mod ranked;
 mod render;
 mod sample;
 mod search;
+mod test_run;
 
 pub use choose::Aim;
 pub use gap::{Gap, is_gap_line};
@@ -31,6 +33,8 @@ use crate::tokens::{CountTokens, TextKind};
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ContentKind {
+    /// What a run of tests printed.
+    TestRun,
     /// Results of a search, with the files that they are in.
     Search,
     /// Lines of a program about what it does, which repeat.
@@ -43,6 +47,7 @@ impl ContentKind {
     /// The public name.
     pub fn name(self) -> &'static str {
         match self {
+            ContentKind::TestRun => "test run",
             ContentKind::Search => "search results",
             ContentKind::Log => "log",
             ContentKind::Text => "text",
@@ -65,8 +70,10 @@ enum Means {
 }
 
 /// The rooms, those of the clearest signs first. What none of them takes is a text of lines.
-const ROOMS: &[Room] =
-    &[Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) }];
+const ROOMS: &[Room] = &[
+    Room { kind: ContentKind::TestRun, claims: test_run::claims, means: Means::Pieces(test_run::outline) },
+    Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) },
+];
 
 /// What is left of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
