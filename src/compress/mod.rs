@@ -9,6 +9,7 @@
 mod alarms;
 mod choose;
 mod clean;
+mod diff;
 mod gap;
 mod head_tail;
 mod log;
@@ -22,7 +23,7 @@ mod test_run;
 pub use choose::Aim;
 pub use gap::{Gap, is_gap_line};
 pub use head_tail::{Shortened, gap_line, head_and_tail};
-pub use outline::{Outline, Piece, Rank, Unit, Wording};
+pub use outline::{Absence, Outline, Piece, Rank, Unit, Wording};
 
 use choose::Choosing;
 use render::render;
@@ -33,6 +34,8 @@ use crate::tokens::{CountTokens, TextKind};
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ContentKind {
+    /// Changes of files.
+    Diff,
     /// What a run of tests printed.
     TestRun,
     /// Results of a search, with the files that they are in.
@@ -47,6 +50,7 @@ impl ContentKind {
     /// The public name.
     pub fn name(self) -> &'static str {
         match self {
+            ContentKind::Diff => "diff",
             ContentKind::TestRun => "test run",
             ContentKind::Search => "search results",
             ContentKind::Log => "log",
@@ -71,6 +75,7 @@ enum Means {
 
 /// The rooms, those of the clearest signs first. What none of them takes is a text of lines.
 const ROOMS: &[Room] = &[
+    Room { kind: ContentKind::Diff, claims: diff::claims, means: Means::Pieces(diff::outline) },
     Room { kind: ContentKind::TestRun, claims: test_run::claims, means: Means::Pieces(test_run::outline) },
     Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) },
 ];

@@ -26,6 +26,7 @@ struct Mark {
     rank: Rank,
     reports: Reports,
     is_reworded: bool,
+    is_unmarked: bool,
 }
 
 /// What is written beside or instead of a line.
@@ -48,7 +49,7 @@ impl<'a> Ranked<'a> {
     /// All lines of `text`, of rank [`Rank::Ordinary`].
     pub(super) fn of(text: &'a str, reports: Reports) -> Ranked<'a> {
         let lines: Vec<Range<usize>> = lines(text).collect();
-        let mark = Mark { rank: Rank::Ordinary, reports, is_reworded: false };
+        let mark = Mark { rank: Rank::Ordinary, reports, is_reworded: false, is_unmarked: false };
         Ranked { text, marks: vec![mark; lines.len()], lines, made: Vec::new() }
     }
 
@@ -90,6 +91,11 @@ impl<'a> Ranked<'a> {
         self.marks[index].is_reworded = true;
     }
 
+    /// Says nothing where a line is left out, since a heading tells of it.
+    pub(super) fn unmark(&mut self, index: usize) {
+        self.marks[index].is_unmarked = true;
+    }
+
     /// Writes `text`, a line without its end, before a line.
     pub(super) fn before(&mut self, index: usize, text: String, rank: Rank) {
         self.made.push((index, Made::Before(text, rank)));
@@ -128,10 +134,14 @@ impl<'a> Ranked<'a> {
                     Made::Instead(text) => instead = Some(text + "\n"),
                 }
             }
+            let first = outline.pieces.len();
             match instead {
                 Some(text) => outline.push_made(line, text, rank, !here.is_empty()),
                 None if mark.is_reworded => outline.push_reworded(line, rank, !here.is_empty()),
                 None => outline.push_line(self.text, line, rank, here),
+            }
+            if mark.is_unmarked {
+                outline.unmark(first);
             }
         }
         outline

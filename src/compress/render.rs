@@ -1,7 +1,7 @@
 //! Writing what is kept.
 
 use super::gap::{Gap, gap_line};
-use super::outline::{Outline, Unit};
+use super::outline::{Outline, Piece, Unit};
 
 /// The kept pieces in their order, with a line in each gap. O(length of `text`).
 pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> String {
@@ -24,6 +24,12 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> String
         piece += kept[first..].iter().take_while(|kept| !**kept).count();
         let left_out = &outline.pieces[first..piece];
         let (start, end) = (left_out[0].source.start, left_out[left_out.len() - 1].source.end);
+        if !left_out.iter().any(Piece::is_marked) {
+            if !out.is_empty() && !out.ends_with('\n') {
+                out.push('\n');
+            }
+            continue;
+        }
         let alarms = left_out.iter().filter(|piece| piece.alarm).count();
         let gap = match outline.unit {
             Unit::Items(noun) => Gap::Items(left_out.len(), noun),
