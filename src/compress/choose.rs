@@ -33,9 +33,21 @@ pub(super) struct Choosing<'a> {
     pub kind: TextKind,
     /// What counts it.
     pub counter: &'a dyn CountTokens,
+    /// The most tokens that a line in a gap takes.
+    gap: usize,
 }
 
-impl Choosing<'_> {
+impl<'a> Choosing<'a> {
+    /// The choice among the pieces of `outline`, which is of `text`. O(length).
+    pub(super) fn of(
+        outline: &'a Outline<'a>,
+        text: &'a str,
+        kind: TextKind,
+        counter: &'a dyn CountTokens,
+    ) -> Choosing<'a> {
+        Choosing { outline, text, kind, counter, gap: gap_tokens(outline, text, counter) }
+    }
+
     /// The pieces that `aim` keeps, the most needed first. Counts only those; O(pieces) beside that.
     pub(super) fn order(&self, aim: Aim) -> Vec<usize> {
         let ranks = by_rank(self.outline);
@@ -47,7 +59,6 @@ impl Choosing<'_> {
                 .copied()
                 .collect();
         };
-        let gap = gap_tokens(self.outline.unit, self.counter);
         let mut gaps = Gaps::of(self.outline);
         let (mut order, mut used) = (Vec::new(), 0);
         for pieces in ranks {
@@ -57,7 +68,7 @@ impl Choosing<'_> {
                 gaps.keep(piece);
                 // The first that does not fit ends the choice: smaller ones behind it would have to go again where a
                 // bigger budget takes it.
-                if used + tokens + gaps.count * gap > budget {
+                if used + tokens + gaps.count * self.gap > budget {
                     return order;
                 }
                 used += tokens;
@@ -76,7 +87,6 @@ impl Choosing<'_> {
         for piece in order {
             kept[*piece] = true;
         }
-        let gap = gap_tokens(self.outline.unit, self.counter);
         let mut start = 0;
         while start < kept.len() {
             let end = start + kept[start..].iter().take_while(|kept| !**kept).count();
@@ -85,7 +95,7 @@ impl Choosing<'_> {
             let mut tokens = 0;
             let is_small = marked().all(|piece| {
                 tokens += self.size(piece);
-                tokens <= gap
+                tokens <= self.gap
             });
             if is_small {
                 let small: Vec<usize> = marked().collect();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use super::outline::Unit;
+use super::outline::{Outline, Unit};
 use crate::numbers::thousands;
 use crate::tokens::{CountTokens, TextKind};
 
@@ -16,6 +16,8 @@ const GAP_END: &str = " ...]";
 pub enum Gap {
     /// Lines, counted from 1: a retrieval takes these numbers.
     Lines(Range<usize>),
+    /// Lines, and the number that the first of them has in its file.
+    Numbered(Range<usize>, usize),
     /// Something else that is counted.
     Items(usize, &'static str),
     /// A piece of one line.
@@ -29,6 +31,13 @@ pub fn gap_line(gap: &Gap, alarms: usize) -> String {
     let _ = match gap {
         Gap::Lines(lines) if lines.len() == 1 => write!(line, "line {} left out", lines.start),
         Gap::Lines(lines) => write!(line, "lines {}-{} left out", lines.start, lines.end - 1),
+        Gap::Numbered(lines, first) => write!(
+            line,
+            "lines {}-{} left out, numbered {first}-{}",
+            lines.start,
+            lines.end - 1,
+            first + lines.len().saturating_sub(1)
+        ),
         Gap::Items(count, noun) => write!(line, "{} {noun} left out", thousands(*count)),
         Gap::Characters(count) => write!(line, "{} characters left out", thousands(*count)),
     };
@@ -43,15 +52,18 @@ pub fn gap_line(gap: &Gap, alarms: usize) -> String {
     line
 }
 
-/// The most tokens that a line in a gap takes, its line ends included.
-pub(super) fn gap_tokens(unit: Unit, counter: &dyn CountTokens) -> usize {
-    // Numbers of this size take as many tokens as any that a text in memory can have.
-    const MANY: usize = 123_456_789;
-    let gap = match unit {
-        Unit::Lines => Gap::Lines(MANY..MANY + MANY),
-        Unit::Items(noun) => Gap::Items(MANY, noun),
+/// The most tokens that a line in a gap of `outline` takes, its line ends included. O(length).
+pub(super) fn gap_tokens(outline: &Outline<'_>, text: &str, counter: &dyn CountTokens) -> usize {
+    // No number in a gap has more digits than these, and so many more tokens.
+    let lines = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let alarms = outline.pieces.iter().filter(|piece| piece.alarm).count();
+    let gaps = match (outline.unit, outline.first_number) {
+        (Unit::Lines, Some(first)) => vec![Gap::Numbered(lines..2 * lines, first + lines), Gap::Characters(text.len())],
+        (Unit::Lines, None) => vec![Gap::Lines(lines..lines + 2), Gap::Characters(text.len())],
+        (Unit::Items(noun), _) => vec![Gap::Items(outline.pieces.len(), noun)],
     };
-    counter.count(&gap_line(&gap, MANY), TextKind::ToolOutput) + counter.count("\n", TextKind::ToolOutput) * 2
+    let tokens = |gap: &Gap| counter.count(&gap_line(gap, alarms), TextKind::ToolOutput);
+    gaps.iter().map(tokens).max().unwrap_or_default() + counter.count("\n", TextKind::ToolOutput) * 2
 }
 
 /// Whether `line` is one that [`gap_line`] made.

@@ -9,9 +9,12 @@
 mod alarms;
 mod choose;
 mod clean;
+mod code;
 mod diff;
+mod focus;
 mod gap;
 mod head_tail;
+mod listing;
 mod log;
 mod outline;
 mod ranked;
@@ -21,6 +24,7 @@ mod search;
 mod test_run;
 
 pub use choose::Aim;
+pub use focus::Focus;
 pub use gap::{Gap, is_gap_line};
 pub use head_tail::{Shortened, gap_line, head_and_tail};
 pub use outline::{Absence, Outline, Piece, Rank, Unit, Wording};
@@ -36,10 +40,14 @@ use crate::tokens::{CountTokens, TextKind};
 pub enum ContentKind {
     /// Changes of files.
     Diff,
+    /// A list of files.
+    Listing,
     /// What a run of tests printed.
     TestRun,
     /// Results of a search, with the files that they are in.
     Search,
+    /// Source code, or a file of settings.
+    Code,
     /// Lines of a program about what it does, which repeat.
     Log,
     /// Anything else.
@@ -51,8 +59,10 @@ impl ContentKind {
     pub fn name(self) -> &'static str {
         match self {
             ContentKind::Diff => "diff",
+            ContentKind::Listing => "listing",
             ContentKind::TestRun => "test run",
             ContentKind::Search => "search results",
+            ContentKind::Code => "source code",
             ContentKind::Log => "log",
             ContentKind::Text => "text",
         }
@@ -77,7 +87,9 @@ enum Means {
 const ROOMS: &[Room] = &[
     Room { kind: ContentKind::Diff, claims: diff::claims, means: Means::Pieces(diff::outline) },
     Room { kind: ContentKind::TestRun, claims: test_run::claims, means: Means::Pieces(test_run::outline) },
+    Room { kind: ContentKind::Listing, claims: listing::claims, means: Means::Pieces(listing::outline) },
     Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) },
+    Room { kind: ContentKind::Code, claims: code::claims, means: Means::Pieces(code::outline) },
 ];
 
 /// What is left of a text.
@@ -89,14 +101,32 @@ pub struct Compressed {
     pub kind: ContentKind,
 }
 
-/// `text`, which `tool` returned, shortened to `aim`; `None` where that makes it no shorter. O(length).
+/// What is to be shortened, how far, and what for.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// What the tool that returned the text is called; empty where that is not known.
+    pub tool: &'a str,
+    /// How much to keep.
+    pub aim: Aim,
+    /// What the outcome counts as.
+    pub kind: TextKind,
+    /// The lines that were asked for, where the call names some.
+    pub focus: Option<Focus<'a>>,
+}
+
+/// `text` shortened as `request` asks; `None` where that makes it no shorter. O(length).
 ///
 /// Text of no kind keeps its head and its tail. Counted is what is left, lines in gaps included; at a budget that is too
 /// small for anything, one such line is left.
-pub fn compress(tool: &str, text: &str, aim: Aim, kind: TextKind, counter: &dyn CountTokens) -> Option<Compressed> {
+pub fn compress(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<Compressed> {
+    let Request { tool, aim, kind, focus } = request;
+    let (aim, kind) = (*aim, *kind);
     let cleaned = clean::clean(text);
-    let (content, outline) = outline_of(tool, &cleaned);
-    let choosing = Choosing { outline: &outline, text: &cleaned, kind, counter };
+    let (content, mut outline) = outline_of(tool, &cleaned);
+    if let Some(focus) = focus {
+        focus.raise(&mut outline, &cleaned);
+    }
+    let choosing = Choosing::of(&outline, &cleaned, kind, counter);
     let mut order = choosing.order(aim);
     let mut short = render(&outline, &cleaned, &choosing.kept(&order));
     // A tokenizer may make more of a text than of its pieces, by a token or two where they meet.

@@ -13,6 +13,8 @@ const SLICE: usize = 160;
 /// How much a piece is needed. A budget is spent in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rank {
+    /// What the caller asked for.
+    Asked,
     /// Reports a failure that no earlier piece reports.
     Alarm,
     /// Belongs to a failure, or reports one like another.
@@ -29,7 +31,8 @@ pub enum Rank {
 
 impl Rank {
     /// Every rank, the most needed first.
-    pub const ALL: [Rank; 6] = [Rank::Alarm, Rank::Failure, Rank::Key, Rank::Sample, Rank::Ordinary, Rank::Bulk];
+    pub const ALL: [Rank; 7] =
+        [Rank::Asked, Rank::Alarm, Rank::Failure, Rank::Key, Rank::Sample, Rank::Ordinary, Rank::Bulk];
 
     /// Whether the text says much the same without pieces of this rank.
     pub fn is_essential(self) -> bool {
@@ -88,6 +91,8 @@ pub struct Outline<'a> {
     pub unit: Unit,
     /// The pieces. Their sources follow one another and cover the text.
     pub pieces: Vec<Piece>,
+    /// The number that the first line has in the file that it is from, where the lines are numbered and not from 1.
+    pub first_number: Option<usize>,
     reword: Option<Box<Reword<'a>>>,
 }
 
@@ -104,7 +109,7 @@ impl Piece {
 impl<'a> Outline<'a> {
     /// An outline without pieces yet.
     pub fn of(unit: Unit) -> Outline<'a> {
-        Outline { unit, pieces: Vec::new(), reword: None }
+        Outline { unit, pieces: Vec::new(), first_number: None, reword: None }
     }
 
     /// The outline, with what makes the text of the pieces of [`Outline::push_reworded`].

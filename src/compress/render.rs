@@ -38,7 +38,11 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> String
                 let from = line_of(start);
                 // A gap that ends with a line end does not reach into the line behind it.
                 let to = line_of(end) + usize::from(!text[..end].ends_with('\n'));
-                Gap::Lines(from..to.max(from + 1))
+                let lines = from..to.max(from + 1);
+                match outline.first_number {
+                    Some(first) => Gap::Numbered(lines, first + from - 1),
+                    None => Gap::Lines(lines),
+                }
             }
         };
         if !out.is_empty() && !out.ends_with('\n') {
