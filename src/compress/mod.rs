@@ -7,6 +7,7 @@
 //! line that reports a failure is kept, or counted where it was left out; the same input gives the same bytes.
 
 mod alarms;
+mod build;
 mod choose;
 mod clean;
 mod code;
@@ -38,6 +39,8 @@ use crate::tokens::{CountTokens, TextKind};
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ContentKind {
+    /// What compilers and installers print.
+    Build,
     /// Changes of files.
     Diff,
     /// A list of files.
@@ -58,6 +61,7 @@ impl ContentKind {
     /// The public name.
     pub fn name(self) -> &'static str {
         match self {
+            ContentKind::Build => "build output",
             ContentKind::Diff => "diff",
             ContentKind::Listing => "listing",
             ContentKind::TestRun => "test run",
@@ -87,6 +91,7 @@ enum Means {
 const ROOMS: &[Room] = &[
     Room { kind: ContentKind::Diff, claims: diff::claims, means: Means::Pieces(diff::outline) },
     Room { kind: ContentKind::TestRun, claims: test_run::claims, means: Means::Pieces(test_run::outline) },
+    Room { kind: ContentKind::Build, claims: build::claims, means: Means::Pieces(build::outline) },
     Room { kind: ContentKind::Listing, claims: listing::claims, means: Means::Pieces(listing::outline) },
     Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) },
     Room { kind: ContentKind::Code, claims: code::claims, means: Means::Pieces(code::outline) },
