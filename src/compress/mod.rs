@@ -23,6 +23,7 @@ mod render;
 mod sample;
 mod search;
 mod test_run;
+mod trace;
 
 pub use choose::Aim;
 pub use focus::Focus;
@@ -47,6 +48,8 @@ pub enum ContentKind {
     Listing,
     /// What a run of tests printed.
     TestRun,
+    /// Stacks of calls, mostly of failures.
+    Trace,
     /// Results of a search, with the files that they are in.
     Search,
     /// Source code, or a file of settings.
@@ -65,6 +68,7 @@ impl ContentKind {
             ContentKind::Diff => "diff",
             ContentKind::Listing => "listing",
             ContentKind::TestRun => "test run",
+            ContentKind::Trace => "stack trace",
             ContentKind::Search => "search results",
             ContentKind::Code => "source code",
             ContentKind::Log => "log",
@@ -91,6 +95,7 @@ enum Means {
 const ROOMS: &[Room] = &[
     Room { kind: ContentKind::Diff, claims: diff::claims, means: Means::Pieces(diff::outline) },
     Room { kind: ContentKind::TestRun, claims: test_run::claims, means: Means::Pieces(test_run::outline) },
+    Room { kind: ContentKind::Trace, claims: trace::claims, means: Means::Pieces(trace::outline) },
     Room { kind: ContentKind::Build, claims: build::claims, means: Means::Pieces(build::outline) },
     Room { kind: ContentKind::Listing, claims: listing::claims, means: Means::Pieces(listing::outline) },
     Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) },

@@ -27,6 +27,8 @@ struct Mark {
     reports: Reports,
     is_reworded: bool,
     is_unmarked: bool,
+    /// Whether the piece of the line before stands for it too.
+    is_folded: bool,
 }
 
 /// What is written beside or instead of a line.
@@ -49,7 +51,7 @@ impl<'a> Ranked<'a> {
     /// All lines of `text`, of rank [`Rank::Ordinary`].
     pub(super) fn of(text: &'a str, reports: Reports) -> Ranked<'a> {
         let lines: Vec<Range<usize>> = lines(text).collect();
-        let mark = Mark { rank: Rank::Ordinary, reports, is_reworded: false, is_unmarked: false };
+        let mark = Mark { rank: Rank::Ordinary, reports, is_reworded: false, is_unmarked: false, is_folded: false };
         Ranked { text, marks: vec![mark; lines.len()], lines, made: Vec::new() }
     }
 
@@ -106,6 +108,14 @@ impl<'a> Ranked<'a> {
         self.made.push((index, Made::Instead(text)));
     }
 
+    /// Writes `text`, a line without its end, in place of lines which say the same again and again.
+    pub(super) fn fold(&mut self, lines: Range<usize>, text: String, rank: Rank) {
+        self.instead(lines.start, text);
+        self.set(lines.start, rank);
+        self.reports(lines.start, Reports::Nothing);
+        self.marks[lines.start + 1..lines.end].iter_mut().for_each(|mark| mark.is_folded = true);
+    }
+
     /// The pieces. A line whose words report a failure is at least [`Rank::Failure`]. O(length).
     pub(super) fn outline(mut self) -> Outline<'a> {
         let found = match self.marks.iter().any(|mark| matches!(mark.reports, Reports::ByWords | Reports::Aside)) {
@@ -119,6 +129,10 @@ impl<'a> Ranked<'a> {
         let mut made = self.made.into_iter().peekable();
         for (index, (line, mark)) in self.lines.into_iter().zip(self.marks).enumerate() {
             let words = cursor.until(line.end);
+            if let Some(last) = outline.pieces.last_mut().filter(|_| mark.is_folded) {
+                last.source.end = line.end;
+                continue;
+            }
             let start = [line.start];
             let here: &[usize] = match mark.reports {
                 Reports::ByWords | Reports::Aside => words,
