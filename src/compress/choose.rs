@@ -99,7 +99,9 @@ impl<'a> Choosing<'a> {
             });
             if is_small {
                 let small: Vec<usize> = marked().collect();
-                small.into_iter().for_each(|piece| kept[piece] = true);
+                for piece in small {
+                    kept[piece] = true;
+                }
             }
             start = end + 1;
         }

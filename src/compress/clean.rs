@@ -3,6 +3,7 @@
 //! Lines stay lines, so line numbers in what is left are those of the original.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -61,7 +62,8 @@ fn without_data(text: &str) -> Option<String> {
             if let Some(name) = name_of_data(&bytes[at..end]) {
                 let out = out.get_or_insert_default();
                 out.push_str(&text[copied..at]);
-                out.push_str(&format!("[{name}, {} characters]", thousands(end - at)));
+                // Writing to a string cannot fail.
+                let _ = write!(out, "[{name}, {} characters]", thousands(end - at));
                 copied = end;
             }
             at = end;

@@ -94,9 +94,13 @@ enum Means {
 /// The rooms, those of the clearest signs first. What none of them takes is a text of lines.
 const ROOMS: &[Room] = &[
     Room { kind: ContentKind::Diff, claims: diff::claims, means: Means::Pieces(diff::outline) },
-    Room { kind: ContentKind::TestRun, claims: test_run::claims, means: Means::Pieces(test_run::outline) },
-    Room { kind: ContentKind::Trace, claims: trace::claims, means: Means::Pieces(trace::outline) },
-    Room { kind: ContentKind::Build, claims: build::claims, means: Means::Pieces(build::outline) },
+    Room {
+        kind: ContentKind::TestRun,
+        claims: test_run::claims,
+        means: Means::Pieces(|text| Some(test_run::outline(text))),
+    },
+    Room { kind: ContentKind::Trace, claims: trace::claims, means: Means::Pieces(|text| Some(trace::outline(text))) },
+    Room { kind: ContentKind::Build, claims: build::claims, means: Means::Pieces(|text| Some(build::outline(text))) },
     Room { kind: ContentKind::Listing, claims: listing::claims, means: Means::Pieces(listing::outline) },
     Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) },
     Room { kind: ContentKind::Code, claims: code::claims, means: Means::Pieces(code::outline) },

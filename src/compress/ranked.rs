@@ -67,11 +67,6 @@ impl<'a> Ranked<'a> {
         line.strip_suffix('\r').unwrap_or(line)
     }
 
-    /// The rank of a line.
-    pub(super) fn rank(&self, index: usize) -> Rank {
-        self.marks[index].rank
-    }
-
     /// Gives a line a rank.
     pub(super) fn set(&mut self, index: usize, rank: Rank) {
         self.marks[index].rank = rank;
@@ -118,10 +113,8 @@ impl<'a> Ranked<'a> {
 
     /// The pieces. A line whose words report a failure is at least [`Rank::Failure`]. O(length).
     pub(super) fn outline(mut self) -> Outline<'a> {
-        let found = match self.marks.iter().any(|mark| matches!(mark.reports, Reports::ByWords | Reports::Aside)) {
-            true => alarms(self.text),
-            false => Vec::new(),
-        };
+        let is_read = self.marks.iter().any(|mark| matches!(mark.reports, Reports::ByWords | Reports::Aside));
+        let found = if is_read { alarms(self.text) } else { Vec::new() };
         let mut cursor = Cursor::of(&found);
         let mut outline = Outline::of(Unit::Lines);
         outline.pieces.reserve(self.lines.len() + self.made.len());

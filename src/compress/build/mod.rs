@@ -51,7 +51,7 @@ fn bare(line: &str) -> &str {
 }
 
 /// The output as pieces. O(length).
-pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
+pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut build = Ranked::of(text, Reports::ByWords);
     let mut verbs = Verbs::default();
     let mut first = None;
@@ -87,8 +87,10 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     }
     let last: Vec<usize> =
         (0..build.len()).rev().filter(|index| !build.line(*index).trim().is_empty()).take(END).collect();
-    last.into_iter().for_each(|index| build.raise(index, Rank::Key));
-    Some(build.outline())
+    for index in last {
+        build.raise(index, Rank::Key);
+    }
+    build.outline()
 }
 
 /// What begins at a line: a diagnostic, or lines that say where the next one is.

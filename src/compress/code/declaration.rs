@@ -36,12 +36,11 @@ pub(super) fn declaration(line: &str) -> Option<Declaration> {
             Some(Declaration::Function)
         }
         "class" | "struct" | "enum" | "trait" | "impl" | "interface" | "module" | "namespace" | "record" | "union"
-        | "protocol" | "extension" | "object" => Some(Declaration::Type),
+        | "protocol" | "extension" | "object" | "CREATE" | "create" => Some(Declaration::Type),
         "type" => Some(if rest.ends_with('{') { Declaration::Type } else { Declaration::Constant }),
         "mod" => Some(if rest.ends_with(';') { Declaration::Import } else { Declaration::Type }),
         "import" | "use" | "using" | "package" | "require" | "require_relative" | "extern" => Some(Declaration::Import),
         "from" if rest.contains(" import ") => Some(Declaration::Import),
-        "CREATE" | "create" => Some(Declaration::Type),
         "ALTER" | "DROP" => Some(Declaration::Constant),
         _ => None,
     };

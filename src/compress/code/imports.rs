@@ -16,7 +16,9 @@ pub(super) fn summarize(code: &mut Ranked<'_>, lines: &[&str]) {
     let imports: Vec<usize> = (0..lines.len()).filter(|index| is_import(lines[*index])).collect();
     let Some(first) = imports.first() else { return };
     if imports.len() < LEAST {
-        imports.iter().for_each(|index| code.set(*index, Rank::Sample));
+        for index in imports {
+            code.set(index, Rank::Sample);
+        }
         return;
     }
     let mut names: Vec<&str> = Vec::new();
@@ -29,7 +31,9 @@ pub(super) fn summarize(code: &mut Ranked<'_>, lines: &[&str]) {
         }
     }
     code.before(*first, format!("[{} imports: {}]", imports.len(), names.join(", ")), Rank::Key);
-    imports.iter().for_each(|index| code.unmark(*index));
+    for index in imports {
+        code.unmark(index);
+    }
 }
 
 /// What is imported: the text in quotes, or the first words behind the keyword.

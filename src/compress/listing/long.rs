@@ -1,5 +1,6 @@
 //! `ls -l`, `ls -la`, `ls -lR`: an entry is shown by its name and size, and by what is unusual about it.
 
+use std::fmt::Write;
 use std::ops::Range;
 
 use super::super::outline::{Outline, Rank};
@@ -149,8 +150,8 @@ struct Folder {
 
 fn folders(list: &Ranked<'_>, entries: &[Option<Entry<'_>>]) -> Vec<Folder> {
     let mut folders = vec![Folder { heading: None, lines: 0..0 }];
-    for index in 0..list.len() {
-        let is_heading = entries[index].is_none() && folder(list.line(index)).is_some();
+    for (index, entry) in entries.iter().enumerate() {
+        let is_heading = entry.is_none() && folder(list.line(index)).is_some();
         if is_heading {
             folders.push(Folder { heading: Some(index), lines: index + 1..index + 1 });
         } else if let Some(last) = folders.last_mut() {
@@ -232,7 +233,8 @@ impl Usual {
             out.push_str(entry.mode);
         }
         if !self.has_usual_owner(&entry) {
-            out.push_str(&format!(" {}:{}", entry.owner, entry.group));
+            // Writing to a string cannot fail.
+            let _ = write!(out, " {}:{}", entry.owner, entry.group);
         }
         out.push('\n');
         out

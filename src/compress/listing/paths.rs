@@ -52,7 +52,9 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
         let has_heading = folder.len() >= LEAST && !folder[0].0.is_empty();
         if has_heading {
             let mut kinds = Suffixes::default();
-            folder.iter().for_each(|(_, name)| kinds.add(name));
+            for (_, name) in folder {
+                kinds.add(name);
+            }
             let heading = format!("{}: {} entries ({})", folder[0].0, thousands(folder.len()), kinds.summary());
             list.before(lines.start, heading, Rank::Key);
         }

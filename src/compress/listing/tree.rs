@@ -36,8 +36,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     (0..list.len()).filter(|index| !is_folder(*index)).for_each(|index| suffixes.add(name(list.line(index))));
     let mut turns: HashMap<usize, usize, RandomState> = HashMap::default();
     let mut rare = 0;
-    for index in 0..list.len() {
-        let depth = depths[index];
+    for (index, depth) in depths.iter().copied().enumerate() {
         // What stood deeper belongs to a folder that has ended.
         turns.retain(|deeper, _| *deeper <= depth);
         let turn = turns.entry(depth).or_default();

@@ -57,7 +57,7 @@ fn result<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.trim_start().strip_prefix(word)?.split(' ').next()
 }
 
-/// `ok  	example.com/a	0.01s`, `FAIL	example.com/b	0.02s`
+/// `ok  example.com/a  0.01s`, `FAIL  example.com/b  0.02s`, with tabs between.
 fn is_package(line: &str) -> bool {
     ["ok  \t", "FAIL\t", "?   \t", "---\t"].iter().any(|start| line.starts_with(start)) || line == "FAIL"
 }

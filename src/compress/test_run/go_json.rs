@@ -45,13 +45,13 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let mut counts = Counts::default();
     let mut failed = HashSet::with_hasher(RandomState::default());
     for event in events.iter().flatten() {
-        let Some(test) = &event.test else { continue };
+        let Some(name) = &event.test else { continue };
         match &*event.action {
             "pass" => counts.add(Status::Passed),
             "skip" => counts.add(Status::Skipped),
             "fail" => {
                 counts.add(Status::Failed);
-                failed.insert((&event.package, test));
+                failed.insert((&event.package, name));
             }
             _ => {}
         }
@@ -62,7 +62,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
             run.reports(index, Reports::ByWords);
             continue;
         };
-        let has_failed = event.test.as_ref().is_some_and(|test| failed.contains(&(&event.package, test)));
+        let has_failed = event.test.as_ref().is_some_and(|name| failed.contains(&(&event.package, name)));
         let (rank, reports) = match (&*event.action, &event.output) {
             ("output" | "build-output", Some(output)) => {
                 run.reword(index);

@@ -56,9 +56,9 @@ fn is_sign(line: &str) -> bool {
 }
 
 /// The run, failures first. O(length).
-pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
+pub(super) fn outline(text: &str) -> Outline<'_> {
     if let Some(outline) = go_json::outline(text) {
-        return Some(outline);
+        return outline;
     }
     let mut run = Ranked::of(text, Reports::ByWords);
     mark_statuses(&mut run);
@@ -67,7 +67,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     rust::mark(&mut run);
     go::mark(&mut run);
     javascript::mark(&mut run);
-    Some(run.outline())
+    run.outline()
 }
 
 /// Counts what passed, for all and for each file, and keeps what failed.

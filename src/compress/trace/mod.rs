@@ -28,13 +28,13 @@ const LEAST_CYCLES: usize = 2;
 
 /// Whether most lines are frames.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
-    let mut in_frame = false;
+    let mut was_frame = false;
     let mut hits = 0;
     for line in &sample.lines {
         let is_frame = frame(line).is_some();
         // The code of a frame stands under it, indented.
-        hits += usize::from(is_frame || in_frame && line.starts_with([' ', '\t']) || goroutine(line).is_some());
-        in_frame = is_frame;
+        hits += usize::from(is_frame || was_frame && line.starts_with([' ', '\t']) || goroutine(line).is_some());
+        was_frame = is_frame;
     }
     hits * 100 >= FRAMES * sample.lines.len().max(1) && sample.any(|line| frame(line).is_some())
 }
@@ -46,7 +46,7 @@ struct Placed<'a> {
 }
 
 /// The traces as pieces. O(length).
-pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
+pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut trace = Ranked::of(text, Reports::ByWords);
     let mut seen: HashMap<u64, usize, RandomState> = HashMap::default();
     let mut same: HashMap<u64, (usize, usize), RandomState> = HashMap::default();
@@ -79,7 +79,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     for (first, count) in same.into_values().filter(|(_, count)| *count > 1) {
         trace.instead(first, format!("{} [{} stacks like this]", trace.line(first), thousands(count)));
     }
-    Some(trace.outline())
+    trace.outline()
 }
 
 /// The frames from `start` on, one behind the other.
@@ -185,7 +185,7 @@ fn cycle(stack: &[Placed<'_>], at: usize) -> Option<(usize, usize)> {
     (1..=LONGEST_CYCLE).find_map(|length| {
         let is_same =
             |one: usize| one + length < stack.len() && stack[one].frame.name == stack[one + length].frame.name;
-        let same = (at..).take_while(|one| is_same(*one)).count();
+        let same = (at..stack.len()).take_while(|one| is_same(*one)).count();
         let times = same / length + 1;
         (times > LEAST_CYCLES).then_some((length, times))
     })
