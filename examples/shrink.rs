@@ -10,7 +10,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use ullage::compress::{Aim, compress};
+use ullage::compress::{Aim, Request, compress};
 use ullage::tokens::{CountTokens, Encoding, Exact, TextKind};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -24,8 +24,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let text = String::from_utf8_lossy(&std::fs::read(path)?).into_owned();
     let counter = Exact::new(Encoding::O200kBase);
     let before = counter.count(&text, TextKind::ToolOutput);
+    let request = Request { tool: &tool, aim, kind: TextKind::ToolOutput, focus: None };
     let start = Instant::now();
-    let Some(short) = compress(&tool, &text, aim, TextKind::ToolOutput, &counter) else {
+    let Some(short) = compress(&text, &request, &counter) else {
         println!("{before} tokens stay");
         return Ok(());
     };

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use support::generate::text;
 use support::shrinking::{KIND, LEAST_BUDGET, check_guarantees};
 use support::{cases, engine, estimate, exact, small_policy};
-use ullage::compress::{Aim, compress};
+use ullage::compress::{Aim, Request, compress};
 use ullage::store::Storing;
 use ullage::store::{marked, marked_reference};
 
@@ -30,7 +30,7 @@ proptest! {
     #[test]
     fn a_text_within_the_budget_stays_whole(text in text(2_000)) {
         let aim = Aim::Tokens(4 * text.len() + 200);
-        let short = compress("", &text, aim, KIND, &*exact());
+        let short = compress(&text, &Request::of("", aim), &*exact());
         // What a terminal would not show goes, and nothing else.
         prop_assert!(short.is_none_or(|short| short.left_out.is_empty()), "{:?}", text);
     }
@@ -69,7 +69,7 @@ fn texts_at_the_edges() {
         ("progress", &(0..9_999).map(|done| format!("\r{done} of 9,999")).collect::<String>(), 60),
     ] {
         for counter in [exact(), estimate()] {
-            if let Some(short) = compress("", text, Aim::Tokens(budget), KIND, &*counter) {
+            if let Some(short) = compress(text, &Request::of("", Aim::Tokens(budget)), &*counter) {
                 assert!(short.text.len() < text.len(), "{name}");
                 assert!(counter.count(&short.text, KIND) <= budget.max(LEAST_BUDGET), "{name}: {}", short.text);
             }
@@ -82,7 +82,7 @@ fn the_end_of_a_text_is_kept_as_well_as_its_beginning() {
     let words = ["apple", "pear", "plum", "fig", "quince", "cherry", "grape", "lemon", "lime", "mango"];
     let text: String = (0..200).map(|line| format!("{} {}\n", words[line / 10 % 10], words[line % 10])).collect();
     let text = text.replacen("apple apple", "first line", 1) + "the last line\n";
-    let short = compress("", &text, Aim::Tokens(80), KIND, &*exact()).unwrap().text;
+    let short = compress(&text, &Request::of("", Aim::Tokens(80)), &*exact()).unwrap().text;
     assert!(short.starts_with("first line") && short.ends_with("the last line\n"), "{short}");
 }
 

@@ -91,7 +91,14 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     """
 
 def compress(
-    text: str, tool: str, budget: int | None, counter: TokenCounter, compressor: str
+    text: str,
+    tool: str,
+    budget: int | None,
+    counter: TokenCounter,
+    compressor: str,
+    *,
+    lines: tuple[int, int] | None,
+    pattern: str | None,
 ) -> tuple[str | None, str, list[tuple[tuple[int, int] | None, int, str, int]], int, int]:
     """What is left (None for all), kind, gaps, tokens before and after, see ``ullage.compress``."""
 

@@ -100,6 +100,8 @@ def compress(
     tool: str = "",
     counter: _core.TokenCounter | None = None,
     compressor: str = "content",
+    lines: tuple[int, int] | None = None,
+    pattern: str | None = None,
 ) -> Compressed:
     """Shortens what a tool printed, by what it is: a log, a test run, JSON, a listing, code.
 
@@ -118,12 +120,22 @@ def compress(
         compressor: "content", or the way of another system with its own thresholds in characters,
             which takes no budget: "cyber-autoagent", "amplifier", "supyagent", "sre-agent",
             "sre-agent-payload", "valis".
+        lines: The first and the last line of those that are needed before all others; by the
+            numbers that stand in front of the lines where the text has such.
+        pattern: A regular expression (Rust syntax: no look-around) for the lines that are needed
+            before all others; not looked at where ``lines`` are given.
 
     Raises:
-        PolicyError: If there is no such compressor.
+        PolicyError: If there is no such compressor, or the pattern cannot be used.
     """
     shortened, kind, left_out, before, after = _core.compress(
-        text, tool, budget, counter or _default_counter(), compressor
+        text,
+        tool,
+        budget,
+        counter or _default_counter(),
+        compressor,
+        lines=lines,
+        pattern=pattern,
     )
     short = text if shortened is None else shortened
     sample = _core.sample_json(text)

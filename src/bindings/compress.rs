@@ -6,8 +6,9 @@ use pyo3::types::PyString;
 use super::counter::PyTokenCounter;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::compress::{Aim, Compressor, Gap, LeftOut, PlainContent, compress as shorten, json_sample};
+use crate::compress::{Aim, Compressor, Focus, Gap, LeftOut, PlainContent, Request, compress as shorten, json_sample};
 use crate::error::Error;
+use crate::store::compiled;
 use crate::tokens::{CountTokens, TextKind};
 
 /// First and last line where it is lines, how much it is, what it is, and how many errors are in it.
@@ -17,7 +18,8 @@ type LeftOutParts = (Option<(usize, usize)>, usize, &'static str, usize);
 type CompressedParts = (Option<String>, &'static str, Vec<LeftOutParts>, usize, usize);
 
 #[pyfunction]
-#[pyo3(signature = (text, tool, budget, counter, compressor))]
+#[pyo3(signature = (text, tool, budget, counter, compressor, *, lines, pattern))]
+#[allow(clippy::too_many_arguments)] // One for each keyword of the Python function that calls it.
 pub fn compress(
     py: Python<'_>,
     text: &Bound<'_, PyString>,
@@ -25,7 +27,18 @@ pub fn compress(
     budget: Option<Amount>,
     counter: &PyTokenCounter,
     compressor: &str,
+    lines: Option<(Amount, Amount)>,
+    pattern: Option<&str>,
 ) -> PyResult<CompressedParts> {
+    let compiled = |pattern| {
+        compiled(pattern).map_err(|error| Error::Policy { setting: "pattern".to_owned(), problem: error.to_string() })
+    };
+    let pattern = pattern.map(compiled).transpose()?;
+    let focus = match (lines, &pattern) {
+        (Some((Amount(first), Amount(last))), _) => Some(Focus::Lines(first..last.saturating_add(1))),
+        (None, Some(pattern)) => Some(Focus::Pattern(pattern)),
+        (None, None) => None,
+    };
     let compressor = Compressor::ALL.into_iter().find(|known| known.name() == compressor).ok_or_else(|| {
         let known: Vec<&str> = Compressor::ALL.iter().map(|known| known.name()).collect();
         Error::Policy {
@@ -41,10 +54,12 @@ pub fn compress(
         let before = counter.count(&text, kind);
         let (short, what, left_out) = match compressor {
             Compressor::Content if matches!(aim, Aim::Tokens(budget) if before <= budget) => (None, "text", Vec::new()),
-            Compressor::Content => match shorten(tool, &text, aim, kind, &counter) {
-                Some(short) => (Some(short.text), short.kind.name(), short.left_out.iter().map(parts).collect()),
-                None => (None, "text", Vec::new()),
-            },
+            Compressor::Content => {
+                match shorten(&text, &Request { focus: focus.clone(), ..Request::of(tool, aim) }, &counter) {
+                    Some(short) => (Some(short.text), short.kind.name(), short.left_out.iter().map(parts).collect()),
+                    None => (None, "text", Vec::new()),
+                }
+            }
             plain => match plain.plain(&text) {
                 Some(short) => (Some(short.text), plain_kind(short.content), Vec::new()),
                 None => (None, "text", Vec::new()),
@@ -67,7 +82,9 @@ fn plain_kind(content: PlainContent) -> &'static str {
 fn parts(left_out: &LeftOut) -> LeftOutParts {
     let alarms = left_out.alarms;
     match &left_out.gap {
-        Gap::Lines(lines) => (Some((lines.start, lines.end - 1)), lines.len(), "lines", alarms),
+        Gap::Lines(lines) | Gap::Numbered(lines, _) => {
+            (Some((lines.start, lines.end - 1)), lines.len(), "lines", alarms)
+        }
         Gap::Items(count, noun) => (None, *count, noun, alarms),
         Gap::Characters(count) => (None, *count, "characters", alarms),
     }

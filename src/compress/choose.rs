@@ -3,6 +3,8 @@
 //! The pieces stand in one order, which does not depend on the budget: by rank, and within a rank from both ends of
 //! the text. A budget keeps as many from the front of that order as fit. So a bigger budget never keeps less.
 
+use std::collections::BTreeSet;
+
 use super::gap::gap_tokens;
 use super::outline::{Outline, Rank};
 use crate::tokens::{CountTokens, TextKind};
@@ -23,16 +25,21 @@ pub enum Aim {
 /// An outline, and what its pieces cost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choosing<'a> {
-    outline: &'a Outline<'a>,
-    text: &'a str,
-    kind: TextKind,
-    counter: &'a dyn CountTokens,
-    /// The most that a gap costs.
+    /// The pieces.
+    pub outline: &'a Outline<'a>,
+    /// The text that they are of.
+    pub text: &'a str,
+    /// What the outcome counts as.
+    pub kind: TextKind,
+    /// What counts it.
+    pub counter: &'a dyn CountTokens,
+    /// The most tokens that a line in a gap takes.
     gap: usize,
 }
 
 impl<'a> Choosing<'a> {
-    pub(super) fn new(
+    /// The choice among the pieces of `outline`, which is of `text`. O(length).
+    pub(super) fn of(
         outline: &'a Outline<'a>,
         text: &'a str,
         kind: TextKind,
@@ -43,28 +50,28 @@ impl<'a> Choosing<'a> {
 
     /// The pieces that `aim` keeps, the most needed first. Counts only those; O(pieces) beside that.
     pub(super) fn order(&self, aim: Aim) -> Vec<usize> {
-        let pieces = self.outline.pieces.len();
-        let mut kept = vec![false; pieces];
-        let mut order = Vec::new();
-        let (mut used, mut gaps) = (0, usize::from(pieces > 0));
-        let mut ranks = by_rank(self.outline);
-        for rank in Rank::ALL {
-            if aim == Aim::Essence && !rank.is_essential() {
-                break;
-            }
-            let mut ends = Ends::of(std::mem::take(&mut ranks[rank as usize]));
+        let ranks = by_rank(self.outline);
+        let Aim::Tokens(budget) = aim else {
+            return Rank::ALL
+                .iter()
+                .filter(|rank| rank.is_essential())
+                .flat_map(|rank| &ranks[*rank as usize])
+                .copied()
+                .collect();
+        };
+        let mut gaps = Gaps::of(self.outline);
+        let (mut order, mut used) = (Vec::new(), 0);
+        for pieces in ranks {
+            let mut ends = Ends::of(pieces);
             while let Some((piece, end)) = ends.next() {
                 let tokens = self.size(piece);
-                let opened = usize::from(piece > 0 && !kept[piece - 1]);
-                let split = usize::from(piece + 1 < pieces && !kept[piece + 1]);
-                let gaps_after = gaps + opened + split - 1;
+                gaps.keep(piece);
                 // The first that does not fit ends the choice: smaller ones behind it would have to go again where a
                 // bigger budget takes it.
-                if matches!(aim, Aim::Tokens(budget) if used + tokens + gaps_after * self.gap > budget) {
+                if used + tokens + gaps.count * self.gap > budget {
                     return order;
                 }
-                (used, gaps) = (used + tokens, gaps_after);
-                kept[piece] = true;
+                used += tokens;
                 order.push(piece);
                 ends.spent(end, tokens);
             }
@@ -75,20 +82,26 @@ impl<'a> Choosing<'a> {
     /// For each piece, whether it is kept: those of `order`, and what takes no more than the line that would stand in
     /// its place.
     pub(super) fn kept(&self, order: &[usize]) -> Vec<bool> {
-        let mut kept = vec![false; self.outline.pieces.len()];
+        let pieces = &self.outline.pieces;
+        let mut kept = vec![false; pieces.len()];
         for piece in order {
             kept[*piece] = true;
         }
         let mut start = 0;
         while start < kept.len() {
             let end = start + kept[start..].iter().take_while(|kept| !**kept).count();
+            // What needs no line stays out: taken in here, it would go again where a bigger budget splits the gap.
+            let marked = || (start..end).filter(|piece| pieces[*piece].is_marked());
             let mut tokens = 0;
-            let is_small = (start..end).all(|piece| {
+            let is_small = marked().all(|piece| {
                 tokens += self.size(piece);
                 tokens <= self.gap
             });
             if is_small {
-                kept[start..end].fill(true);
+                let small: Vec<usize> = marked().collect();
+                for piece in small {
+                    kept[piece] = true;
+                }
             }
             start = end + 1;
         }
@@ -97,6 +110,37 @@ impl<'a> Choosing<'a> {
 
     fn size(&self, piece: usize) -> usize {
         self.counter.count(&self.outline.text_of(self.text, piece), self.kind)
+    }
+}
+
+/// How many lines in gaps there are while more and more pieces are kept.
+struct Gaps {
+    /// The pieces that are kept, with one before the first and one behind the last, all shifted by one.
+    kept: BTreeSet<usize>,
+    /// For each piece, how many in front of it are marked where they are left out.
+    marked: Vec<usize>,
+    count: usize,
+}
+
+impl Gaps {
+    fn of(outline: &Outline<'_>) -> Gaps {
+        let mut marked = vec![0];
+        for piece in &outline.pieces {
+            marked.push(marked[marked.len() - 1] + usize::from(piece.is_marked()));
+        }
+        let kept = BTreeSet::from([0, outline.pieces.len() + 1]);
+        let count = usize::from(marked[outline.pieces.len()] > 0);
+        Gaps { kept, marked, count }
+    }
+
+    /// Keeps a piece that was not kept. O(log pieces).
+    fn keep(&mut self, piece: usize) {
+        let start = self.kept.range(..=piece).next_back().copied().unwrap_or(0);
+        let end = self.kept.range(piece + 1..).next().map_or(self.marked.len(), |next| next - 1);
+        let has_gap = |start: usize, end: usize| usize::from(self.marked[end] > self.marked[start]);
+        self.count += has_gap(start, piece) + has_gap(piece + 1, end);
+        self.count -= has_gap(start, end);
+        self.kept.insert(piece + 1);
     }
 }
 

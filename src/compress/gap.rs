@@ -16,6 +16,8 @@ const GAP_END: &str = " ...]";
 pub enum Gap {
     /// Lines, counted from 1: a retrieval takes these numbers.
     Lines(Range<usize>),
+    /// Lines, counted from 1, and the number that the first of them has in the file that they are from.
+    Numbered(Range<usize>, usize),
     /// Something else that is counted.
     Items(usize, &'static str),
     /// A piece of one line.
@@ -38,6 +40,13 @@ pub fn gap_line(gap: &Gap, alarms: usize) -> String {
     let _ = match gap {
         Gap::Lines(lines) if lines.len() == 1 => write!(line, "line {} left out", lines.start),
         Gap::Lines(lines) => write!(line, "lines {}-{} left out", lines.start, lines.end - 1),
+        Gap::Numbered(lines, first) => write!(
+            line,
+            "lines {}-{} left out, numbered {first}-{}",
+            lines.start,
+            lines.end - 1,
+            first + lines.len().saturating_sub(1)
+        ),
         Gap::Items(0, noun) => write!(line, "what sums up the {noun} left out"),
         Gap::Items(count, noun) => write!(line, "{} {noun} left out", thousands(*count)),
         Gap::Characters(count) => write!(line, "{} characters left out", thousands(*count)),
@@ -57,13 +66,16 @@ pub fn gap_line(gap: &Gap, alarms: usize) -> String {
 pub(super) fn gap_tokens(outline: &Outline<'_>, text: &str, counter: &dyn CountTokens) -> usize {
     let alarms = outline.pieces.iter().filter(|piece| piece.alarm).count();
     // No number in a gap is above these, and none takes more tokens. A piece of a line has no more characters than bytes.
-    let gaps = match outline.unit {
-        Unit::Items(noun) => vec![Gap::Items(outline.pieces.len(), noun)],
-        Unit::Lines => {
+    let gaps = match (outline.unit, outline.first_number) {
+        (Unit::Items(noun), _) => vec![Gap::Items(outline.pieces.len(), noun)],
+        (Unit::Lines, first) => {
             let lines = newlines(text) + 1;
-            let longest = outline.pieces.iter().any(|piece| !text[piece.source.clone()].ends_with('\n'));
-            let piece_of_a_line = longest.then_some(Gap::Characters(text.len()));
-            [Gap::Lines(lines..lines + lines)].into_iter().chain(piece_of_a_line).collect()
+            let lines = match first {
+                Some(first) => Gap::Numbered(lines..2 * lines, first + lines),
+                None => Gap::Lines(lines..2 * lines),
+            };
+            let slices = outline.pieces.iter().any(|piece| !text[piece.source.clone()].ends_with('\n'));
+            [lines].into_iter().chain(slices.then_some(Gap::Characters(text.len()))).collect()
         }
     };
     let ends = counter.count("\n", TextKind::ToolOutput) * 2;

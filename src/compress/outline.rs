@@ -13,6 +13,8 @@ const SLICE: usize = 160;
 /// How much a piece is needed. A budget is spent in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rank {
+    /// What the caller asked for.
+    Asked,
     /// Reports a failure that no earlier piece reports.
     Alarm,
     /// Belongs to a failure, or reports one like another.
@@ -29,7 +31,8 @@ pub enum Rank {
 
 impl Rank {
     /// Every rank, the most needed first.
-    pub const ALL: [Rank; 6] = [Rank::Alarm, Rank::Failure, Rank::Key, Rank::Sample, Rank::Ordinary, Rank::Bulk];
+    pub const ALL: [Rank; 7] =
+        [Rank::Asked, Rank::Alarm, Rank::Failure, Rank::Key, Rank::Sample, Rank::Ordinary, Rank::Bulk];
 
     /// Whether the text says much the same without pieces of this rank.
     pub fn is_essential(self) -> bool {
@@ -68,6 +71,18 @@ pub struct Piece {
     pub rank: Rank,
     /// Whether it reports a failure: such pieces are counted where they are left out.
     pub alarm: bool,
+    /// What is said where it is left out.
+    pub absence: Absence,
+}
+
+/// What is said where a piece is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absence {
+    /// A line says how much is left out.
+    Marked,
+    /// Nothing, since a heading tells how much there is: the lines of context of a hunk, the entries of a folder. One
+    /// that reports a failure is marked all the same.
+    Plain,
 }
 
 /// A text as pieces, in its order and without gaps between them.
@@ -76,16 +91,25 @@ pub struct Outline<'a> {
     pub unit: Unit,
     /// The pieces. Their sources follow one another and cover the text.
     pub pieces: Vec<Piece>,
+    /// The number that the first line has in the file that it is from, where the lines are numbered and not from 1.
+    pub first_number: Option<usize>,
     reword: Option<Box<Reword<'a>>>,
 }
 
 /// Makes the text of a piece of its source; it must end with a line end.
 type Reword<'a> = dyn Fn(&str) -> String + 'a;
 
+impl Piece {
+    /// Whether a line must stand where it is left out.
+    pub fn is_marked(&self) -> bool {
+        self.absence == Absence::Marked || self.alarm
+    }
+}
+
 impl<'a> Outline<'a> {
     /// An outline without pieces yet.
     pub fn of(unit: Unit) -> Outline<'a> {
-        Outline { unit, pieces: Vec::new(), reword: None }
+        Outline { unit, pieces: Vec::new(), first_number: None, reword: None }
     }
 
     /// The outline, with what makes the text of the pieces of [`Outline::push_reworded`].
@@ -96,17 +120,17 @@ impl<'a> Outline<'a> {
 
     /// Adds `source` as it is.
     pub fn push(&mut self, source: Range<usize>, rank: Rank, alarm: bool) {
-        self.pieces.push(Piece { source, wording: Wording::Source, rank, alarm });
+        self.pieces.push(Piece { source, wording: Wording::Source, rank, alarm, absence: Absence::Marked });
     }
 
     /// Adds `text` in place of `source`. `text` must end with a line end.
     pub fn push_made(&mut self, source: Range<usize>, text: impl Into<Box<str>>, rank: Rank, alarm: bool) {
-        self.pieces.push(Piece { source, wording: Wording::Made(text.into()), rank, alarm });
+        self.pieces.push(Piece { source, wording: Wording::Made(text.into()), rank, alarm, absence: Absence::Marked });
     }
 
     /// Adds what will be made of `source` if it is kept.
     pub fn push_reworded(&mut self, source: Range<usize>, rank: Rank, alarm: bool) {
-        self.pieces.push(Piece { source, wording: Wording::Reworded, rank, alarm });
+        self.pieces.push(Piece { source, wording: Wording::Reworded, rank, alarm, absence: Absence::Marked });
     }
 
     /// Adds a line of `text` with its line end; a long one in slices, of which those that hold one of `alarms` (offsets
@@ -124,6 +148,11 @@ impl<'a> Outline<'a> {
             self.push(start..end, rank, alarm);
             start = end;
         }
+    }
+
+    /// Has nothing said about the pieces from `first` on where they are left out, but for failures.
+    pub fn unmark(&mut self, first: usize) {
+        self.pieces[first..].iter_mut().for_each(|piece| piece.absence = Absence::Plain);
     }
 
     /// The text of a piece.

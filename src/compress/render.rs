@@ -1,7 +1,7 @@
 //! Writing what is kept.
 
 use super::gap::{Gap, LeftOut, gap_line, newlines};
-use super::outline::{Outline, Unit};
+use super::outline::{Outline, Piece, Unit};
 
 /// What is written, and what is not.
 pub(super) struct Rendered {
@@ -42,17 +42,23 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> Render
                 let from = line_of(start);
                 // A gap that ends with a line end does not reach into the line behind it.
                 let to = line_of(end) + usize::from(!text[..end].ends_with('\n'));
-                Gap::Lines(from..to.max(from + 1))
+                let lines = from..to.max(from + 1);
+                match outline.first_number {
+                    Some(first) => Gap::Numbered(lines, first + from - 1),
+                    None => Gap::Lines(lines),
+                }
             }
         };
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }
-        out.push_str(&gap_line(&gap, alarms));
-        gaps.push(LeftOut { gap, alarms });
-        if piece < kept.len() {
-            out.push('\n');
+        if missing.iter().any(Piece::is_marked) {
+            out.push_str(&gap_line(&gap, alarms));
+            if piece < kept.len() {
+                out.push('\n');
+            }
         }
+        gaps.push(LeftOut { gap, alarms });
     }
     Rendered { text: out, left_out: gaps }
 }

@@ -3,7 +3,7 @@
 use super::plan::{Artifact, Source};
 use super::seal::Sealing;
 use super::tools::ToolNames;
-use crate::compress::{Aim, compress};
+use crate::compress::{Aim, Request, compress};
 use crate::draft::Cut;
 use crate::edit::{Action, Edit, Place};
 use crate::message::{Conversation, Part, Text};
@@ -47,11 +47,11 @@ pub fn shorten(
     referring: Referring<'_>,
 ) -> Option<ShortText> {
     if let Some(marked) = marked(text, referring.storing, referring.distrusted) {
-        let short = compress(tool, marked.body, Aim::Tokens(keep), TextKind::ToolOutput, counter)?;
+        let short = compress(marked.body, &Request::of(tool, Aim::Tokens(keep)), counter)?;
         let text = marked.around(&short.text);
         return Some(ShortText { text, to_store: None, stored_before: marked.reference });
     }
-    let short = compress(tool, text, Aim::Tokens(keep), TextKind::ToolOutput, counter)?;
+    let short = compress(text, &Request::of(tool, Aim::Tokens(keep)), counter)?;
     Some(marked_short(tool, text, &short.text, referring))
 }
 

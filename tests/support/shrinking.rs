@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
-use ullage::compress::{Aim, Compressed, ContentKind, compress, is_gap_line};
+use ullage::compress::{Aim, Compressed, ContentKind, Request, compress, is_gap_line};
 use ullage::tokens::{CountTokens, TextKind};
 
 use super::{estimate, exact};
@@ -13,8 +13,12 @@ pub const KIND: TextKind = TextKind::ToolOutput;
 /// The least budget that is promised: below it the line that says what is left out may not fit.
 pub const LEAST_BUDGET: usize = 48;
 
+pub fn request(tool: &str, aim: Aim) -> Request<'_> {
+    Request { tool, aim, kind: KIND, focus: None }
+}
+
 pub fn shrink(tool: &str, text: &str, aim: Aim) -> Option<Compressed> {
-    compress(tool, text, aim, KIND, &*exact())
+    compress(text, &request(tool, aim), &*exact())
 }
 
 /// Tokens of a text under the exact counter.
@@ -33,8 +37,9 @@ pub fn check_guarantees(tool: &str, text: &str, failures: &[String]) {
     for counter in [exact(), estimate()] {
         let mut before: Option<String> = None;
         for budget in [LEAST_BUDGET, 80, 130, 250, 500, 1_000, 2_000, 5_000, 20_000] {
-            let Some(short) = compress(tool, text, Aim::Tokens(budget), KIND, &*counter) else { break };
-            assert_eq!(Some(&short), compress(tool, text, Aim::Tokens(budget), KIND, &*counter).as_ref(), "twice");
+            let request = request(tool, Aim::Tokens(budget));
+            let Some(short) = compress(text, &request, &*counter) else { break };
+            assert_eq!(Some(&short), compress(text, &request, &*counter).as_ref(), "twice");
             let what = format!("{} at {budget}:\n{}", short.kind.name(), short.text);
             assert!(short.text.len() < text.len(), "longer: {what}");
             assert!(counter.fits(&short.text, KIND, budget), "over the budget: {what}");
@@ -47,7 +52,7 @@ pub fn check_guarantees(tool: &str, text: &str, failures: &[String]) {
             }
             before = Some(short.text);
         }
-        if let Some(short) = compress(tool, text, Aim::Essence, KIND, &*counter) {
+        if let Some(short) = compress(text, &request(tool, Aim::Essence), &*counter) {
             assert!(short.text.len() < text.len());
             check_failures(&short.text, failures, &short.text);
         }

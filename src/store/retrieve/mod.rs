@@ -10,12 +10,13 @@ use std::fmt::Write;
 use std::ops::RangeInclusive;
 
 pub use search::{Search, search};
+pub use selection::compiled;
 
 use super::{ContentKind, Reference, retrieval_mark};
 use crate::error::Result;
 use crate::media::{Media, MediaKind, Raw, Size};
 use crate::numbers::thousands;
-use selection::{Selection, compiled};
+use selection::Selection;
 use show::{End, beginning, numbered};
 
 /// Bytes of a pointer in the line in front: that line must stay short enough to be recognised.

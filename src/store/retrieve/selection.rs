@@ -83,8 +83,11 @@ impl Selection {
     }
 }
 
-/// The regular expression `pattern`.
-pub(super) fn compiled(pattern: &str) -> Result<Regex> {
+/// The regular expression `pattern`, of a size that is bounded.
+///
+/// # Errors
+/// `Store` if it is none, or too large.
+pub fn compiled(pattern: &str) -> Result<Regex> {
     RegexBuilder::new(pattern).size_limit(PATTERN_LIMIT).build().map_err(|error| Error::Store {
         problem: format!("the pattern cannot be used: {error}"),
         remedy: "give a regular expression without look-around or back-references".to_owned(),

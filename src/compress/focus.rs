@@ -1,0 +1,36 @@
+//! What the caller asked for: it comes before everything else.
+
+use std::ops::Range;
+
+use regex::Regex;
+
+use super::outline::{Outline, Rank};
+
+/// Lines that are needed more than any others.
+#[derive(Debug, Clone)]
+pub enum Focus<'a> {
+    /// Lines by their numbers: those in the file where the text shows numbers, otherwise those of the text, from 1.
+    Lines(Range<usize>),
+    /// Lines that match.
+    Pattern(&'a Regex),
+}
+
+impl Focus<'_> {
+    /// Ranks the pieces that hold such lines before all others. O(length).
+    pub(super) fn raise(&self, outline: &mut Outline<'_>, text: &str) {
+        let (mut line, mut counted) = (outline.first_number.unwrap_or(1), 0);
+        for piece in outline.pieces.iter_mut().filter(|piece| !piece.source.is_empty()) {
+            let newlines = |part: &str| part.bytes().filter(|byte| *byte == b'\n').count();
+            line += newlines(&text[counted..piece.source.start]);
+            counted = piece.source.start;
+            let body = &text[piece.source.clone()];
+            let is_asked = match self {
+                Focus::Lines(lines) => line < lines.end && line + newlines(body.trim_end_matches('\n')) >= lines.start,
+                Focus::Pattern(pattern) => pattern.is_match(body),
+            };
+            if is_asked {
+                piece.rank = Rank::Asked;
+            }
+        }
+    }
+}

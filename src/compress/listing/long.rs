@@ -1,0 +1,257 @@
+//! `ls -l`, `ls -la`, `ls -lR`: an entry is shown by its name and size, and by what is unusual about it.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use super::super::outline::{Outline, Rank};
+use super::super::ranked::{Ranked, Reports};
+use super::suffixes::{Suffixes, size};
+use crate::numbers::thousands;
+
+/// Entries of a folder that are essential.
+const SAMPLES: usize = 2;
+
+/// Entries of the first folder that are essential: it is the one that was asked for.
+const FIRST: usize = 20;
+
+/// Folders so deep under the first are named before those under them.
+const UPPER: usize = 1;
+
+/// The largest files of the whole list are essential, so many of them.
+const LARGEST: usize = 10;
+
+/// Files that are rare in the whole list are essential, so many of them.
+const RARE: usize = 30;
+
+/// With more folders than this only the first and the last entries tell what is in each; its heading does.
+const MANY_FOLDERS: usize = 100;
+
+/// A file with more than this many times the bytes of the mean is large.
+const LARGE: u64 = 5;
+
+/// Said once, in front.
+const NOTE: &str = "[name, bytes; mode, owner and group only where unusual; a folder's entries where there was room]";
+
+/// An entry of a long list.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry<'a> {
+    mode: &'a str,
+    owner: &'a str,
+    group: &'a str,
+    size: &'a str,
+    name: &'a str,
+}
+
+impl Entry<'_> {
+    fn is_file(&self) -> bool {
+        self.mode.starts_with('-')
+    }
+
+    fn bytes(&self) -> u64 {
+        self.size.parse().unwrap_or(0)
+    }
+}
+
+/// Reads `-rw-r--r-- 1 root root 1234 Mar  5  2024 name`.
+pub(super) fn entry(line: &str) -> Option<Entry<'_>> {
+    let mode = line.get(..10)?;
+    let is_mode = mode.starts_with(['-', 'd', 'l', 'c', 'b', 'p', 's'])
+        && mode.bytes().skip(1).all(|byte| matches!(byte, b'r' | b'w' | b'x' | b'-' | b's' | b'S' | b't' | b'T'));
+    if !is_mode {
+        return None;
+    }
+    let mut rest = line[10..].trim_start_matches(['.', '+', '@']);
+    let mut word = || {
+        rest = rest.trim_start_matches(' ');
+        let (word, behind) = rest.split_once(' ')?;
+        rest = behind;
+        Some(word)
+    };
+    let (_links, owner, group) = (word()?, word()?, word()?);
+    let mut size = word()?;
+    if size.ends_with(',') {
+        // A device has two numbers in place of a size.
+        size = word()?;
+    }
+    // Month, day, time or year; with full times, date, time, zone.
+    let (_, _, _) = (word()?, word()?, word()?);
+    Some(Entry { mode, owner, group, size, name: rest.trim_start_matches(' ') }).filter(|entry| !entry.name.is_empty())
+}
+
+/// Lines around entries: the name of a folder, its total.
+pub(super) fn is_frame(line: &str) -> bool {
+    line.strip_prefix("total ").is_some_and(|total| total.trim_end().starts_with(|c: char| c.is_ascii_digit()))
+        || folder(line).is_some()
+}
+
+/// The folder that a line such as `./src/compress:` names.
+fn folder(line: &str) -> Option<&str> {
+    line.trim_end().strip_suffix(':').filter(|path| path.starts_with(['.', '/', '~']) || path.contains('/'))
+}
+
+/// The list as pieces.
+pub(super) fn outline(text: &str) -> Outline<'_> {
+    let mut list = Ranked::of(text, Reports::Nothing);
+    let entries: Vec<Option<Entry<'_>>> = (0..list.len()).map(|index| entry(list.line(index))).collect();
+    let files = || entries.iter().flatten().filter(|entry| entry.is_file());
+    let mut suffixes = Suffixes::default();
+    files().for_each(|entry| suffixes.add(entry.name));
+    let mut sizes: Vec<u64> = files().map(Entry::bytes).collect();
+    sizes.sort_unstable_by(|one, two| two.cmp(one));
+    let mean = sizes.iter().sum::<u64>() / sizes.len().max(1) as u64;
+    let large = sizes.get(LARGEST).copied().unwrap_or(0).max(mean * LARGE);
+    let usual = Usual::of(&entries);
+    let folders = folders(&list, &entries);
+    let samples = if folders.len() <= MANY_FOLDERS { SAMPLES } else { 0 };
+    list.before(0, NOTE.to_owned(), Rank::Key);
+    let depth = |folder: &Folder| folder.heading.map_or(0, |heading| list.line(heading).matches('/').count());
+    let depths: Vec<usize> = folders.iter().map(depth).collect();
+    let mut rare = 0;
+    for (number, Folder { heading, lines }) in folders.iter().enumerate() {
+        let samples = if number == 0 { FIRST } else { samples };
+        let inside: Vec<&Entry<'_>> = lines.clone().filter_map(|index| entries[index].as_ref()).collect();
+        let summary = summary(&inside);
+        match heading {
+            Some(heading) => {
+                list.instead(*heading, format!("{} {summary}", list.line(*heading).trim_end()));
+                list.set(*heading, if depths[number] <= depths[0] + UPPER { Rank::Key } else { Rank::Sample });
+            }
+            None => list.before(lines.start, summary, Rank::Key),
+        }
+        let mut turn = 0;
+        for index in lines.clone() {
+            list.unmark(index);
+            let Some(entry) = &entries[index] else {
+                list.set(index, Rank::Bulk);
+                continue;
+            };
+            list.reword(index);
+            if matches!(entry.name, "." | "..") {
+                list.set(index, Rank::Bulk);
+                continue;
+            }
+            turn += 1;
+            let is_rare = entry.is_file() && suffixes.is_rare(entry.name) || usual.is_unusual(entry);
+            rare += usize::from(is_rare);
+            let stands_out = is_rare && rare <= RARE || entry.is_file() && entry.bytes() > large;
+            if turn <= samples || stands_out {
+                list.set(index, Rank::Sample);
+            }
+        }
+    }
+    list.outline().rewording(move |line| usual.reworded(line))
+}
+
+/// A folder, with the line that names it and the lines of its entries.
+struct Folder {
+    heading: Option<usize>,
+    lines: Range<usize>,
+}
+
+fn folders(list: &Ranked<'_>, entries: &[Option<Entry<'_>>]) -> Vec<Folder> {
+    let mut folders = vec![Folder { heading: None, lines: 0..0 }];
+    for (index, entry) in entries.iter().enumerate() {
+        let is_heading = entry.is_none() && folder(list.line(index)).is_some();
+        if is_heading {
+            folders.push(Folder { heading: Some(index), lines: index + 1..index + 1 });
+        } else if let Some(last) = folders.last_mut() {
+            last.lines.end = index + 1;
+        }
+    }
+    folders.retain(|folder| folder.heading.is_some() || !folder.lines.is_empty());
+    folders
+}
+
+/// `34 files (30 .rs, 4 .md), 2 folders, 1.2 MB`
+fn summary(inside: &[&Entry<'_>]) -> String {
+    let mut suffixes = Suffixes::default();
+    let (mut files, mut folders, mut others, mut bytes) = (0, 0, 0, 0);
+    for entry in inside.iter().filter(|entry| !matches!(entry.name, "." | "..")) {
+        match entry.mode.as_bytes()[0] {
+            b'd' => folders += 1,
+            b'-' => {
+                files += 1;
+                bytes += entry.bytes();
+                suffixes.add(entry.name);
+            }
+            _ => others += 1,
+        }
+    }
+    let counted = |count: usize, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{} {many}", thousands(count))),
+    };
+    let named = counted(files, "file", "files").map(|files| format!("{files} ({})", suffixes.summary()));
+    let parts = [named, counted(folders, "folder", "folders"), counted(others, "link or other", "links or others")];
+    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    if files > 0 {
+        parts.push(size(bytes));
+    }
+    if parts.is_empty() { "empty".to_owned() } else { parts.join(", ") }
+}
+
+/// Who owns most of the entries.
+struct Usual {
+    owner: String,
+    group: String,
+}
+
+impl Usual {
+    /// By the first entry: nearly all have the same, and the others are shown with theirs.
+    fn of(entries: &[Option<Entry<'_>>]) -> Usual {
+        let first = entries.iter().flatten().find(|entry| !matches!(entry.name, "." | ".."));
+        let owned = |of: fn(&Entry<'_>) -> String| first.map(of).unwrap_or_default();
+        Usual { owner: owned(|entry| entry.owner.to_owned()), group: owned(|entry| entry.group.to_owned()) }
+    }
+
+    fn has_usual_owner(&self, entry: &Entry<'_>) -> bool {
+        (entry.owner, entry.group) == (&self.owner, &self.group)
+    }
+
+    fn is_unusual(&self, entry: &Entry<'_>) -> bool {
+        !self.has_usual_owner(entry) || !has_usual_mode(entry)
+    }
+
+    /// The name and the size; a slash marks a folder, a star a program.
+    fn reworded(&self, line: &str) -> String {
+        let Some(entry) = entry(line.trim_end_matches(['\n', '\r'])) else { return line.to_owned() };
+        let mut out = format!("  {}", entry.name);
+        match entry.mode.as_bytes()[0] {
+            b'd' => out.push('/'),
+            b'-' => {
+                if entry.mode.contains('x') {
+                    out.push('*');
+                }
+                out.push(' ');
+                out.push_str(&entry.size.parse().map_or_else(|_| entry.size.to_owned(), thousands));
+            }
+            _ => {}
+        }
+        if !has_usual_mode(&entry) {
+            out.push(' ');
+            out.push_str(entry.mode);
+        }
+        if !self.has_usual_owner(&entry) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, " {}:{}", entry.owner, entry.group);
+        }
+        out.push('\n');
+        out
+    }
+}
+
+/// What files, programs, folders and links have where nobody set anything.
+fn has_usual_mode(entry: &Entry<'_>) -> bool {
+    matches!(
+        entry.mode,
+        "-rw-r--r--"
+            | "-rw-rw-r--"
+            | "-rwxr-xr-x"
+            | "-rwxrwxr-x"
+            | "drwxr-xr-x"
+            | "drwxrwxr-x"
+            | "lrwxrwxrwx"
+            | "lrwxr-xr-x"
+    )
+}

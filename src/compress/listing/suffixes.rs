@@ -1,0 +1,72 @@
+//! What kinds of files there are, by their suffixes.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::numbers::thousands;
+
+/// Kinds that are named; the others are counted together.
+const NAMED: usize = 4;
+
+/// A list of at least so many files has kinds that are rare.
+const MANY: usize = 50;
+
+/// So many files of a kind are few.
+const FEW: usize = 2;
+
+/// The suffix of a name with its dot; `""` if it has none.
+pub(super) fn suffix(name: &str) -> &str {
+    // A suffix is short: what follows the dot of a version is none.
+    const LONGEST: usize = 8;
+    match name.rfind('.') {
+        Some(at) if at > 0 && name.len() - at <= LONGEST && !name.ends_with('/') => &name[at..],
+        _ => "",
+    }
+}
+
+/// How many files have a suffix.
+#[derive(Debug, Default)]
+pub(super) struct Suffixes<'a> {
+    counts: HashMap<&'a str, usize, RandomState>,
+    files: usize,
+}
+
+impl<'a> Suffixes<'a> {
+    pub(super) fn add(&mut self, name: &'a str) {
+        *self.counts.entry(suffix(name)).or_default() += 1;
+        self.files += 1;
+    }
+
+    /// Whether a list of many files has few like this one.
+    pub(super) fn is_rare(&self, name: &str) -> bool {
+        let suffix = suffix(name);
+        self.files >= MANY && !suffix.is_empty() && self.counts.get(suffix).is_some_and(|count| *count <= FEW)
+    }
+
+    /// `120 .rs, 3 .md, 2 others`; the same for the same files in any order.
+    pub(super) fn summary(&self) -> String {
+        let mut kinds: Vec<(&str, usize)> = self.counts.iter().map(|(suffix, count)| (*suffix, *count)).collect();
+        kinds.sort_by(|one, two| two.1.cmp(&one.1).then(one.0.cmp(two.0)));
+        let (named, rest): (Vec<_>, Vec<_>) =
+            kinds.into_iter().enumerate().partition(|(turn, (suffix, _))| *turn < NAMED && !suffix.is_empty());
+        let mut parts: Vec<String> =
+            named.into_iter().map(|(_, (suffix, count))| format!("{} {suffix}", thousands(count))).collect();
+        let others: usize = rest.into_iter().map(|(_, (_, count))| count).sum();
+        if others > 0 {
+            parts.push(format!("{} other{}", thousands(others), if others == 1 { "" } else { "s" }));
+        }
+        parts.join(", ")
+    }
+}
+
+/// Bytes as people write them: `1.2 MB`.
+pub(super) fn size(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+    for (name, unit) in UNITS {
+        if bytes >= unit {
+            return format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit);
+        }
+    }
+    format!("{bytes} B")
+}

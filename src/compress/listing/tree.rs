@@ -1,0 +1,58 @@
+//! `tree`: the upper levels first, then the first entries of each folder.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::super::outline::{Outline, Rank};
+use super::super::ranked::{Ranked, Reports};
+use super::suffixes::Suffixes;
+
+/// Entries of each folder that are essential, if it stands at most so deep.
+const SAMPLES: usize = 2;
+const DEEPEST: usize = 4;
+
+/// Files that are rare in the whole list are essential, so many of them.
+const RARE: usize = 30;
+
+/// How deep an entry stands; `None` if the line has no branch. Drawn with lines, or with `|--` where there are none.
+pub(super) fn depth(line: &str) -> Option<usize> {
+    let at = ["├── ", "└── ", "|-- ", "`-- "].iter().filter_map(|branch| line.find(branch)).min()?;
+    // Each level is four characters wide, of which some are not ASCII.
+    Some(line[..at].chars().count() / 4 + 1)
+}
+
+/// The name behind the branch.
+fn name(line: &str) -> &str {
+    line.rsplit("── ").next().and_then(|rest| rest.rsplit("-- ").next()).unwrap_or(line)
+}
+
+/// The list as pieces.
+pub(super) fn outline(text: &str) -> Outline<'_> {
+    let mut list = Ranked::of(text, Reports::Nothing);
+    let depths: Vec<usize> = (0..list.len()).map(|index| depth(list.line(index)).unwrap_or(0)).collect();
+    let is_folder = |index: usize| depths.get(index + 1).is_some_and(|next| *next > depths[index]);
+    let mut suffixes = Suffixes::default();
+    (0..list.len()).filter(|index| !is_folder(*index)).for_each(|index| suffixes.add(name(list.line(index))));
+    let mut turns: HashMap<usize, usize, RandomState> = HashMap::default();
+    let mut rare = 0;
+    for (index, depth) in depths.iter().copied().enumerate() {
+        // What stood deeper belongs to a folder that has ended.
+        turns.retain(|deeper, _| *deeper <= depth);
+        let turn = turns.entry(depth).or_default();
+        *turn += usize::from(!is_folder(index));
+        let is_rare = !is_folder(index) && suffixes.is_rare(name(list.line(index)));
+        rare += usize::from(is_rare);
+        let rank = match depth {
+            0 => Rank::Key,
+            1 if is_folder(index) => Rank::Key,
+            2 if is_folder(index) => Rank::Sample,
+            1..=DEEPEST if *turn <= SAMPLES && !is_folder(index) => Rank::Sample,
+            _ if is_rare && rare <= RARE => Rank::Sample,
+            _ if is_folder(index) => Rank::Ordinary,
+            _ => Rank::Bulk,
+        };
+        list.set(index, rank);
+    }
+    list.outline()
+}

@@ -1,0 +1,171 @@
+//! A text of lines, ranked one by one. Most rooms look at lines: they raise those that matter, and this makes the pieces.
+
+use std::ops::Range;
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::alarms::{Cursor, alarms};
+use super::outline::{Outline, Rank, Unit, lines};
+
+/// How it is known whether a line reports a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reports {
+    /// By its words.
+    ByWords,
+    /// By its words, and it is counted then, but it belongs to what went well and keeps its rank.
+    Aside,
+    /// It reports one, whatever its words.
+    Failure,
+    /// It reports none: words in it are names or somebody's text.
+    Nothing,
+}
+
+/// What is known of a line.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    rank: Rank,
+    reports: Reports,
+    is_reworded: bool,
+    is_unmarked: bool,
+    /// Whether the piece of the line before stands for it too.
+    is_folded: bool,
+}
+
+/// What is written beside or instead of a line.
+#[derive(Debug)]
+enum Made {
+    Before(String, Rank),
+    Instead(String),
+}
+
+/// The lines of a text, and how much each is needed.
+#[derive(Debug)]
+pub(super) struct Ranked<'a> {
+    text: &'a str,
+    lines: Vec<Range<usize>>,
+    marks: Vec<Mark>,
+    made: Vec<(usize, Made)>,
+}
+
+impl<'a> Ranked<'a> {
+    /// All lines of `text`, of rank [`Rank::Ordinary`].
+    pub(super) fn of(text: &'a str, reports: Reports) -> Ranked<'a> {
+        let lines: Vec<Range<usize>> = lines(text).collect();
+        let mark = Mark { rank: Rank::Ordinary, reports, is_reworded: false, is_unmarked: false, is_folded: false };
+        Ranked { text, marks: vec![mark; lines.len()], lines, made: Vec::new() }
+    }
+
+    /// How many lines there are.
+    pub(super) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// A line without its line end.
+    pub(super) fn line(&self, index: usize) -> &'a str {
+        let line = &self.text[self.lines[index].clone()];
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        line.strip_suffix('\r').unwrap_or(line)
+    }
+
+    /// Gives a line a rank.
+    pub(super) fn set(&mut self, index: usize, rank: Rank) {
+        self.marks[index].rank = rank;
+    }
+
+    /// Gives a line a rank unless it has a better one.
+    pub(super) fn raise(&mut self, index: usize, rank: Rank) {
+        let mark = &mut self.marks[index];
+        mark.rank = mark.rank.min(rank);
+    }
+
+    /// Says whether a line reports a failure.
+    pub(super) fn reports(&mut self, index: usize, reports: Reports) {
+        self.marks[index].reports = reports;
+    }
+
+    /// Has a line written as the outline rewords it, see [`Outline::rewording`].
+    pub(super) fn reword(&mut self, index: usize) {
+        self.marks[index].is_reworded = true;
+    }
+
+    /// Says nothing where a line is left out, since a heading tells of it.
+    pub(super) fn unmark(&mut self, index: usize) {
+        self.marks[index].is_unmarked = true;
+    }
+
+    /// Writes `text`, a line without its end, before a line.
+    pub(super) fn before(&mut self, index: usize, text: String, rank: Rank) {
+        self.made.push((index, Made::Before(text, rank)));
+    }
+
+    /// Writes `text`, a line without its end, in place of a line.
+    pub(super) fn instead(&mut self, index: usize, text: String) {
+        self.made.push((index, Made::Instead(text)));
+    }
+
+    /// Writes `text`, a line without its end, in place of lines which say the same again and again.
+    pub(super) fn fold(&mut self, lines: Range<usize>, text: String, rank: Rank) {
+        self.instead(lines.start, text);
+        self.set(lines.start, rank);
+        self.reports(lines.start, Reports::Nothing);
+        self.marks[lines.start + 1..lines.end].iter_mut().for_each(|mark| mark.is_folded = true);
+    }
+
+    /// The pieces. A line whose words report a failure is at least [`Rank::Failure`]. O(length).
+    pub(super) fn outline(mut self) -> Outline<'a> {
+        let is_read = self.marks.iter().any(|mark| matches!(mark.reports, Reports::ByWords | Reports::Aside));
+        let found = if is_read { alarms(self.text) } else { Vec::new() };
+        let mut cursor = Cursor::of(&found);
+        let mut outline = Outline::of(Unit::Lines);
+        outline.pieces.reserve(self.lines.len() + self.made.len());
+        self.made.sort_by_key(|(index, _)| *index);
+        let mut made = self.made.into_iter().peekable();
+        for (index, (line, mark)) in self.lines.into_iter().zip(self.marks).enumerate() {
+            let words = cursor.until(line.end);
+            if let Some(last) = outline.pieces.last_mut().filter(|_| mark.is_folded) {
+                last.source.end = line.end;
+                continue;
+            }
+            let start = [line.start];
+            let here: &[usize] = match mark.reports {
+                Reports::ByWords | Reports::Aside => words,
+                Reports::Failure => &start,
+                Reports::Nothing => &[],
+            };
+            let by_words = mark.reports == Reports::ByWords && !here.is_empty();
+            let rank = if by_words { mark.rank.min(Rank::Failure) } else { mark.rank };
+            let mut instead = None;
+            while let Some((_, made)) = made.next_if(|(at, _)| *at == index) {
+                match made {
+                    Made::Before(text, rank) => outline.push_made(line.start..line.start, text + "\n", rank, false),
+                    Made::Instead(text) => instead = Some(text + "\n"),
+                }
+            }
+            let first = outline.pieces.len();
+            match instead {
+                Some(text) => outline.push_made(line, text, rank, !here.is_empty()),
+                None if mark.is_reworded => outline.push_reworded(line, rank, !here.is_empty()),
+                None => outline.push_line(self.text, line, rank, here),
+            }
+            if mark.is_unmarked {
+                outline.unmark(first);
+            }
+        }
+        outline
+    }
+}
+
+/// What a line has in common with those that differ in numbers only.
+pub(super) fn shape(line: &str) -> u64 {
+    let mut hasher = Xxh3Default::new();
+    for word in line.split(|c: char| c.is_ascii_digit()).filter(|word| !word.is_empty()) {
+        hasher.update(word.as_bytes());
+        hasher.update(b"#");
+    }
+    hasher.digest()
+}
+
+/// How many spaces or tabs a line begins with; a tab counts as four.
+pub(super) fn indent(line: &str) -> usize {
+    line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).map(|byte| if byte == b'\t' { 4 } else { 1 }).sum()
+}

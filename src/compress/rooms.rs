@@ -1,0 +1,71 @@
+//! Which room takes a text.
+
+use super::kind::ContentKind;
+use super::outline::Outline;
+use super::sample::Sample;
+use super::{Request, blob, build, code, columns, diff, json, listing, log, markup, metrics, search, test_run, trace};
+use crate::tokens::CountTokens;
+
+/// A room: tells whether a text is of its kind, and takes it apart.
+struct Room {
+    kind: ContentKind,
+    /// Whether a text that looks like this is of the kind. Cheap: it sees only a sample.
+    claims: fn(&Sample<'_>) -> bool,
+    means: Means,
+}
+
+/// How a room shortens.
+enum Means {
+    /// It takes the text apart into pieces; `None` where a closer look shows that it is something else.
+    Pieces(for<'a> fn(&'a str) -> Option<Outline<'a>>),
+    /// It writes what is left itself, since the outcome has a form of its own; `None` where the text is something else.
+    Whole(fn(&str, &Request<'_>, &dyn CountTokens) -> Option<String>),
+}
+
+/// The rooms, those of the clearest signs first. What none of them takes is a text of lines.
+const ROOMS: &[Room] = &[
+    Room { kind: ContentKind::Records, claims: json::claims_records, means: Means::Pieces(json::records) },
+    Room { kind: ContentKind::Json, claims: json::claims, means: Means::Whole(json_shrunk) },
+    Room { kind: ContentKind::Diff, claims: diff::claims, means: Means::Pieces(diff::outline) },
+    Room {
+        kind: ContentKind::TestRun,
+        claims: test_run::claims,
+        means: Means::Pieces(|text| Some(test_run::outline(text))),
+    },
+    Room { kind: ContentKind::Trace, claims: trace::claims, means: Means::Pieces(|text| Some(trace::outline(text))) },
+    Room { kind: ContentKind::Build, claims: build::claims, means: Means::Pieces(|text| Some(build::outline(text))) },
+    Room { kind: ContentKind::JsonLines, claims: json::claims_lines, means: Means::Pieces(json::records_of_lines) },
+    Room { kind: ContentKind::Markup, claims: markup::claims, means: Means::Pieces(markup::outline) },
+    Room { kind: ContentKind::Metrics, claims: metrics::claims, means: Means::Pieces(metrics::outline) },
+    Room { kind: ContentKind::Data, claims: blob::claims, means: Means::Pieces(blob::outline) },
+    Room { kind: ContentKind::Listing, claims: listing::claims, means: Means::Pieces(listing::outline) },
+    Room { kind: ContentKind::Search, claims: search::claims, means: Means::Pieces(search::outline) },
+    Room { kind: ContentKind::Table, claims: columns::claims, means: Means::Pieces(columns::outline) },
+    Room { kind: ContentKind::Code, claims: code::claims, means: Means::Pieces(code::outline) },
+];
+
+fn json_shrunk(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<String> {
+    json::shrink(text, request.aim, request.kind, counter)
+}
+
+/// A text that was taken apart, or is already shortened.
+pub(super) enum Taken<'a> {
+    Apart(Outline<'a>),
+    Short(String),
+}
+
+/// What the first room makes of `text` that takes it. O(length).
+pub(super) fn take<'a>(text: &'a str, request: &Request<'_>, counter: &dyn CountTokens) -> (ContentKind, Taken<'a>) {
+    let sample = Sample::of(text, request.tool);
+    let taken = ROOMS.iter().filter(|room| (room.claims)(&sample)).find_map(|room| {
+        let taken = match room.means {
+            Means::Pieces(outline) => Taken::Apart(outline(text)?),
+            Means::Whole(shrink) => Taken::Short(shrink(text, request, counter)?),
+        };
+        Some((room.kind, taken))
+    });
+    taken.unwrap_or_else(|| {
+        let (kind, outline) = log::outline(text);
+        (kind, Taken::Apart(outline))
+    })
+}

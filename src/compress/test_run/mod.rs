@@ -1,0 +1,108 @@
+//! Runs of tests: pytest, unittest, `cargo test`, `go test`, jest, vitest, TAP. What failed is kept, what passed is
+//! counted.
+//!
+//! A run may hold the output of several frameworks, so each marks the lines that it knows, one after the other.
+
+mod go;
+mod go_json;
+mod javascript;
+mod pytest;
+mod rust;
+mod status;
+mod unittest;
+
+use status::{Counts, Status, status};
+
+use super::outline::{Outline, Rank};
+use super::ranked::{Ranked, Reports};
+use super::sample::Sample;
+
+/// Of a hundred lines, so many must tell how a test went where no other sign says that this is a run.
+const STATUSES: usize = 50;
+
+/// At least so many passes in a row of one file are counted in a line of their own.
+const COUNTED_RUN: usize = 8;
+
+/// No more such lines are essential: they are as many as there are files.
+const COUNTED_RUNS: usize = 60;
+
+/// Skipped tests that are essential, for their reasons.
+const SKIPPED: usize = 5;
+
+/// Whether there is a line that only a run of tests prints, or most lines tell how a test went.
+pub(super) fn claims(sample: &Sample<'_>) -> bool {
+    go_json::claims(sample) || sample.any(is_sign) || sample.share(|line| status(line).is_some()) >= STATUSES
+}
+
+/// Lines that only runs of tests have.
+fn is_sign(line: &str) -> bool {
+    let line = line.trim();
+    let is_pytest = line.starts_with('=')
+        && (line.contains(" test session starts ")
+            || line.contains(" short test summary info ")
+            || pytest::is_final(line));
+    let is_counted = |start: &str, end: &str| {
+        let number = line.strip_prefix(start).and_then(|rest| rest.split_once(' '));
+        number.is_some_and(|(number, rest)| number.parse::<usize>().is_ok() && rest.starts_with(end))
+    };
+    is_pytest
+        || line.starts_with("test result: ")
+        || is_counted("running ", "test")
+        || is_counted("Ran ", "test")
+        || line.starts_with("=== RUN ")
+        || line.starts_with("Test Suites: ")
+        || line.starts_with("Test Files  ")
+        || line.starts_with("TAP version ")
+}
+
+/// The run, failures first. O(length).
+pub(super) fn outline(text: &str) -> Outline<'_> {
+    if let Some(outline) = go_json::outline(text) {
+        return outline;
+    }
+    let mut run = Ranked::of(text, Reports::ByWords);
+    mark_statuses(&mut run);
+    pytest::mark(&mut run);
+    unittest::mark(&mut run);
+    rust::mark(&mut run);
+    go::mark(&mut run);
+    javascript::mark(&mut run);
+    run.outline()
+}
+
+/// Counts what passed, for all and for each file, and keeps what failed.
+fn mark_statuses(run: &mut Ranked<'_>) {
+    let statuses: Vec<(usize, Status, &str)> = (0..run.len())
+        .filter_map(|index| status(run.line(index)).map(|(status, group)| (index, status, group)))
+        .collect();
+    let Some((first, ..)) = statuses.first() else { return };
+    let mut counts = Counts::default();
+    for (index, status, _) in &statuses {
+        counts.add(*status);
+        match status {
+            Status::Passed => {
+                run.set(*index, Rank::Bulk);
+                run.reports(*index, Reports::Nothing);
+            }
+            Status::Skipped => {
+                run.set(*index, if counts.skipped <= SKIPPED { Rank::Sample } else { Rank::Ordinary });
+                run.reports(*index, Reports::Nothing);
+            }
+            // What went wrong stands in a section of its own, which comes first.
+            Status::Failed => {
+                run.set(*index, Rank::Key);
+                run.reports(*index, Reports::Failure);
+            }
+        }
+    }
+    run.before(*first, counts.to_string(), Rank::Key);
+    let runs: Vec<_> = statuses
+        .chunk_by(|one, two| (one.1, one.2) == (two.1, two.2))
+        .filter(|run| run[0].1 == Status::Passed && run.len() >= COUNTED_RUN && !run[0].2.is_empty())
+        .collect();
+    let rank = if runs.len() <= COUNTED_RUNS { Rank::Sample } else { Rank::Ordinary };
+    for same in runs {
+        let (first, status, group) = same[0];
+        run.before(first, format!("{group}: {}", Counts::of(status, same.len())), rank);
+    }
+}

@@ -1,0 +1,180 @@
+//! pytest: sections between rules of `=`, failures between rules of `_`, captured output behind rules of `-`.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use foldhash::fast::RandomState;
+
+use super::super::outline::Rank;
+use super::super::ranked::{Ranked, shape};
+
+/// Lines of captured output that are essential, at its front and at its end: what led to the failure stands last.
+const CAPTURED: usize = 10;
+
+/// Lines behind the words `test session starts` that say what runs.
+const PREAMBLE: usize = 10;
+
+/// Lines of a section about skips, durations or coverage that are essential.
+const REPORTED: usize = 10;
+
+/// So many failures with assertions alike are kept whole; they may well be different ones.
+const ALIKE: usize = 3;
+
+/// Lines of an assertion that come before everything else: what differs, without the whole of both sides.
+const ASSERTION: usize = 6;
+
+/// Where a line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Section {
+    /// In front of the first rule, or in the list of tests.
+    Run,
+    Failures,
+    Warnings,
+    Summary,
+    /// Coverage, durations, output of passes.
+    Report,
+}
+
+/// Whether a rule of `=` is the last line: `=== 3 failed, 20 passed in 1.20s ===`.
+pub(super) fn is_final(line: &str) -> bool {
+    let line = line.trim_matches(['=', ' ']);
+    line.split_once(" in ").is_some_and(|(counts, time)| {
+        time.starts_with(|c: char| c.is_ascii_digit())
+            && ["passed", "failed", "error", "skipped", "no tests ran", "warning", "deselected"]
+                .iter()
+                .any(|word| counts.contains(word))
+    })
+}
+
+/// Marks what pytest printed.
+pub(super) fn mark(run: &mut Ranked<'_>) {
+    let mut section = Section::Run;
+    let mut start = 0;
+    let mut kinds = Kinds::default();
+    for index in 0..run.len() {
+        let line = run.line(index);
+        if let Some(title) = title(line, '=') {
+            mark_section(run, section, start..index, &mut kinds);
+            run.raise(index, if is_final(line) { Rank::Alarm } else { Rank::Key });
+            section = match title {
+                "FAILURES" | "ERRORS" => Section::Failures,
+                "short test summary info" => Section::Summary,
+                "test session starts" => Section::Run,
+                _ if title.starts_with("warnings summary") => Section::Warnings,
+                _ if is_final(line) => Section::Run,
+                _ => Section::Report,
+            };
+            start = index + 1;
+        } else if is_plain_final(line) {
+            run.raise(index, Rank::Alarm);
+        }
+    }
+    mark_section(run, section, start..run.len(), &mut kinds);
+}
+
+/// The last line of `-q`, which has no rule around it.
+fn is_plain_final(line: &str) -> bool {
+    line.starts_with(|c: char| c.is_ascii_digit()) && is_final(line)
+}
+
+/// The title between two rules: `=== FAILURES ===`.
+fn title(line: &str, rule: char) -> Option<&str> {
+    let line = line.trim_end();
+    let inner = line.strip_prefix(rule)?.trim_start_matches(rule).strip_prefix(' ')?;
+    let title = inner.trim_end_matches(rule).trim_end();
+    (inner.ends_with(rule) && !title.is_empty()).then_some(title)
+}
+
+/// How often a kind of assertion or warning was seen.
+type Kinds = HashMap<u64, usize, RandomState>;
+
+/// How many like `line` there are so far, with it.
+fn turn(kinds: &mut Kinds, line: &str) -> usize {
+    let turns = kinds.entry(shape(line)).or_default();
+    *turns += 1;
+    *turns
+}
+
+fn mark_section(run: &mut Ranked<'_>, section: Section, lines: Range<usize>, kinds: &mut Kinds) {
+    match section {
+        Section::Run => {
+            for index in lines.take(PREAMBLE) {
+                if ["platform ", "rootdir:", "configfile:", "collected ", "created:"]
+                    .iter()
+                    .any(|start| run.line(index).starts_with(start))
+                {
+                    run.raise(index, Rank::Key);
+                }
+            }
+        }
+        Section::Failures => mark_failures(run, lines, kinds),
+        Section::Warnings => mark_warnings(run, lines, kinds),
+        Section::Summary => {
+            for (number, index) in lines.enumerate() {
+                let line = run.line(index);
+                if line.starts_with("FAILED ") || line.starts_with("ERROR ") {
+                    run.raise(index, Rank::Alarm);
+                } else if number < REPORTED {
+                    run.raise(index, Rank::Sample);
+                }
+            }
+        }
+        Section::Report => lines.take(REPORTED).for_each(|index| run.raise(index, Rank::Sample)),
+    }
+}
+
+/// The failures, each from its rule of `_` to the next. Of many with assertions alike, only the
+/// assertions are kept.
+fn mark_failures(run: &mut Ranked<'_>, lines: Range<usize>, kinds: &mut Kinds) {
+    let starts: Vec<usize> = lines.clone().filter(|index| title(run.line(*index), '_').is_some()).collect();
+    for (number, start) in starts.iter().enumerate() {
+        let end = starts.get(number + 1).copied().unwrap_or(lines.end);
+        let output = (*start..end).find(|index| is_captured(run.line(*index))).unwrap_or(end);
+        let assertion = (*start..output).find(|index| run.line(*index).starts_with("E  "));
+        let is_new = assertion.is_none_or(|index| turn(kinds, run.line(index)) <= ALIKE);
+        run.raise(*start, Rank::Failure);
+        for index in *start..output {
+            let line = run.line(index);
+            let is_assertion = line.starts_with("E  ");
+            let is_first = is_assertion && assertion.is_some_and(|first| index < first + ASSERTION);
+            match () {
+                () if assertion == Some(index) || (is_first && is_new) => run.raise(index, Rank::Alarm),
+                () if is_assertion || is_new => run.raise(index, Rank::Failure),
+                () => {}
+            }
+        }
+        mark_captured(run, output..end);
+    }
+}
+
+/// `----- Captured stdout call -----`
+fn is_captured(line: &str) -> bool {
+    title(line, '-').is_some_and(|title| title.starts_with("Captured "))
+}
+
+fn mark_captured(run: &mut Ranked<'_>, lines: Range<usize>) {
+    let (start, end) = (lines.start, lines.end);
+    for index in lines {
+        if index - start <= CAPTURED || index + CAPTURED >= end {
+            run.raise(index, Rank::Sample);
+        }
+    }
+}
+
+/// Warnings stand in blocks: where, then what. The first of each kind is kept with the first place.
+fn mark_warnings(run: &mut Ranked<'_>, lines: Range<usize>, kinds: &mut Kinds) {
+    let mut is_first = true;
+    for index in lines {
+        let line = run.line(index);
+        if line.is_empty() {
+            is_first = true;
+        } else if line.starts_with(' ') {
+            if is_first && turn(kinds, line) == 1 {
+                run.raise(index, Rank::Sample);
+            }
+            is_first = false;
+        } else if line.starts_with("-- Docs") {
+            run.set(index, Rank::Bulk);
+        }
+    }
+}

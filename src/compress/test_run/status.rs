@@ -1,0 +1,151 @@
+//! Lines that tell how one test went.
+
+use std::fmt;
+
+use crate::numbers::thousands;
+
+/// How a test went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    Passed,
+    /// Skipped, ignored, or expected to fail.
+    Skipped,
+    Failed,
+}
+
+/// How many tests went how.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    pub passed: usize,
+    pub skipped: usize,
+    pub failed: usize,
+}
+
+impl Counts {
+    pub(super) fn of(status: Status, count: usize) -> Counts {
+        let mut counts = Counts::default();
+        *counts.of_mut(status) = count;
+        counts
+    }
+
+    pub(super) fn add(&mut self, status: Status) {
+        *self.of_mut(status) += 1;
+    }
+
+    fn of_mut(&mut self, status: Status) -> &mut usize {
+        match status {
+            Status::Passed => &mut self.passed,
+            Status::Skipped => &mut self.skipped,
+            Status::Failed => &mut self.failed,
+        }
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = [(self.failed, "failed"), (self.passed, "passed"), (self.skipped, "skipped")];
+        let parts: Vec<String> = named
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, name)| format!("{} {name}", thousands(*count)))
+            .collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// How the test of this line went, and the file, module or class that it is in.
+pub(super) fn status(line: &str) -> Option<(Status, &str)> {
+    let line = line.trim_end();
+    let trimmed = line.trim_start();
+    match trimmed.as_bytes().first()? {
+        b'-' => go(trimmed),
+        b'[' => xdist(trimmed),
+        0xe2 | 0xc3 => marked(trimmed),
+        b'o' | b'n' if trimmed.starts_with("ok ") || trimmed.starts_with("not ok ") => tap(trimmed),
+        _ => dotted(line).or_else(|| pytest(line)),
+    }
+}
+
+/// `tests/test_a.py::test_b[1] PASSED   [ 12%]`
+fn pytest(line: &str) -> Option<(Status, &str)> {
+    let (path, rest) = line.split_once("::")?;
+    let rest = match rest.strip_suffix(']') {
+        Some(head) if head.ends_with('%') => rest[..rest.rfind('[')?].trim_end(),
+        _ => rest,
+    };
+    let word = if rest.ends_with(')') {
+        // The reason of a skip stands behind it, in parentheses.
+        ["SKIPPED", "XFAIL", "XPASS"].into_iter().find(|word| rest.contains(&format!(" {word} (")))?
+    } else {
+        rest.rsplit(' ').next().filter(|word| word.len() < rest.len())?
+    };
+    Some((pytest_word(word)?, path))
+}
+
+fn pytest_word(word: &str) -> Option<Status> {
+    match word {
+        "PASSED" => Some(Status::Passed),
+        "SKIPPED" | "XFAIL" | "XPASS" => Some(Status::Skipped),
+        "FAILED" | "ERROR" => Some(Status::Failed),
+        _ => None,
+    }
+}
+
+/// `[gw1] [ 12%] PASSED tests/test_a.py::test_b`
+fn xdist(line: &str) -> Option<(Status, &str)> {
+    let rest = line.strip_prefix("[gw")?.split_once("] ")?.1.trim_start();
+    let rest = rest.strip_prefix('[').and_then(|rest| rest.split_once("] ")).map_or(rest, |(_, rest)| rest);
+    let (word, id) = rest.split_once(' ')?;
+    Some((pytest_word(word)?, id.split("::").next().unwrap_or(id)))
+}
+
+/// `test a::b ... ok` of cargo, `test_b (a.C.test_b) ... ok` of unittest.
+fn dotted(line: &str) -> Option<(Status, &str)> {
+    let at = line.rfind(" ... ")?;
+    let (name, word) = (&line[..at], line[at..].trim_start_matches([' ', '.']));
+    let status = match word.split([' ', ',']).next()? {
+        "ok" => Status::Passed,
+        "ignored" | "skipped" | "expected" => Status::Skipped,
+        "FAILED" | "FAIL" | "ERROR" | "unexpected" => Status::Failed,
+        _ => return None,
+    };
+    if let Some(name) = name.strip_prefix("test ") {
+        return Some((status, name.rsplit_once("::").map_or("", |(module, _)| module)));
+    }
+    let (_, class) = name.split_once(" (")?;
+    Some((status, class.split(')').next().unwrap_or(class)))
+}
+
+/// `--- PASS: TestA (0.00s)`
+fn go(line: &str) -> Option<(Status, &str)> {
+    let status = match line.strip_prefix("--- ")?.split_once(": ")?.0 {
+        "PASS" => Status::Passed,
+        "SKIP" => Status::Skipped,
+        "FAIL" => Status::Failed,
+        _ => return None,
+    };
+    Some((status, ""))
+}
+
+/// `✓ adds (3 ms)` of jest, vitest, mocha and node.
+fn marked(line: &str) -> Option<(Status, &str)> {
+    let mark = line.chars().next()?;
+    let status = match mark {
+        '✓' | '✔' | '√' => Status::Passed,
+        '○' | '↓' => Status::Skipped,
+        '✕' | '✗' | '✖' | '×' => Status::Failed,
+        _ => return None,
+    };
+    line[mark.len_utf8()..].starts_with(' ').then_some((status, ""))
+}
+
+/// `ok 12 - adds`, `not ok 13 - adds # TODO`
+fn tap(line: &str) -> Option<(Status, &str)> {
+    let (rest, status) = match line.strip_prefix("not ok ") {
+        Some(rest) => (rest, Status::Failed),
+        None => (line.strip_prefix("ok ")?, Status::Passed),
+    };
+    rest.split(' ').next()?.parse::<usize>().ok()?;
+    let is_skipped = rest.contains("# SKIP") || rest.contains("# TODO");
+    Some((if is_skipped { Status::Skipped } else { status }, ""))
+}
