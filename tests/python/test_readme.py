@@ -32,7 +32,8 @@ def test_the_code_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert "window" in capsys.readouterr().out
     assert names["agent"](TASK).stop_reason == "end_turn"
     (stored,) = names["store"].list()  # three calls, one and the same output
-    assert "retrieved from" in names["retrieve"](reference=stored, pattern="word 7 ")
+    read = names["agent"].tool.retrieve(reference=stored, pattern="word 7 ")
+    assert "retrieved from" in read["content"][0]["text"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
