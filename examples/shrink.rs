@@ -1,5 +1,11 @@
 //! Shows what is left of a text: `cargo run --release --example shrink -- FILE [TOKENS [TOOL]]`.
-#![allow(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods, reason = "a program for people")]
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a program for people"
+)]
 
 use std::error::Error;
 use std::time::Instant;
