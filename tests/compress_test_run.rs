@@ -1,6 +1,12 @@
 //! Runs of tests, shortened.
 
-#![allow(clippy::format_collect, reason = "a helper of a test may be slow")]
+#![allow(
+    clippy::format_collect,
+    clippy::format_push_string,
+    clippy::similar_names,
+    clippy::unwrap_used,
+    reason = "a helper of a test may be slow, and fails the test"
+)]
 
 mod support;
 

@@ -27,6 +27,7 @@ pub fn tokens(text: &str) -> usize {
 }
 
 /// How many of a hundred tokens are saved.
+#[allow(clippy::cast_precision_loss, reason = "texts of tests have few tokens")]
 pub fn saved(before: &str, after: &str) -> f64 {
     100.0 - 100.0 * tokens(after) as f64 / tokens(before) as f64
 }
