@@ -91,6 +91,13 @@ fn a_quoted_cell_may_have_lines() {
 }
 
 #[test]
+fn wide_rows_are_a_table_too() {
+    let row = |i: usize| (0..60).map(|column| format!("cell{}", column * i)).collect::<Vec<_>>().join(",") + "\n";
+    let text: String = (1..200).map(row).collect();
+    assert_eq!(shrink("", &text, Aim::Essence).unwrap().kind, ContentKind::Table);
+}
+
+#[test]
 fn prose_is_no_table() {
     let text = "It was, as ever, late.\nNobody spoke, not even he, for a while.\nThen it rained.\n".repeat(40);
     assert_ne!(shrink("", &text, Aim::Tokens(60)).unwrap().kind, ContentKind::Table);

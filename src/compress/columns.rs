@@ -95,14 +95,18 @@ fn form(sample: &Sample<'_>) -> Option<Form> {
         return (is_rule(sample.lines[1]) && sample.share(|line| line.starts_with('|')) >= ALIKE)
             .then_some(Form::Markdown);
     }
+    // The lines of a sample are cut, and would have fewer cells than they have.
+    let mut whole: Vec<&str> = sample.start.lines().filter(|line| !line.trim().is_empty()).collect();
+    whole.truncate(whole.len().max(2) - 1);
     for (separator, fewest) in [(b'\t', 2), (b',', 3), (b';', 3), (b'|', 3)] {
         let count = |line: &str| {
             let mut row = Vec::new();
             cells(line, Form::Separated(separator), &mut row);
             row.len()
         };
-        let columns = count(first);
-        if columns >= fewest && sample.share(|line| count(line) == columns) >= ALIKE {
+        let columns = count(whole[0]);
+        let alike = whole.iter().filter(|line| count(line) == columns).count();
+        if columns >= fewest && alike * 100 >= whole.len() * ALIKE {
             return Some(Form::Separated(separator));
         }
     }

@@ -27,32 +27,40 @@ impl<'a> Series<'a> {
         Some(())
     }
 
-    /// What can be said of the numbers. All but the mean stand in the source as they are said. O(n log n).
+    /// What can be said of the numbers. All but the mean stand in the source as they are said. O(n).
     pub(super) fn digest(&self, noun: &str) -> String {
         let count = thousands(self.values.len());
-        let mut sorted: Vec<usize> = (0..self.values.len()).filter(|place| self.values[*place].0.is_finite()).collect();
-        sorted.sort_by(|a, b| self.values[*a].0.total_cmp(&self.values[*b].0));
-        let (Some(lowest), Some(highest)) = (sorted.first(), sorted.last()) else { return format!("{count} {noun}") };
+        let number = |place: usize| self.values[place].0;
+        let mut finite: Vec<usize> = (0..self.values.len()).filter(|place| number(*place).is_finite()).collect();
+        let by_value = |a: &usize, b: &usize| number(*a).total_cmp(&number(*b)).then(a.cmp(b));
+        let lowest = finite.iter().copied().min_by(by_value);
+        // The first of several.
+        let highest = finite.iter().copied().max_by(|a, b| number(*a).total_cmp(&number(*b)).then(b.cmp(a)));
+        let (Some(lowest), Some(highest)) = (lowest, highest) else { return format!("{count} {noun}") };
         let source = |place: usize| self.values[place].1;
-        let is_one = self.values[*lowest].0.total_cmp(&self.values[*highest].0).is_eq();
-        if is_one && sorted.len() == self.values.len() {
-            return format!("{count} {noun}{}, all {}", self.span(), source(*lowest));
+        let is_one = number(lowest).total_cmp(&number(highest)).is_eq();
+        if is_one && finite.len() == self.values.len() {
+            return format!("{count} {noun}{}, all {}", self.span(), source(lowest));
         }
+        let mean = self.mean(&finite);
         // The nearest rank, so that what is said occurs.
-        let percentile = |hundredths: usize| source(sorted[(sorted.len() - 1) * hundredths / 100]);
+        let [median, most] = [50, 95].map(|hundredths| {
+            let rank = (finite.len() - 1) * hundredths / 100;
+            source(*finite.select_nth_unstable_by(rank, by_value).1)
+        });
         let last = self.values.len() - 1;
         format!(
             "{count} {noun}{}: first {}, last {}, min {}{}, max {}{}, mean {}, p50 {}, p95 {}{}",
             self.span(),
             source(0),
             source(last),
-            source(*lowest),
-            self.at(*lowest),
-            source(*highest),
-            self.at(*highest),
-            self.mean(&sorted),
-            percentile(50),
-            percentile(95),
+            source(lowest),
+            self.at(lowest),
+            source(highest),
+            self.at(highest),
+            mean,
+            median,
+            most,
             self.jumps()
         )
     }
@@ -87,9 +95,11 @@ impl<'a> Series<'a> {
         if steps.len() < FEWEST_STEPS || self.times.len() != self.values.len() {
             return String::new();
         }
-        let mut sorted: Vec<f64> = steps.iter().map(|(_, step)| *step).collect();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let (low, high) = (sorted[sorted.len() / 4], sorted[sorted.len() * 3 / 4]);
+        let mut sizes: Vec<f64> = steps.iter().map(|(_, step)| *step).collect();
+        let [low, high] = [1, 3].map(|quarter| {
+            let rank = sizes.len() * quarter / 4;
+            *sizes.select_nth_unstable_by(rank, f64::total_cmp).1
+        });
         let beyond = |step: f64| (low - step).max(step - high);
         let mut jumps: Vec<(usize, f64)> =
             steps.into_iter().filter(|(_, step)| high > low && beyond(*step) > FENCE * (high - low)).collect();

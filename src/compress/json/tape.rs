@@ -1,8 +1,8 @@
 //! JSON as a flat list of the places of its values.
 //!
 //! Strict as RFC 8259, but for halves of surrogate pairs, which Python writes. Nothing is decoded and nothing recurses:
-//! the numbers, strings and duplicate keys of the source stay as they are, and depth costs a word a level. The parsers
-//! of crates build values of their own, hide where a value stood, or refuse what is deep.
+//! the numbers, strings and duplicate keys of the source stay as they are, and depth costs a word a level. What is kept
+//! is chosen by the place of a value and written from its source, so a parser that builds values would be undone again.
 
 use std::ops::Range;
 
