@@ -55,7 +55,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
             Form::Base64 => {
                 bytes += line.trim_end_matches('=').len() * 3 / 4;
                 if first.is_empty() {
-                    first = STANDARD.decode(&line[..line.len() / 4 * 4]).unwrap_or_default();
+                    first = decoded(line);
                 }
             }
             Form::Dump => {
@@ -104,6 +104,14 @@ fn form(sample: &Sample<'_>) -> Option<Form> {
         () if sample.share(|line| dumped(line).is_some_and(|bytes| bytes.len() >= WIDTH)) >= DATA => Some(Form::Dump),
         () => None,
     }
+}
+
+/// The first bytes of a line of base64.
+fn decoded(line: &str) -> Vec<u8> {
+    // Four digits make three bytes.
+    let digits = &line[..(line.len() / 4 * 4).min(MAGIC / 2 * 3)];
+    let mut bytes = [0; MAGIC * 2];
+    STANDARD.decode_slice(digits, &mut bytes).map_or_else(|_| Vec::new(), |length| bytes[..length].to_vec())
 }
 
 fn is_base64(line: &str, least: usize) -> bool {
