@@ -106,7 +106,7 @@ fn form(sample: &Sample<'_>) -> Option<Form> {
         };
         let columns = count(whole[0]);
         let alike = whole.iter().filter(|line| count(line) == columns).count();
-        if columns >= fewest && alike * 100 >= whole.len() * ALIKE {
+        if columns >= fewest && alike * 100 >= whole.len() * ALIKE && !(columns == 2 && are_numbered(&whole)) {
             return Some(Form::Separated(separator));
         }
     }
@@ -121,6 +121,13 @@ fn form(sample: &Sample<'_>) -> Option<Form> {
     let is_header = names.len() >= 3 && names.iter().all(|name| first[name.clone()].parse::<f64>().is_err());
     let is_row = |line: &str| aligned(&names, line) >= ALIGNED;
     (is_header && sample.share(is_row) >= ALIKE).then_some(Form::Aligned(names.len()))
+}
+
+/// Whether the lines are those of a file with their numbers in front, as `cat -n` prints them.
+fn are_numbered(lines: &[&str]) -> bool {
+    let number = |line: &&str| line.split('\t').next().and_then(|number| number.trim().parse::<usize>().ok());
+    let numbers: Vec<_> = lines.iter().map(number).collect();
+    numbers.iter().all(Option::is_some) && numbers.is_sorted()
 }
 
 /// The names of a header with `between` or more space between them.

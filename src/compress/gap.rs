@@ -11,6 +11,9 @@ use crate::tokens::{CountTokens, TextKind};
 const GAP: &str = "[... ";
 const GAP_END: &str = " ...]";
 
+/// The line behind a text that is shortened without a gap: its headings tell what is missing.
+pub(super) const SPARED: &str = "[... what can be spared is left out ...]";
+
 /// What is left out at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gap {
@@ -90,5 +93,6 @@ pub(super) fn newlines(text: &str) -> usize {
 
 /// Whether `line` is one that [`gap_line`] made.
 pub fn is_gap_line(line: &str) -> bool {
-    line.strip_prefix(GAP).is_some_and(|rest| rest.trim_end().ends_with(GAP_END) && rest.contains(" left out"))
+    let is_one = |rest: &str| rest.ends_with(GAP_END) && rest.contains(" left out") && !rest.contains('\n');
+    line.strip_prefix(GAP).is_some_and(|rest| is_one(rest.trim_end()))
 }

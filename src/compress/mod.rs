@@ -4,7 +4,8 @@
 //! them, and as many are kept, the most needed first, as a budget allows. What is left out is named where it stood.
 //!
 //! What always holds: the outcome is shorter than the text and fits the budget; a bigger budget never keeps less; every
-//! line that reports a failure is kept, or counted where it was left out; the same input gives the same bytes.
+//! line that reports a failure is kept, or counted where it was left out; what was shortened is not shortened again to
+//! the same budget; the same input gives the same bytes.
 
 mod alarms;
 mod blob;
@@ -37,11 +38,13 @@ mod trace;
 pub use choose::Aim;
 pub use focus::Focus;
 pub use gap::{Gap, LeftOut, is_gap_line};
+
 pub use kind::ContentKind;
 pub use outline::{Absence, Outline, Piece, Rank, Unit, Wording};
 pub use plain::{Compressor, JsonSample, Plain, PlainContent, json_sample};
 
 use choose::Choosing;
+use gap::SPARED;
 use render::{Rendered, render};
 use rooms::{Taken, take};
 
@@ -78,11 +81,32 @@ impl<'a> Request<'a> {
     }
 }
 
-/// `text` shortened as `request` asks; `None` where that makes it no shorter. O(length).
+/// `text` shortened as `request` asks; `None` where that makes it no shorter, or it was done before. O(length).
 ///
 /// Text of no kind keeps its head and its tail. Counted is what is left, lines in gaps included; at a budget that is too
 /// small for anything, one such line is left.
 pub fn compress(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<Compressed> {
+    let is_done = match request.aim {
+        _ if is_gap_line(text) => true,
+        Aim::Tokens(budget) => counter.fits(text, request.kind, budget),
+        Aim::Essence => text.lines().any(is_gap_line),
+    };
+    if is_done {
+        return None;
+    }
+    let mut short = once(text, request, counter)?;
+    let tells = || short.text.lines().any(is_gap_line);
+    // Without a line in a gap nothing would tell that it was shortened.
+    if request.aim == Aim::Essence && !tells() && once(&short.text, request, counter).is_some() {
+        if !short.text.ends_with('\n') {
+            short.text.push('\n');
+        }
+        short.text.push_str(SPARED);
+    }
+    (short.text.len() < text.len()).then_some(short)
+}
+
+fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<Compressed> {
     let cleaned = clean::clean(text);
     let (kind, taken) = take(&cleaned, request, counter);
     let Rendered { text: short, left_out } = match taken {

@@ -264,7 +264,9 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<
                 match content.at(place.part) {
                     None => others.push(text_block(node, content.keep())?),
                     Some(part) => {
-                        let to = if is_tool(node) { &mut results } else { &mut others };
+                        // A call that stands among results goes to the model's words.
+                        let is_call = field(&part, Key::Type).is_some_and(|kind| &*kind == "tool-call");
+                        let to = if is_tool(node) && !is_call { &mut results } else { &mut others };
                         to.push(match id {
                             Some(id) => part.with(Key::ToolCallIdCamel, part.string(id))?,
                             None => part.keep(),

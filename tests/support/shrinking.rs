@@ -41,6 +41,7 @@ pub fn check_guarantees(tool: &str, text: &str, failures: &[String]) {
             let request = request(tool, Aim::Tokens(budget));
             let Some(short) = compress(text, &request, &*counter) else { break };
             assert_eq!(Some(&short), compress(text, &request, &*counter).as_ref(), "twice");
+            assert_eq!(compress(&short.text, &request, &*counter), None, "again: {}", short.text);
             let what = format!("{} at {budget}:\n{}", short.kind.name(), short.text);
             assert!(short.text.len() < text.len(), "longer: {what}");
             assert!(counter.fits(&short.text, KIND, budget), "over the budget: {what}");
@@ -55,6 +56,7 @@ pub fn check_guarantees(tool: &str, text: &str, failures: &[String]) {
         }
         if let Some(short) = compress(text, &request(tool, Aim::Essence), &*counter) {
             assert!(short.text.len() < text.len());
+            assert_eq!(compress(&short.text, &request(tool, Aim::Essence), &*counter), None, "again: {}", short.text);
             check_failures(&short.text, failures, &short.text);
         }
     }

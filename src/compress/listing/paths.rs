@@ -27,7 +27,9 @@ pub(super) fn is_path(line: &str) -> bool {
     let is_word = !line.contains([' ', '\t']);
     let is_code = line.contains("://")
         || line.ends_with(['{', '}', ';', ',', ')', '(', ':', '>'])
-        || line.contains(['"', '=', '<', '|', '\'']);
+        || line.contains(['"', '=', '<', '|', '\''])
+        // Columns, as of `df`.
+        || line.contains("  ");
     !line.is_empty()
         && line.len() <= LONGEST
         && !line.starts_with(['-', ' ', '\t', '#', '*', '{', '[', '('])
