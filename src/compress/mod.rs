@@ -89,13 +89,13 @@ pub fn compress(text: &str, request: &Request<'_>, counter: &dyn CountTokens) ->
     let is_done = match request.aim {
         _ if is_gap_line(text) => true,
         Aim::Tokens(budget) => counter.fits(text, request.kind, budget),
-        Aim::Essence => text.lines().any(is_gap_line),
+        Aim::Essence => text.lines().any(is_gap_line) || json::is_shortened(text),
     };
     if is_done {
         return None;
     }
     let mut short = once(text, request, counter)?;
-    let tells = || short.text.lines().any(is_gap_line);
+    let tells = || short.text.lines().any(is_gap_line) || json::is_shortened(&short.text);
     // Without a line in a gap nothing would tell that it was shortened.
     if request.aim == Aim::Essence && !tells() && once(&short.text, request, counter).is_some() {
         if !short.text.ends_with('\n') {

@@ -7,6 +7,9 @@ use std::ops::Range;
 use crate::compress::alarms::alarms;
 use crate::numbers::thousands;
 
+/// What a string that is cut ends in, behind how much is missing.
+pub(super) const BYTES_MARK: &str = " more bytes";
+
 /// A string of more bytes is cut: longer than paths, names, links and sentences, shorter than bodies of text.
 const LONGEST: usize = 240;
 
@@ -56,7 +59,7 @@ pub(in crate::compress) fn shortened(inside: &str) -> Cow<'_, str> {
         out.push_str(&inside[window]);
     }
     // Writing to a string cannot fail.
-    let _ = write!(out, "... {} more bytes", thousands(inside.len() - kept));
+    let _ = write!(out, "... {}{BYTES_MARK}", thousands(inside.len() - kept));
     if counted > 0 {
         let _ = write!(out, ", {} of them errors", thousands(counted));
     }

@@ -12,4 +12,4 @@ pub(super) use cut::shortened;
 pub(super) use records::{
     claims as claims_records, claims_lines, outline as records, outline_of_lines as records_of_lines,
 };
-pub(super) use tree::{claims, shrink};
+pub(super) use tree::{claims, is_shortened, shrink};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::cut::compact;
+use super::cut::{BYTES_MARK, compact};
 use super::grow::{Kept, LONGEST_MARK, Limit, Tree};
 use super::tape::Kind;
 use crate::compress::choose::Aim;
@@ -57,6 +57,12 @@ pub(in crate::compress) fn shrink(text: &str, aim: Aim, kind: TextKind, counter:
 
 const KEYS_MARK: &str = "\"...\":\"";
 const ITEMS_MARK: &str = "\"... ";
+
+/// Whether JSON says of itself that something is missing.
+pub(in crate::compress) fn is_shortened(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+        && [KEYS_MARK, ITEMS_MARK, BYTES_MARK].iter().any(|mark| text.contains(mark))
+}
 const MORE_KEYS: &str = " more keys";
 const MORE_ITEMS: &str = " more items";
 
