@@ -1,6 +1,12 @@
 //! The plain ways of other systems: their numbers and their words.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::format_collect,
+    clippy::format_push_string,
+    clippy::unwrap_used,
+    reason = "a helper of a test fails the test, and may be slow"
+)]
 
 mod support;
 

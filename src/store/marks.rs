@@ -104,7 +104,7 @@ impl Marked<'_> {
 pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> Option<Marked<'a>> {
     if let Some((words, reference)) = framed(text) {
         let body = words.body;
-        return (!distrusted.contains(&reference)).then(|| Marked {
+        return (!distrusted.contains(&reference)).then_some(Marked {
             frame: Frame::Words(words),
             body,
             reference: Some(reference),
