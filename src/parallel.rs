@@ -38,6 +38,23 @@ pub fn map<I: Sync, O: Send>(
     })
 }
 
+/// `a` and `b`, at the same time if `weight` is at least `worth_a_thread`.
+pub fn both<A: Send, B>(
+    weight: usize,
+    worth_a_thread: usize,
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B,
+) -> (A, B) {
+    if weight < worth_a_thread || thread::available_parallelism().map_or(1, NonZero::get) < 2 {
+        return (a(), b());
+    }
+    thread::scope(|scope| {
+        let worker = scope.spawn(a);
+        let b = b();
+        (worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), b)
+    })
+}
+
 /// `items` cut into runs of about the same weight.
 fn shares<I>(items: &[I], weight: impl Fn(&I) -> usize, size: usize) -> Vec<&[I]> {
     let mut shares = Vec::new();

@@ -8,8 +8,12 @@ use super::text::PyText;
 use super::whole::Amount;
 use crate::compress::{Aim, Compressor, Focus, Gap, LeftOut, PlainContent, Request, compress as shorten, json_sample};
 use crate::error::Error;
+use crate::parallel;
 use crate::store::compiled;
 use crate::tokens::{CountTokens, TextKind};
+
+/// From so many bytes on, the text is counted on a thread of its own: about a millisecond of work.
+const WORTH_A_THREAD: usize = 128 * 1024;
 
 /// First and last line where it is lines, how much it is, what it is, and how many errors are in it.
 type LeftOutParts = (Option<(usize, usize)>, usize, &'static str, usize);
@@ -51,9 +55,7 @@ pub fn compress(
     Ok(py.detach(|| {
         let counter = counter.counting.ledger.now();
         let kind = TextKind::ToolOutput;
-        let before = counter.count(&text, kind);
-        let (short, what, left_out) = match compressor {
-            Compressor::Content if matches!(aim, Aim::Tokens(budget) if before <= budget) => (None, "text", Vec::new()),
+        let shortened = || match compressor {
             Compressor::Content => {
                 match shorten(&text, &Request { focus: focus.clone(), ..Request::of(tool, aim) }, &counter) {
                     Some(short) => (Some(short.text), short.kind.name(), short.left_out.iter().map(parts).collect()),
@@ -65,6 +67,8 @@ pub fn compress(
                 None => (None, "text", Vec::new()),
             },
         };
+        let count = || counter.count(&text, kind);
+        let (before, (short, what, left_out)) = parallel::both(text.len(), WORTH_A_THREAD, count, shortened);
         match short.map(|short| (counter.count(&short, kind), short)) {
             Some((after, short)) if after < before => (Some(short), what, left_out, before, after),
             _ => (None, what, Vec::new(), before, before),

@@ -6,10 +6,14 @@ use std::ops::Deref;
 use super::Engine;
 use crate::compress::Compressor;
 use crate::error::Result;
+use crate::parallel;
 use crate::planner::{Referring, ShortText, marked_short, shorten};
 use crate::store::{Reference, marked};
 use crate::tokens::{CountTokens, TextKind};
 use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH, only_text};
+
+/// From so many bytes on, a text is counted on a thread of its own: about a millisecond of work.
+const WORTH_A_THREAD: usize = 128 * 1024;
 
 /// What became of a tool result.
 #[derive(Debug, Clone)]
@@ -168,12 +172,17 @@ impl Engine {
         referring: Referring<'_>,
     ) -> Option<(ShortText, usize)> {
         let counter = &self.ledger.now();
-        let short = match self.policy.compressor {
-            way if way.counts_tokens() && counter.fits(text, kind, self.policy.shrink_above) => return None,
-            Compressor::Content => shorten(tool, text, self.policy.shrink_to, counter, referring)?,
-            plain => marked_short(tool, text, &plain.plain(text)?.text, referring),
+        let way = self.policy.compressor;
+        if way.counts_tokens() && counter.fits(text, kind, self.policy.shrink_above) {
+            return None;
+        }
+        let short = || match way {
+            Compressor::Content => shorten(tool, text, self.policy.shrink_to, counter, referring),
+            plain => Some(marked_short(tool, text, &plain.plain(text)?.text, referring)),
         };
-        let (before, after) = (counter.count(text, kind), counter.count(&short.text, TextKind::ToolOutput));
+        let (before, short) = parallel::both(text.len(), WORTH_A_THREAD, || counter.count(text, kind), short);
+        let short = short?;
+        let after = counter.count(&short.text, TextKind::ToolOutput);
         (after < before).then_some((short, before - after))
     }
 }
