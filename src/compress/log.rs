@@ -27,13 +27,16 @@ struct Shapes {
     of_line: Vec<usize>,
     /// How many lines have each shape.
     lines: Vec<usize>,
+    /// How many lines say something.
+    said: usize,
 }
 
 impl Shapes {
     fn of(text: &str) -> Shapes {
         let mut known: HashMap<u64, usize, RandomState> = HashMap::with_hasher(RandomState::default());
-        let mut shapes = Shapes { of_line: Vec::new(), lines: Vec::new() };
+        let mut shapes = Shapes { of_line: Vec::new(), lines: Vec::new(), said: 0 };
         for line in lines(text) {
+            shapes.said += usize::from(!is_blank(&text[line.clone()]));
             let shape = *known.entry(shape(&text.as_bytes()[line])).or_insert(shapes.lines.len());
             if shape == shapes.lines.len() {
                 shapes.lines.push(0);
@@ -46,7 +49,7 @@ impl Shapes {
 
     /// Whether the text repeats itself.
     fn repeat(&self) -> bool {
-        self.of_line.len() >= LINES_PER_SHAPE * self.lines.len()
+        self.said >= LINES_PER_SHAPE * self.lines.len()
     }
 }
 
@@ -71,17 +74,29 @@ pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
         let rank = match () {
             () if !here.is_empty() && turn == 1 => Rank::Alarm,
             () if !here.is_empty() || trail > 0 => Rank::Failure,
+            () if repeats && is_blank(body) => Rank::Bulk,
+            () if !repeats && is_heading(body) => Rank::Key,
             // Where nothing repeats, nothing stands for anything else.
             () if !repeats || turn == 1 || times <= RARE => Rank::Sample,
             () => Rank::Ordinary,
         };
-        if turn == 1 && times > RARE && repeats && line.len() <= LONGEST_COUNTED {
+        if turn == 1 && times > RARE && repeats && line.len() <= LONGEST_COUNTED && !is_blank(body) {
             outline.push_made(line, counted(body, times), rank, !here.is_empty());
         } else {
             outline.push_line(text, line, rank, here);
         }
     }
     (if repeats { ContentKind::Log } else { ContentKind::Text }, outline)
+}
+
+fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
+/// Whether a line is a heading of Markdown, which tells what a part of a long text is about.
+fn is_heading(line: &str) -> bool {
+    let title = line.trim_start_matches('#');
+    title.len() < line.len() && title.starts_with(' ')
 }
 
 /// A line of at most so many bytes is shown with its count.

@@ -28,6 +28,10 @@ const SIGNATURE: usize = 12;
 
 /// Whether most lines look like code and some line declares something, or most are settings.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
+    // Markdown with code in it is prose.
+    if sample.any(|line| line.starts_with("```")) {
+        return false;
+    }
     let bare = |line: &str, is: fn(&str) -> bool| is(number(line).map_or(line, |(_, code)| code));
     let is_numbered = sample.share(|line| number(line).is_some()) >= 80;
     let is_reader = ["read", "cat", "view", "open", "file"].iter().any(|word| sample.tool.contains(word));
