@@ -29,13 +29,15 @@ impl Bounds {
     pub fn of(counter: &dyn CountTokens, style: MarkStyle) -> Bounds {
         /// Tokens that the digits of a hash can take above those of the sample.
         const HASH: usize = 10;
+        /// Tokens that the number of characters behind a mark can take above one digit.
+        const FOLLOWING: usize = 4;
         let (sample, overhead) = (Reference::of("a_long_tool_name", b"sample"), counter.overhead());
         let stored = Whereabouts::Stored(&sample);
         let mark = style.frame("a_long_tool_name", 123_456_789, "", &stored, Some(&LongPath));
         let note = removal_note(123_456, &Whereabouts::Stored(&sample));
         let prose = |text: &str| counter.count(text, TextKind::Prose) + overhead.block + overhead.message;
         Bounds {
-            mark: counter.count(&mark, TextKind::ToolOutput) + HASH,
+            mark: counter.count(&mark, TextKind::ToolOutput) + HASH + FOLLOWING,
             note: prose(&note) + HASH + prose(NOTE_ANSWER),
         }
     }

@@ -14,6 +14,10 @@ const DROPPED: &str = " earlier messages were removed to fit the context window"
 const RETRIEVED: &str = "[ullage: retrieved from ";
 const SHORTENED: &str = " was shortened to fit the context window";
 
+/// What a mark ends in, behind how much follows it. A text that has grown since, or that only quotes a mark, does not have
+/// that many characters, and so is stored like any other.
+const FOLLOW: &str = " characters follow]";
+
 /// What becomes of content that leaves the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whereabouts<'a> {
@@ -23,16 +27,27 @@ pub enum Whereabouts<'a> {
     Lost,
 }
 
-/// The line in front of what is left of a tool's output.
-pub fn output_mark(tool: &str, characters: usize, whereabouts: &Whereabouts<'_>) -> String {
+/// `body`, which is left of a tool's output of so many characters, behind the line that says so. O(length).
+pub fn output_marked(tool: &str, characters: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
     let tool = safe_name(tool);
     let characters = thousands(characters);
-    match whereabouts {
+    let said = match whereabouts {
         Whereabouts::Stored(reference) => {
-            format!("{MARK}{tool} output of {characters} characters{STORED}{reference}; retrieve it by that reference]")
+            format!("{MARK}{tool} output of {characters} characters{STORED}{reference}; retrieve it by that reference")
         }
-        Whereabouts::Lost => format!("{MARK}{tool} output of {characters} characters{SHORTENED}]"),
-    }
+        Whereabouts::Lost => format!("{MARK}{tool} output of {characters} characters{SHORTENED}"),
+    };
+    behind(&said, body)
+}
+
+/// `body` behind a line that ends in how much follows.
+fn behind(said: &str, body: &str) -> String {
+    format!("{said}; {}{FOLLOW}\n{body}", thousands(length(body)))
+}
+
+/// Characters of a body. Hosts may take away the space around a text.
+fn length(body: &str) -> usize {
+    body.trim().chars().count()
 }
 
 /// The note in place of messages that were removed.
@@ -49,9 +64,9 @@ pub fn removal_note(messages: usize, whereabouts: &Whereabouts<'_>) -> String {
 /// The answer to a note that must stand as a message of its own between two others.
 pub const NOTE_ANSWER: &str = "[ullage: noted; the conversation goes on below]";
 
-/// The line in front of what a retrieval returned.
-pub fn retrieval_mark(reference: &Reference, what: &str) -> String {
-    format!("{RETRIEVED}{reference}, {what}]")
+/// `body`, which a retrieval returned, behind the line that says so. O(length).
+pub fn retrieval_marked(reference: &Reference, what: &str, body: &str) -> String {
+    behind(&format!("{RETRIEVED}{reference}, {what}"), body)
 }
 
 /// The reference in front of a tool result, if ullage put one there: an output that is stored, or a piece of one that was
@@ -83,7 +98,7 @@ pub struct Marked<'a> {
 /// What stands around what is left of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Frame<'a> {
-    /// A line of ours in front.
+    /// A line of ours in front, without how much follows.
     Line(&'a str),
     /// The words of another system.
     Words(Framed<'a>),
@@ -93,13 +108,13 @@ impl Marked<'_> {
     /// The same around another body.
     pub fn around(&self, body: &str) -> String {
         match &self.frame {
-            Frame::Line(mark) => format!("{mark}\n{body}"),
+            Frame::Line(said) => behind(said, body),
             Frame::Words(words) => words.around(body),
         }
     }
 }
 
-/// What ullage has made of `text` before, if anything. With a store, a mark without a reference leads nowhere and is
+/// What ullage has made of `text` before, if anything: a mark of ours with as much behind it as it says. With a store, a mark without a reference leads nowhere and is
 /// text like any other; so is a mark whose reference is among `distrusted`.
 pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> Option<Marked<'a>> {
     if let Some((words, reference)) = framed(text) {
@@ -111,13 +126,17 @@ pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> 
         });
     }
     let mark = first_line(text)?;
+    let body = text[mark.len()..].trim_start_matches('\n');
+    let (said, follow) = mark.strip_suffix(FOLLOW)?.rsplit_once("; ")?;
+    if follow != thousands(length(body)) {
+        return None;
+    }
     let reference = marked_reference(mark);
     let ours = match &reference {
         Some(reference) => !distrusted.contains(reference),
         None => storing == Storing::Off && mark.contains(SHORTENED),
     };
-    let body = text[mark.len()..].trim_start_matches('\n');
-    ours.then_some(Marked { frame: Frame::Line(mark), body, reference })
+    ours.then_some(Marked { frame: Frame::Line(said), body, reference })
 }
 
 /// Whether `text` is a note about removed messages (or the answer to one), and how many messages it speaks of.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reference, Whereabouts, output_mark, reference_of_file};
+use super::{Reference, Whereabouts, output_marked, reference_of_file};
 use crate::numbers::thousands;
 
 /// The words around what is left of a stored output.
@@ -46,11 +46,11 @@ impl MarkStyle {
         places: Option<&dyn Places>,
     ) -> String {
         let Whereabouts::Stored(reference) = whereabouts else {
-            return format!("{}\n{short}", output_mark(tool, characters, whereabouts));
+            return output_marked(tool, characters, whereabouts, short);
         };
         let place = || places.and_then(|places| places.place(reference)).unwrap_or_else(|| reference.to_string());
         match self {
-            MarkStyle::Ullage => format!("{}\n{short}", output_mark(tool, characters, whereabouts)),
+            MarkStyle::Ullage => output_marked(tool, characters, whereabouts, short),
             MarkStyle::CyberAutoagent => artifact(&thousands(characters), &place(), short),
             MarkStyle::Valis => saved(&place(), short),
         }
@@ -94,9 +94,13 @@ impl Framed<'_> {
 pub(super) fn framed(text: &str) -> Option<(Framed<'_>, Reference)> {
     let (words, place, body) = if let Some(rest) = text.strip_prefix(TOTAL) {
         let (total, rest) = rest.split_once(TOTAL_END)?;
-        let (_, rest) = rest.split_once(PREVIEW_END)?;
+        let (preview, rest) = rest.split_once(PREVIEW_END)?;
         let (place, rest) = rest.split_once("]\n\n")?;
         let body = rest.strip_suffix(']')?.strip_suffix(place)?.strip_suffix(COMPLETE)?;
+        // Not a text that begins and ends like one.
+        if preview != thousands(body.chars().count()) {
+            return None;
+        }
         (Words::Artifact { total, place }, place, body)
     } else {
         let rest = text.strip_prefix(SAVED)?;

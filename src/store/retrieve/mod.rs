@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 pub use search::{Search, search};
 pub use selection::compiled;
 
-use super::{ContentKind, Reference, retrieval_mark};
+use super::{ContentKind, Reference, retrieval_marked};
 use crate::error::Result;
 use crate::media::{Media, MediaKind, Raw, Size};
 use crate::numbers::thousands;
@@ -57,8 +57,8 @@ impl Request<'_> {
 /// `Store` if the pattern is not a regular expression or too large, or if the pointer leads nowhere.
 pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) -> Result<String> {
     if let ContentKind::Binary { mime, .. } = ContentKind::of(content) {
-        let mark = retrieval_mark(reference, "which is no text");
-        return Ok(format!("{mark}\n{}", described(content, mime, request.place)));
+        let description = described(content, mime, request.place);
+        return Ok(retrieval_marked(reference, "which is no text", &description));
     }
     let whole = String::from_utf8_lossy(content);
     let mut what = String::new();
@@ -75,7 +75,7 @@ pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) ->
     let _ = write!(what, "{} lines in all", thousands(total));
     let regex = request.pattern.map(compiled).transpose()?;
     if !request.is_for_lines() {
-        return Ok(format!("{}\n{}", retrieval_mark(reference, &what), beginning(&text, request.limit)));
+        return Ok(retrieval_marked(reference, &what, &beginning(&text, request.limit)));
     }
     let mut selection = Selection::of(request.lines.as_ref(), total);
     if let Some(regex) = &regex {
@@ -86,7 +86,7 @@ pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) ->
     let selection = selection.ends(request.head, request.tail);
     let end = if request.tail.is_some() && request.head.is_none() { End::Last } else { End::First };
     let body = numbered(&text, &selection, request.limit, regex.as_ref(), end);
-    Ok(format!("{}\n{body}", retrieval_mark(reference, &what)))
+    Ok(retrieval_marked(reference, &what, &body))
 }
 
 /// What content is that is no text, in words.

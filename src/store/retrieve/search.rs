@@ -8,7 +8,7 @@ use super::selection::{Selection, compiled};
 use super::show::{End, numbered};
 use crate::error::Result;
 use crate::numbers::thousands;
-use crate::store::{ContentKind, Reference, Store, retrieval_mark};
+use crate::store::{ContentKind, Reference, Store, retrieval_marked};
 
 /// What share of the room that is left one artifact may take, so that the first does not take all of it.
 const SHARE: usize = 2;
@@ -82,7 +82,7 @@ impl Search {
         }
         let mut what = format!("found in {} of {searched} outputs", thousands(self.matching));
         let _ = write!(what, ", {} lines match the pattern", thousands(self.matches)); // To a string: cannot fail.
-        format!("{}\n{}", retrieval_mark(&first, &what), self.body)
+        retrieval_marked(&first, &what, &self.body)
     }
 }
 
