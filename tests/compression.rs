@@ -107,15 +107,61 @@ fn results_of_every_shape_are_shrunk_at_arrival() {
         ("items", json!([{ "type": "text", "text": long, "cache_control": {} }]), "/0/text"),
         ("a value", json!({ "rows": blob }), "/result"),
         ("a text that a host has wrapped", json!({ "output": long }), "/output"),
+        ("a list of values", json!(blob), ""),
+        (
+            "a wrapped block of Bedrock",
+            json!({ "toolResult": { "toolUseId": "a", "content": [image, { "text": long }] } }),
+            "/toolResult/content/1/text",
+        ),
+        ("blocks", json!([{ "type": "tool_result", "tool_use_id": "a", "content": long }]), "/0/content"),
+        ("a message of Chat", json!({ "role": "tool", "tool_call_id": "a", "content": long }), "/content"),
+        ("an item of Responses", json!({ "type": "function_call_output", "call_id": "a", "output": long }), "/output"),
+        (
+            "a response of Gemini",
+            json!({ "functionResponse": { "name": "t", "response": { "result": long } } }),
+            "/functionResponse/response/result",
+        ),
+        (
+            "a map of Gemini",
+            json!({ "functionResponse": { "name": "t", "response": { "rows": blob } } }),
+            "/functionResponse/response/result",
+        ),
+        (
+            "a result of the AI SDK",
+            json!({ "type": "tool-result", "toolCallId": "a", "output": { "type": "json", "value": { "rows": blob } } }),
+            "/output/value",
+        ),
     ] {
         let after = shrunk(&result).unwrap_or_else(|| panic!("{name} stays"));
         let text = after.pointer(text_at).and_then(Value::as_str).unwrap_or_else(|| panic!("{name}: {after}"));
+        if let Some(fields) = result.as_object().filter(|fields| !fields.contains_key("rows")) {
+            assert!(fields.keys().eq(after.as_object().unwrap().keys()), "{name} has another shape: {after}");
+        }
         assert!(marked(text, Storing::On, &[]).is_some() && exact().count(text, KIND) <= 120 + 96, "{name}: {text}");
         assert_eq!(shrunk(&after), None, "{name} is shrunk again");
     }
     for small in [json!("ok"), json!(null), json!(7), json!([]), json!({ "a": 1 }), json!([image, "ok"])] {
         assert_eq!(shrunk(&small), None);
     }
+}
+
+#[test]
+fn what_has_grown_behind_a_mark_is_stored_too() {
+    let long = "all is well\n".repeat(500);
+    let shrunk_before = shrunk(&json!(long)).unwrap();
+    let grown = json!([shrunk_before.as_str().unwrap(), &"and more of it\n".repeat(500)].concat());
+    let engine = engine(&small_policy(), &exact(), Storing::On);
+    let shrunk = engine.shrink_result("bash", &&grown, 0, &[]).unwrap();
+    assert_eq!(shrunk.artifacts[0].1.as_bytes(), grown.as_str().unwrap().as_bytes());
+}
+
+#[test]
+fn blocks_of_any_depth_are_taken() {
+    let mut block = json!("x");
+    for _ in 0..200 {
+        block = json!({ "toolResult": { "toolUseId": "a", "content": [block] } });
+    }
+    assert_eq!(shrunk(&block), None);
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn what_is_asked_for_comes_back() {
         ("no match", Request { pattern: Some("nothing"), ..ALL }, format!("{mark}, 0 match the pattern]\n")),
     ] {
         let text = read(numbers().as_bytes(), &request);
-        assert_eq!(text, expected, "{name}");
+        assert_eq!(text, counted(&expected), "{name}");
         assert_eq!(marked_reference(&text), Some(reference()), "{name}");
         assert_eq!(
             marked(&text, Storing::On, &[]).map(|marked| marked.body),
@@ -69,17 +69,23 @@ fn what_is_asked_for_comes_back() {
     }
 }
 
+/// The same with how much follows the mark.
+fn counted(expected: &str) -> String {
+    let (mark, body) = expected.split_once("]\n").unwrap();
+    format!("{mark}; {} characters follow]\n{body}", ullage::numbers::thousands(body.trim().chars().count()))
+}
+
 const RANGE_BACK: std::ops::RangeInclusive<usize> = std::ops::RangeInclusive::new(5, 2);
 
 #[test]
 fn empty_content_and_bytes_that_are_no_text_are_read() {
     let mark = |lines: usize| format!("[ullage: retrieved from bash-0123456789abcdef, {lines} lines in all");
-    assert_eq!(read(b"", &ALL), format!("{}]\n", mark(0)));
-    assert_eq!(read(b"", &Request { limit: 0, ..ALL }), format!("{}]\n", mark(0)));
-    assert_eq!(read(b"", &Request { lines: Some(1..=9), ..ALL }), format!("{}]\n", mark(0)));
+    assert_eq!(read(b"", &ALL), counted(&format!("{}]\n", mark(0))));
+    assert_eq!(read(b"", &Request { limit: 0, ..ALL }), counted(&format!("{}]\n", mark(0))));
+    assert_eq!(read(b"", &Request { lines: Some(1..=9), ..ALL }), counted(&format!("{}]\n", mark(0))));
     let pattern = Request { pattern: Some(".*"), context: 3, ..ALL };
-    assert_eq!(read(b"", &pattern), format!("{}, 0 match the pattern]\n", mark(0)));
-    assert_eq!(read(b"a\xff\xfeb\n\0", &ALL), format!("{}]\na\u{fffd}\u{fffd}b\n\0", mark(2)));
+    assert_eq!(read(b"", &pattern), counted(&format!("{}, 0 match the pattern]\n", mark(0))));
+    assert_eq!(read(b"a\xff\xfeb\n\0", &ALL), counted(&format!("{}]\na\u{fffd}\u{fffd}b\n\0", mark(2))));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Shrinking a tool result as it arrives, before it enters the history: the cheapest compaction there is, since no cached
 //! prefix changes.
 
+mod shape;
+
 use std::ops::Deref;
 
 use super::Engine;
@@ -10,10 +12,14 @@ use crate::parallel;
 use crate::planner::{Referring, ShortText, marked_short, shorten};
 use crate::store::{Reference, marked};
 use crate::tokens::{CountTokens, TextKind};
-use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH, only_text};
+use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH};
+use shape::{Standing, is_content, standing};
 
 /// From so many bytes on, a text is counted on a thread of its own: about a millisecond of work.
 const WORTH_A_THREAD: usize = 128 * 1024;
+
+/// Blocks are looked for so deep: a list of blocks whose items are blocks, in a wrapper, and some more.
+const DEEPEST: usize = 8;
 
 /// What became of a tool result.
 #[derive(Debug, Clone)]
@@ -47,9 +53,19 @@ impl<T: Deref<Target = str>> Content<T> {
     }
 }
 
+/// What the text of a value counts as.
+fn kind_of<N: Build>(value: &N) -> TextKind {
+    match value.kind() {
+        Kind::Text => TextKind::ToolOutput,
+        _ => TextKind::Json,
+    }
+}
+
 /// What was taken out of a result so far.
 struct Taking<'a, T> {
     tool: &'a str,
+    /// Blocks around what is looked at.
+    depth: usize,
     referring: Referring<'a>,
     artifacts: Vec<(Reference, Content<T>)>,
     saved: usize,
@@ -60,7 +76,7 @@ impl Engine {
     /// The result of `tool`, shrunk where the policy's compressor finds a text in it too large. What ullage has shortened or
     /// retrieved before stays. `salt` and `distrusted` are those of [`super::Ask`].
     ///
-    /// A result is a string, a tool-result block of a wire format, a list of its items, or any other JSON-like value.
+    /// A result is a string, a tool-result block of a wire format, a list of such or of items, or any other JSON-like value.
     /// Text items are shortened by what they are. A JSON value that is too large becomes a text; outside of a block, where a
     /// host wants a map, it becomes `{"result": text}`. Pictures and files beside the text stay. Nothing is changed in
     /// place. O(length).
@@ -75,10 +91,10 @@ impl Engine {
         distrusted: &[Reference],
     ) -> Result<Shrunk<N::Out, N::Text>> {
         let referring = self.referring(salt, distrusted);
-        let mut taking = Taking { tool, referring, artifacts: Vec::new(), saved: 0, relied_on: Vec::new() };
+        let mut taking = Taking { tool, depth: 0, referring, artifacts: Vec::new(), saved: 0, relied_on: Vec::new() };
         let shrunk = match result.kind() {
             Kind::Text => self.shrink_node(result, TextKind::ToolOutput, &mut taking)?.map(|text| result.string(&text)),
-            Kind::List => self.shrink_items(result, &mut taking)?,
+            Kind::List => self.shrink_list(result, &mut taking)?,
             Kind::Map => self.shrink_map(result, &mut taking)?,
             Kind::Null | Kind::Scalar | Kind::Bytes => None,
         };
@@ -87,22 +103,55 @@ impl Engine {
     }
 
     fn shrink_map<N: Build>(&self, map: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
-        let is_block = map.present(Key::ToolUseIdCamel).is_some() || map.present(Key::ToolUseId).is_some();
-        if let Some(content) = map.present(Key::Content).filter(|_| is_block) {
-            let shrunk = match content.kind() {
-                Kind::List => self.shrink_items(&content, taking)?,
-                _ => self.shrink_node(&content, TextKind::ToolOutput, taking)?.map(|text| content.string(&text)),
-            };
-            return shrunk.map(|content| map.with(Key::Content, content)).transpose();
+        taking.depth += 1;
+        let shrunk = if taking.depth <= DEEPEST { self.shrink_block(map, taking) } else { Ok(None) };
+        taking.depth -= 1;
+        shrunk
+    }
+
+    fn shrink_block<N: Build>(&self, map: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
+        match standing(map) {
+            Some(Standing::Block(key, block)) => {
+                let shrunk = self.shrink_map(&block, taking)?;
+                shrunk.map(|block| map.with(key, block)).transpose()
+            }
+            Some(Standing::Field(key, content)) => {
+                let shrunk = match content.kind() {
+                    Kind::List => self.shrink_list(&content, taking)?,
+                    // Where a format wants a map it stays one.
+                    Kind::Map if key == Key::Response => self.shrink_map(&content, taking)?,
+                    _ => self.shrink_node(&content, kind_of(&content), taking)?.map(|text| content.string(&text)),
+                };
+                shrunk.map(|content| map.with(key, content)).transpose()
+            }
+            Some(Standing::Typed(output)) => self.shrink_typed(map, &output, taking),
+            None => match self.shrink_node(map, TextKind::Json, taking)? {
+                Some(text) => map.map(vec![(Key::Result, map.string(&text))]).map(Some),
+                None => Ok(None),
+            },
         }
-        if let Some((wrapper, text)) = only_text(map) {
-            let shrunk = self.shrink_node(&text, TextKind::ToolOutput, taking)?;
-            return shrunk.map(|short| map.with(wrapper, map.string(&short))).transpose();
+    }
+
+    /// The output of an AI SDK result: what becomes a text says so.
+    fn shrink_typed<N: Build>(&self, map: &N, output: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
+        let Some(value) = output.present(Key::Value) else { return Ok(None) };
+        if value.kind() == Kind::List && is_content(&value) {
+            let Some(items) = self.shrink_items(&value, taking)? else { return Ok(None) };
+            return map.with(Key::Output, output.with(Key::Value, items)?).map(Some);
         }
-        match self.shrink_node(map, TextKind::Json, taking)? {
-            Some(text) => map.map(vec![(Key::Result, map.string(&text))]).map(Some),
-            None => Ok(None),
+        let Some(text) = self.shrink_node(&value, kind_of(&value), taking)? else { return Ok(None) };
+        let kind = if value.kind() == Kind::Text { output.get(Key::Type) } else { None };
+        let kind = kind.map_or_else(|| output.string("text"), |kind| kind.keep());
+        let fields = vec![(Key::Type, Some(kind)), (Key::Value, Some(output.string(&text)))];
+        map.with(Key::Output, output.with_all(fields)?).map(Some)
+    }
+
+    /// A list of content items, each by itself; any other list becomes a text.
+    fn shrink_list<N: Build>(&self, list: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
+        if is_content(list) {
+            return self.shrink_items(list, taking);
         }
+        Ok(self.shrink_node(list, TextKind::Json, taking)?.map(|text| list.string(&text)))
     }
 
     fn shrink_items<N: Build>(&self, list: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
@@ -124,6 +173,9 @@ impl Engine {
         if let Some(text) = item.get(Key::Text).filter(|text| text.kind() == Kind::Text) {
             let shrunk = self.shrink_node(&text, TextKind::ToolOutput, taking)?;
             return shrunk.map(|short| item.with(Key::Text, item.string(&short))).transpose();
+        }
+        if standing(item).is_some() {
+            return self.shrink_map(item, taking);
         }
         // Bedrock: a JSON item whose text form is shorter becomes a text item.
         let Some(json) = item.present(Key::Json) else { return Ok(None) };

@@ -1,0 +1,86 @@
+//! Where in what a tool returned its output stands: in a block of a wire format, or all of it.
+
+use crate::wire::{Key, Kind, Node, only_text};
+
+/// Where the output of a tool stands in a map.
+pub(super) enum Standing<N> {
+    /// In this field, which is a text, a list of items or any other value.
+    Field(Key, N),
+    /// In a block that stands in this field.
+    Block(Key, N),
+    /// In this value of the AI SDK, which says of itself whether it is text or JSON.
+    Typed(N),
+}
+
+/// Where the output stands in `map`; `None` if the map itself is the output.
+pub(super) fn standing<N: Node>(map: &N) -> Option<Standing<N>> {
+    const WRAPPERS: [Key; 3] = [Key::ToolResult, Key::FunctionResponse, Key::FunctionResponseSnake];
+    const IDS: [Key; 5] = [Key::ToolUseIdCamel, Key::ToolUseId, Key::ToolCallId, Key::ToolCallIdCamel, Key::CallId];
+    let present = |key: Key| map.present(key).map(|value| (key, value));
+    if let Some((key, block)) = WRAPPERS.into_iter().find_map(present).filter(|(_, block)| block.kind() == Kind::Map) {
+        return Some(match block.present(Key::Response) {
+            Some(_) => Standing::Block(key, block),
+            None if key == Key::ToolResult => Standing::Block(key, block),
+            None => Standing::Field(key, block),
+        });
+    }
+    if let (Some(response), Some(_)) = (map.present(Key::Response), map.present(Key::Name)) {
+        return Some(Standing::Field(Key::Response, response));
+    }
+    if IDS.into_iter().any(|id| map.present(id).is_some()) {
+        let content = present(Key::Content).or_else(|| present(Key::Output));
+        return content.map(|(key, content)| match content.present(Key::Value) {
+            Some(_) if content.present(Key::Type).is_some() => Standing::Typed(content),
+            _ => Standing::Field(key, content),
+        });
+    }
+    only_text(map).map(|(wrapper, text)| Standing::Field(wrapper, text))
+}
+
+/// Whether a list is one of content items: texts, pictures, files, blocks. Any other list is a value.
+pub(super) fn is_content<N: Node>(list: &N) -> bool {
+    list.items().unwrap_or_default().iter().any(is_item)
+}
+
+fn is_item<N: Node>(item: &N) -> bool {
+    /// What items and blocks of the wire formats and of MCP say that they are.
+    const TYPES: [&str; 19] = [
+        "audio",
+        "document",
+        "file",
+        "function_call_output",
+        "image",
+        "image_url",
+        "input_audio",
+        "input_file",
+        "input_image",
+        "input_text",
+        "json",
+        "output_text",
+        "resource",
+        "resource_link",
+        "search_result",
+        "text",
+        "tool-result",
+        "tool_result",
+        "video",
+    ];
+    const FIELDS: [Key; 7] = [
+        Key::Image,
+        Key::Document,
+        Key::Video,
+        Key::InlineData,
+        Key::InlineDataSnake,
+        Key::ToolResult,
+        Key::FunctionResponse,
+    ];
+    if item.kind() != Kind::Map {
+        return false;
+    }
+    let is_typed = item.get(Key::Type).and_then(|kind| kind.text()).is_some_and(|kind| TYPES.contains(&&*kind));
+    // Bedrock's items have one field, which says what they are.
+    let is_single = item.field_count() == Some(1) && (item.get(Key::Text).is_some() || item.get(Key::Json).is_some());
+    is_typed
+        || is_single
+        || FIELDS.into_iter().any(|key| item.present(key).is_some_and(|held| held.kind() == Kind::Map))
+}
