@@ -117,3 +117,17 @@ proptest! {
         check_guarantees("", &text, &[]);
     }
 }
+
+#[test]
+fn a_text_that_begins_with_much_empty_space_is_read() {
+    let text = "\n".repeat(20_000) + &"1,2,three\n".repeat(300);
+    assert!(shrink("", &text, Aim::Essence).is_some());
+}
+
+#[test]
+fn a_cell_that_is_no_number_is_no_extreme() {
+    let rows: String =
+        (1..200).map(|row| format!("{row},{}\n", if row == 1 { "NaN".to_owned() } else { row.to_string() })).collect();
+    let short = shrink("", &format!("id,load,host\n{}", rows.replace('\n', ",a\n")), Aim::Essence).unwrap();
+    assert!(short.text.contains("load: integer, 2 to 199"), "{}", short.text);
+}

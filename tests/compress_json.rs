@@ -183,3 +183,28 @@ proptest! {
         check_guarantees("", &pods(count, failing).to_string(), &failures(count, failing));
     }
 }
+
+#[test]
+fn the_essence_of_spacious_json_is_json() {
+    let row = |row: usize| json!({ "b": { "c": format!("x{row}"), "d": row } });
+    let rows: Vec<Value> = (0..6).map(|place| json!({ "k0": row(place), "k1": row(place) })).collect();
+    let text = serde_json::to_string_pretty(&json!({ "rows": rows, "m": { "z": { "y": 0 } } })).unwrap();
+    let short = shrink("", &text.replace("  ", &" ".repeat(30)), Aim::Essence).unwrap();
+    serde_json::from_str::<Value>(&short.text).expect(&short.text);
+    assert_eq!(shrink("", &short.text, Aim::Essence), None);
+}
+
+#[test]
+fn one_that_is_left_out_is_named_in_the_singular() {
+    let text = json!({ "rows": (0..40).map(|row| json!({ "a": row, "b": [row] })).collect::<Vec<_>>() }).to_string();
+    let cut: Vec<String> =
+        (20..400).filter_map(|budget| shrink("", &text, Aim::Tokens(budget))).map(|short| short.text).collect();
+    assert!(cut.iter().any(|short| short.contains("\"1 more key\"")), "{cut:?}");
+    assert!(!cut.iter().any(|short| short.contains(" 1 more keys") || short.contains("\"1 more keys")));
+}
+
+#[test]
+fn words_like_a_mark_do_not_keep_a_text_whole() {
+    let text: String = (0..400).map(|row| format!("[{row}] took \"... a while, {row} more bytes\n")).collect();
+    assert!(shrink("", &text, Aim::Essence).is_some());
+}

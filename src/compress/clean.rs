@@ -21,9 +21,9 @@ static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// `text` as a terminal would leave it on the screen. Borrowed where there is nothing to do. O(length).
-pub fn clean(text: &str) -> Cow<'_, str> {
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
-    if text.bytes().any(|byte| byte < b' ' && !matches!(byte, b'\n' | b'\t' | b'\r')) {
+    if has_control(text.as_bytes()) {
         text = Cow::Owned(ESCAPES.replace_all(&text, "").into_owned());
     }
     if text.contains('\r') {
@@ -33,6 +33,13 @@ pub fn clean(text: &str) -> Cow<'_, str> {
         Some(shorter) => Cow::Owned(shorter),
         None => text,
     }
+}
+
+fn has_control(bytes: &[u8]) -> bool {
+    /// Looked at without a branch for each byte, which is several times faster.
+    const BLOCK: usize = 1_024;
+    let is_control = |byte: u8| byte < b' ' && !matches!(byte, b'\n' | b'\t' | b'\r');
+    bytes.chunks(BLOCK).any(|block| block.iter().fold(false, |found, byte| found | is_control(*byte)))
 }
 
 /// Each line as it is after its last carriage return; one at the end of a line belongs to the line end.

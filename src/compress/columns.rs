@@ -3,7 +3,10 @@
 //! Rows stay as they are, since a table says its keys once already. Cells are read only to tell which rows stand out, and
 //! where they stand in the source, so a reader that unquotes and copies them would cost more than it does.
 
+use std::collections::HashMap;
 use std::ops::Range;
+
+use foldhash::fast::RandomState;
 
 use super::alarms::{Cursor, alarms};
 use super::outline::{Outline, Rank, Unit, lines};
@@ -49,11 +52,16 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let is_named = header.iter().all(|name| !name.is_empty() && name.parse::<f64>().is_err());
     let mut table = Table::default();
     let mut row = Vec::new();
+    let mut known: HashMap<&str, usize, RandomState> = HashMap::default();
+    // The columns of the names in the header; those of one name are one.
+    let mut columns: Vec<usize> = Vec::with_capacity(header.len());
     for record in rest {
         cells(&text[record.clone()], form, &mut row);
-        // A row may have more cells than the header names.
-        for (place, (cell, name)) in row.iter().zip(&header).enumerate() {
-            let column = table.column(place, name);
+        // A column that no row has is none. A row may have more cells than the header names.
+        for name in header.iter().take(row.len()).skip(columns.len()) {
+            columns.push(*known.entry(name).or_insert_with(|| table.push(name)));
+        }
+        for (cell, column) in row.iter().zip(columns.iter().copied()) {
             let kind = if cell.parse::<f64>().is_ok() { CellKind::Number } else { CellKind::Text };
             if !cell.is_empty() {
                 table.add(column, kind, cell);
@@ -98,13 +106,14 @@ fn form(sample: &Sample<'_>) -> Option<Form> {
     // The lines of a sample are cut, and would have fewer cells than they have.
     let mut whole: Vec<&str> = sample.start.lines().filter(|line| !line.trim().is_empty()).collect();
     whole.truncate(whole.len().max(2) - 1);
+    let header = *whole.first()?;
     for (separator, fewest) in [(b'\t', 2), (b',', 3), (b';', 3), (b'|', 3)] {
         let count = |line: &str| {
             let mut row = Vec::new();
             cells(line, Form::Separated(separator), &mut row);
             row.len()
         };
-        let columns = count(whole[0]);
+        let columns = count(header);
         let alike = whole.iter().filter(|line| count(line) == columns).count();
         if columns >= fewest && alike * 100 >= whole.len() * ALIKE && !(columns == 2 && are_numbered(&whole)) {
             return Some(Form::Separated(separator));

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use regex::Regex;
 
+use super::gap::newlines;
 use super::outline::{Outline, Rank};
 
 /// Lines that are needed more than any others.
@@ -20,7 +21,6 @@ impl Focus<'_> {
     pub(super) fn raise(&self, outline: &mut Outline<'_>, text: &str) {
         let (mut line, mut counted) = (outline.first_number.unwrap_or(1), 0);
         for piece in outline.pieces.iter_mut().filter(|piece| !piece.source.is_empty()) {
-            let newlines = |part: &str| part.bytes().filter(|byte| *byte == b'\n').count();
             line += newlines(&text[counted..piece.source.start]);
             counted = piece.source.start;
             let body = &text[piece.source.clone()];

@@ -38,13 +38,12 @@ mod trace;
 pub use choose::Aim;
 pub use focus::Focus;
 pub use gap::{Gap, LeftOut, is_gap_line};
-
 pub use kind::ContentKind;
-pub use outline::{Absence, Outline, Piece, Rank, Unit, Wording};
 pub use plain::{Compressor, JsonSample, Plain, PlainContent, json_sample};
 
 use choose::Choosing;
-use gap::SPARED;
+use gap::{SPARED, has_gap_line};
+use outline::{Outline, Unit};
 use render::{Rendered, render};
 use rooms::{Taken, take};
 
@@ -89,15 +88,23 @@ pub fn compress(text: &str, request: &Request<'_>, counter: &dyn CountTokens) ->
     let is_done = match request.aim {
         _ if is_gap_line(text) => true,
         Aim::Tokens(budget) => counter.fits(text, request.kind, budget),
-        Aim::Essence => text.lines().any(is_gap_line) || json::is_shortened(text),
+        Aim::Essence => has_gap_line(text) || json::is_shortened(text),
     };
     if is_done {
         return None;
     }
     let mut short = once(text, request, counter)?;
-    let tells = || short.text.lines().any(is_gap_line) || json::is_shortened(&short.text);
-    // Without a line in a gap nothing would tell that it was shortened.
-    if request.aim == Aim::Essence && !tells() && once(&short.text, request, counter).is_some() {
+    // Where nothing tells that it was shortened, a second time must not find more to leave out.
+    while request.aim == Aim::Essence
+        && !has_gap_line(&short.text)
+        && !json::is_shortened(&short.text)
+        && let Some(again) = once(&short.text, request, counter)
+    {
+        if again.kind == ContentKind::Json {
+            // A line behind it would make it something else. OK to go on since each time is shorter.
+            short = again;
+            continue;
+        }
         if !short.text.ends_with('\n') {
             short.text.push('\n');
         }
@@ -121,7 +128,7 @@ fn kept(mut outline: Outline<'_>, text: &str, request: &Request<'_>, counter: &d
     if let Some(focus) = &request.focus {
         focus.raise(&mut outline, text);
     }
-    if outline.unit == Unit::Lines && text.lines().any(is_gap_line) {
+    if outline.unit == Unit::Lines && has_gap_line(text) {
         // Shortened before: its lines do not have the numbers of the original.
         outline.unit = Unit::Items("lines");
     }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use super::alarms::Cursor;
+
 /// A line longer than this many bytes is cut into slices, so that no line can take a whole budget.
 const LONGEST_LINE: usize = 400;
 
@@ -45,7 +47,7 @@ impl Rank {
 pub enum Unit {
     /// Lines of the text, or slices of one.
     Lines,
-    /// Something else that is counted: records, entries.
+    /// Something else that is counted, named in the plural: `records`.
     Items(&'static str),
 }
 
@@ -134,16 +136,17 @@ impl<'a> Outline<'a> {
     }
 
     /// Adds a line of `text` with its line end; a long one in slices, of which those that hold one of `alarms` (offsets
-    /// in `text`, sorted) and the first have `rank`, and the others are ordinary if the line reports a failure.
+    /// in `text`, sorted) and the first have `rank`, and the others are ordinary if the line reports a failure. O(line).
     pub fn push_line(&mut self, text: &str, line: Range<usize>, rank: Rank, alarms: &[usize]) {
         if line.len() <= LONGEST_LINE {
             self.push(line, rank, !alarms.is_empty());
             return;
         }
         let mut start = line.start;
+        let mut cursor = Cursor::of(alarms);
         while start < line.end {
             let end = end_of_slice(text, start, line.end);
-            let alarm = alarms.iter().any(|at| (start..end).contains(at));
+            let alarm = !cursor.until(end).is_empty();
             let rank = if alarms.is_empty() || alarm || start == line.start { rank } else { rank.max(Rank::Ordinary) };
             self.push(start..end, rank, alarm);
             start = end;

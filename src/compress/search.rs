@@ -13,15 +13,18 @@ const RESULTS: usize = 70;
 /// Results of each file that say what is found in it.
 const SAMPLES: usize = 2;
 
-/// A result longer than this is cut.
+/// Stands between results that are not neighbours.
+const SEPARATOR: &str = "--";
+
+/// A result of more bytes is cut.
 const LONGEST_RESULT: usize = 200;
 
 /// Whether most lines look like `path:12:text`, `path-12-text` or `path:text`, and not all like the second.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
-    let is_match = |line: &str| result(line).is_some_and(|found| is_match(line, found.path));
+    let is_match = |line: &str| path(line).is_some_and(|path| is_match(line, path));
     sample.lines.len() > 1
         && sample.any(is_match)
-        && sample.share(|line| result(line).is_some() || line == "--") >= RESULTS
+        && sample.share(|line| path(line).is_some() || line == SEPARATOR) >= RESULTS
 }
 
 /// The results, each file named once. `None` if they are no results. O(length).
@@ -30,27 +33,32 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let found = alarms(text);
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
-    let all: Vec<Range<usize>> = lines(text).collect();
+    let all: Vec<(Range<usize>, Option<&str>)> = lines(text).map(|line| (line.clone(), path(&text[line]))).collect();
     let mut next = 0;
     while next < all.len() {
-        let line = all[next].clone();
-        let Some(path) = result(&text[line.clone()]).map(|result| result.path) else {
+        let (line, path) = all[next].clone();
+        let Some(path) = path else {
             let here = cursor.until(line.end);
             outline.push_line(text, line, Rank::Ordinary, here);
             next += 1;
             continue;
         };
-        let in_file = all[next..].iter().take_while(|line| belongs(&text[(*line).clone()], path)).count().max(1);
-        let matches = all[next..next + in_file].iter().filter(|line| is_match(&text[(*line).clone()], path)).count();
+        let belongs = |(line, found): &&(Range<usize>, Option<&str>)| match found {
+            Some(found) => *found == path,
+            None => text[line.clone()].trim_end() == SEPARATOR,
+        };
+        let in_file = all[next..].iter().take_while(belongs).count();
+        let in_file = &all[next..next + in_file];
+        let matches = in_file.iter().filter(|(line, _)| is_match(&text[line.clone()], path)).count();
         outline.push_made(line.start..line.start, heading(path, matches), Rank::Key, false);
-        for (turn, line) in all[next..next + in_file].iter().enumerate() {
+        for (turn, (line, _)) in in_file.iter().enumerate() {
             let alarm = !cursor.until(line.end).is_empty();
             let rank = if turn < SAMPLES { Rank::Sample } else { Rank::Ordinary };
-            outline.push_made(line.clone(), without_path(&text[line.clone()], path), rank, alarm);
+            outline.push_reworded(line.clone(), rank, alarm);
         }
-        next += in_file;
+        next += in_file.len();
     }
-    Some(outline)
+    Some(outline.rewording(without_path))
 }
 
 fn heading(path: &str, matches: usize) -> String {
@@ -60,15 +68,9 @@ fn heading(path: &str, matches: usize) -> String {
     }
 }
 
-/// One result.
-struct Found<'a> {
-    path: &'a str,
-}
-
-/// Reads `path:12:text` or, around matches, `path-12-text`; without numbers, `path:text`.
-fn result(line: &str) -> Option<Found<'_>> {
-    let separator = line.find([':', '-']).and_then(|_| numbered(line).or_else(|| plain(line)))?;
-    Some(Found { path: &line[..separator] })
+/// The path in `path:12:text` or, around matches, `path-12-text`; without numbers, `path:text`.
+fn path(line: &str) -> Option<&str> {
+    numbered(line).or_else(|| plain(line)).map(|end| &line[..end])
 }
 
 /// Where the path ends before `:12:` or `-12-`.
@@ -100,12 +102,8 @@ fn plain(line: &str) -> Option<usize> {
 fn is_path(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with(' ')
-        && !text.contains(['\t', '"', '(', '{', '=', ','])
+        && !text.bytes().any(|byte| matches!(byte, b'\t' | b'"' | b'(' | b'{' | b'=' | b','))
         && !text.starts_with(|c: char| c.is_ascii_digit() || c == '[')
-}
-
-fn belongs(line: &str, path: &str) -> bool {
-    line.trim_end() == "--" || result(line).is_some_and(|found| found.path == path)
 }
 
 fn is_match(line: &str, path: &str) -> bool {
@@ -113,9 +111,9 @@ fn is_match(line: &str, path: &str) -> bool {
 }
 
 /// The line without its path: `12:text`.
-fn without_path(line: &str, path: &str) -> String {
+fn without_path(line: &str) -> String {
     let body = line.trim_end_matches(['\n', '\r']);
-    let rest = body.get(path.len() + 1..).filter(|_| body.starts_with(path)).unwrap_or(body);
+    let rest = path(body).map_or(body, |path| &body[path.len() + 1..]);
     if rest.len() <= LONGEST_RESULT {
         return format!("  {rest}\n");
     }

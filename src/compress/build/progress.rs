@@ -149,7 +149,7 @@ impl fmt::Display for Verbs<'_> {
         let mut parts: Vec<String> =
             self.counts.iter().map(|(verb, count)| format!("{} {verb}", thousands(*count))).collect();
         if self.others > 0 {
-            parts.push(format!("{} others", thousands(self.others)));
+            parts.push(format!("{} other{}", thousands(self.others), if self.others == 1 { "" } else { "s" }));
         }
         f.write_str(&parts.join(", "))
     }

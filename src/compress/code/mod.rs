@@ -55,7 +55,8 @@ fn looks_like_code(line: &str) -> bool {
 fn number(line: &str) -> Option<(usize, &str)> {
     let line = line.trim_start_matches(' ');
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, rest) = (line[..digits].parse().ok()?, &line[digits..]);
+    // OK because no file has more lines; sums of such numbers cannot overflow.
+    let (number, rest) = (line[..digits].parse::<u32>().ok()? as usize, &line[digits..]);
     let code = rest.strip_prefix(['\t', '→']).or_else(|| rest.strip_prefix(": ")).or_else(|| rest.strip_prefix(" | "));
     // At the end of an empty line, spaces are often taken away.
     code.or_else(|| matches!(rest, ":" | " |").then_some("")).map(|code| (number, code))

@@ -5,9 +5,10 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use crate::compress::alarms::alarms;
+use crate::compress::gap::push_errors;
 use crate::numbers::thousands;
 
-/// What a string that is cut ends in, behind how much is missing.
+/// What a string that is cut ends in, behind `... ` and how much is missing.
 pub(super) const BYTES_MARK: &str = " more bytes";
 
 /// A string of more bytes is cut: longer than paths, names, links and sentences, shorter than bodies of text.
@@ -60,9 +61,7 @@ pub(in crate::compress) fn shortened(inside: &str) -> Cow<'_, str> {
     }
     // Writing to a string cannot fail.
     let _ = write!(out, "... {}{BYTES_MARK}", thousands(inside.len() - kept));
-    if counted > 0 {
-        let _ = write!(out, ", {} of them errors", thousands(counted));
-    }
+    push_errors(&mut out, counted);
     if out.len() < inside.len() { Cow::Owned(out) } else { Cow::Borrowed(inside) }
 }
 

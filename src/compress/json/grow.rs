@@ -3,20 +3,19 @@
 //! A value is kept after the one that it is in, those of few and those near the root before those of many and deep ones;
 //! failures, and what is said beside them, first of all. The order does not depend on the budget.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
 
 use super::cut::shortened;
 use super::failing::{Sign, failing};
 use super::points::series;
-use super::tape::{Kind, Tape};
+use super::tape::{Kind, Tape, index};
 use crate::compress::alarms::alarms;
 
 /// Each doubling of the place in an array costs as much as so many levels of depth: of many elements a few are
 /// wanted whole before many are in part.
-const ARRAY_STEP: usize = 2;
+const ARRAY_STEP: u32 = 2;
 
 /// Members of an object without members of their own that stand on one level; behind them, each doubling costs a level.
 /// Of those with members, each doubling does.
@@ -49,7 +48,7 @@ pub(super) struct Tree<'a> {
 }
 
 /// How much a value is wanted, the least first: failures, what belongs to them, and the rest by its level.
-type Want = (Class, usize);
+type Want = (Class, u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
@@ -58,15 +57,21 @@ enum Class {
     Other,
 }
 
-/// A value that may be kept next.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A value that may be kept next. There may be as many as values, so places take half a word, as on the tape.
+#[derive(Debug)]
 struct Candidate {
-    want: Reverse<Want>,
-    value: Reverse<usize>,
-    parent: usize,
-    before: Option<usize>,
-    after: Option<usize>,
+    value: u32,
+    parent: u32,
+    /// The element of an array in front of it.
+    before: Option<u32>,
 }
+
+impl Candidate {
+    const ROOT: Candidate = Candidate { value: 0, parent: 0, before: None };
+}
+
+/// The values that may be kept next, by how much they are wanted.
+type Waiting = BTreeMap<Want, Vec<Candidate>>;
 
 /// How much may be kept.
 pub(super) struct Limit<'a> {
@@ -99,45 +104,54 @@ impl<'a> Tree<'a> {
 
     /// How many failures the value at `index` reports, or what is in it.
     pub(super) fn failures(&self, index: usize) -> usize {
-        let before = |end: usize| self.failing.partition_point(|failing| *failing < end);
-        before(self.tape.next(index)) - before(index)
+        let first = self.failing.partition_point(|failing| *failing < index);
+        let end = self.tape.next(index);
+        let rest = &self.failing[first..];
+        // A leaf is one value.
+        if end == index + 1 {
+            return usize::from(rest.first() == Some(&index));
+        }
+        rest.partition_point(|failing| *failing < end)
     }
 
-    /// The values to keep, in the order in which they are wanted. O(kept × log + values directly in those kept).
+    /// The values to keep, in the order in which they are wanted. O(v log v) for the v values directly in those kept.
     pub(super) fn order(&self, limit: &Limit<'_>) -> Vec<usize> {
         let mark = (limit.cost)(LONGEST_MARK);
         let mut kept = vec![false; self.tape.len()];
         let mut order = Vec::new();
         let mut used = 0;
-        let mut candidates = BinaryHeap::new();
-        let want = Reverse((self.class(0, 0, Class::Other), 0));
-        candidates.push(Candidate { want, value: Reverse(0), parent: 0, before: None, after: None });
-        while let Some(candidate) = candidates.pop() {
-            let Reverse(value) = candidate.value;
-            let Reverse((class, level)) = candidate.want;
-            if class == Class::Other && level > limit.level {
+        // What is in a value is wanted less than it, so nothing is added to those that are taken.
+        let mut waiting: Waiting = BTreeMap::from([((self.class(0, 0, Class::Other), 0), vec![Candidate::ROOT])]);
+        while let Some(((class, level), mut candidates)) = waiting.pop_first() {
+            if class == Class::Other && level as usize > limit.level {
                 break;
             }
-            used += self.cost(value, candidate.parent, limit.cost);
-            // A mark in each gap of an array; one for all that is left out of an object.
-            if self.is_inner(value) {
-                used += mark;
-            }
-            if self.tape.node(candidate.parent).kind == Kind::Array && value > 0 {
-                let is_left_out = |value: Option<usize>| usize::from(value.is_some_and(|value| !kept[value]));
-                used += is_left_out(candidate.before) * mark + is_left_out(candidate.after) * mark;
-                used = used.saturating_sub(mark);
-            }
-            // The first that does not fit ends the choice: smaller ones behind it would have to go again where a bigger
-            // budget takes it.
             let most = if class == Class::Failing { limit.failures } else { limit.size };
-            if used > most {
-                break;
-            }
-            kept[value] = true;
-            order.push(value);
-            if self.is_inner(value) {
-                self.expand(value, (class, level), &mut candidates);
+            candidates.sort_by_key(|candidate| candidate.value);
+            for candidate in candidates {
+                let (value, parent) = (candidate.value as usize, candidate.parent as usize);
+                used += self.cost(value, parent, limit.cost);
+                // A mark in each gap of an array; one for all that is left out of an object.
+                if self.is_inner(value) {
+                    used += mark;
+                }
+                if self.tape.node(parent).kind == Kind::Array && value > 0 {
+                    let is_left_out = |value: Option<usize>| usize::from(value.is_some_and(|value| !kept[value]));
+                    let before = candidate.before.map(|before| before as usize);
+                    let after = Some(self.tape.next(value)).filter(|after| *after < self.tape.next(parent));
+                    used += is_left_out(before) * mark + is_left_out(after) * mark;
+                    used = used.saturating_sub(mark);
+                }
+                // The first that does not fit ends the choice: smaller ones behind it would have to go again where a
+                // bigger budget takes it.
+                if used > most {
+                    return order;
+                }
+                kept[value] = true;
+                order.push(value);
+                if self.is_inner(value) {
+                    self.expand(value, (class, level), &mut waiting);
+                }
             }
         }
         order
@@ -179,26 +193,26 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn expand(&self, parent: usize, (class, level): Want, candidates: &mut BinaryHeap<Candidate>) {
+    fn expand(&self, parent: usize, (class, level): Want, waiting: &mut Waiting) {
         let is_array = self.tape.node(parent).kind == Kind::Array;
-        let children: Vec<usize> =
-            self.tape.children(parent).skip(usize::from(!is_array)).step_by(2 - usize::from(is_array)).collect();
-        let mut inner = 0;
-        for (place, child) in children.iter().enumerate() {
+        let children = || self.tape.children(parent).skip(usize::from(!is_array)).step_by(2 - usize::from(is_array));
+        let count = children().count();
+        let (mut inner, mut before) = (0_usize, None);
+        for (place, child) in children().enumerate() {
             // The last elements of an array stand among the first.
-            let from_end = 2 * (children.len() - 1 - place) + 1;
+            let from_end = 2 * (count - 1 - place) + 1;
             let further = match is_array {
-                true => ARRAY_STEP * (place.min(from_end) + 1).ilog2() as usize,
-                false if self.tape.node(*child).is_container() => {
+                true => ARRAY_STEP * (place.min(from_end) + 1).ilog2(),
+                false if self.tape.node(child).is_container() => {
                     inner += 1;
-                    usize::ilog2(inner) as usize
+                    inner.ilog2()
                 }
-                false => (place / MEMBERS + 1).ilog2() as usize,
+                false => (place / MEMBERS + 1).ilog2(),
             };
-            let want = Reverse((self.class(*child, parent, class), level + 1 + further));
-            let before = place.checked_sub(1).map(|place| children[place]);
-            let after = children.get(place + 1).copied();
-            candidates.push(Candidate { want, value: Reverse(*child), parent, before, after });
+            let want = (self.class(child, parent, class), level + 1 + further);
+            let child = index(child);
+            waiting.entry(want).or_default().push(Candidate { value: child, parent: index(parent), before });
+            before = Some(child);
         }
     }
 

@@ -5,6 +5,7 @@ mod failing;
 mod grow;
 mod points;
 mod records;
+mod row;
 mod tape;
 mod tree;
 

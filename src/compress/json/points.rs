@@ -10,6 +10,10 @@ use crate::compress::series::Series;
 /// Fewer numbers say themselves what they are.
 const FEWEST: usize = 16;
 
+/// What a series is of.
+pub(super) const NUMBERS: &str = "numbers";
+pub(super) const POINTS: &str = "points";
+
 /// The arrays of `tape` that are series, with what can be said of each as a string of JSON. O(values).
 pub(super) fn series(tape: &Tape, text: &str) -> HashMap<usize, String, RandomState> {
     let mut found = HashMap::with_hasher(RandomState::default());
@@ -33,13 +37,13 @@ fn digest(tape: &Tape, text: &str, index: usize) -> Option<(usize, String)> {
     let raw = |node: usize| &text[tape.node(node).span()];
     let unquoted = |node: usize| raw(node).trim_matches('"');
     let mut series = Series::default();
-    let (mut count, mut noun) = (0, "numbers");
+    let (mut count, mut noun) = (0, NUMBERS);
     for element in tape.children(index) {
         count += 1;
         match tape.node(element).kind {
-            Kind::Number if noun == "numbers" => series.push(None, raw(element))?,
-            Kind::Array if noun == "points" || count == 1 => {
-                noun = "points";
+            Kind::Number if noun == NUMBERS => series.push(None, raw(element))?,
+            Kind::Array if noun == POINTS || count == 1 => {
+                noun = POINTS;
                 let (time, value) = (element + 1, element + 2);
                 let is_pair = tape.next(element) == element + 3 && is_time(tape, text, time);
                 // Prometheus writes values as strings: they may be infinite.

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use foldhash::fast::RandomState;
 
-use super::cut::{compact, shortened};
 use super::failing::{Sign, failing};
+use super::row::{BETWEEN, inside, row_of};
 use super::tape::{Kind, Tape, after_space};
 use crate::compress::alarms::{Cursor, alarms};
 use crate::compress::outline::{Outline, Rank, Unit, lines};
@@ -31,9 +31,6 @@ const RECORDS: usize = 90;
 
 /// One record in so many may report a failure by a number alone; where more do, the number is a measure.
 const COUNTED: usize = 4;
-
-/// Between the cells of a row.
-const BETWEEN: &str = " | ";
 
 /// Keys whose value `false` reports a failure, and keys whose value other than 0 does.
 const FALSE_FAILS: [&str; 4] = ["success", "ok", "passed", "healthy"];
@@ -244,54 +241,5 @@ fn is_sign(key: &str, value: &str) -> bool {
         [b'5', b'0'..=b'9', b'0'..=b'9'] => STATUS.contains(&key),
         [b'1'..=b'9', ..] | [b'-', b'1'..=b'9', ..] => NONZERO_FAILS.contains(&key),
         _ => false,
-    }
-}
-
-/// What stands between the quotes.
-fn inside(quoted: &str) -> &str {
-    &quoted[1..quoted.len() - 1]
-}
-
-/// The cells of the record in `source`, each in its column.
-fn row_of(source: &str, columns: &HashMap<&str, usize, RandomState>) -> String {
-    let mut tape = Tape::default();
-    let start = source.find('{').unwrap_or(0);
-    let mut row = vec![String::new(); columns.len()];
-    // OK because the source was read as a record before.
-    if tape.read(source, start).is_some() {
-        for (key, value) in tape.members(0) {
-            if let Some(column) = columns.get(inside(&source[tape.node(key).span()])) {
-                let node = tape.node(value);
-                let cell = cell(node.kind, &source[node.span()]);
-                // A key that occurs twice has two values.
-                let row = &mut row[*column];
-                if !row.is_empty() {
-                    row.push_str(", ");
-                }
-                row.push_str(&cell);
-            }
-        }
-    }
-    let mut out = row.join(BETWEEN);
-    out.truncate(out.trim_end_matches([' ', '|']).len());
-    out.push('\n');
-    out
-}
-
-/// A value as a cell: a string without its quotes, unless it could be taken for something else.
-fn cell(kind: Kind, raw: &str) -> String {
-    match kind {
-        Kind::Object | Kind::Array => shortened(&compact(raw)).into_owned(),
-        Kind::Number | Kind::Word => shortened(raw).into_owned(),
-        Kind::String => {
-            let text = shortened(inside(raw));
-            let looks_like_more = text.is_empty()
-                || text.contains('|')
-                || text.starts_with([' ', '{', '[', '-'])
-                || text.ends_with(' ')
-                || text.as_bytes()[0].is_ascii_digit() && text.parse::<f64>().is_ok()
-                || matches!(&*text, "true" | "false" | "null");
-            if looks_like_more { format!("\"{text}\"") } else { text.into_owned() }
-        }
     }
 }

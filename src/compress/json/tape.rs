@@ -158,7 +158,7 @@ impl Tape {
 
 /// OK because the text is known to be shorter than that, and has no more values than bytes.
 #[expect(clippy::cast_possible_truncation, reason = "checked where the text comes in")]
-fn index(place: usize) -> u32 {
+pub(super) fn index(place: usize) -> u32 {
     place as u32
 }
 

@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use super::cut::{BYTES_MARK, compact};
 use super::grow::{Kept, LONGEST_MARK, Limit, Tree};
+use super::points::{NUMBERS, POINTS};
 use super::tape::Kind;
 use crate::compress::choose::Aim;
+use crate::compress::gap::push_errors;
 use crate::compress::sample::Sample;
 use crate::numbers::thousands;
 use crate::tokens::{CountTokens, TextKind};
@@ -33,10 +35,6 @@ pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
 pub(in crate::compress) fn shrink(text: &str, aim: Aim, kind: TextKind, counter: &dyn CountTokens) -> Option<String> {
     let tree = Tree::of(text)?;
     let Aim::Tokens(budget) = aim else {
-        // Shrunk before: what is left is the essence.
-        if is_marked(text) {
-            return Some(compact(text).into_owned());
-        }
         let size = text.len() * ESSENTIAL_SHARE / 100;
         let order = tree.order(&Limit { size, failures: usize::MAX, level: ESSENTIAL_LEVEL, cost: &|text| text.len() });
         return Some(write(&tree, &tree.kept(&order)));
@@ -55,25 +53,32 @@ pub(in crate::compress) fn shrink(text: &str, aim: Aim, kind: TextKind, counter:
     Some(short)
 }
 
+/// What is written where something is left out, in front of how much and behind it; the plural has one letter more.
 const KEYS_MARK: &str = "\"...\":\"";
 const ITEMS_MARK: &str = "\"... ";
+const MORE_KEYS: &str = "more key";
+const MORE_ITEMS: &str = "more item";
 
-/// Whether JSON says of itself that something is missing.
+/// Whether JSON says of itself that something is missing. O(length), at the speed of memory where it does not.
 pub(in crate::compress) fn is_shortened(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '['])
-        && [KEYS_MARK, ITEMS_MARK, BYTES_MARK].iter().any(|mark| text.contains(mark))
-}
-const MORE_KEYS: &str = " more keys";
-const MORE_ITEMS: &str = " more items";
-
-/// Whether something was left out of `text` before.
-fn is_marked(text: &str) -> bool {
-    let is_mark = |mark: &str, more: &str| {
-        text.match_indices(mark).any(|(at, _)| {
-            text[at + mark.len()..].trim_start_matches(|c: char| c.is_ascii_digit() || c == ',').starts_with(more)
-        })
+    let is_digit = |c: char| c.is_ascii_digit() || c == ',';
+    let is_counted = |mark: &str, nouns: &[&str]| {
+        text.contains(mark)
+            && text.match_indices(mark).any(|(at, _)| {
+                let count = &text[at + mark.len()..];
+                let behind = count.trim_start_matches(is_digit);
+                behind.len() < count.len() && nouns.iter().any(|noun| behind.trim_start_matches(' ').starts_with(noun))
+            })
     };
-    is_mark(KEYS_MARK, MORE_KEYS) || is_mark(ITEMS_MARK, MORE_ITEMS)
+    let is_cut = || {
+        text.contains(BYTES_MARK)
+            && text.match_indices(BYTES_MARK).any(|(at, _)| {
+                let before = text[..at].trim_end_matches(is_digit);
+                before.len() < at && before.ends_with("... ")
+            })
+    };
+    text.trim_start().starts_with(['{', '['])
+        && (is_counted(KEYS_MARK, &[MORE_KEYS]) || is_counted(ITEMS_MARK, &[MORE_ITEMS, NUMBERS, POINTS]) || is_cut())
 }
 
 /// A container that is being written.
@@ -178,19 +183,13 @@ fn mark(top: &mut Open, is_array: bool, out: &mut String) {
     if !std::mem::replace(&mut top.is_empty, false) {
         out.push(',');
     }
-    let count = thousands(top.left_out);
-    let errors = match top.failures {
-        0 => String::new(),
-        1 => ", 1 of them an error".to_owned(),
-        many => format!(", {} of them errors", thousands(many)),
-    };
     let start = out.len();
+    let (mark, more) = if is_array { (ITEMS_MARK, MORE_ITEMS) } else { (KEYS_MARK, MORE_KEYS) };
+    let plural = if top.left_out == 1 { "" } else { "s" };
     // Writing to a string cannot fail.
-    let _ = if is_array {
-        write!(out, "{ITEMS_MARK}{count}{MORE_ITEMS}{errors}\"")
-    } else {
-        write!(out, "{KEYS_MARK}{count}{MORE_KEYS}{errors}\"")
-    };
+    let _ = write!(out, "{mark}{} {more}{plural}", thousands(top.left_out));
+    push_errors(out, top.failures);
+    out.push('"');
     debug_assert!(out.len() - start < LONGEST_MARK.len());
     (top.left_out, top.failures) = (0, 0);
 }

@@ -98,8 +98,8 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     files().for_each(|entry| suffixes.add(entry.name));
     let mut sizes: Vec<u64> = files().map(Entry::bytes).collect();
     sizes.sort_unstable_by(|one, two| two.cmp(one));
-    let mean = sizes.iter().sum::<u64>() / sizes.len().max(1) as u64;
-    let large = sizes.get(LARGEST).copied().unwrap_or(0).max(mean * LARGE);
+    let mean = sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size)) / sizes.len().max(1) as u64;
+    let large = sizes.get(LARGEST).copied().unwrap_or(0).max(mean.saturating_mul(LARGE));
     let usual = Usual::of(&entries);
     let folders = folders(&list, &entries);
     let samples = if folders.len() <= MANY_FOLDERS { SAMPLES } else { 0 };
@@ -171,7 +171,7 @@ fn summary(inside: &[&Entry<'_>]) -> String {
             b'd' => folders += 1,
             b'-' => {
                 files += 1;
-                bytes += entry.bytes();
+                bytes = entry.bytes().saturating_add(bytes);
                 suffixes.add(entry.name);
             }
             _ => others += 1,

@@ -1,0 +1,120 @@
+//! The plain ways of five systems that cut by characters: their numbers and their words, for those who rely on them.
+//!
+//! Each measures characters and not tokens, and looks at what a value is and not at what it says. Where a system's words
+//! would make a text longer, it stays.
+
+mod json;
+mod systems;
+
+pub use json::{JsonSample, json_sample};
+
+use serde::{Deserialize, Serialize};
+use systems::{amplifier, cyber_autoagent, sre_agent, sre_agent_payload, supyagent, valis};
+
+/// What shortens a tool's output as it arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compressor {
+    /// By what the output is, to a number of tokens: [`super::compress`].
+    #[default]
+    Content,
+    /// Results from 10,000 characters on: the first 8,000 of a text, three keys of an object, three elements of a list.
+    CyberAutoagent,
+    /// The first 250 characters, and a hint to call the tool again.
+    Amplifier,
+    /// The first 1,000 and the last 500 characters of more than 2,000.
+    Supyagent,
+    /// A guard: 200,000 characters of a text, 500 items of a list, a preview of 100,000 of anything else.
+    SreAgent,
+    /// Three samples of a list of more than 50 items, or of anything of more than 100,000 characters.
+    SreAgentPayload,
+    /// The first ten lines, of what is above a number of tokens.
+    Valis,
+}
+
+impl Compressor {
+    /// Every one, for those who list them.
+    pub const ALL: [Compressor; 7] = [
+        Compressor::Content,
+        Compressor::CyberAutoagent,
+        Compressor::Amplifier,
+        Compressor::Supyagent,
+        Compressor::SreAgent,
+        Compressor::SreAgentPayload,
+        Compressor::Valis,
+    ];
+
+    /// The public name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Compressor::Content => "content",
+            Compressor::CyberAutoagent => "cyber-autoagent",
+            Compressor::Amplifier => "amplifier",
+            Compressor::Supyagent => "supyagent",
+            Compressor::SreAgent => "sre-agent",
+            Compressor::SreAgentPayload => "sre-agent-payload",
+            Compressor::Valis => "valis",
+        }
+    }
+
+    /// Whether it shortens what is above a number of tokens, and has no threshold of its own.
+    pub fn counts_tokens(self) -> bool {
+        matches!(self, Compressor::Content | Compressor::Valis)
+    }
+
+    /// `text` cut the plain way; `None` where it stays, and for [`Compressor::Content`], which needs a budget. JSON is
+    /// sampled by its keys or elements where the system does that. O(length).
+    pub fn plain(self, text: &str) -> Option<Plain> {
+        let cut = match self {
+            Compressor::Content => None,
+            Compressor::CyberAutoagent => cyber_autoagent(text),
+            Compressor::Amplifier => amplifier(text).map(Plain::text),
+            Compressor::Supyagent => supyagent(text).map(Plain::text),
+            Compressor::SreAgent => sre_agent(text),
+            Compressor::SreAgentPayload => sre_agent_payload(text),
+            Compressor::Valis => Some(Plain::text(valis(text))),
+        };
+        cut.filter(|cut| cut.text.len() < text.len())
+    }
+}
+
+/// A text that was cut the plain way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plain {
+    /// What is left.
+    pub text: String,
+    /// What it was.
+    pub content: PlainContent,
+}
+
+/// What a plain way takes a text for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlainContent {
+    /// Characters.
+    Text,
+    /// A JSON object of so many keys.
+    Object(usize),
+    /// A JSON list of so many elements.
+    List(usize),
+}
+
+impl Plain {
+    fn text(text: String) -> Plain {
+        Plain { text, content: PlainContent::Text }
+    }
+}
+
+/// The first `count` characters; all of them if there are fewer.
+fn first(text: &str, count: usize) -> &str {
+    text.char_indices().nth(count).map_or(text, |(end, _)| &text[..end])
+}
+
+/// The last `count` characters.
+fn last(text: &str, count: usize) -> &str {
+    let start = text.char_indices().rev().take(count).last().map_or(text.len(), |(start, _)| start);
+    &text[start..]
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}

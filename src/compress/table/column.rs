@@ -1,0 +1,201 @@
+//! A column: what is known of its cells, and which of them stand out.
+
+/// A column of at most so many different cells has categories.
+const CATEGORIES: usize = 20;
+
+/// A category is no longer than this.
+const LONGEST_CATEGORY: usize = 60;
+
+/// A category of fewer than one in so many rows is rare.
+const RARE: usize = 50;
+
+/// How far beyond the quartiles, in distances between them, a number is an outlier: Tukey's outer fence (Exploratory
+/// Data Analysis, 1977).
+const FENCE: f64 = 3.0;
+
+/// Quartiles say something of so many numbers.
+pub(super) const FEWEST_NUMBERS: usize = 8;
+
+/// So many outliers of a column are shown, the farthest.
+const OUTLIERS: usize = 3;
+
+/// What a cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::compress) enum CellKind {
+    Number,
+    Text,
+    Word,
+    Nested,
+}
+
+/// A number of a column, as it is and as it stands in the source.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extreme<'a> {
+    number: f64,
+    pub(super) source: &'a str,
+}
+
+/// A cell that occurs, where it first did, and how often.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Category<'a> {
+    pub(super) cell: (CellKind, &'a str),
+    pub(super) row: usize,
+    pub(super) count: usize,
+}
+
+/// A column, and what is known of its cells.
+#[derive(Debug)]
+pub(in crate::compress) struct Column<'a> {
+    /// Its name as it stands in the source.
+    pub(in crate::compress) name: &'a str,
+    pub(super) filled: usize,
+    pub(super) kinds: [usize; 4],
+    pub(super) is_whole: bool,
+    pub(super) numbers: Vec<(u32, f64)>,
+    pub(super) least: Option<Extreme<'a>>,
+    pub(super) most: Option<Extreme<'a>>,
+    pub(super) times: usize,
+    pub(super) earliest: &'a str,
+    pub(super) latest: &'a str,
+    /// Empty once there are too many.
+    pub(super) categories: Vec<Category<'a>>,
+    has_categories: bool,
+    last: usize,
+}
+
+impl<'a> Column<'a> {
+    pub(super) fn of(name: &'a str) -> Column<'a> {
+        Column {
+            name,
+            filled: 0,
+            kinds: [0; 4],
+            is_whole: true,
+            numbers: Vec::new(),
+            least: None,
+            most: None,
+            times: 0,
+            earliest: "",
+            latest: "",
+            categories: Vec::new(),
+            has_categories: true,
+            last: 0,
+        }
+    }
+
+    /// The cell that every row has, if there is one.
+    pub(in crate::compress) fn constant(&self, rows: usize) -> Option<&'a str> {
+        match self.categories[..] {
+            [only] if only.count == rows && rows > 1 => Some(only.cell.1),
+            _ => None,
+        }
+    }
+
+    pub(super) fn add(&mut self, row: usize, kind: CellKind, cell: &'a str) {
+        self.filled += 1;
+        self.kinds[kind as usize] += 1;
+        if kind == CellKind::Number {
+            self.add_number(row, cell);
+        } else if kind == CellKind::Text && is_time(cell) {
+            self.times += 1;
+            if self.earliest.is_empty() || cell < self.earliest {
+                self.earliest = cell;
+            }
+            if cell > self.latest {
+                self.latest = cell;
+            }
+        }
+        if self.has_categories {
+            self.categorise(row, kind, cell);
+        }
+    }
+
+    fn add_number(&mut self, row: usize, source: &'a str) {
+        // No number is less or more than one that is none.
+        let Some(number) = source.parse::<f64>().ok().filter(|number| !number.is_nan()) else { return };
+        self.is_whole &= !source.contains(['.', 'e', 'E']);
+        // OK because a text has fewer rows than a tape has places.
+        self.numbers.push((u32::try_from(row).unwrap_or(u32::MAX), number));
+        let this = Extreme { number, source };
+        if self.least.is_none_or(|least| number < least.number) {
+            self.least = Some(this);
+        }
+        if self.most.is_none_or(|most| number > most.number) {
+            self.most = Some(this);
+        }
+    }
+
+    fn categorise(&mut self, row: usize, kind: CellKind, cell: &'a str) {
+        let found = match self.categories.get(self.last) {
+            Some(category) if category.cell == (kind, cell) => Some(self.last),
+            _ => self.categories.iter().position(|category| category.cell == (kind, cell)),
+        };
+        if let Some(found) = found {
+            self.categories[found].count += 1;
+            self.last = found;
+        } else if self.categories.len() == CATEGORIES || cell.len() > LONGEST_CATEGORY {
+            self.has_categories = false;
+            self.categories = Vec::new();
+        } else {
+            self.categories.push(Category { cell: (kind, cell), row, count: 1 });
+        }
+    }
+
+    /// The numbers at these hundredths of their order, by nearest rank. O(numbers).
+    pub(super) fn percentiles<const N: usize>(&self, hundredths: [usize; N]) -> [f64; N] {
+        let mut numbers: Vec<f64> = self.numbers.iter().map(|(_, number)| *number).collect();
+        hundredths.map(|part| {
+            let rank = numbers.len().saturating_sub(1) * part / 100;
+            *numbers.select_nth_unstable_by(rank, f64::total_cmp).1
+        })
+    }
+
+    /// The rows of the numbers that are farthest beyond the fences.
+    pub(super) fn outliers(&self) -> Vec<usize> {
+        if self.numbers.len() < FEWEST_NUMBERS {
+            return Vec::new();
+        }
+        let [low, high] = self.percentiles([25, 75]);
+        let fence = FENCE * (high - low);
+        let beyond = |number: f64| (low - number).max(number - high) - fence;
+        // Where most numbers are the same, every other one is beyond: that says nothing.
+        let is_outlier = |number: f64| fence > 0.0 && beyond(number) > 0.0;
+        let mut found: Vec<(u32, f64)> =
+            self.numbers.iter().copied().filter(|(_, number)| is_outlier(*number)).collect();
+        if is_duration(self.name) {
+            // What took longest is asked for, however near the others.
+            found.clone_from(&self.numbers);
+        }
+        let most = OUTLIERS.min(found.len());
+        if most > 0 {
+            // All that is needed of the order is its front.
+            found.select_nth_unstable_by(most - 1, |a, b| beyond(b.1).total_cmp(&beyond(a.1)).then(a.0.cmp(&b.0)));
+            found.truncate(most);
+        }
+        found.sort_by(|a, b| beyond(b.1).total_cmp(&beyond(a.1)).then(a.0.cmp(&b.0)));
+        found.into_iter().map(|(row, _)| row as usize).collect()
+    }
+
+    /// The first row of each category that few rows have.
+    pub(super) fn rare(&self, rows: usize) -> impl Iterator<Item = usize> + '_ {
+        let telling = self.categories.len() * 4 <= self.filled;
+        self.categories.iter().filter(move |category| telling && category.count * RARE < rows).map(|found| found.row)
+    }
+}
+
+/// Whether a column of this name says how long something took.
+pub(super) fn is_duration(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["duration", "elapsed", "latency"].iter().any(|word| name.contains(word))
+        || ["_ms", "_us", "_ns"].iter().any(|unit| name.ends_with(unit))
+}
+
+/// Whether `text` begins as ISO 8601 does: such times sort as text.
+pub(in crate::compress) fn is_time(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= 10
+        && bytes[..10].iter().zip(b"0000-00-00").all(|(byte, form)| match form {
+            b'0' => byte.is_ascii_digit(),
+            form => byte == form,
+        })
+        && bytes.get(10).is_none_or(|byte| matches!(byte, b'T' | b' '))
+}
