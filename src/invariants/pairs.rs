@@ -2,11 +2,11 @@
 //!
 //! Anthropic rejects a `tool_result` whose `tool_use` is not in the message before it, and a `tool_use` that the next
 //! message does not answer (<https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use>);
-//! Bedrock Converse passes the same rules on, and OpenAI says that "an assistant message with 'tool_calls' must be followed
-//! by tool messages responding to each 'tool_call_id'" (<https://github.com/BerriAI/litellm/issues/28995>). Parallel calls
-//! are answered together, in one message, and have ids of their own: "`tool_use` ids must be unique"
-//! (<https://github.com/BerriAI/litellm/issues/23510>). Gemini's calls need no ids: its results follow in the order of the calls (<https://ai.google.dev/gemini-api/docs/function-calling>), and
-//! place and tool say which one a result answers.
+//! Bedrock Converse passes the same rules on, and OpenAI says that an assistant message with `tool_calls` "must be followed
+//! by tool messages responding to each" of them (<https://github.com/BerriAI/litellm/issues/28995>). Parallel calls are
+//! answered together, in one message, and have ids of their own: "`tool_use` ids must be unique"
+//! (<https://github.com/BerriAI/litellm/issues/23510>). Gemini's calls need no ids: its results follow in the order of the
+//! calls (<https://ai.google.dev/gemini-api/docs/function-calling>), and place and tool say which one a result answers.
 
 mod by_place;
 mod violations;
