@@ -1,7 +1,7 @@
 //! Which call a result without an id answers.
 //!
-//! Gemini tells calls of one tool apart by their order alone (<https://ai.google.dev/gemini-api/docs/function-calling>): what
-//! an older call waits for comes first.
+//! Gemini tells calls of one tool apart by their order alone
+//! (<https://ai.google.dev/gemini-api/docs/function-calling>): in a message, the earlier call is answered first.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -151,7 +151,8 @@ fn find<N: Node>(part: &N, item: usize) -> Option<Place<N>> {
     None
 }
 
-/// A picture as a message of the user holds it, which every version of the SDK takes; `None` for one that lies at the provider.
+/// A picture as a message of the user holds it, which every version of the SDK takes; `None` for one that lies at the
+/// provider.
 pub(super) fn picture<N: Build>(item: &N) -> Result<Option<N::Out>> {
     let data = match item.present(Key::Data) {
         // Version 7 says in a map where the content is.

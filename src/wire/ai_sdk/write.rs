@@ -11,8 +11,8 @@ use crate::wire::content::{field, item_of};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Kind, Node};
 
-/// The message with the changes of `edit`, nothing where all of it goes away. The SDK takes a list of texts from the user and
-/// from the model; behind a message of another role a text is a message of the user.
+/// The message with the changes of `edit`, nothing where all of it goes away. The SDK takes a list of texts from the
+/// user and from the model; behind a message of another role a text is a message of the user.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     let content = entry.present(Key::Content);
     let plain = is_plain_result(entry);
