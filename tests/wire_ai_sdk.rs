@@ -96,6 +96,7 @@ fn parts_are_read_as_what_they_are() {
         (json!({ "type": "image", "image": "https://x/y.png" }), unknown(MediaKind::Image)),
         (json!({ "type": "image", "image": { "type": "url", "url": "https://x/y" } }), unknown(MediaKind::Image)),
         (json!({ "type": "file", "data": "https://x/y", "mediaType": "image/png" }), unknown(MediaKind::Image)),
+        (json!({ "type": "file", "data": "https://x/y", "mediaType": "IMAGE/PNG" }), unknown(MediaKind::Image)),
         (json!({ "type": "file", "data": "https://x/y", "mediaType": "audio/wav" }), unknown(MediaKind::Audio)),
         (json!({ "type": "file", "data": "https://x/y", "mimeType": "video/mp4" }), unknown(MediaKind::Video)),
         (

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use super::node::{PyNode, plain};
+use super::raised::nothing_raised;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::error::Error;
@@ -113,6 +114,7 @@ pub fn references_in(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
             kept.push(object);
         }
     }
+    nothing_raised()?;
     Ok(found.iter().map(ToString::to_string).collect())
 }
 

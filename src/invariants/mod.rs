@@ -1,8 +1,8 @@
 //! What a provider rejects, and where a history may therefore be cut.
 //!
-//! Each rule is a file. `pairs` finds what is broken in a history as it comes, `pairs` and `thinking` forbid the cuts that
-//! would break it, and `roles` says how a gap is closed. The places where one may cut are what no rule forbids; between
-//! two of them lies a *group*, which stays or goes whole.
+//! Each rule is a file, with the words of those who make it. `pairs` and `thinking` forbid the cuts that would break a
+//! history, `ties` says what else is bound together, and `roles` says how a gap is closed. The places where one may cut
+//! are what no rule forbids; between two of them lies a *group*, which stays or goes whole.
 
 mod content;
 mod order;

@@ -1,9 +1,9 @@
 //! Calls are the model's and results the user's, and results come first in their message.
 //!
-//! Anthropic: "`tool_use` blocks can only be in `assistant` messages", "`tool_result` blocks can only be in `user` messages",
-//! and in the content of a user message the results stand before any text
-//! (<https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use>). Bedrock Converse and Gemini
-//! put them the same way; in OpenAI's formats nothing else can be said.
+//! Anthropic: "`tool_use` blocks can only be in `assistant` messages", "`tool_result` blocks can only be in `user`
+//! messages", and in the content of a user message the results stand before any text
+//! (<https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use>). Bedrock Converse and Gemini put
+//! them the same way; in OpenAI's formats nothing else can be said.
 
 use super::Violation;
 use crate::message::{Conversation, Message, Part, Role, Text};

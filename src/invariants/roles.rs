@@ -1,9 +1,11 @@
 //! The first message is the user's, and roles alternate.
 //!
-//! Bedrock Converse rejects a conversation that does not start with a user message or in which two neighbours have one
-//! role; Anthropic wants the first message to be the user's (<https://docs.anthropic.com/en/api/messages>). Removing
-//! messages joins two that were apart; [`seam`] says what a note about the removal must look like there, so that the
-//! joint keeps the rule.
+//! Bedrock Converse: "A conversation must start with a user message" (<https://github.com/langgenius/dify/issues/12340>) and
+//! "must alternate between user and assistant roles" (<https://github.com/langchain-ai/langchain-aws/issues/130>). Anthropic
+//! wants the first message to be the user's (<https://docs.anthropic.com/en/api/messages>), and Gemini that a "function call
+//! turn comes immediately after a user turn" (<https://github.com/google-gemini/gemini-cli/issues/11814>). Removing messages
+//! joins two that were apart; [`seam`] says what a note about the removal must look like there, so that the joint keeps the
+//! rule.
 
 use super::Violation;
 use crate::message::{Conversation, Pin, Role, Text};

@@ -2,7 +2,8 @@
 //!
 //! Anthropic takes the system prompt as a parameter: "Unexpected role \"system\". The Messages API accepts a top-level
 //! `system` parameter, not \"system\" as an input message role" (<https://docs.anthropic.com/en/api/messages>). So do
-//! Bedrock Converse (`system`) and Gemini (`systemInstruction`).
+//! Bedrock Converse (`system`, <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html>) and
+//! Gemini (`systemInstruction`, <https://ai.google.dev/gemini-api/docs/system-instructions>).
 
 use super::Violation;
 use crate::message::{Conversation, Role, Text};

@@ -31,7 +31,8 @@ fn is_signed<T>(message: &Message<T>) -> bool {
     message.parts.iter().any(|part| matches!(part, Part::Reasoning { signature: Signature::Signed, .. }))
 }
 
-/// Anthropic: "The final block in an assistant message cannot be `thinking`".
+/// Anthropic: "The final block in an assistant message cannot be `thinking`"
+/// (<https://github.com/tailcallhq/forgecode/issues/2107>).
 pub(super) fn at_the_end<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     conversation.messages.iter().enumerate().filter_map(|(message, content)| {
         let last = content.parts.len().checked_sub(1)?;

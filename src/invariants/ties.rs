@@ -1,6 +1,8 @@
 //! What the provider or a person answers stays with what it answers.
 //!
-//! A step that the provider runs and its outcome may be messages apart, and Anthropic refuses an outcome without its step.
+//! A step that the provider runs and its outcome may be messages apart, and Anthropic refuses an outcome without its step:
+//! "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it"
+//! (<https://github.com/anthropics/claude-code/issues/62885>).
 //! A call that waits for a person's approval is no open call: the AI SDK takes one that was decided on, and asks for the
 //! result of one that was not as soon as the conversation goes on
 //! (`convertToLanguageModelPrompt` in <https://github.com/vercel/ai/tree/main/packages/ai/src/prompt>). An output may

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use super::{Content, Deletion, Reference, Store, collision, hash_of, unknown};
+use super::{Content, Deletion, Reference, Store, collision, unknown};
 use crate::error::Result;
 
 /// Keeps content in memory, the same bytes once.
@@ -29,9 +29,9 @@ impl Store for MemoryStore {
             Some(_) => return Err(collision(reference)),
             None => {}
         }
-        let shared = contents.by_hash.get(hash_of(reference)).filter(|same| ***same == content);
+        let shared = contents.by_hash.get(reference.hash()).filter(|same| ***same == content);
         let content = shared.map_or_else(|| Arc::new(content.to_vec()), Arc::clone);
-        contents.by_hash.entry(hash_of(reference).to_owned()).or_insert_with(|| Arc::clone(&content));
+        contents.by_hash.entry(reference.hash().to_owned()).or_insert_with(|| Arc::clone(&content));
         contents.by_reference.insert(reference.clone(), content);
         Ok(())
     }
@@ -51,8 +51,8 @@ impl Store for MemoryStore {
         if contents.by_reference.remove(reference).is_none() {
             return Ok(Deletion::NotFound);
         }
-        let hash = hash_of(reference);
-        let left = contents.by_reference.iter().find(|(other, _)| hash_of(other) == hash);
+        let hash = reference.hash();
+        let left = contents.by_reference.iter().find(|(other, _)| other.hash() == hash);
         match left.map(|(_, content)| Arc::clone(content)) {
             Some(content) => contents.by_hash.insert(hash.to_owned(), content),
             None => contents.by_hash.remove(hash),

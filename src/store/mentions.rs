@@ -3,19 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::Reference;
-
-/// Hexadecimal digits behind the hyphen of a reference.
-const DIGITS: usize = 16;
-
-/// Longest name of a tool in front of it.
-const LONGEST_TOOL: usize = 32;
+use super::reference::{HASH_DIGITS, LONGEST_TOOL, is_of_hash, is_of_tool};
 
 /// Every reference that stands anywhere in `text`, and some that only look like one: the tail of a longer hash counts
 /// too. O(length), at the speed of looking for hyphens.
 pub fn mentions(text: &[u8]) -> BTreeSet<Reference> {
     found(text)
         .filter_map(|(hyphen, end)| {
-            let start = hyphen - text[..hyphen].iter().rev().take(LONGEST_TOOL).take_while(|b| in_tool(**b)).count();
+            let start = hyphen - text[..hyphen].iter().rev().take(LONGEST_TOOL).take_while(|b| is_of_tool(**b)).count();
             Reference::parse(std::str::from_utf8(&text[start..end]).ok()?).ok()
         })
         .collect()
@@ -31,13 +26,9 @@ pub(super) fn hashes(text: &[u8]) -> impl Iterator<Item = &str> {
 fn found(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let hyphens = text.iter().enumerate().filter(|(_, byte)| **byte == b'-').map(|(at, _)| at);
     hyphens.filter_map(|at| {
-        let digits = text.get(at + 1..at + 1 + DIGITS)?;
-        let is_hash = digits.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b));
-        let named = at > 0 && in_tool(text[at - 1]);
-        (is_hash && named).then_some((at, at + 1 + DIGITS))
+        let digits = text.get(at + 1..at + 1 + HASH_DIGITS)?;
+        let is_hash = digits.iter().copied().all(is_of_hash);
+        let named = at > 0 && is_of_tool(text[at - 1]);
+        (is_hash && named).then_some((at, at + 1 + HASH_DIGITS))
     })
-}
-
-fn in_tool(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
 }

@@ -110,13 +110,3 @@ fn nearest_in_words<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> O
 fn collision(reference: &Reference) -> Error {
     Error::Taken { reference: reference.to_string() }
 }
-
-/// The part of a reference that comes from the content.
-fn hash_of(reference: &Reference) -> &str {
-    reference.as_str().rsplit_once('-').map_or("", |(_, hash)| hash)
-}
-
-/// The part of a reference that comes from the tool.
-fn tool_of(reference: &Reference) -> &str {
-    reference.as_str().rsplit_once('-').map_or("", |(tool, _)| tool)
-}

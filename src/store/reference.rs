@@ -9,10 +9,13 @@ use crate::error::{Error, Result};
 
 /// Hexadecimal digits of the hash in a reference: 64 bits. A store compares the bytes when it already has the
 /// reference, so a collision is an error and never a wrong answer.
-const HASH_DIGITS: usize = 16;
+pub(super) const HASH_DIGITS: usize = 16;
 
-/// Longest part of a tool's name that goes into a reference.
-const LONGEST_TOOL: usize = 32;
+/// Longest part of a tool's name that goes into a reference: it is the name of a file too, which systems bound.
+pub(super) const LONGEST_TOOL: usize = 32;
+
+/// Characters of what is no reference that an error shows.
+const SHOWN: usize = 80;
 
 /// The name of stored content.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,14 +47,14 @@ impl Reference {
         let well_formed = text.rsplit_once('-').is_some_and(|(tool, hash)| {
             !tool.is_empty()
                 && tool.len() <= LONGEST_TOOL
-                && tool.bytes().all(is_safe)
+                && tool.bytes().all(is_of_tool)
                 && hash.len() == HASH_DIGITS
-                && hash.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+                && hash.bytes().all(is_of_hash)
         });
         if well_formed {
             return Ok(Reference(text.to_owned()));
         }
-        let shown: String = text.chars().take(80).collect();
+        let shown: String = text.chars().take(SHOWN).collect();
         Err(Error::Store {
             problem: format!("'{shown}' is not a reference"),
             remedy: "use a reference as it stands in the conversation, such as read_file-3f9a0b12c4d5e6f7".to_owned(),
@@ -62,6 +65,20 @@ impl Reference {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The part that comes from the tool.
+    pub(super) fn tool(&self) -> &str {
+        self.parts().0
+    }
+
+    /// The part that comes from the content.
+    pub(super) fn hash(&self) -> &str {
+        self.parts().1
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        self.0.rsplit_once('-').unwrap_or_default() // There always is one.
+    }
 }
 
 impl fmt::Display for Reference {
@@ -70,8 +87,14 @@ impl fmt::Display for Reference {
     }
 }
 
-fn is_safe(byte: u8) -> bool {
+/// Whether the tool's part of a reference may hold this byte.
+pub(super) fn is_of_tool(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
+}
+
+/// Whether the hash in a reference may hold this byte.
+pub(super) fn is_of_hash(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
 /// The tool's name as it may stand in a file name: lower case, digits and underscores.
@@ -79,7 +102,7 @@ pub(super) fn safe_name(tool: &str) -> String {
     let name: String = tool
         .bytes()
         .map(|byte| byte.to_ascii_lowercase())
-        .map(|byte| if is_safe(byte) { char::from(byte) } else { '_' })
+        .map(|byte| if is_of_tool(byte) { char::from(byte) } else { '_' })
         .take(LONGEST_TOOL)
         .collect();
     let name = name.trim_matches('_');

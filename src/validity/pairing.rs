@@ -137,8 +137,8 @@ impl<T: Text> Mending<'_, T> {
                     continue;
                 };
                 let result = result_of.get(&(*message, *part)).copied().flatten();
-                match result.and_then(|place| Some((place, here.get(&place)?.clone()))) {
-                    Some((_, result)) => due.push(result),
+                match result.and_then(|place| here.get(&place)) {
+                    Some(result) => due.push(result.clone()),
                     None if lawful.contains(&(*message, *part)) => {}
                     None if open == OpenCalls::Remove => {
                         self.note(

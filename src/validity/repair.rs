@@ -4,7 +4,7 @@
 //! behind its call, one without a call becomes words, and messages of one role in a row become one where roles must
 //! alternate.
 
-use super::working::{Draft, is_result, part_of};
+use super::working::{Draft, part_of};
 use crate::invariants::{Demand, first_accompanied, is_blank};
 use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::wire::{Change, Piece};
@@ -210,7 +210,7 @@ impl<T: Text> Mending<'_, T> {
             let conversation = self.conversation;
             let draft = &mut self.drafts[index];
             let before = draft.pieces.clone();
-            draft.pieces.sort_by_key(|piece| !is_result(conversation, piece));
+            draft.pieces.sort_by_key(|piece| !piece.is_result(conversation));
             if draft.pieces == before {
                 continue;
             }

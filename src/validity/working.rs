@@ -57,10 +57,6 @@ pub(super) fn place_of(piece: &Piece) -> Option<(usize, usize)> {
     }
 }
 
-pub(super) fn is_result<T>(conversation: &Conversation<T>, piece: &Piece) -> bool {
-    matches!(piece, Piece::Answer { .. }) || matches!(part_of(conversation, piece), Some(Part::Result { .. }))
-}
-
 /// The texts of a result without a call, for a text that takes its place; `None` where it has none.
 pub(super) fn words_of<T: Text>(part: &Part<T>) -> Option<String> {
     let Part::Result { items, .. } = part else { return None };

@@ -6,23 +6,20 @@
 //! too, with the id beside it.
 
 mod result;
+pub(super) mod write;
 
 use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-use super::anthropic::text_block;
-use super::compose::{Composition, Material};
 use super::content::{
-    check_map, edit_content, field, item_of, pin_of, read_content, read_items, refuse_calls_beside, required_content,
-    required_text, role_named, signature_of,
+    arguments, check_map, field, pin_of, read_content, read_items, refuse_calls_beside, required_content,
+    required_text, role_named, signed_by,
 };
 use super::dialect::{Entry, Joins};
 use super::format::Format;
 use super::key::Key;
-use super::node::{Build, Kind, Node};
-use super::openai_chat::arguments;
-use super::rewrite::{EntryEdit, replaced, text_for};
+use super::node::{Kind, Node};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
@@ -179,17 +176,12 @@ fn read_reasoning<N: Node>(part: &N) -> Result<Option<Part<N::Text>>> {
         }
     }
     // Version 4 has the signature in the part.
-    Ok(Some(Part::Reasoning { text, signature: signature_of(part, Key::Signature) }))
+    Ok(Some(Part::Reasoning { text, signature: signed_by(part.present(Key::Signature)) }))
 }
 
-/// What is counted by its size, by the media type; `None` for a document.
+/// What a part is by its media type, which may be given without what comes behind its slash; `None` for a document.
 fn media_kind<N: Node>(part: &N) -> Option<MediaKind> {
-    const OF_TYPE: [(&str, MediaKind); 3] =
-        [("image", MediaKind::Image), ("audio", MediaKind::Audio), ("video", MediaKind::Video)];
-    let name = field(part, Key::MediaType).or_else(|| field(part, Key::MimeType))?;
-    // A media type may be given without what comes behind its slash.
-    let class = name.split('/').next()?;
-    OF_TYPE.iter().find(|(of, _)| *of == class).map(|(_, kind)| *kind)
+    media::kind_of(&field(part, Key::MediaType).or_else(|| field(part, Key::MimeType))?)
 }
 
 /// A file; version 7 may have its text instead of its bytes.
@@ -199,118 +191,4 @@ fn read_file<N: Node>(part: &N, data: Option<N>) -> Document<N::Text> {
         Some(text) => Document { texts: name.into_iter().chain([text]).collect(), media: vec![] },
         None => media::file_of(name, data),
     }
-}
-
-/// The message with the changes of `edit`, nothing where all of it goes away. The SDK takes a list of texts from the user and
-/// from the model; behind a message of another role a text is a message of the user.
-pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
-    let content = entry.present(Key::Content);
-    let plain = is_plain_result(entry);
-    let parts = if plain { 1 } else { content.as_ref().map_or(0, |content| content.length().unwrap_or(1)) };
-    let listed = content.is_some_and(|content| content.kind() == Kind::List);
-    let open = !is_tool(entry) && (listed || field(entry, Key::Role).is_some_and(|role| &*role != "system"));
-    let (inside, behind) = if open { (edit.append, &[][..]) } else { (&[][..], edit.append) };
-    let gone = inside.is_empty() && (0..parts).all(|part| edit.drops(part));
-    if !gone {
-        out.push(if plain {
-            with_items(entry, &edit.of_part(0))?
-        } else if edit.drop.is_empty() && edit.items.is_empty() && inside.is_empty() {
-            entry.keep()
-        } else {
-            let edit = EntryEdit { items: edit.items.clone(), drop: edit.drop.clone(), append: inside };
-            edit_content(entry, &edit, Key::Content, text_block, result::replace)?
-        });
-    }
-    for text in behind {
-        out.push(message(entry, Role::User, text)?);
-    }
-    Ok(())
-}
-
-/// A message that is one result, with some items replaced by texts.
-fn with_items<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
-    match entry.present(Key::Content).and_then(|content| content.items()) {
-        Some(_) if changes.is_empty() => Ok(entry.keep()),
-        Some(items) => entry.with(Key::Content, entry.list(replaced(&items, changes, text_block)?)?),
-        None => match text_for(changes, 0) {
-            Some(text) => entry.with(Key::Content, entry.string(text)),
-            None => Ok(entry.keep()),
-        },
-    }
-}
-
-pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
-    like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, like.string(text))])
-}
-
-/// Results are a message of the role `tool`, and what else there is comes behind it in one.
-pub(super) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
-    let sample = composition.sample;
-    let (mut results, mut others) = (Vec::new(), Vec::new());
-    for material in &composition.materials {
-        match material {
-            Material::Text(text) => others.push(text_block(sample, sample.string(text))?),
-            Material::Picture(picture) => {
-                let picture = picture.as_ref().map_or(Ok(None), result::picture)?;
-                others.extend(picture);
-            }
-            Material::Answer { id, tool, text, .. } => results.push(answer(sample, [id, tool, text])?),
-            Material::Part { node, id, .. } if is_plain_result(node) => out.push(match id {
-                Some(id) => node.with(Key::ToolCallIdCamel, node.string(id))?,
-                None => node.keep(),
-            }),
-            Material::Part { node, place, id, .. } => {
-                let Some(content) = node.present(Key::Content) else { continue };
-                match content.at(place.part) {
-                    None => others.push(text_block(node, content.keep())?),
-                    Some(part) => {
-                        // A call that stands among results goes to the model's words.
-                        let is_call = field(&part, Key::Type).is_some_and(|kind| &*kind == "tool-call");
-                        let to = if is_tool(node) && !is_call { &mut results } else { &mut others };
-                        to.push(match id {
-                            Some(id) => part.with(Key::ToolCallIdCamel, part.string(id))?,
-                            None => part.keep(),
-                        });
-                    }
-                }
-            }
-        }
-    }
-    for (role, tools, parts) in [(TOOL, true, results), (composition.role.name(), false, others)] {
-        if parts.is_empty() {
-            continue;
-        }
-        let (role, content) = (sample.string(role), sample.list(parts)?);
-        out.push(match composition.like.filter(|like| is_tool(*like) == tools && !is_plain_result(*like)) {
-            Some(like) => like.with_all(vec![(Key::Role, Some(role)), (Key::Content, Some(content))])?,
-            None => sample.map(vec![(Key::Role, role), (Key::Content, content)])?,
-        });
-    }
-    Ok(())
-}
-
-fn answer<N: Build>(like: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> {
-    let output = like.map(vec![(Key::Type, like.string("error-text")), (Key::Value, like.string(text))])?;
-    like.map(vec![
-        (Key::Type, like.string("tool-result")),
-        (Key::ToolCallIdCamel, like.string(id)),
-        (Key::ToolName, like.string(tool)),
-        (Key::Output, output),
-    ])
-}
-
-pub(super) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
-    let content = entry.present(Key::Content)?;
-    if is_plain_result(entry) {
-        return content.at(item);
-    }
-    result::whole_item(&content.at(part)?, item)
-}
-
-pub(super) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
-    let content = entry.present(Key::Content)?;
-    if is_plain_result(entry) {
-        return item_of(&content, item);
-    }
-    result::item(&content.at(part)?, item)
 }

@@ -3,16 +3,17 @@
 //! A message is `{role, content}`, its content a string or a list of blocks with a `type`
 //! (<https://docs.anthropic.com/en/api/messages>). Blocks may be dicts or the objects of the Anthropic SDK.
 
+use super::change::EntryEdit;
 use super::compose::Composition;
+use super::content::write::{compose_blocks, compose_message, edit_content, new_message, with_items};
 use super::content::{
-    check_map, compose_blocks, compose_message, edit_content, field, item_of, pin_of, read_content, read_items,
-    refuse_calls_beside, rendered, required_content, required_text, role_of, signature_of,
+    check_map, field, item_of, pin_of, read_content, read_items, refuse_calls_beside, rendered, required_content,
+    required_text, role_of, signed_by,
 };
 use super::dialect::{Entry, Joins};
 use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Node};
-use super::rewrite::{EntryEdit, replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
@@ -87,7 +88,7 @@ pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Tex
 pub(super) fn read_reasoning<N: Node>(block: &N, name: &str) -> Option<Part<N::Text>> {
     match name {
         "thinking" => field(block, Key::Thinking)
-            .map(|text| Part::Reasoning { text, signature: signature_of(block, Key::Signature) }),
+            .map(|text| Part::Reasoning { text, signature: signed_by(block.present(Key::Signature)) }),
         _ => field(block, Key::Data).map(|text| Part::Reasoning { text, signature: Signature::Signed }),
     }
 }
@@ -106,12 +107,12 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
 }
 
 pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
-    edit_content(entry, edit, Key::Content, text_block, replace_items)
+    edit_content(entry, edit, Key::Content, text_block, |block, changes| with_items(block, changes, text_block))
 }
 
 pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
     let content = like.list(vec![text_block(like, like.string(text))?])?;
-    like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, content)])
+    new_message(like, role, content)
 }
 
 pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::Out> {
@@ -151,16 +152,4 @@ pub(super) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option
 /// The block of a text.
 pub(super) fn text_block<N: Build>(like: &N, text: N::Out) -> Result<N::Out> {
     like.map(vec![(Key::Type, like.string("text")), (Key::Text, text)])
-}
-
-/// The block with some items of its tool result replaced by texts.
-fn replace_items<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
-    match block.present(Key::Content).and_then(|content| content.items()) {
-        Some(items) => block.with(Key::Content, block.list(replaced(&items, changes, text_block)?)?),
-        // A plain string, which reads as one item and stays one.
-        None => match text_for(changes, 0) {
-            Some(text) => block.with(Key::Content, block.string(text)),
-            None => Ok(block.keep()),
-        },
-    }
 }

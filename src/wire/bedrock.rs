@@ -3,16 +3,18 @@
 //! A message is `{role, content: [block]}` and a block is a map whose one key says what it is
 //! (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html>).
 
+use super::change::EntryEdit;
 use super::compose::Composition;
+use super::content::write::{compose_blocks, compose_message, edit_content, new_message};
 use super::content::{
-    check_map, compose_blocks, compose_message, edit_content, field, item_of, pin_of, read_content, read_items,
-    refuse_calls_beside, rendered, required_content, required_text, role_of, signature_of,
+    check_map, field, item_of, json_item, pin_of, read_content, read_items, refuse_calls_beside, rendered,
+    required_content, required_text, role_of, signed_by,
 };
 use super::dialect::{Entry, Joins};
 use super::format::Format;
 use super::key::Key;
-use super::node::{Build, Bytes, MAX_DEPTH, Node};
-use super::rewrite::{EntryEdit, replaced, text_for};
+use super::node::{Build, Node};
+use super::rewrite::{replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::{Media, MediaKind};
@@ -72,7 +74,7 @@ fn read_reasoning<N: Node>(reasoning: &N, block: &N, index: usize) -> Result<Par
         // Redacted reasoning is encrypted: it can only travel whole, like a signed one.
         return Ok(Part::Reasoning { text: block.rendered()?, signature: Signature::Signed });
     };
-    let signature = signature_of(&plain, Key::Signature);
+    let signature = signed_by(plain.present(Key::Signature));
     match field(&plain, Key::Text) {
         Some(text) => Ok(Part::Reasoning { text, signature }),
         None => unknown_block(block, Format::Bedrock, index),
@@ -84,10 +86,7 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
         return Ok(Item::Text(text));
     }
     if let Some(json) = item.present(Key::Json) {
-        // Bytes whole: this text is what is stored when the item is shortened.
-        let mut text = String::new();
-        json.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
-        return Ok(Item::Json(text.into()));
+        return json_item(&json);
     }
     if let Some(document) = item.present(Key::Document) {
         return Ok(Item::Document(media::document(&document)));
@@ -104,7 +103,7 @@ pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> 
 
 pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
     let content = like.list(vec![text_block(like, like.string(text))?])?;
-    like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, content)])
+    new_message(like, role, content)
 }
 
 pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::Out> {

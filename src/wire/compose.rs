@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::change::Piece;
 use super::format::Format;
-use super::rewrite::Piece;
-use crate::message::{Conversation, Part, Role};
+use crate::message::{Conversation, Role};
 
 /// A message that is put together, as values of the host.
 pub(super) struct Composition<'a, N> {
@@ -114,11 +114,11 @@ pub(super) fn runs<T>(
     }
     for run in &mut by_entry {
         let pieces = &pieces[run.pieces.clone()];
-        let results = pieces.iter().filter(|piece| is_result(conversation, piece)).count();
+        let results = pieces.iter().filter(|piece| piece.is_result(conversation)).count();
         let parts_ways = sharing == Sharing::Results && results > 0 && results < pieces.len();
         run.stays = run.like.filter(|_| !parts_ways && is_whole(conversation, role, pieces));
     }
-    let begins_with_result = |run: &Run| is_result(conversation, &pieces[run.pieces.start]);
+    let begins_with_result = |run: &Run| pieces[run.pieces.start].is_result(conversation);
     let length = by_entry.iter().take_while(|run| begins_with_result(run)).count();
     // Results in several entries in a row stay in them if they came so.
     let results = &by_entry[..length];
@@ -164,14 +164,4 @@ fn is_whole<T>(conversation: &Conversation<T>, role: Role, pieces: &[Piece]) -> 
         _ => false,
     };
     of.role == role && all.len() == pieces.len() && pieces.iter().zip(all).all(same)
-}
-
-fn is_result<T>(conversation: &Conversation<T>, piece: &Piece) -> bool {
-    match piece {
-        Piece::Part { message, part, .. } => {
-            matches!(conversation.messages[*message].parts[*part], Part::Result { .. })
-        }
-        Piece::Answer { .. } => true,
-        Piece::Text(_) | Piece::Picture { .. } => false,
-    }
 }

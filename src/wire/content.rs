@@ -1,10 +1,11 @@
-//! Messages of a role and a content, and content that is a string or a list of blocks: what four formats share.
+//! Messages of a role and a content, and content that is a string or a list of blocks: what formats share in reading.
 
-use super::compose::{Composition, Material};
+pub(super) mod write;
+
 use super::format::Format;
+use super::json::compact;
 use super::key::Key;
-use super::node::{Build, Kind, Node};
-use super::rewrite::EntryEdit;
+use super::node::{Bytes, Kind, MAX_DEPTH, Node};
 use crate::error::{Error, Result};
 use crate::message::{Item, Part, Pin, Role, Signature};
 
@@ -110,13 +111,13 @@ pub(super) fn read_list<N: Node, P>(
     Ok(parts)
 }
 
-/// An empty signature is none.
-pub(super) fn signature_of<N: Node>(block: &N, key: Key) -> Signature {
-    let signed = match block.present(key) {
-        None => false,
-        Some(signature) => signature.text().is_none_or(|text| !text.is_empty()),
+/// Whether there is a signature; an empty one is none.
+pub(super) fn signed_by<N: Node>(signature: Option<N>) -> Signature {
+    let says = |signature: N| match signature.byte_length() {
+        Some(length) => length > 0,
+        None => signature.text().is_none_or(|text| !text.is_empty()),
     };
-    if signed { Signature::Signed } else { Signature::Unsigned }
+    if signature.is_some_and(says) { Signature::Signed } else { Signature::Unsigned }
 }
 
 /// The text of a field.
@@ -130,6 +131,15 @@ pub(super) fn required_text<N: Node>(block: &N, key: Key, what: &str, index: usi
     })
 }
 
+/// The id of a call or a result; empty where there is none, as in Gemini's format and in `LangChain`'s calls of models that
+/// give none: place and tool say then what belongs together.
+pub(super) fn id_or_none<N: Node>(holder: &N, key: Key, what: &str, index: usize) -> Result<N::Text> {
+    match holder.present(key) {
+        None => Ok(String::new().into()),
+        Some(_) => required_text(holder, key, what, index),
+    }
+}
+
 /// The arguments of a call as compact JSON; empty where there are none.
 pub(super) fn rendered<N: Node>(call: &N, key: Key) -> Result<N::Text> {
     match call.get(key) {
@@ -138,30 +148,25 @@ pub(super) fn rendered<N: Node>(call: &N, key: Key) -> Result<N::Text> {
     }
 }
 
-/// A message whose content is a list of blocks, or a string that becomes one, with the changes of `edit`.
-pub(super) fn edit_content<N: Build>(
-    entry: &N,
-    edit: &EntryEdit<'_>,
-    key: Key,
-    text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
-    replace_items: impl Fn(&N, &[(usize, &str)]) -> Result<N::Out>,
-) -> Result<N::Out> {
-    let content = entry.present(key);
-    let mut blocks = Vec::new();
-    if let Some(text) = content.as_ref().filter(|text| text.kind() == Kind::Text && !edit.drops(0)) {
-        blocks.push(text_block(entry, text.keep())?);
+/// The same of arguments that may be a text of JSON.
+pub(super) fn arguments<N: Node>(arguments: Option<N>) -> Result<N::Text> {
+    match arguments {
+        None => Ok(String::new().into()),
+        Some(value) => match value.text() {
+            Some(text) => Ok(match compact(&text) {
+                Some(shorter) => shorter.into(),
+                None => text,
+            }),
+            None => value.rendered(),
+        },
     }
-    for (position, block) in content.as_ref().and_then(Node::items).unwrap_or_default().iter().enumerate() {
-        if edit.drops(position) {
-            continue;
-        }
-        let changes = edit.of_part(position);
-        blocks.push(if changes.is_empty() { block.keep() } else { replace_items(block, &changes)? });
-    }
-    for text in edit.append {
-        blocks.push(text_block(entry, entry.string(text))?);
-    }
-    entry.with(key, entry.list(blocks)?)
+}
+
+/// A structured result. Bytes whole: this text is what is stored when the item is shortened.
+pub(super) fn json_item<N: Node>(value: &N) -> Result<Item<N::Text>> {
+    let mut text = String::new();
+    value.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
+    Ok(Item::Json(text.into()))
 }
 
 /// The value that is an item of a result with this content: a string is one item.
@@ -170,56 +175,4 @@ pub(super) fn item_of<N: Node>(content: &N, item: usize) -> Option<N> {
         Some(item) => item.get(Key::Text),
         None => Some(content.clone()),
     }
-}
-
-/// The blocks of a message that is put together. `renamed` gives a call or a result another id, and a result another tool, `answer` makes a result
-/// from an id, a tool and a text, `picture` a block from an item of a result.
-pub(super) fn compose_blocks<N: Build>(
-    composition: &Composition<'_, N>,
-    key: Key,
-    text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
-    renamed: impl Fn(&N, Option<&str>, Option<&str>) -> Result<N::Out>,
-    answer: impl Fn(&N, [&str; 3]) -> Result<N::Out>,
-    picture: impl Fn(&N) -> Result<Option<N::Out>>,
-) -> Result<Vec<N::Out>> {
-    let sample = composition.sample;
-    let blocks = composition.materials.iter().map(|material| match material {
-        Material::Text(text) => text_block(sample, sample.string(text)).map(Some),
-        Material::Answer { id, tool, text, .. } => answer(sample, [id, tool, text]).map(Some),
-        Material::Picture(item) => item.as_ref().map_or(Ok(None), &picture),
-        Material::Part { node, place, id, tool } => {
-            let Some(content) = node.present(key) else { return Ok(None) };
-            match content.at(place.part) {
-                None => text_block(node, content.keep()).map(Some),
-                Some(block) if id.is_none() && tool.is_none() => Ok(Some(block.keep())),
-                Some(block) => renamed(&block, *id, *tool).map(Some),
-            }
-        }
-    });
-    blocks.filter_map(Result::transpose).collect()
-}
-
-/// A message of a role and a list of blocks, with the other fields of the message that it was.
-pub(super) fn compose_message<N: Build>(
-    composition: &Composition<'_, N>,
-    role: &str,
-    key: Key,
-    content: N::Out,
-) -> Result<N::Out> {
-    let sample = composition.sample;
-    match composition.like {
-        Some(like) => like.with_all(vec![(Key::Role, Some(sample.string(role))), (key, Some(content))]),
-        None => sample.map(vec![(Key::Role, sample.string(role)), (key, content)]),
-    }
-}
-
-/// The string of a tool result that is nothing but one: Gemini's API asks for a map, so hosts and its SDK wrap a plain
-/// result in one of these fields.
-pub fn only_text<N: Node>(result: &N) -> Option<(Key, N)> {
-    const WRAPPERS: [Key; 3] = [Key::Result, Key::Output, Key::Error];
-    if result.field_count() != Some(1) {
-        return None;
-    }
-    let text = |key| result.get(key).filter(|value| value.kind() == Kind::Text).map(|value| (key, value));
-    WRAPPERS.into_iter().find_map(text)
 }

@@ -1,10 +1,10 @@
 //! What a wire format can do, by its name: one arm for each format.
 
+use super::change::EntryEdit;
 use super::compose::Composition;
 use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Node};
-use super::rewrite::EntryEdit;
 use super::{ai_sdk, anthropic, bedrock, gemini, openai_chat, openai_responses};
 use crate::error::Result;
 use crate::message::{Part, Pin, Role, Tie};
@@ -64,9 +64,9 @@ pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, ou
         Format::Bedrock => out.push(bedrock::edit(entry, edit)?),
         Format::Anthropic => out.push(anthropic::edit(entry, edit)?),
         Format::OpenAi => openai_chat::write::edit(entry, edit, out)?,
-        Format::OpenAiResponses => openai_responses::edit(entry, edit, out)?,
+        Format::OpenAiResponses => openai_responses::write::edit(entry, edit, out)?,
         Format::Gemini => gemini::write::edit(entry, edit, out)?,
-        Format::AiSdk => ai_sdk::edit(entry, edit, out)?,
+        Format::AiSdk => ai_sdk::write::edit(entry, edit, out)?,
     }
     Ok(())
 }
@@ -77,9 +77,9 @@ pub(super) fn message<N: Build>(like: &N, format: Format, role: Role, text: &str
         Format::Bedrock => bedrock::message(like, role, text),
         Format::Anthropic => anthropic::message(like, role, text),
         Format::OpenAi => openai_chat::write::message(like, role, text),
-        Format::OpenAiResponses => openai_responses::message(like, role, text),
+        Format::OpenAiResponses => openai_responses::write::message(like, role, text),
         Format::Gemini => gemini::write::message(like, role, text),
-        Format::AiSdk => ai_sdk::message(like, role, text),
+        Format::AiSdk => ai_sdk::write::message(like, role, text),
     }
 }
 
@@ -89,9 +89,9 @@ pub(super) fn compose<N: Build>(format: Format, composition: &Composition<'_, N>
         Format::Bedrock => out.push(bedrock::compose(composition)?),
         Format::Anthropic => out.push(anthropic::compose(composition)?),
         Format::OpenAi => openai_chat::write::compose(composition, out)?,
-        Format::OpenAiResponses => openai_responses::compose(composition, out)?,
+        Format::OpenAiResponses => openai_responses::write::compose(composition, out)?,
         Format::Gemini => gemini::write::compose(composition, out)?,
-        Format::AiSdk => ai_sdk::compose(composition, out)?,
+        Format::AiSdk => ai_sdk::write::compose(composition, out)?,
     }
     Ok(())
 }
@@ -102,9 +102,9 @@ pub(super) fn whole_item<N: Node>(entry: &N, format: Format, part: usize, item: 
         Format::Bedrock => bedrock::whole_item(entry, part, item),
         Format::Anthropic => anthropic::whole_item(entry, part, item),
         Format::OpenAi => entry.present(Key::Content)?.at(item),
-        Format::OpenAiResponses => openai_responses::whole_item(entry, item),
+        Format::OpenAiResponses => openai_responses::output::whole_item(entry, item),
         Format::Gemini => gemini::write::whole_item(entry, part, item),
-        Format::AiSdk => ai_sdk::whole_item(entry, part, item),
+        Format::AiSdk => ai_sdk::write::whole_item(entry, part, item),
     }
 }
 
@@ -114,8 +114,8 @@ pub(super) fn item<N: Node>(entry: &N, format: Format, part: usize, item: usize)
         Format::Bedrock => bedrock::item(entry, part, item),
         Format::Anthropic => anthropic::item(entry, part, item),
         Format::OpenAi => openai_chat::write::item(entry, item),
-        Format::OpenAiResponses => openai_responses::item(entry, item),
+        Format::OpenAiResponses => openai_responses::output::item(entry, item),
         Format::Gemini => gemini::write::item(entry, part),
-        Format::AiSdk => ai_sdk::item(entry, part, item),
+        Format::AiSdk => ai_sdk::write::item(entry, part, item),
     }
 }

@@ -7,14 +7,16 @@
 
 pub(super) mod write;
 
-use super::content::{bad, check_map, field, only_text, pin_of, read_list, required_text, role_of};
+use super::content::{
+    bad, check_map, field, id_or_none, json_item, pin_of, read_list, required_text, role_of, signed_by,
+};
 use super::dialect::{Entry, Joins};
 use super::key::Key;
 use super::media;
-use super::node::{Bytes, Kind, MAX_DEPTH, Node};
+use super::node::{Kind, Node};
 use crate::error::Result;
-use crate::media::{Media, MediaKind};
-use crate::message::{Document, Item, Part, Pin, Role, Signature};
+use crate::media::Media;
+use crate::message::{Document, Item, Part, Pin, Role};
 
 /// The API has two, older versions of it had one for results, and the list of a host may hold a system message.
 const ROLES: [(&str, Role); 5] = [
@@ -85,7 +87,7 @@ fn read_part<N: Node>(part: &N, index: usize) -> Result<Part<N::Text>> {
     };
     if let Some((_, call)) = find_map(part, FUNCTION_CALL) {
         return Ok(Part::Call {
-            id: id_of(&call, "function_call", index)?,
+            id: id_or_none(&call, Key::Id, "function_call", index)?,
             name: required_text(&call, Key::Name, "function_call", index)?,
             input: match call.present(Key::Args) {
                 Some(args) => args.rendered()?,
@@ -109,20 +111,7 @@ fn read_words<N: Node>(part: &N, text: N::Text) -> Part<N::Text> {
     if !part.get(Key::Thought).is_some_and(|thought| thought.is_true()) {
         return Part::Text(text);
     }
-    let says = |signature: &N| match signature.byte_length() {
-        Some(length) => length > 0,
-        None => signature.text().is_none_or(|text| !text.is_empty()),
-    };
-    let signed = find(part, THOUGHT_SIGNATURE).is_some_and(|(_, signature)| says(&signature));
-    Part::Reasoning { text, signature: if signed { Signature::Signed } else { Signature::Unsigned } }
-}
-
-/// The id of a call or a result; empty where there is none.
-fn id_of<N: Node>(holder: &N, what: &str, index: usize) -> Result<N::Text> {
-    match holder.present(Key::Id) {
-        None => Ok(String::new().into()),
-        Some(_) => required_text(holder, Key::Id, what, index),
-    }
+    Part::Reasoning { text, signature: signed_by(find(part, THOUGHT_SIGNATURE).map(|(_, signature)| signature)) }
 }
 
 /// A result: first what the function returned, where it returned anything, then the media beside it.
@@ -137,17 +126,29 @@ fn read_response<N: Node>(response: &N, index: usize) -> Result<Part<N::Text>> {
             None => Ok(Item::Opaque(part.rendered()?)),
         })?);
     }
-    Ok(Part::Result { id: id_of(response, "function_response", index)?, tool: field(response, Key::Name), items })
+    Ok(Part::Result {
+        id: id_or_none(response, Key::Id, "function_response", index)?,
+        tool: field(response, Key::Name),
+        items,
+    })
 }
 
 fn read_returned<N: Node>(returned: &N) -> Result<Item<N::Text>> {
     if let Some(text) = only_text(returned).and_then(|(_, text)| text.text()) {
         return Ok(Item::Text(text));
     }
-    // Bytes whole: this text is what is stored when the item is shortened.
-    let mut text = String::new();
-    returned.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
-    Ok(Item::Json(text.into()))
+    json_item(returned)
+}
+
+/// The string of a tool result that is nothing but one: Gemini's API asks for a map, so hosts and its SDK wrap a plain
+/// result in one of these fields.
+pub fn only_text<N: Node>(result: &N) -> Option<(Key, N)> {
+    const WRAPPERS: [Key; 3] = [Key::Result, Key::Output, Key::Error];
+    if result.field_count() != Some(1) {
+        return None;
+    }
+    let text = |key| result.get(key).filter(|value| value.kind() == Kind::Text).map(|value| (key, value));
+    WRAPPERS.into_iter().find_map(text)
 }
 
 /// What `inline_data` or `file_data` holds, by its MIME type.
@@ -156,16 +157,12 @@ fn read_attached<N: Node, R>(
     of_media: impl Fn(Media) -> R,
     of_document: impl Fn(Document<N::Text>) -> R,
 ) -> Option<R> {
-    const FAMILIES: [(&str, MediaKind); 3] =
-        [("image", MediaKind::Image), ("audio", MediaKind::Audio), ("video", MediaKind::Video)];
     let inline = find_map(part, INLINE_DATA);
     // What lies elsewhere has no data here.
     let (_, blob) = inline.or_else(|| find_map(part, FILE_DATA))?;
     let data = blob.present(Key::Data);
-    let mime = find_text(&blob, MIME_TYPE);
-    let family = mime.as_deref().and_then(|mime| mime.split('/').next()).unwrap_or_default();
-    Some(match FAMILIES.into_iter().find(|(name, _)| family.eq_ignore_ascii_case(name)) {
-        Some((_, kind)) => of_media(media::held(data, kind)),
+    Some(match find_text(&blob, MIME_TYPE).and_then(|mime| media::kind_of(&mime)) {
+        Some(kind) => of_media(media::held(data, kind)),
         None => of_document(media::file_of(find_text(&blob, DISPLAY_NAME), data)),
     })
 }

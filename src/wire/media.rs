@@ -1,7 +1,7 @@
 //! Images, documents, sound and film: what formats say about them, and where their content is.
 //!
-//! A block has a `source` or a field that is one, and the content lies in one field of it: as bytes, as base64, in a data URL, as text, or as
-//! blocks of text and images. What lies elsewhere (a URL, a file id, a bucket) is of unknown size.
+//! A block has a `source` or a field that is one, and the content lies in one field of it: as bytes, as base64, in a data
+//! URL, as text, or as blocks of text and images. What lies elsewhere (a URL, a file id, a bucket) is of unknown size.
 
 use super::key::Key;
 use super::node::{Kind, Node};
@@ -48,6 +48,15 @@ fn read_content<N: Node, R>(source: &N, read: impl FnOnce(&dyn Content) -> R) ->
     let holder = bytes.as_ref().filter(|bytes| bytes.kind() == Kind::Map).unwrap_or(source);
     let node = bytes.clone().filter(|bytes| bytes.kind() != Kind::Map).or_else(|| holder.present(Key::Data))?;
     if node.kind() == Kind::Map { None } else { read_content(&node, read) }
+}
+
+/// What is counted by its size, by its media type, of which the part in front of the slash is enough; `None` for a
+/// document. Case does not matter (<https://www.rfc-editor.org/rfc/rfc6838#section-4.2>).
+pub(super) fn kind_of(media_type: &str) -> Option<MediaKind> {
+    const CLASSES: [(&str, MediaKind); 3] =
+        [("image", MediaKind::Image), ("audio", MediaKind::Audio), ("video", MediaKind::Video)];
+    let class = media_type.split('/').next()?;
+    CLASSES.into_iter().find(|(name, _)| class.eq_ignore_ascii_case(name)).map(|(_, kind)| kind)
 }
 
 /// An image, sound or film; `block` has its `source`.

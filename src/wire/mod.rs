@@ -5,6 +5,7 @@
 mod ai_sdk;
 mod anthropic;
 mod bedrock;
+mod change;
 mod compose;
 mod content;
 mod detect;
@@ -19,12 +20,13 @@ mod openai_chat;
 mod openai_responses;
 mod rewrite;
 
-pub use content::only_text;
+pub use change::{Change, Piece};
 pub use detect::{detect_format, format_to_read, formats_of};
 pub use format::Format;
+pub use gemini::only_text;
 pub use key::Key;
 pub use node::{Build, Bytes, Kind, MAX_DEPTH, MAX_MESSAGE_DEPTH, Node};
-pub use rewrite::{Change, Piece, item_node, rewrite};
+pub use rewrite::{item_node, rewrite};
 
 use crate::error::{Error, Result};
 use crate::message::{Conversation, Message, Part, Pin, Span, Tie};
@@ -71,7 +73,7 @@ pub fn read<N: Node>(messages: &N, format: Format) -> Result<Conversation<N::Tex
 }
 
 /// Every message, as nodes.
-pub(crate) fn message_list<N: Node>(messages: &N) -> Result<Vec<N>> {
+fn message_list<N: Node>(messages: &N) -> Result<Vec<N>> {
     messages.items().ok_or_else(|| not_a_list(messages))
 }
 

@@ -9,10 +9,11 @@
 pub(super) mod write;
 
 use super::anthropic::read_reasoning;
-use super::content::{check_map, field, pin_of, read_items, required_content, required_text, role_of, signature_of};
+use super::content::{
+    arguments, check_map, field, id_or_none, pin_of, read_items, required_content, required_text, role_of, signed_by,
+};
 use super::dialect::{Entry, Joins};
 use super::format::Format;
-use super::json::compact;
 use super::key::Key;
 use super::node::Node;
 use super::{media, unknown_block};
@@ -116,7 +117,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     let pin = pin_of(entry);
     if is_result(entry) {
         let items = read_items(entry.present(Key::Content).as_ref(), index, read_item)?;
-        let id = id_of(entry, Key::ToolCallId, "tool", index)?;
+        let id = id_or_none(entry, Key::ToolCallId, "tool", index)?;
         let parts = vec![Part::Result { id, tool: field(entry, Key::Name), items }];
         return Ok(Entry { role, parts, pin, joins: Joins::Results, ties: vec![] });
     }
@@ -128,15 +129,6 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     let parts = spots.iter().map(|spot| read_spot(spot, index)).collect::<Result<_>>()?;
     let joins = if role == Role::User { Joins::Words } else { Joins::Nothing };
     Ok(Entry { role, parts, pin, joins, ties: vec![] })
-}
-
-/// The id of a call or a result; empty where there is none, as in `LangChain`'s calls of models that give none: place and
-/// tool say then what belongs together.
-fn id_of<N: Node>(holder: &N, key: Key, what: &str, index: usize) -> Result<N::Text> {
-    match holder.present(key) {
-        None => Ok(String::new().into()),
-        Some(_) => required_text(holder, key, what, index),
-    }
 }
 
 fn is_result<N: Node>(entry: &N) -> bool {
@@ -166,7 +158,7 @@ fn read_spot<N: Node>(spot: &Spot<N>, index: usize) -> Result<Part<N::Text>> {
 /// A call: `{id, function: {name, arguments}}`, `{id, custom: {name, input}}`, as Amplifier has it `{id, tool, arguments}`,
 /// or as `LangChain` has it `{id, name, args}`.
 fn read_call<N: Node>(call: &N, index: usize) -> Result<Part<N::Text>> {
-    let id = id_of(call, Key::Id, "tool call", index)?;
+    let id = id_or_none(call, Key::Id, "tool call", index)?;
     let inner = call.present(Key::Function).or_else(|| call.present(Key::Custom)).unwrap_or_else(|| call.clone());
     let name = match field(&inner, Key::Tool) {
         Some(name) => name,
@@ -175,20 +167,6 @@ fn read_call<N: Node>(call: &N, index: usize) -> Result<Part<N::Text>> {
     let input = [Key::Arguments, Key::Input, Key::Args].into_iter().find_map(|key| inner.present(key));
     let input = arguments(input)?;
     Ok(Part::Call { id, name, input })
-}
-
-/// Arguments as compact JSON, whether they are a value or a text of JSON.
-pub(super) fn arguments<N: Node>(arguments: Option<N>) -> Result<N::Text> {
-    match arguments {
-        None => Ok(String::new().into()),
-        Some(value) => match value.text() {
-            Some(text) => Ok(match compact(&text) {
-                Some(shorter) => shorter.into(),
-                None => text,
-            }),
-            None => value.rendered(),
-        },
-    }
 }
 
 fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
@@ -201,9 +179,8 @@ fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
         Some("input_audio") => Some(Part::Media(media::held(block.present(Key::InputAudio), MediaKind::Audio))),
         Some("file") => block.present(Key::File).map(|file| Part::Document(media::file(&file))),
         Some(name @ ("thinking" | "redacted_thinking")) => read_reasoning(block, name),
-        Some("reasoning.text") => {
-            field(block, Key::Text).map(|text| Part::Reasoning { text, signature: signature_of(block, Key::Signature) })
-        }
+        Some("reasoning.text") => field(block, Key::Text)
+            .map(|text| Part::Reasoning { text, signature: signed_by(block.present(Key::Signature)) }),
         Some("reasoning.summary") => {
             field(block, Key::Summary).map(|text| Part::Reasoning { text, signature: Signature::Unsigned })
         }

@@ -3,6 +3,7 @@
 //! A message that does not change is given back as the very same object; one that does is a shallow copy that shares
 //! everything but the changed path.
 
+use super::change::{Change, EntryEdit, Piece};
 use super::compose::{Composition, Material, Place, runs};
 use super::dialect;
 use super::format::Format;
@@ -10,112 +11,7 @@ use super::key::Key;
 use super::message_list;
 use super::node::{Build, Kind, Node};
 use crate::error::Result;
-use crate::message::{Conversation, Role};
-
-/// One step of rewriting a conversation; indices are those of its messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change<'a> {
-    /// Give the message back as it is.
-    Keep {
-        /// Index of the message.
-        message: usize,
-    },
-    /// Give the message back with some of its content changed.
-    Edit {
-        /// Index of the message.
-        message: usize,
-        /// New texts for items of tool results: part, item, text.
-        items: Vec<(usize, usize, &'a str)>,
-        /// Parts that go away.
-        drop: Vec<usize>,
-        /// Texts to add at the end.
-        append: Vec<&'a str>,
-    },
-    /// A message put together anew.
-    Compose {
-        /// The message whose other fields it takes; a new one has none.
-        like: Option<usize>,
-        /// Who it is from.
-        role: Role,
-        /// What it says.
-        pieces: Vec<Piece>,
-    },
-    /// A message that was not there before.
-    Insert {
-        /// Who it is from.
-        role: Role,
-        /// Its one text.
-        text: &'a str,
-    },
-}
-
-/// What a message is put together from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
-    /// A part of the conversation.
-    Part {
-        /// Its message.
-        message: usize,
-        /// Its place there.
-        part: usize,
-        /// Its new id, for a call or a result that gets one.
-        id: Option<String>,
-        /// The tool that a result names from now on, where it named another one.
-        tool: Option<String>,
-    },
-    /// A text.
-    Text(String),
-    /// A picture that is an item of a result, as a part of its own.
-    Picture {
-        /// The message of the result.
-        message: usize,
-        /// Its place there.
-        part: usize,
-        /// The item.
-        item: usize,
-    },
-    /// A result that says that there is none.
-    Answer {
-        /// The message of the call.
-        message: usize,
-        /// Its place there.
-        part: usize,
-        /// Its identifier.
-        id: String,
-        /// Name of its tool.
-        tool: String,
-        /// What it says.
-        text: String,
-    },
-}
-
-/// What changes in one entry of the list. Parts are counted from the first one in the entry.
-#[derive(Debug, Default)]
-pub(super) struct EntryEdit<'a> {
-    /// In the order of their places.
-    pub(super) items: Vec<(usize, usize, &'a str)>,
-    /// In order.
-    pub(super) drop: Vec<usize>,
-    pub(super) append: &'a [&'a str],
-}
-
-impl<'a> EntryEdit<'a> {
-    fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.drop.is_empty() && self.append.is_empty()
-    }
-
-    /// The new texts for the items of a part, in their order.
-    pub(super) fn of_part(&self, part: usize) -> Vec<(usize, &'a str)> {
-        let first = self.items.partition_point(|(at, ..)| *at < part);
-        let here = self.items[first..].iter().take_while(|(at, ..)| *at == part);
-        here.map(|(_, item, text)| (*item, *text)).collect()
-    }
-
-    /// Whether a part goes away.
-    pub(super) fn drops(&self, part: usize) -> bool {
-        self.drop.binary_search(&part).is_ok()
-    }
-}
+use crate::message::{Conversation, Span};
 
 /// The list that `changes` describes, as values of the host; `conversation` is what was read from `messages`. O(changes +
 /// blocks of changed messages), but for the logarithm of what changes in a message.
@@ -129,6 +25,7 @@ pub fn rewrite<N: Build, T>(
     changes: &[Change<'_>],
 ) -> Result<Vec<N::Out>> {
     let entries = message_list(messages)?;
+    let sample = entries.first().unwrap_or(messages);
     let mut out = Vec::with_capacity(entries.len());
     for change in changes {
         match change {
@@ -137,24 +34,7 @@ pub fn rewrite<N: Build, T>(
             }
             Change::Edit { message, items, drop, append } => {
                 let span = &conversation.messages[*message].span;
-                let last = span.entries().end - 1;
-                let (mut items, mut drop) = (items.clone(), drop.clone());
-                items.sort_by_key(|(part, item, _)| (*part, *item));
-                drop.sort_unstable();
-                let (mut items, mut drop) = (items.into_iter().peekable(), drop.into_iter().peekable());
-                for entry in span.entries() {
-                    let local = |part: usize| {
-                        let (at, first) = span.entry_of(part);
-                        (at == entry).then(|| part - first)
-                    };
-                    let mut edit =
-                        EntryEdit { append: if entry == last { append } else { &[] }, ..EntryEdit::default() };
-                    while let Some((part, item, text)) = items.next_if(|(part, ..)| local(*part).is_some()) {
-                        edit.items.extend(local(part).map(|part| (part, item, text)));
-                    }
-                    while let Some(part) = drop.next_if(|part| local(*part).is_some()) {
-                        edit.drop.extend(local(part));
-                    }
+                for (entry, edit) in edits_of_entries(span, items, drop, append) {
                     if edit.is_empty() {
                         out.push(entries[entry].keep());
                     } else {
@@ -163,48 +43,78 @@ pub fn rewrite<N: Build, T>(
                 }
             }
             Change::Compose { like, role, pieces } => {
-                let place = |message: usize, part: usize| {
-                    let (entry, first) = conversation.messages[message].span.entry_of(part);
-                    Place { entry, part: part - first }
-                };
-                let materials = pieces.iter().map(|piece| match piece {
-                    Piece::Part { message, part, id, tool } => {
-                        let place = place(*message, *part);
-                        let (id, tool) = (id.as_deref(), tool.as_deref());
-                        Material::Part { node: entries[place.entry].clone(), place, id, tool }
-                    }
-                    Piece::Text(text) => Material::Text(text),
-                    Piece::Picture { message, part, item } => {
-                        let place = place(*message, *part);
-                        Material::Picture(dialect::whole_item(&entries[place.entry], format, place.part, *item))
-                    }
-                    Piece::Answer { message, part, id, tool, text } => {
-                        let call = entries[place(*message, *part).entry].clone();
-                        Material::Answer { call, id, tool, text }
-                    }
-                });
-                let materials: Vec<_> = materials.collect();
+                let materials: Vec<_> =
+                    pieces.iter().map(|piece| material(piece, &entries, conversation, format)).collect();
                 for run in runs(conversation, format, *like, *role, pieces) {
                     if let Some(entry) = run.stays {
                         out.push(entries[entry].keep());
                         continue;
                     }
-                    let composition = Composition {
-                        sample: entries.first().unwrap_or(messages),
-                        like: run.like.map(|entry| &entries[entry]),
-                        role: *role,
-                        materials: materials[run.pieces].to_vec(),
-                    };
-                    dialect::compose(format, &composition, &mut out)?;
+                    let like = run.like.map(|entry| &entries[entry]);
+                    let materials = materials[run.pieces].to_vec();
+                    dialect::compose(format, &Composition { sample, like, role: *role, materials }, &mut out)?;
                 }
             }
-            Change::Insert { role, text } => {
-                let like = entries.first().unwrap_or(messages);
-                out.push(dialect::message(like, format, *role, text)?);
-            }
+            Change::Insert { role, text } => out.push(dialect::message(sample, format, *role, text)?),
         }
     }
     Ok(out)
+}
+
+/// What changes in each entry of a message, in order.
+fn edits_of_entries<'a>(
+    span: &Span,
+    items: &[(usize, usize, &'a str)],
+    drop: &[usize],
+    append: &'a [&'a str],
+) -> Vec<(usize, EntryEdit<'a>)> {
+    let (mut items, mut drop) = (items.to_vec(), drop.to_vec());
+    items.sort_by_key(|(part, item, _)| (*part, *item));
+    drop.sort_unstable();
+    let (mut items, mut drop) = (items.into_iter().peekable(), drop.into_iter().peekable());
+    let last = span.entries().end - 1;
+    let edits = span.entries().map(|entry| {
+        let local = |part: usize| {
+            let (at, first) = span.entry_of(part);
+            (at == entry).then(|| part - first)
+        };
+        let mut edit = EntryEdit { append: if entry == last { append } else { &[] }, ..EntryEdit::default() };
+        while let Some((part, item, text)) = items.next_if(|(part, ..)| local(*part).is_some()) {
+            edit.items.extend(local(part).map(|part| (part, item, text)));
+        }
+        while let Some(part) = drop.next_if(|part| local(*part).is_some()) {
+            edit.drop.extend(local(part));
+        }
+        (entry, edit)
+    });
+    edits.collect()
+}
+
+/// A piece as values of the host.
+fn material<'a, N: Build, T>(
+    piece: &'a Piece,
+    entries: &[N],
+    conversation: &Conversation<T>,
+    format: Format,
+) -> Material<'a, N> {
+    let place = |message: &usize, part: &usize| {
+        let (entry, first) = conversation.messages[*message].span.entry_of(*part);
+        Place { entry, part: *part - first }
+    };
+    match piece {
+        Piece::Part { message, part, id, tool } => {
+            let place = place(message, part);
+            Material::Part { node: entries[place.entry].clone(), place, id: id.as_deref(), tool: tool.as_deref() }
+        }
+        Piece::Text(text) => Material::Text(text),
+        Piece::Picture { message, part, item } => {
+            let place = place(message, part);
+            Material::Picture(dialect::whole_item(&entries[place.entry], format, place.part, *item))
+        }
+        Piece::Answer { message, part, id, tool, text } => {
+            Material::Answer { call: entries[place(message, part).entry].clone(), id, tool, text }
+        }
+    }
 }
 
 /// The string of an item of a tool result, whose part is the `part`th of its entry; `None` for an item that is not one

@@ -103,6 +103,19 @@ def test_a_field_that_a_model_cannot_compute_is_missing():
         ullage.repair([Computing(KeyboardInterrupt())], "anthropic")
 
 
+def test_an_interrupt_while_references_are_looked_for_is_raised():
+    class Dumping(Raising):
+        """A model that was dumped before; its field is read once more for the object in it."""
+
+        def model_dump(self) -> dict[str, str]:
+            return {"content": "kept"}
+
+    with pytest.raises(KeyboardInterrupt):
+        ullage._core.references_in([Dumping(KeyboardInterrupt())])
+    # Nothing is left of it.
+    ullage.validate([{"role": "user", "content": "hi"}])
+
+
 def test_an_interrupt_while_a_value_is_written_is_raised():
     class Unprintable:
         __slots__ = ()

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::name::reference_of;
-use crate::store::{Reference, hash_of};
+use crate::store::Reference;
 
 /// The files of a folder by reference, as they were when they were looked for.
 #[derive(Debug, Default, Clone)]
@@ -80,7 +80,7 @@ impl Index {
 
     /// Files whose references have the hash of this one: most likely the same bytes, from another tool.
     pub(super) fn of_same_hash(&self, reference: &Reference) -> Vec<String> {
-        let same = self.files.iter().filter(|(other, _)| hash_of(other) == hash_of(reference));
+        let same = self.files.iter().filter(|(other, _)| other.hash() == reference.hash());
         same.filter_map(|(_, names)| names.first().cloned()).collect()
     }
 

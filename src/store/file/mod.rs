@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 pub(in crate::store) use name::reference_of as reference_of_file;
 pub use retention::{Retention, Sparing};
 
-use super::{Content, ContentKind, Deletion, Places, Reference, Store, hash_of, unknown};
+use super::{Content, ContentKind, Deletion, Places, Reference, Store, unknown};
 use crate::error::{Error, Result};
 use index::Index;
 
@@ -122,7 +122,7 @@ impl FileStore {
 
     /// Looks for the files of `reference` and of others with its hash, and remembers them.
     fn looked_for(&self, directory: &Path, reference: &Reference) -> Result<Index> {
-        let found = Index::of_hash(directory, hash_of(reference)).map_err(|error| failed("list", directory, &error))?;
+        let found = Index::of_hash(directory, reference.hash()).map_err(|error| failed("list", directory, &error))?;
         let mut state = self.state.lock();
         state.forget(reference);
         Arc::make_mut(&mut state.index).merge(found.clone());

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::store::Reference;
 use crate::store::kind::ContentKind;
 use crate::store::reference::safe_name;
-use crate::store::{Reference, hash_of, tool_of};
 
 /// What the name of a file said before it had a date: `{reference}.log`.
 const UNDATED_SUFFIX: &str = "log";
@@ -21,7 +21,7 @@ const LAST_SECOND: u64 = 253_402_300_799;
 
 /// `{tool}_{YYYYMMDD_HHMMSS}_{hash}.{suffix}`: the tool and the hash of the reference, and the time in UTC.
 pub(super) fn file_name(reference: &Reference, now: SystemTime, kind: ContentKind) -> String {
-    let (tool, hash) = (tool_of(reference), hash_of(reference));
+    let (tool, hash) = (reference.tool(), reference.hash());
     format!("{tool}_{}_{hash}.{}", stamp(now), kind.suffix())
 }
 

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::{FileStore, disk, failed};
 use crate::error::Result;
 use crate::store::mentions::hashes;
-use crate::store::{Reference, Store, hash_of};
+use crate::store::{Reference, Store};
 
 /// How many artifacts a folder keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,11 +108,11 @@ impl FileStore {
     ) -> Result<BTreeSet<&'s Reference>> {
         let mut wanted: Vec<String> = live.into_iter().flat_map(hashes).map(str::to_owned).collect();
         if sparing == Sparing::Own {
-            wanted.extend(self.state.lock().own.iter().map(|reference| hash_of(reference).to_owned()));
+            wanted.extend(self.state.lock().own.iter().map(|reference| reference.hash().to_owned()));
         }
         let mut by_hash: BTreeMap<&str, Vec<&Reference>> = BTreeMap::new();
         for reference in stored {
-            by_hash.entry(hash_of(reference)).or_default().push(reference);
+            by_hash.entry(reference.hash()).or_default().push(reference);
         }
         let mut used = BTreeSet::new();
         while let Some(hash) = wanted.pop() {

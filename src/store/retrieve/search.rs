@@ -86,7 +86,8 @@ impl Search {
     }
 }
 
-/// Lines that match `pattern` in everything that `store` has. What is deleted meanwhile is passed over. Reads all of it.
+/// Lines that match `pattern` in everything that `store` has. Reads all of it; what is deleted meanwhile, or cannot be read,
+/// is passed over: the rest is still worth having.
 ///
 /// # Errors
 /// `Store` if the store cannot be listed, or the pattern not be used.

@@ -5,10 +5,10 @@ use crate::error::Result;
 use crate::media::MediaKind;
 use crate::message::Item;
 use crate::wire::anthropic::text_block;
-use crate::wire::content::{field, read_items};
+use crate::wire::content::{field, json_item, read_items};
 use crate::wire::key::Key;
 use crate::wire::media;
-use crate::wire::node::{Build, Bytes, Kind, MAX_DEPTH, Node};
+use crate::wire::node::{Build, Kind, Node};
 use crate::wire::rewrite::replaced;
 
 /// Where a result has its items.
@@ -55,13 +55,10 @@ pub(super) fn read<N: Node>(part: &N, index: usize) -> Result<Vec<Item<N::Text>>
 }
 
 fn read_value<N: Node>(value: &N) -> Result<Item<N::Text>> {
-    if let Some(text) = value.text() {
-        return Ok(Item::Text(text));
+    match value.text() {
+        Some(text) => Ok(Item::Text(text)),
+        None => json_item(value),
     }
-    // Bytes whole: this text is what is stored when the item is shortened.
-    let mut text = String::new();
-    value.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
-    Ok(Item::Json(text.into()))
 }
 
 pub(super) fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
@@ -154,7 +151,8 @@ fn find<N: Node>(part: &N, item: usize) -> Option<Place<N>> {
     None
 }
 
-/// A picture as a message of the user holds it, which every version of the SDK takes; `None` for one that lies at the provider.
+/// A picture as a message of the user holds it, which every version of the SDK takes; `None` for one that lies at the
+/// provider.
 pub(super) fn picture<N: Build>(item: &N) -> Result<Option<N::Out>> {
     let data = match item.present(Key::Data) {
         // Version 7 says in a map where the content is.

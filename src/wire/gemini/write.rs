@@ -1,13 +1,14 @@
 //! Writing Gemini's contents: with changes, put together anew, and new ones.
 
-use super::{FUNCTION_CALL, FUNCTION_RESPONSE, INLINE_DATA, MIME_TYPE, find, find_map};
+use super::{FUNCTION_CALL, FUNCTION_RESPONSE, INLINE_DATA, MIME_TYPE, find, find_map, only_text};
 use crate::error::Result;
 use crate::message::Role;
+use crate::wire::change::EntryEdit;
 use crate::wire::compose::{Composition, Material};
-use crate::wire::content::{compose_blocks, edit_content, only_text};
+use crate::wire::content::write::{compose_blocks, edit_content};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
-use crate::wire::rewrite::{EntryEdit, text_for};
+use crate::wire::rewrite::text_for;
 
 /// The content with the changes of `edit`. Behind results, what is added is a content of its own: Vertex AI refuses results
 /// beside parts of another kind, and every endpoint takes two contents of one role in a row.

@@ -8,18 +8,19 @@ use super::{IN_ORDER, Spot, is_reasoning, is_result, repeating, spots};
 use crate::error::Result;
 use crate::message::Role;
 use crate::wire::anthropic;
+use crate::wire::change::EntryEdit;
 use crate::wire::compose::{Composition, Material, Place};
 use crate::wire::content::item_of;
+use crate::wire::content::write::{new_message, with_items};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
-use crate::wire::rewrite::{EntryEdit, replaced, text_for};
 
 /// The message with the changes of `edit`, nothing where all of it goes away. A result has no room for a text: a message of
 /// the user comes behind it.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     if is_result(entry) {
         if !edit.drops(0) {
-            out.push(with_items(entry, &edit.of_part(0))?);
+            out.push(with_items(entry, &edit.of_part(0), anthropic::text_block)?);
         }
         for text in edit.append {
             out.push(message(entry, Role::User, text)?);
@@ -31,16 +32,6 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
         out.push(with_spots(entry, &spots, edit)?);
     }
     Ok(())
-}
-
-fn with_items<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
-    match entry.present(Key::Content).and_then(|content| content.items()) {
-        Some(items) => entry.with(Key::Content, entry.list(replaced(&items, changes, anthropic::text_block)?)?),
-        None => match text_for(changes, 0) {
-            Some(text) => entry.with(Key::Content, entry.string(text)),
-            None => Ok(entry.keep()),
-        },
-    }
 }
 
 /// The message without some of its parts, and with texts behind its content, which is a list if there are any.
@@ -71,7 +62,7 @@ fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> R
 }
 
 pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
-    like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, like.string(text))])
+    new_message(like, role, like.string(text))
 }
 
 /// Results are entries of their own, and what else there is comes behind them in one.

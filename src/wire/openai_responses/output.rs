@@ -1,13 +1,13 @@
 //! What a tool output of OpenAI Responses holds, and what becomes of it when some is replaced.
 
-use super::text_block;
+use super::write::text_block;
 use crate::error::Result;
 use crate::media::MediaKind;
 use crate::message::Item;
-use crate::wire::content::{field, read_list};
+use crate::wire::content::{field, json_item, read_list};
 use crate::wire::key::Key;
 use crate::wire::media;
-use crate::wire::node::{Build, Bytes, Kind, MAX_DEPTH, Node};
+use crate::wire::node::{Build, Kind, Node};
 use crate::wire::rewrite::text_for;
 
 /// The items of an output: a string is one, and so is a value that a host gives instead of one.
@@ -17,12 +17,7 @@ pub(super) fn read<N: Node>(output: &N, index: usize) -> Result<Vec<Item<N::Text
     }
     match output.kind() {
         Kind::Map if is_screenshot(output) => Ok(vec![read_item(output)?]),
-        Kind::Map => {
-            // Bytes whole: this text is what is stored when the item is shortened.
-            let mut text = String::new();
-            output.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
-            Ok(vec![Item::Json(text.into())])
-        }
+        Kind::Map => Ok(vec![json_item(output)?]),
         _ => {
             let items = read_list(output, index, |block| {
                 streams(block).iter().map(|(key, node)| read_stream(*key, node)).collect::<Result<Vec<_>>>()
@@ -108,7 +103,7 @@ pub(super) fn replace<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<
 }
 
 /// The text that is an item of an output.
-pub(super) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
+pub(in crate::wire) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
     match find(entry, item)? {
         (None, block) if entry.present(Key::Output)?.length().is_some() => block.get(Key::Text),
         (_, node) => Some(node),
@@ -116,7 +111,7 @@ pub(super) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
 }
 
 /// An item of an output, whole.
-pub(super) fn whole_item<N: Node>(entry: &N, item: usize) -> Option<N> {
+pub(in crate::wire) fn whole_item<N: Node>(entry: &N, item: usize) -> Option<N> {
     find(entry, item).map(|(_, node)| node)
 }
 

@@ -1,0 +1,88 @@
+//! Building Python objects: shallow copies with other fields, and new ones.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyList, PyString};
+
+use super::{PyNode, name};
+use crate::bindings::raised::host_error;
+use crate::error::Result;
+use crate::wire::{Build, Key, Kind, Node};
+
+fn set_items(dict: &Bound<'_, PyDict>, fields: Vec<(Key, Option<Bound<'_, PyAny>>)>) -> PyResult<()> {
+    let py = dict.py();
+    for (key, value) in fields {
+        match value {
+            Some(value) => dict.set_item(name(py, key), value)?,
+            None if dict.contains(name(py, key))? => dict.del_item(name(py, key))?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn new_dict<'py>(py: Python<'py>, entries: Vec<(Key, Bound<'py, PyAny>)>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    entries.into_iter().try_for_each(|(key, value)| dict.set_item(name(py, key), value))?;
+    Ok(dict)
+}
+
+impl<'py> Build for PyNode<'py> {
+    type Out = Bound<'py, PyAny>;
+
+    fn keep(&self) -> Self::Out {
+        self.0.clone()
+    }
+
+    fn with_all(&self, fields: Vec<(Key, Option<Self::Out>)>) -> Result<Self::Out> {
+        let py = self.0.py();
+        let build = || -> PyResult<Self::Out> {
+            // A dict of the host's own kind is copied as that kind, below.
+            if let Ok(dict) = self.0.cast_exact::<PyDict>() {
+                let copy = dict.copy()?;
+                set_items(&copy, fields)?;
+                return Ok(copy.into_any());
+            }
+            if let Some(model_copy) = self.0.getattr_opt("model_copy")? {
+                let update = PyDict::new(py);
+                for (key, value) in fields {
+                    update.set_item(name(py, key), value)?;
+                }
+                let arguments = PyDict::new(py);
+                arguments.set_item("update", update)?;
+                return model_copy.call((), Some(&arguments));
+            }
+            let copy = py.import("copy")?.call_method1("copy", (&self.0,))?;
+            match copy.cast::<PyDict>() {
+                Ok(dict) => set_items(dict, fields)?,
+                Err(_) => fields.into_iter().try_for_each(|(key, value)| copy.setattr(name(py, key), value))?,
+            }
+            Ok(copy)
+        };
+        build().map_err(|e| host_error(&e))
+    }
+
+    fn list(&self, items: Vec<Self::Out>) -> Result<Self::Out> {
+        PyList::new(self.0.py(), items).map(Bound::into_any).map_err(|e| host_error(&e))
+    }
+
+    fn truth(&self, value: bool) -> Self::Out {
+        PyBool::new(self.0.py(), value).to_owned().into_any()
+    }
+
+    fn string(&self, text: &str) -> Self::Out {
+        PyString::new(self.0.py(), text).into_any()
+    }
+
+    fn map(&self, entries: Vec<(Key, Self::Out)>) -> Result<Self::Out> {
+        new_dict(self.0.py(), entries).map(Bound::into_any).map_err(|e| host_error(&e))
+    }
+
+    fn map_like(&self, entries: Vec<(Key, Self::Out)>) -> Result<Self::Out> {
+        let build = || {
+            let fields = new_dict(self.0.py(), entries)?;
+            let is_object = self.kind() == Kind::Map && !self.0.is_instance_of::<PyDict>();
+            if is_object { self.0.get_type().call((), Some(&fields)) } else { Ok(fields.into_any()) }
+        };
+        build().map_err(|e| host_error(&e))
+    }
+}

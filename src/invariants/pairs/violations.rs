@@ -1,0 +1,144 @@
+//! Where calls and results do not belong together, in words.
+
+use super::{Awaits, CallSite, Pairs};
+use crate::invariants::Violation;
+use crate::message::{Conversation, Part, Role, Text};
+
+impl Pairs {
+    /// The rules that the history breaks: a result without its call, a call that the next message does not answer (system
+    /// messages in between aside), an id that two parallel calls share.
+    pub fn violations<T: Text>(&self, conversation: &Conversation<T>) -> Vec<Violation> {
+        let last = conversation.messages.len().saturating_sub(1);
+        let orphans = self.orphans.iter().map(|&(message, part)| Violation {
+            rule: "result-follows-its-call",
+            message,
+            part: Some(part),
+            problem: format!("{} has no call before it", named(conversation, message, part)),
+            remedy: "remove the result, or put its call back in front of it",
+        });
+        let repeated = self.repeated.iter().map(|&(message, part)| Violation {
+            rule: "ids-are-unique",
+            message,
+            part: Some(part),
+            problem: format!("{} shares its id with another call of its message", named(conversation, message, part)),
+            remedy: "give each call an id of its own",
+        });
+        let unanswered = self.open(conversation, |message| message != last);
+        let late = self.late(conversation, Between::Speakers);
+        let mut violations: Vec<Violation> = orphans.chain(repeated).chain(unanswered).chain(late).collect();
+        violations.sort_by_key(|violation| violation.message);
+        violations
+    }
+
+    /// The calls that only system messages part from their results.
+    pub(in crate::invariants) fn parted<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        self.late(conversation, Between::OnlySystem)
+    }
+
+    /// The calls whose results have such messages in front of them. O(messages + calls).
+    fn late<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+        such: Between,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        // How many of the messages before each speak.
+        let mut speakers = Vec::with_capacity(conversation.messages.len() + 1);
+        speakers.push(0);
+        for message in &conversation.messages {
+            speakers.push(speakers[speakers.len() - 1] + usize::from(message.role != Role::System));
+        }
+        let late = self.calls.iter().filter(move |call| {
+            let Some((result, _)) = call.result else { return false };
+            let first = call.message + 1;
+            let speaking = speakers[result.max(first)] - speakers[first];
+            match such {
+                Between::Speakers => speaking > 0,
+                Between::OnlySystem => speaking == 0 && result > first,
+            }
+        });
+        late.map(|call| Violation {
+            rule: "result-follows-its-call",
+            message: call.message,
+            part: Some(call.part),
+            problem: format!("{} is not answered by the next message", named(conversation, call.message, call.part)),
+            remedy: "put the result right behind the call",
+        })
+    }
+
+    /// The results that name another tool than the call that they answer by its id, and the name of that tool.
+    pub fn misnamed<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+    ) -> impl Iterator<Item = ((usize, usize), &'a str)> + 'a {
+        let part = |(message, part): (usize, usize)| &conversation.messages[message].parts[part];
+        self.calls.iter().filter_map(move |call| match (part((call.message, call.part)), part(call.result?)) {
+            (Part::Call { name, .. }, Part::Result { tool: Some(tool), .. }) if **tool != **name => {
+                Some((call.result?, &**name))
+            }
+            _ => None,
+        })
+    }
+
+    /// The same as violations: Gemini's `FunctionResponse.name` "matches `FunctionCall.name`"
+    /// (<https://ai.google.dev/api/caching#FunctionResponse>), and where ids are not sent it is all that does.
+    pub(in crate::invariants) fn misnaming<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        self.misnamed(conversation).map(|((message, part), name)| Violation {
+            rule: "result-names-its-tool",
+            message,
+            part: Some(part),
+            problem: format!("{} does not name the tool '{name}' that was called", named(conversation, message, part)),
+            remedy: "give the result the name of the call",
+        })
+    }
+
+    /// The calls of the last message that wait.
+    pub(in crate::invariants) fn open_at_the_end<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        let last = conversation.messages.len().saturating_sub(1);
+        self.open(conversation, move |message| message == last)
+    }
+
+    fn open<'a, T: Text>(
+        &'a self,
+        conversation: &'a Conversation<T>,
+        of: impl Fn(usize) -> bool + 'a,
+    ) -> impl Iterator<Item = Violation> + 'a {
+        let waits = |call: &CallSite| call.result.is_none() && call.awaits == Awaits::Result;
+        self.calls.iter().filter(move |call| waits(call) && of(call.message)).map(|call| Violation {
+            rule: "call-has-its-result",
+            message: call.message,
+            part: Some(call.part),
+            problem: format!("{} is never answered", named(conversation, call.message, call.part)),
+            remedy: "add its result to the next message, or remove the call",
+        })
+    }
+}
+
+/// What stands between a call and its late result.
+#[derive(Debug, Clone, Copy)]
+enum Between {
+    /// Messages of the user or the model, whatever else.
+    Speakers,
+    /// System messages, and nothing else.
+    OnlySystem,
+}
+
+/// A call or a result in words.
+fn named<T: Text>(conversation: &Conversation<T>, message: usize, part: usize) -> String {
+    match &conversation.messages[message].parts[part] {
+        Part::Call { id, name, .. } if id.is_empty() => format!("the call of '{}'", &**name),
+        Part::Call { id, .. } => format!("the tool call '{}'", &**id),
+        Part::Result { id, tool: Some(tool), .. } if id.is_empty() => format!("the result of '{}'", &**tool),
+        Part::Result { id, .. } if id.is_empty() => "a tool result without an id".to_owned(),
+        Part::Result { id, .. } => format!("the tool result '{}'", &**id),
+        _ => String::new(), // OK because sites are only made from those two kinds.
+    }
+}

@@ -1,0 +1,114 @@
+//! Writing the AI SDK's messages: with changes, put together anew, and new ones.
+
+use super::{TOOL, is_plain_result, is_tool, result};
+use crate::error::Result;
+use crate::message::Role;
+use crate::wire::anthropic::text_block;
+use crate::wire::change::EntryEdit;
+use crate::wire::compose::{Composition, Material};
+use crate::wire::content::write::{edit_content, new_message, with_items};
+use crate::wire::content::{field, item_of};
+use crate::wire::key::Key;
+use crate::wire::node::{Build, Kind, Node};
+
+/// The message with the changes of `edit`, nothing where all of it goes away. The SDK takes a list of texts from the
+/// user and from the model; behind a message of another role a text is a message of the user.
+pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
+    let content = entry.present(Key::Content);
+    let plain = is_plain_result(entry);
+    let parts = if plain { 1 } else { content.as_ref().map_or(0, |content| content.length().unwrap_or(1)) };
+    let listed = content.is_some_and(|content| content.kind() == Kind::List);
+    let open = !is_tool(entry) && (listed || field(entry, Key::Role).is_some_and(|role| &*role != "system"));
+    let (inside, behind) = if open { (edit.append, &[][..]) } else { (&[][..], edit.append) };
+    let gone = inside.is_empty() && (0..parts).all(|part| edit.drops(part));
+    if !gone {
+        out.push(if plain {
+            with_items(entry, &edit.of_part(0), text_block)?
+        } else if edit.drop.is_empty() && edit.items.is_empty() && inside.is_empty() {
+            entry.keep()
+        } else {
+            let edit = EntryEdit { items: edit.items.clone(), drop: edit.drop.clone(), append: inside };
+            edit_content(entry, &edit, Key::Content, text_block, result::replace)?
+        });
+    }
+    for text in behind {
+        out.push(message(entry, Role::User, text)?);
+    }
+    Ok(())
+}
+
+pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
+    new_message(like, role, like.string(text))
+}
+
+/// Results are a message of the role `tool`, and what else there is comes behind it in one.
+pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
+    let sample = composition.sample;
+    let (mut results, mut others) = (Vec::new(), Vec::new());
+    for material in &composition.materials {
+        match material {
+            Material::Text(text) => others.push(text_block(sample, sample.string(text))?),
+            Material::Picture(picture) => {
+                let picture = picture.as_ref().map_or(Ok(None), result::picture)?;
+                others.extend(picture);
+            }
+            Material::Answer { id, tool, text, .. } => results.push(answer(sample, [id, tool, text])?),
+            Material::Part { node, id, .. } if is_plain_result(node) => out.push(match id {
+                Some(id) => node.with(Key::ToolCallIdCamel, node.string(id))?,
+                None => node.keep(),
+            }),
+            Material::Part { node, place, id, .. } => {
+                let Some(content) = node.present(Key::Content) else { continue };
+                match content.at(place.part) {
+                    None => others.push(text_block(node, content.keep())?),
+                    Some(part) => {
+                        // A call that stands among results goes to the model's words.
+                        let is_call = field(&part, Key::Type).is_some_and(|kind| &*kind == "tool-call");
+                        let to = if is_tool(node) && !is_call { &mut results } else { &mut others };
+                        to.push(match id {
+                            Some(id) => part.with(Key::ToolCallIdCamel, part.string(id))?,
+                            None => part.keep(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    for (role, tools, parts) in [(TOOL, true, results), (composition.role.name(), false, others)] {
+        if parts.is_empty() {
+            continue;
+        }
+        let (role, content) = (sample.string(role), sample.list(parts)?);
+        out.push(match composition.like.filter(|like| is_tool(*like) == tools && !is_plain_result(*like)) {
+            Some(like) => like.with_all(vec![(Key::Role, Some(role)), (Key::Content, Some(content))])?,
+            None => sample.map(vec![(Key::Role, role), (Key::Content, content)])?,
+        });
+    }
+    Ok(())
+}
+
+fn answer<N: Build>(like: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> {
+    let output = like.map(vec![(Key::Type, like.string("error-text")), (Key::Value, like.string(text))])?;
+    like.map(vec![
+        (Key::Type, like.string("tool-result")),
+        (Key::ToolCallIdCamel, like.string(id)),
+        (Key::ToolName, like.string(tool)),
+        (Key::Output, output),
+    ])
+}
+
+pub(in crate::wire) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    let content = entry.present(Key::Content)?;
+    if is_plain_result(entry) {
+        return content.at(item);
+    }
+    result::whole_item(&content.at(part)?, item)
+}
+
+pub(in crate::wire) fn item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
+    let content = entry.present(Key::Content)?;
+    if is_plain_result(entry) {
+        return item_of(&content, item);
+    }
+    result::item(&content.at(part)?, item)
+}

@@ -1,0 +1,121 @@
+//! What is to become of messages, as data.
+
+use crate::message::{Conversation, Part, Role};
+
+/// One step of rewriting a conversation; indices are those of its messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// Give the message back as it is.
+    Keep {
+        /// Index of the message.
+        message: usize,
+    },
+    /// Give the message back with some of its content changed.
+    Edit {
+        /// Index of the message.
+        message: usize,
+        /// New texts for items of tool results: part, item, text.
+        items: Vec<(usize, usize, &'a str)>,
+        /// Parts that go away.
+        drop: Vec<usize>,
+        /// Texts to add at the end.
+        append: Vec<&'a str>,
+    },
+    /// A message put together anew.
+    Compose {
+        /// The message whose other fields it takes; a new one has none.
+        like: Option<usize>,
+        /// Who it is from.
+        role: Role,
+        /// What it says.
+        pieces: Vec<Piece>,
+    },
+    /// A message that was not there before.
+    Insert {
+        /// Who it is from.
+        role: Role,
+        /// Its one text.
+        text: &'a str,
+    },
+}
+
+/// What a message is put together from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// A part of the conversation.
+    Part {
+        /// Its message.
+        message: usize,
+        /// Its place there.
+        part: usize,
+        /// Its new id, for a call or a result that gets one.
+        id: Option<String>,
+        /// The tool that a result names from now on, where it named another one.
+        tool: Option<String>,
+    },
+    /// A text.
+    Text(String),
+    /// A picture that is an item of a result, as a part of its own.
+    Picture {
+        /// The message of the result.
+        message: usize,
+        /// Its place there.
+        part: usize,
+        /// The item.
+        item: usize,
+    },
+    /// A result that says that there is none.
+    Answer {
+        /// The message of the call.
+        message: usize,
+        /// Its place there.
+        part: usize,
+        /// Its identifier.
+        id: String,
+        /// Name of its tool.
+        tool: String,
+        /// What it says.
+        text: String,
+    },
+}
+
+impl Piece {
+    /// Whether it is a tool result, one that is made up included.
+    pub fn is_result<T>(&self, conversation: &Conversation<T>) -> bool {
+        match self {
+            Piece::Part { message, part, .. } => {
+                matches!(conversation.messages[*message].parts[*part], Part::Result { .. })
+            }
+            Piece::Answer { .. } => true,
+            Piece::Text(_) | Piece::Picture { .. } => false,
+        }
+    }
+}
+
+/// What changes in one entry of the list. Parts are counted from the first one in the entry.
+#[derive(Debug, Default)]
+pub(super) struct EntryEdit<'a> {
+    /// In the order of their places.
+    pub(super) items: Vec<(usize, usize, &'a str)>,
+    /// In order.
+    pub(super) drop: Vec<usize>,
+    pub(super) append: &'a [&'a str],
+}
+
+impl<'a> EntryEdit<'a> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.drop.is_empty() && self.append.is_empty()
+    }
+
+    /// The new texts for the items of a part, in their order.
+    pub(super) fn of_part(&self, part: usize) -> Vec<(usize, &'a str)> {
+        let first = self.items.partition_point(|(at, ..)| *at < part);
+        let here = self.items[first..].iter().take_while(|(at, ..)| *at == part);
+        here.map(|(_, item, text)| (*item, *text)).collect()
+    }
+
+    /// Whether a part goes away.
+    pub(super) fn drops(&self, part: usize) -> bool {
+        self.drop.binary_search(&part).is_ok()
+    }
+}

@@ -1,0 +1,100 @@
+//! Writing such messages: with changes, put together anew, and new ones.
+
+use crate::error::Result;
+use crate::message::Role;
+use crate::wire::change::EntryEdit;
+use crate::wire::compose::{Composition, Material};
+use crate::wire::key::Key;
+use crate::wire::node::{Build, Kind, Node};
+use crate::wire::rewrite::{replaced, text_for};
+
+/// A message whose content is a list of blocks, or a string that becomes one, with the changes of `edit`.
+pub(in crate::wire) fn edit_content<N: Build>(
+    entry: &N,
+    edit: &EntryEdit<'_>,
+    key: Key,
+    text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
+    replace_items: impl Fn(&N, &[(usize, &str)]) -> Result<N::Out>,
+) -> Result<N::Out> {
+    let content = entry.present(key);
+    let mut blocks = Vec::new();
+    if let Some(text) = content.as_ref().filter(|text| text.kind() == Kind::Text && !edit.drops(0)) {
+        blocks.push(text_block(entry, text.keep())?);
+    }
+    for (position, block) in content.as_ref().and_then(Node::items).unwrap_or_default().iter().enumerate() {
+        if edit.drops(position) {
+            continue;
+        }
+        let changes = edit.of_part(position);
+        blocks.push(if changes.is_empty() { block.keep() } else { replace_items(block, &changes)? });
+    }
+    for text in edit.append {
+        blocks.push(text_block(entry, entry.string(text))?);
+    }
+    entry.with(key, entry.list(blocks)?)
+}
+
+/// A message or a block whose content is a result, with some of its items replaced by texts. A string reads as one item and
+/// stays a string.
+pub(in crate::wire) fn with_items<N: Build>(
+    holder: &N,
+    changes: &[(usize, &str)],
+    text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
+) -> Result<N::Out> {
+    if changes.is_empty() {
+        return Ok(holder.keep());
+    }
+    match holder.present(Key::Content).and_then(|content| content.items()) {
+        Some(items) => holder.with(Key::Content, holder.list(replaced(&items, changes, text_block)?)?),
+        None => match text_for(changes, 0) {
+            Some(text) => holder.with(Key::Content, holder.string(text)),
+            None => Ok(holder.keep()),
+        },
+    }
+}
+
+/// A new message of a role and a content.
+pub(in crate::wire) fn new_message<N: Build>(like: &N, role: Role, content: N::Out) -> Result<N::Out> {
+    like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, content)])
+}
+
+/// The blocks of a message that is put together. `renamed` gives a call or a result another id, and a result another tool,
+/// `answer` makes a result from an id, a tool and a text, `picture` a block from an item of a result.
+pub(in crate::wire) fn compose_blocks<N: Build>(
+    composition: &Composition<'_, N>,
+    key: Key,
+    text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
+    renamed: impl Fn(&N, Option<&str>, Option<&str>) -> Result<N::Out>,
+    answer: impl Fn(&N, [&str; 3]) -> Result<N::Out>,
+    picture: impl Fn(&N) -> Result<Option<N::Out>>,
+) -> Result<Vec<N::Out>> {
+    let sample = composition.sample;
+    let blocks = composition.materials.iter().map(|material| match material {
+        Material::Text(text) => text_block(sample, sample.string(text)).map(Some),
+        Material::Answer { id, tool, text, .. } => answer(sample, [id, tool, text]).map(Some),
+        Material::Picture(item) => item.as_ref().map_or(Ok(None), &picture),
+        Material::Part { node, place, id, tool } => {
+            let Some(content) = node.present(key) else { return Ok(None) };
+            match content.at(place.part) {
+                None => text_block(node, content.keep()).map(Some),
+                Some(block) if id.is_none() && tool.is_none() => Ok(Some(block.keep())),
+                Some(block) => renamed(&block, *id, *tool).map(Some),
+            }
+        }
+    });
+    blocks.filter_map(Result::transpose).collect()
+}
+
+/// A message of a role and a list of blocks, with the other fields of the message that it was.
+pub(in crate::wire) fn compose_message<N: Build>(
+    composition: &Composition<'_, N>,
+    role: &str,
+    key: Key,
+    content: N::Out,
+) -> Result<N::Out> {
+    let sample = composition.sample;
+    match composition.like {
+        Some(like) => like.with_all(vec![(Key::Role, Some(sample.string(role))), (key, Some(content))]),
+        None => sample.map(vec![(Key::Role, sample.string(role)), (key, content)]),
+    }
+}

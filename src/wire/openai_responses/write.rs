@@ -1,0 +1,117 @@
+//! Writing items of OpenAI Responses: with changes, put together anew, and new ones.
+
+use super::{ROLES, answered_by, is_message, output};
+use crate::error::Result;
+use crate::message::Role;
+use crate::wire::change::EntryEdit;
+use crate::wire::compose::{Composition, Material};
+use crate::wire::content::field;
+use crate::wire::content::write::edit_content;
+use crate::wire::key::Key;
+use crate::wire::node::{Build, Node};
+
+/// The item with the changes of `edit`, nothing where all of it goes away. Only a message has room for a text; behind any
+/// other item it is a message of its own.
+pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
+    if is_message(entry) {
+        let parts = entry.present(Key::Content).map_or(0, |content| content.length().unwrap_or(1));
+        if !edit.append.is_empty() || !(0..parts).all(|part| edit.drops(part)) {
+            // OpenAI takes from the model only what it gives.
+            let own = field(entry, Key::Role).is_some_and(|role| &*role == "assistant");
+            let kind = if own { "output_text" } else { "input_text" };
+            let block = |like: &N, text| text_block(like, kind, text);
+            out.push(edit_content(entry, edit, Key::Content, block, |block, _| Ok(block.keep()))?);
+        }
+        return Ok(());
+    }
+    if !edit.drops(0) {
+        out.push(output::replace(entry, &edit.of_part(0))?);
+    }
+    edit.append.iter().try_for_each(|text| {
+        out.push(message(entry, Role::User, text)?);
+        Ok(())
+    })
+}
+
+pub(super) fn text_block<N: Build>(like: &N, kind: &str, text: N::Out) -> Result<N::Out> {
+    like.map(vec![(Key::Type, like.string(kind)), (Key::Text, text)])
+}
+
+pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
+    with_content(like, role, like.string(text))
+}
+
+fn with_content<N: Build>(like: &N, role: Role, content: N::Out) -> Result<N::Out> {
+    like.map(vec![(Key::Type, like.string("message")), (Key::Role, like.string(role.name())), (Key::Content, content)])
+}
+
+/// Every part is an item of its own, but those of one message, which stay together.
+pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
+    let mut materials = composition.materials.iter().peekable();
+    while let Some(material) = materials.next() {
+        out.push(match material {
+            Material::Text(text) => message(composition.sample, composition.role, text)?,
+            Material::Picture(None) => continue,
+            Material::Picture(Some(picture)) => {
+                let blocks = picture.list(vec![input_image(picture)?])?;
+                with_content(picture, composition.role, blocks)?
+            }
+            Material::Answer { call, id, text, .. } => answer(call, id, text)?,
+            Material::Part { node, place, .. } if is_message(node) => {
+                let mut parts = vec![place.part];
+                while let Some(Material::Part { place: next, .. }) = materials
+                    .next_if(|next| matches!(next, Material::Part { place: other, .. } if other.entry == place.entry))
+                {
+                    parts.push(next.part);
+                }
+                said(node, composition.role, &parts)?
+            }
+            Material::Part { node, id: None, .. } => node.keep(),
+            Material::Part { node, id: Some(id), .. } => {
+                let name = field(node, Key::Type);
+                let key = name.as_deref().and_then(|name| answered_by(name, node)).unwrap_or(Key::CallId);
+                node.with(key, node.string(id))?
+            }
+        });
+    }
+    Ok(())
+}
+
+/// A picture as a message holds it: a screenshot is the same in other words.
+fn input_image<N: Build>(picture: &N) -> Result<N::Out> {
+    picture.with(Key::Type, picture.string("input_image"))
+}
+
+/// A message with some of its blocks, in a role.
+fn said<N: Build>(entry: &N, role: Role, parts: &[usize]) -> Result<N::Out> {
+    let same_role =
+        field(entry, Key::Role).is_some_and(|name| ROLES.iter().any(|(known, of)| *known == &*name && *of == role));
+    let content = entry.present(Key::Content);
+    let blocks = content.as_ref().and_then(Node::items);
+    if same_role && blocks.as_ref().is_none_or(|blocks| blocks.len() == parts.len()) {
+        return Ok(entry.keep());
+    }
+    let content = match blocks {
+        Some(blocks) => Some(entry.list(parts.iter().filter_map(|part| blocks.get(*part)).map(Build::keep).collect())?),
+        None => content.map(|content| content.keep()),
+    };
+    entry.with_all(vec![(Key::Role, Some(entry.string(role.name()))), (Key::Content, content)])
+}
+
+/// The output for a call, of the type that answers it.
+fn answer<N: Build>(call: &N, id: &str, text: &str) -> Result<N::Out> {
+    let name = field(call, Key::Type);
+    let kind = name.as_deref().unwrap_or("function_call");
+    if kind == "mcp_approval_request" {
+        return call.map(vec![
+            (Key::Type, call.string("mcp_approval_response")),
+            (Key::ApprovalRequestId, call.string(id)),
+            (Key::Approve, call.truth(false)),
+        ]);
+    }
+    call.map(vec![
+        (Key::Type, call.string(&format!("{kind}_output"))),
+        (Key::CallId, call.string(id)),
+        (Key::Output, call.string(text)),
+    ])
+}
