@@ -6,9 +6,10 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use regex::Regex;
 
 /// Words that report a failure, in any case.
-const WORDS: [&str; 39] = [
+const WORDS: [&str; 40] = [
     "abort",
     "aborted",
     "aborting",
@@ -21,6 +22,7 @@ const WORDS: [&str; 39] = [
     "critical",
     "deadlock",
     "emerg",
+    "err!",
     "errimagepull",
     "error",
     "errored",
@@ -59,14 +61,40 @@ static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a fixed list of short words makes an automaton")
 });
 
+/// Lines by which a program says that it failed, whatever the text around them is: a file that was printed before, a list
+/// of files. Said at the beginning of a line, so that code and prose about failures do not count.
+static REPORTS: LazyLock<Regex> = LazyLock::new(|| {
+    const BEGINNINGS: &str = r"Traceback \(most recent call last\):|Exception in thread |thread '[^'\n]*' panicked at|panic: |npm ERR! |error(?:\[E\d+\])?: |fatal: |(?:FATAL|ERROR|CRITICAL|FAILED)[ :]|E   |curl: \(\d+\) |Segmentation fault|\[?exit code:? [1-9]|[A-Za-z_][\w.]*(?:Error|Exception)(?::|\r?$)";
+    const REASONS: &str = r"[\w./-]+: [^\n]*(?:Permission denied|No such file or directory|cannot |command not found|Operation not permitted|Input/output error|No space left on device)";
+    Regex::new(&format!("(?m)^(?:{BEGINNINGS}|{REASONS})")).expect("a fixed pattern compiles")
+});
+
+/// The offsets in `text` of lines by which a program says that it failed. O(length).
+pub fn reports(text: &str) -> Vec<usize> {
+    REPORTS.find_iter(text).map(|found| found.start()).collect()
+}
+
 /// The offsets in `text` of words that report a failure, in its order. O(length).
 pub fn alarms(text: &str) -> Vec<usize> {
-    FINDER
+    let mut found: Vec<usize> = FINDER
         .find_iter(text)
         .filter(|found| stands_alone(text, found.start(), found.end()) && !is_none(text, found.start(), found.end()))
         .map(|found| found.start())
-        .collect()
+        .collect();
+    // Kubernetes' logs begin with a letter for the level and the date.
+    if KLOG.is_match(&text[..text.floor_char_boundary(KLOG_WITHIN)]) {
+        found.extend(KLOG.find_iter(text).map(|line| line.start()).filter(|at| !text[*at..].starts_with(['I', 'W'])));
+        found.sort_unstable();
+    }
+    found
 }
+
+/// A line of klog, as in `E0314 09:26:53.589793   12345 file.go:67] message`.
+static KLOG: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?m)^[IWEF]\d{4} \d\d:\d\d:\d\d").expect("a fixed pattern compiles"));
+
+/// A log of klog has such a line within so many bytes.
+const KLOG_WITHIN: usize = 4_096;
 
 /// Whether no letter, digit or path goes on around the word; the end of a name such as `ValueError` stands alone too.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {

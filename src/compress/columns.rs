@@ -98,6 +98,10 @@ fn form(sample: &Sample<'_>) -> Option<Form> {
     if sample.lines.len() < FEWEST {
         return None;
     }
+    if sample.share(|line| line.starts_with('{') && line.ends_with('}')) >= ALIKE {
+        // Objects of JSON, each with its own keys.
+        return None;
+    }
     let first = sample.lines[0];
     if first.starts_with('|') {
         return (is_rule(sample.lines[1]) && sample.share(|line| line.starts_with('|')) >= ALIKE)

@@ -19,7 +19,7 @@ const RARE: usize = 2;
 const LINES_PER_SHAPE: usize = 2;
 
 /// Lines behind a failure that are taken for its stack or its details while they are indented.
-const LONGEST_TRAIL: usize = 40;
+pub(super) const LONGEST_TRAIL: usize = 40;
 
 /// What the lines of a text have in common.
 struct Shapes {

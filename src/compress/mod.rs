@@ -120,8 +120,22 @@ fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<
         Taken::Apart(outline) => kept(outline, &cleaned, request, counter),
         Taken::Short(text) => Rendered { text, left_out: Vec::new() },
     };
-    (short.len() < text.len()).then_some(Compressed { text: short, kind, left_out })
+    if short.len() < text.len() {
+        return Some(Compressed { text: short, kind, left_out });
+    }
+    // A form of its own can be longer than what it stands for; lines are not.
+    let Aim::Tokens(budget) = request.aim else { return None };
+    let lines = |budget| {
+        let request = Request { aim: Aim::Tokens(budget), ..request.clone() };
+        kept(log::outline(&cleaned).1, &cleaned, &request, counter)
+    };
+    let shorter = (0..TIGHTENED).map(|times| lines(budget - budget * times / TIGHTENED));
+    let Rendered { text: short, left_out } = shorter.into_iter().find(|short| short.text.len() < text.len())?;
+    Some(Compressed { text: short, kind, left_out })
 }
+
+/// Times that a budget is made smaller until what is left is shorter than the text.
+const TIGHTENED: usize = 20;
 
 /// The pieces of `outline` that `request` keeps.
 fn kept(mut outline: Outline<'_>, text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Rendered {

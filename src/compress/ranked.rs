@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::alarms::{Cursor, alarms};
+use super::alarms::{Cursor, alarms, reports};
+use super::log::LONGEST_TRAIL;
 use super::outline::{Outline, Rank, Unit, lines};
 
 /// How it is known whether a line reports a failure.
@@ -18,6 +19,8 @@ pub(super) enum Reports {
     Failure,
     /// It reports none: words in it are names or somebody's text.
     Nothing,
+    /// The same, unless it says by its form that a program failed: what another program printed before or behind.
+    ByForm,
 }
 
 /// What is known of a line.
@@ -116,13 +119,20 @@ impl<'a> Ranked<'a> {
         let is_read = self.marks.iter().any(|mark| matches!(mark.reports, Reports::ByWords | Reports::Aside));
         let found = if is_read { alarms(self.text) } else { Vec::new() };
         let mut cursor = Cursor::of(&found);
+        let is_formed = self.marks.iter().any(|mark| mark.reports == Reports::ByForm);
+        let formed = if is_formed { reports(self.text) } else { Vec::new() };
+        let mut forms = Cursor::of(&formed);
+        let mut trail = 0;
         let mut outline = Outline::of(Unit::Lines);
         outline.pieces.reserve(self.lines.len() + self.made.len());
         self.made.sort_by_key(|(index, _)| *index);
         let mut made = self.made.into_iter().peekable();
         for (index, (line, mark)) in self.lines.into_iter().zip(self.marks).enumerate() {
             let words = cursor.until(line.end);
-            if let Some(last) = outline.pieces.last_mut().filter(|_| mark.is_folded) {
+            let form = forms.until(line.end);
+            let is_report = mark.reports == Reports::ByForm && !form.is_empty();
+            let is_folded = mark.is_folded && !is_report;
+            if let Some(last) = outline.pieces.last_mut().filter(|_| is_folded) {
                 last.source.end = line.end;
                 continue;
             }
@@ -131,9 +141,19 @@ impl<'a> Ranked<'a> {
                 Reports::ByWords | Reports::Aside => words,
                 Reports::Failure => &start,
                 Reports::Nothing => &[],
+                Reports::ByForm => form,
+            };
+            trail = match () {
+                () if is_report => LONGEST_TRAIL,
+                () if trail > 0 && self.text[line.clone()].starts_with([' ', '\t']) => trail - 1,
+                () => 0,
             };
             let by_words = mark.reports == Reports::ByWords && !here.is_empty();
-            let rank = if by_words { mark.rank.min(Rank::Failure) } else { mark.rank };
+            let rank = match () {
+                () if is_report => mark.rank.min(Rank::Alarm),
+                () if by_words || trail > 0 => mark.rank.min(Rank::Failure),
+                () => mark.rank,
+            };
             let mut instead = None;
             while let Some((_, made)) = made.next_if(|(at, _)| *at == index) {
                 match made {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::alarms::{Cursor, alarms};
+use super::gap::newlines;
 use super::outline::{Outline, Rank, Unit, lines};
 use super::sample::Sample;
 use crate::numbers::thousands;
@@ -19,6 +20,9 @@ const SEPARATOR: &str = "--";
 /// A result of more bytes is cut.
 const LONGEST_RESULT: usize = 200;
 
+/// Failures stand out if at most one of so many lines reports one.
+const RARE_AMONG: usize = 10;
+
 /// Whether most lines look like `path:12:text`, `path-12-text` or `path:text`, and not all like the second.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     let is_match = |line: &str| path(line).is_some_and(|path| is_match(line, path));
@@ -33,6 +37,8 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let found = alarms(text);
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
+    // Whoever searched for errors found nothing else; among other results they stand out.
+    let are_rare = found.len() * RARE_AMONG < newlines(text) + 1;
     let all: Vec<(Range<usize>, Option<&str>)> = lines(text).map(|line| (line.clone(), path(&text[line]))).collect();
     let mut next = 0;
     while next < all.len() {
@@ -53,7 +59,11 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
         outline.push_made(line.start..line.start, heading(path, matches), Rank::Key, false);
         for (turn, (line, _)) in in_file.iter().enumerate() {
             let alarm = !cursor.until(line.end).is_empty();
-            let rank = if turn < SAMPLES { Rank::Sample } else { Rank::Ordinary };
+            let rank = match () {
+                () if alarm && are_rare => Rank::Failure,
+                () if turn < SAMPLES => Rank::Sample,
+                () => Rank::Ordinary,
+            };
             outline.push_reworded(line.clone(), rank, alarm);
         }
         next += in_file.len();
@@ -101,8 +111,7 @@ fn plain(line: &str) -> Option<usize> {
 
 fn is_path(text: &str) -> bool {
     !text.is_empty()
-        && !text.starts_with(' ')
-        && !text.bytes().any(|byte| matches!(byte, b'\t' | b'"' | b'(' | b'{' | b'=' | b','))
+        && !text.bytes().any(|byte| matches!(byte, b' ' | b'\t' | b'"' | b'(' | b'{' | b'=' | b','))
         && !text.starts_with(|c: char| c.is_ascii_digit() || c == '[')
 }
 

@@ -71,7 +71,7 @@ fn first_number(code: &Ranked<'_>) -> Option<usize> {
 
 /// The code as pieces. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
-    let mut code = Ranked::of(text, Reports::Nothing);
+    let mut code = Ranked::of(text, Reports::ByForm);
     if code.len() == 0 {
         return None;
     }

@@ -43,7 +43,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
 
 /// The changes. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
-    let mut diff = Ranked::of(text, Reports::Nothing);
+    let mut diff = Ranked::of(text, Reports::ByForm);
     let (files, others) = read(&diff);
     if files.is_empty() {
         return None;

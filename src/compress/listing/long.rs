@@ -91,7 +91,7 @@ fn folder(line: &str) -> Option<&str> {
 
 /// The list as pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
-    let mut list = Ranked::of(text, Reports::Nothing);
+    let mut list = Ranked::of(text, Reports::ByForm);
     let entries: Vec<Option<Entry<'_>>> = (0..list.len()).map(|index| entry(list.line(index))).collect();
     let files = || entries.iter().flatten().filter(|entry| entry.is_file());
     let mut suffixes = Suffixes::default();

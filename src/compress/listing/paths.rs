@@ -39,7 +39,7 @@ pub(super) fn is_path(line: &str) -> bool {
 
 /// The list as pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
-    let mut list = Ranked::of(text, Reports::Nothing);
+    let mut list = Ranked::of(text, Reports::ByForm);
     let paths: Vec<(&str, &str)> = (0..list.len()).map(|index| split(list.line(index))).collect();
     let mut suffixes = Suffixes::default();
     paths.iter().filter(|(_, name)| !name.is_empty()).for_each(|(_, name)| suffixes.add(name));

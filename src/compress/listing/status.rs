@@ -44,7 +44,7 @@ pub(super) fn is_short(line: &str) -> bool {
 
 /// The list as pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
-    let mut list = Ranked::of(text, Reports::Nothing);
+    let mut list = Ranked::of(text, Reports::ByForm);
     let mut turn = 0;
     let mut section = "";
     for index in 0..list.len() {

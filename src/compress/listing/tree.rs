@@ -29,7 +29,7 @@ fn name(line: &str) -> &str {
 
 /// The list as pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
-    let mut list = Ranked::of(text, Reports::Nothing);
+    let mut list = Ranked::of(text, Reports::ByForm);
     let depths: Vec<usize> = (0..list.len()).map(|index| depth(list.line(index)).unwrap_or(0)).collect();
     let is_folder = |index: usize| depths.get(index + 1).is_some_and(|next| *next > depths[index]);
     let mut suffixes = Suffixes::default();

@@ -66,7 +66,13 @@ pub(super) fn valis(text: &str) -> String {
     const LINES: usize = 10;
     /// Characters of a line that are shown, so that an output of one line is shortened too.
     const LONGEST_LINE: usize = 1_000;
-    let preview: Vec<&str> = text.lines().take(LINES).map(|line| first(line, LONGEST_LINE)).collect();
+    let shown = |line: &str| match length(line) {
+        size if size > LONGEST_LINE => {
+            format!("{}... ({} more characters)", first(line, LONGEST_LINE), size - LONGEST_LINE)
+        }
+        _ => line.to_owned(),
+    };
+    let preview: Vec<String> = text.lines().take(LINES).map(shown).collect();
     let more = text.lines().count().saturating_sub(LINES);
     let preview = preview.join("\n");
     if more == 0 { preview } else { format!("{preview}\n... ({more} more lines)") }
