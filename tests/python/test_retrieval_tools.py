@@ -138,7 +138,9 @@ def test_an_unknown_reference_is_answered_with_the_nearest(read):
         pytest.param(
             {"reference": LOG, "lines": [3, 4]}, "3: line 3\n4: line 4\n", id="lines-list"
         ),
-        pytest.param({"reference": LOG, "lines": 3}, "all; 9 characters follow]\n3: line 3\n", id="one-line"),
+        pytest.param(
+            {"reference": LOG, "lines": 3}, "all; 9 characters follow]\n3: line 3\n", id="one-line"
+        ),
         pytest.param({"reference": LOG, "head": "2"}, "2: line 2\n", id="number-as-text"),
         pytest.param(
             {"reference": LOG, "pattern": "", "lines": None, "head": 1}, "1: line 1\n", id="empty"
