@@ -64,9 +64,19 @@ static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
 /// Lines by which a program says that it failed, whatever the text around them is: a file that was printed before, a list
 /// of files. Said at the beginning of a line, so that code and prose about failures do not count.
 static REPORTS: LazyLock<Regex> = LazyLock::new(|| {
-    const BEGINNINGS: &str = r"Traceback \(most recent call last\):|Exception in thread |thread '[^'\n]*' panicked at|panic: |npm ERR! |error(?:\[E\d+\])?: |fatal: |(?:FATAL|ERROR|CRITICAL|FAILED)[ :]|E   |curl: \(\d+\) |Segmentation fault|\[?exit code:? [1-9]|[A-Za-z_][\w.]*(?:Error|Exception)(?::|\r?$)";
-    const REASONS: &str = r"[\w./-]+: [^\n]*(?:Permission denied|No such file or directory|cannot |command not found|Operation not permitted|Input/output error|No space left on device)";
-    Regex::new(&format!("(?m)^(?:{BEGINNINGS}|{REASONS})")).expect("a fixed pattern compiles")
+    const FORMS: [&str; 6] = [
+        // What programs and shells say first.
+        r"(?i:traceback \(most recent call last\):|exception in thread |panic: |npm err! |\[?exit code:? [1-9])|E   ",
+        r"thread '[^'\n]*' panicked at|curl: \(\d+\) |(?i:segmentation fault)|error(?:\[E\d+\])?: |fatal: ",
+        // A level, alone, behind a time or in JSON.
+        r"(?:\d{4}-\d\d-\d\d[T ][\d:.,Z+-]+ )?\[?(?:ERROR|FATAL|CRITICAL|FAILED|PANIC|SEVERE)[\]: ]|[EF]\d{4} \d\d:\d\d:",
+        r#"\{[^\n]{0,200}"level": ?"(?:error|fatal|critical|panic)""#,
+        // An exception with or without its words; a compiler's place.
+        r"[\w.]*(?:Error|Exception)(?::|\r?$)|[ \t]*[^\s:]{1,200}:\d+(?::\d+)?: (?:fatal )?error: ",
+        // Who, and why.
+        r"[\w./-]+: [^\n]*(?:Permission denied|No such file or directory|cannot |command not found|Operation not permitted|Input/output error|No space left on device)",
+    ];
+    Regex::new(&format!("(?m)^(?:{})", FORMS.join("|"))).expect("a fixed pattern compiles")
 });
 
 /// The offsets in `text` of lines by which a program says that it failed. O(length).
@@ -81,20 +91,14 @@ pub fn alarms(text: &str) -> Vec<usize> {
         .filter(|found| stands_alone(text, found.start(), found.end()) && !is_none(text, found.start(), found.end()))
         .map(|found| found.start())
         .collect();
-    // Kubernetes' logs begin with a letter for the level and the date.
-    if KLOG.is_match(&text[..text.floor_char_boundary(KLOG_WITHIN)]) {
-        found.extend(KLOG.find_iter(text).map(|line| line.start()).filter(|at| !text[*at..].starts_with(['I', 'W'])));
-        found.sort_unstable();
-    }
+    found.extend(KLOG.find_iter(text).map(|line| line.start()));
+    found.sort_unstable();
     found
 }
 
-/// A line of klog, as in `E0314 09:26:53.589793   12345 file.go:67] message`.
+/// A failure in a log of Kubernetes, as in `E0314 09:26:53.589793   12345 file.go:67] message`.
 static KLOG: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?m)^[IWEF]\d{4} \d\d:\d\d:\d\d").expect("a fixed pattern compiles"));
-
-/// A log of klog has such a line within so many bytes.
-const KLOG_WITHIN: usize = 4_096;
+    LazyLock::new(|| Regex::new(r"(?m)^[EF]\d{4} \d\d:\d\d:\d\d").expect("a fixed pattern compiles"));
 
 /// Whether no letter, digit or path goes on around the word; the end of a name such as `ValueError` stands alone too.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {

@@ -7,6 +7,7 @@ use std::ops::Deref;
 
 use super::Engine;
 use crate::compress::Compressor;
+use crate::draft::Bounds;
 use crate::error::Result;
 use crate::parallel;
 use crate::planner::{Referring, ShortText, marked_short, shorten};
@@ -228,8 +229,11 @@ impl Engine {
         if way.counts_tokens() && counter.fits(text, kind, self.policy.shrink_above) {
             return None;
         }
+        // The mark takes its part of what may be left, unless that is hardly more.
+        let mark = Bounds::of(counter, self.policy.marks).mark;
+        let keep = self.policy.shrink_to.saturating_sub(mark).max(self.policy.shrink_to / 2);
         let short = || match way {
-            Compressor::Content => shorten(tool, text, self.policy.shrink_to, counter, referring),
+            Compressor::Content => shorten(tool, text, keep, counter, referring),
             plain => Some(marked_short(tool, text, &plain.plain(text)?.text, referring)),
         };
         let (before, short) = parallel::both(text.len(), WORTH_A_THREAD, || counter.count(text, kind), short);
