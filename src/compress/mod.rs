@@ -110,7 +110,7 @@ pub fn compress(text: &str, request: &Request<'_>, counter: &dyn CountTokens) ->
         }
         short.text.push_str(SPARED);
     }
-    (short.text.len() < text.len()).then_some(short)
+    is_shorter(&short.text, text).then_some(short)
 }
 
 fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<Compressed> {
@@ -120,7 +120,7 @@ fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<
         Taken::Apart(outline) => kept(outline, &cleaned, request, counter),
         Taken::Short(text) => Rendered { text, left_out: Vec::new() },
     };
-    if short.len() < text.len() {
+    if is_shorter(&short, text) {
         return Some(Compressed { text: short, kind, left_out });
     }
     // A form of its own can be longer than what it stands for; lines are not.
@@ -130,8 +130,13 @@ fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<
         kept(log::outline(&cleaned).1, &cleaned, &request, counter)
     };
     let shorter = (0..TIGHTENED).map(|times| lines(budget - budget * times / TIGHTENED));
-    let Rendered { text: short, left_out } = shorter.into_iter().find(|short| short.text.len() < text.len())?;
+    let Rendered { text: short, left_out } = shorter.into_iter().find(|short| is_shorter(&short.text, text))?;
     Some(Compressed { text: short, kind, left_out })
+}
+
+/// Whether `short` has fewer bytes and no more characters than `text`.
+fn is_shorter(short: &str, text: &str) -> bool {
+    short.len() < text.len() && short.chars().count() <= text.chars().count()
 }
 
 /// Times that a budget is made smaller until what is left is shorter than the text.
