@@ -91,7 +91,7 @@ fn what_is_framed_is_cut_inside_its_frame() {
             Message::text("user", "and now?"),
         ];
         let input = render(&messages, Format::Bedrock);
-        let outcome = compact(&engine, &input, Format::Bedrock, 500, Urgency::Hard).unwrap();
+        let outcome = compact(&engine, &input, Format::Bedrock, 380, Urgency::Hard).unwrap();
         let cut = outcome.output.pointer("/2/content/0/toolResult/content/0/text").and_then(Value::as_str).unwrap();
         assert!(cut.len() < text.len(), "{cut}");
         assert_eq!(marked_reference(cut), marked_reference(text));

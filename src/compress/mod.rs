@@ -125,13 +125,12 @@ fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<
     }
     // A form of its own can be longer than what it stands for; lines are not.
     let Aim::Tokens(budget) = request.aim else { return None };
-    let lines = |budget| {
-        let request = Request { aim: Aim::Tokens(budget), ..request.clone() };
-        kept(log::outline(&cleaned).1, &cleaned, &request, counter)
-    };
-    let shorter = (0..TIGHTENED).map(|times| lines(budget - budget * times / TIGHTENED));
-    let Rendered { text: short, left_out } = shorter.into_iter().find(|short| is_shorter(&short.text, text))?;
-    Some(Compressed { text: short, kind, left_out })
+    (0..TIGHTENED).find_map(|times| {
+        let aim = Aim::Tokens(budget - budget * times / TIGHTENED);
+        let (kind, outline) = log::outline(&cleaned);
+        let Rendered { text: short, left_out } = kept(outline, &cleaned, &Request { aim, ..request.clone() }, counter);
+        is_shorter(&short, text).then_some(Compressed { text: short, kind, left_out })
+    })
 }
 
 /// Whether `short` has fewer bytes and no more characters than `text`.
