@@ -116,21 +116,18 @@ pub fn compress(text: &str, request: &Request<'_>, counter: &dyn CountTokens) ->
 fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<Compressed> {
     let cleaned = clean::clean(text);
     let (kind, taken) = take(&cleaned, request, counter);
-    let Rendered { text: short, left_out } = match taken {
-        Taken::Apart(outline) => kept(outline, &cleaned, request, counter),
+    let short = match taken {
+        Taken::Apart(outline) => kept(outline, &cleaned, request, counter, |short| is_shorter(short, text)),
         Taken::Short(text) => Rendered { text, left_out: Vec::new() },
     };
-    if is_shorter(&short, text) {
-        return Some(Compressed { text: short, kind, left_out });
+    if is_shorter(&short.text, text) {
+        return Some(Compressed { text: short.text, kind, left_out: short.left_out });
     }
     // A form of its own can be longer than what it stands for; lines are not.
-    let Aim::Tokens(budget) = request.aim else { return None };
-    (0..TIGHTENED).find_map(|times| {
-        let aim = Aim::Tokens(budget - budget * times / TIGHTENED);
-        let (kind, outline) = log::outline(&cleaned);
-        let Rendered { text: short, left_out } = kept(outline, &cleaned, &Request { aim, ..request.clone() }, counter);
-        is_shorter(&short, text).then_some(Compressed { text: short, kind, left_out })
-    })
+    let (Aim::Tokens(_), ContentKind::Json) = (request.aim, kind) else { return None };
+    let (kind, outline) = log::outline(&cleaned);
+    let short = kept(outline, &cleaned, request, counter, |short| is_shorter(short, text));
+    is_shorter(&short.text, text).then_some(Compressed { text: short.text, kind, left_out: short.left_out })
 }
 
 /// Whether `short` has fewer bytes and no more characters than `text`.
@@ -138,11 +135,17 @@ fn is_shorter(short: &str, text: &str) -> bool {
     short.len() < text.len() && short.chars().count() <= text.chars().count()
 }
 
-/// Times that a budget is made smaller until what is left is shorter than the text.
-const TIGHTENED: usize = 20;
-
 /// The pieces of `outline` that `request` keeps.
-fn kept(mut outline: Outline<'_>, text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Rendered {
+///
+/// Those that were chosen last go again where the outcome does not fit, since a tokenizer may make more of a text than of its
+/// pieces, or where it `is_short` not, since what a room makes may be longer than what it stands for.
+fn kept(
+    mut outline: Outline<'_>,
+    text: &str,
+    request: &Request<'_>,
+    counter: &dyn CountTokens,
+    is_short: impl Fn(&str) -> bool,
+) -> Rendered {
     if let Some(focus) = &request.focus {
         focus.raise(&mut outline, text);
     }
@@ -153,12 +156,18 @@ fn kept(mut outline: Outline<'_>, text: &str, request: &Request<'_>, counter: &d
     let choosing = Choosing::of(&outline, text, request.kind, counter);
     let mut order = choosing.order(request.aim);
     let mut short = render(&outline, text, &choosing.kept(&order));
-    // A tokenizer may make more of a text than of its pieces, by a token or two where they meet.
-    while let Aim::Tokens(budget) = request.aim
-        && !counter.fits(&short.text, request.kind, budget)
-        && order.pop().is_some()
-    {
+    let Aim::Tokens(budget) = request.aim else { return short };
+    let is_good = |short: &str| is_short(short) && counter.fits(short, request.kind, budget);
+    let mut tries = 0;
+    while !is_good(&short.text) && !order.is_empty() {
+        // One by one at first; many are never wrong by much, and each try costs as much as the text is long.
+        tries += 1;
+        let going = if tries <= SINGLE_TRIES { 1 } else { order.len().div_ceil(2) };
+        order.truncate(order.len() - going);
         short = render(&outline, text, &choosing.kept(&order));
     }
     short
 }
+
+/// Tries in which one piece goes at a time.
+const SINGLE_TRIES: usize = 64;

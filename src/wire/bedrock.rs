@@ -113,7 +113,8 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::O
         text_block,
         |block, id, _| renamed(block, id.unwrap_or_default()),
         answer,
-        |picture| Ok(Some(picture.keep())),
+        // A block of Bedrock has one field; with more it would be read as something else there.
+        |picture| Ok((picture.field_count() == Some(1)).then(|| picture.keep())),
     )?;
     compose_message(composition, composition.role.name(), Key::Content, composition.sample.list(blocks)?)
 }
