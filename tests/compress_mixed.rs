@@ -27,7 +27,7 @@ fn paths() -> String {
 fn a_failure_beside_what_else_was_printed_is_kept() {
     let traceback =
         "Traceback (most recent call last):\n  File \"x.py\", line 3, in <module>\n    f()\nKeyError: 'x'\n";
-    let permission = "find: '/root/zz': Permission denied\n";
+    let permission = "find: '/var/zz': Permission denied\n";
     let build = "error[E0308]: mismatched types\n";
     let diff: String = (0..60)
         .map(|file| format!("diff --git a/f{file}.c b/f{file}.c\n--- a/f{file}.c\n+++ b/f{file}.c\n@@ -1,3 +1,3 @@\n a\n-b\n+c\n d\n"))
