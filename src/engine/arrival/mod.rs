@@ -229,11 +229,13 @@ impl Engine {
         if way.counts_tokens() && counter.fits(text, kind, self.policy.shrink_above) {
             return None;
         }
-        // The mark takes its part of what may be left, unless that is hardly more.
-        let mark = Bounds::of(counter, self.policy.marks).mark;
-        let keep = self.policy.shrink_to.saturating_sub(mark).max(self.policy.shrink_to / 2);
         let short = || match way {
-            Compressor::Content => shorten(tool, text, keep, counter, referring),
+            Compressor::Content => {
+                // The mark takes its part of what may be left, unless that is hardly more.
+                let mark = Bounds::of(counter, self.policy.marks).mark;
+                let keep = self.policy.shrink_to.saturating_sub(mark).max(self.policy.shrink_to / 2);
+                shorten(tool, text, keep, counter, referring)
+            }
             plain => Some(marked_short(tool, text, &plain.plain(text)?.text, referring)),
         };
         let (before, short) = parallel::both(text.len(), WORTH_A_THREAD, || counter.count(text, kind), short);
