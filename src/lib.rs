@@ -8,7 +8,7 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 1 words | [`numbers`], [`error`], [`parallel`], [`shared`], [`media`], [`tokens`] |
+//! | 1 words | [`numbers`], [`anchors`], [`error`], [`parallel`], [`shared`], [`media`], [`tokens`] |
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
 //! | 4 means | [`compress`], [`store`], [`validity`] |
@@ -17,6 +17,7 @@
 //! | 7 planner | [`planner`] |
 //! | 8 front door | [`engine`] |
 
+pub mod anchors;
 pub mod budget;
 pub mod compress;
 pub mod draft;

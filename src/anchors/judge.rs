@@ -1,0 +1,240 @@
+//! Which words are anchors.
+
+use std::ops::Range;
+
+use super::scan::{DIGIT, DOT, HYPHEN, LOWER, SLASH, Seen, UNDERSCORE, UPPER, Word, seen};
+use super::{Anchor, AnchorKind, LONGEST_ANCHOR};
+
+/// Fewer digits are a count, or any number: they recur by chance.
+const LEAST_DIGITS: usize = 3;
+/// Fewer hexadecimal digits are no abbreviation of a hash: git's is of seven.
+const LEAST_HEX: usize = 7;
+/// Hexadecimal digits of an address at least, behind `0x`.
+const LEAST_ADDRESS: usize = 3;
+/// A word of letters and digits below this is a size, a version or a time.
+const LEAST_ID: usize = 6;
+/// The longest unit behind a number: `bytes`.
+const LONGEST_UNIT: usize = 5;
+/// The longest name of a kind of file behind the dot: `markdown`.
+const LONGEST_EXTENSION: usize = 8;
+/// A name with an underscore in it has at least so many bytes: `a_b` is a formula.
+const LEAST_NAME: usize = 4;
+/// Where the hyphens of a UUID are, and how long it is.
+const UUID_HYPHENS: [usize; 4] = [8, 13, 18, 23];
+const UUID_LENGTH: usize = 36;
+
+/// Gives the anchors in a word to `each`, in order.
+pub(super) fn judge(text: &str, word: Word, each: &mut impl FnMut(Anchor)) {
+    // Most words, told without a further look.
+    if word.seen & !LOWER == 0 {
+        return;
+    }
+    let mut judged = Judged { text, each };
+    match word.seen {
+        seen if seen & SLASH != 0 => judged.path(word.range),
+        seen if seen & HYPHEN != 0 => judged.hyphened(word.range),
+        seen if seen & DOT != 0 => judged.dotted(word.range),
+        seen => judged.single(word.range, seen),
+    }
+}
+
+struct Judged<'a, F> {
+    text: &'a str,
+    each: &'a mut F,
+}
+
+impl<F: FnMut(Anchor)> Judged<'_, F> {
+    fn give(&mut self, range: Range<usize>, kind: AnchorKind) {
+        if range.len() <= LONGEST_ANCHOR {
+            (self.each)(Anchor { range, kind });
+        }
+    }
+
+    /// The rest of a word between those of its ends that belong to the sentence around it.
+    fn trimmed(&self, range: Range<usize>, start: &[char], end: &[char]) -> Range<usize> {
+        let word = &self.text[range.clone()];
+        let cut = word.trim_end_matches(end).len();
+        let begin = word[..cut].len() - word[..cut].trim_start_matches(start).len();
+        range.start + begin..range.start + cut
+    }
+
+    /// Judges each piece between two separators.
+    fn pieces(&mut self, range: Range<usize>, separator: &str, judge: fn(&mut Self, Range<usize>)) {
+        let mut start = range.start;
+        for piece in self.text[range].split(separator) {
+            judge(self, start..start + piece.len());
+            start += piece.len() + separator.len();
+        }
+    }
+
+    /// A word with a slash in it.
+    fn path(&mut self, range: Range<usize>) {
+        let range = self.trimmed(range, &['-'], &['/', '.', '-']);
+        let word = &self.text[range.clone()];
+        let range = if word.starts_with("//") || word.starts_with("...") {
+            // What follows the scheme of a URL, or stands behind what was left out.
+            let rest = word.trim_start_matches(['/', '.']);
+            range.end - rest.len()..range.end
+        } else {
+            range
+        };
+        let word = &self.text[range.clone()];
+        if let Some(name) = searched(word) {
+            self.path(range.start..range.start + name);
+            self.hyphened(range.start + name..range.end);
+        } else if is_path(word) {
+            self.give(range, AnchorKind::Path);
+        } else {
+            self.pieces(range, "/", Self::hyphened);
+        }
+    }
+
+    /// A word with hyphens in it, or without.
+    fn hyphened(&mut self, range: Range<usize>) {
+        let range = self.trimmed(range, &['-'], &['-', '.']);
+        let word = &self.text[range.clone()];
+        if !word.contains('-') {
+            self.dotted(range);
+        } else if is_uuid(word) {
+            self.give(range, AnchorKind::Id);
+        } else if let Some(name) = searched(word) {
+            self.hyphened(range.start..range.start + name);
+            self.hyphened(range.start + name..range.end);
+        } else if has_extension(word) {
+            self.give(range, AnchorKind::Path);
+        } else {
+            self.pieces(range, "-", Self::dotted);
+        }
+    }
+
+    /// A word with dots in it, or without.
+    fn dotted(&mut self, range: Range<usize>) {
+        let range = self.trimmed(range, &['.'], &['.']);
+        let word = &self.text[range.clone()];
+        if !word.contains('.') {
+            let seen = seen(word);
+            self.single(range, seen);
+        } else if word.contains("..") {
+            self.pieces(range, "..", Self::dotted);
+        } else if word.starts_with(|first: char| first.is_ascii_digit()) {
+            if is_number(word) {
+                self.give(range, AnchorKind::Number);
+            } else if word.bytes().any(|byte| byte.is_ascii_alphabetic()) {
+                self.pieces(range, ".", Self::dotted);
+            }
+        } else if word.split('.').any(|name| name.len() > 1 && !name.starts_with(|c: char| c.is_ascii_digit())) {
+            self.give(range, AnchorKind::Dotted);
+        }
+    }
+
+    /// A word of letters, digits and underscores.
+    fn single(&mut self, range: Range<usize>, seen: Seen) {
+        let kind = single(&self.text[range.clone()], seen);
+        if let Some(kind) = kind {
+            self.give(range, kind);
+        }
+    }
+}
+
+fn single(word: &str, seen: Seen) -> Option<AnchorKind> {
+    let digits = if seen & DIGIT == 0 { 0 } else { word.bytes().filter(u8::is_ascii_digit).count() };
+    if seen & (LOWER | UPPER) == 0 {
+        return (digits >= LEAST_DIGITS).then_some(AnchorKind::Number);
+    }
+    if let Some(address) = word.strip_prefix("0x") {
+        return (address.len() >= LEAST_ADDRESS && is_hex(address)).then_some(AnchorKind::Id);
+    }
+    if seen & UNDERSCORE != 0 {
+        return (word.len() >= LEAST_NAME).then_some(AnchorKind::Name);
+    }
+    if digits > 0 && word.len() >= LEAST_HEX && is_hex(word) {
+        return Some(AnchorKind::Id);
+    }
+    if digits > 0 && is_number(word) {
+        return Some(AnchorKind::Number);
+    }
+    if seen & UPPER != 0 && seen & LOWER != 0 && has_humps(word) {
+        return Some(AnchorKind::Name);
+    }
+    (digits >= LEAST_DIGITS && word.len() >= LEAST_ID).then_some(AnchorKind::Id)
+}
+
+/// Whether large letters stand inside a word as they do in names: behind a small one or a digit, or several before small
+/// ones (`HTTPServer`; the plural `URLs` is a word).
+fn has_humps(word: &str) -> bool {
+    let (mut before, mut large) = (None, 0);
+    let mut letters = word.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter.is_uppercase() {
+            if before.is_some_and(|before: char| !before.is_uppercase()) {
+                return true;
+            }
+            large += 1;
+        } else {
+            if large > 1 && letter.is_lowercase() && letters.peek().is_some_and(|next| next.is_lowercase()) {
+                return true;
+            }
+            large = 0;
+        }
+        before = Some(letter);
+    }
+    false
+}
+
+/// Whether a word that begins with a digit is a number: digits and dots, and a unit at most.
+fn is_number(word: &str) -> bool {
+    let unit = word.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
+    let number = &word.as_bytes()[..word.len() - unit];
+    unit <= LONGEST_UNIT
+        && number.iter().filter(|byte| byte.is_ascii_digit()).count() >= LEAST_DIGITS
+        && number.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+}
+
+/// Whether a word with a slash is a path, and not a fraction, a date or the end of an element.
+fn is_path(word: &str) -> bool {
+    let named = |parts: &str, least: usize| {
+        parts.split('/').any(|part| part.len() >= least && part.chars().any(char::is_alphabetic))
+    };
+    if let Some(below) = ["./", "../", "~/"].into_iter().find_map(|start| word.strip_prefix(start)) {
+        return named(below, 1);
+    }
+    match word.strip_prefix('/') {
+        Some(below) => named(below, 2) && (below.contains('/') || has_extension(below)),
+        None => word.contains('/') && named(word, 2),
+    }
+}
+
+/// Whether a word ends in a dot and the name of a kind of file.
+fn has_extension(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(stem, extension)| {
+        stem.ends_with(char::is_alphanumeric)
+            && extension.len() <= LONGEST_EXTENSION
+            && extension.starts_with(|first: char| first.is_ascii_alphabetic())
+            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+/// The length of the name of a file that the number of a line follows behind a hyphen, as in the context of `grep -C`:
+/// `lib.rs-120-text`.
+fn searched(word: &str) -> Option<usize> {
+    if word.len() > 2 * LONGEST_ANCHOR {
+        return None; // Data; each hyphen is looked back from.
+    }
+    word.match_indices('-').map(|(at, _)| at).find(|at| {
+        let after = &word[at + 1..];
+        let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.len() < after.len() && (rest.is_empty() || rest.starts_with('-')) && has_extension(&word[..*at])
+    })
+}
+
+fn is_uuid(word: &str) -> bool {
+    word.len() == UUID_LENGTH
+        && word
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| if UUID_HYPHENS.contains(&at) { byte == b'-' } else { byte.is_ascii_hexdigit() })
+}
+
+fn is_hex(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

@@ -1,0 +1,178 @@
+//! Where the words of a text are: a word is all that an anchor may be made of.
+
+use std::ops::Range;
+
+use super::line;
+
+/// What the bytes of a word are, as bits.
+pub(super) type Seen = u8;
+
+/// Small letters, and letters that are neither large nor small.
+pub(super) const LOWER: Seen = 1;
+/// Large letters.
+pub(super) const UPPER: Seen = 1 << 1;
+/// The ten digits.
+pub(super) const DIGIT: Seen = 1 << 2;
+/// Underscores.
+pub(super) const UNDERSCORE: Seen = 1 << 3;
+/// Dots.
+pub(super) const DOT: Seen = 1 << 4;
+/// Slashes.
+pub(super) const SLASH: Seen = 1 << 5;
+/// Hyphens.
+pub(super) const HYPHEN: Seen = 1 << 6;
+/// Bytes of a character beyond ASCII, which may be part of a word or not.
+const BEYOND: Seen = 1 << 7;
+
+/// What each byte is; zero for what parts words.
+const CLASS: [Seen; 256] = classes();
+
+const ESCAPE: u8 = 0x1b;
+
+/// A word: where it stands, and what is in it.
+#[derive(Debug, Clone)]
+pub(super) struct Word {
+    pub range: Range<usize>,
+    pub seen: Seen,
+}
+
+const fn classes() -> [Seen; 256] {
+    let mut classes = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            b'.' => DOT,
+            b'/' => SLASH,
+            b'-' => HYPHEN,
+            0x80.. => BEYOND,
+            _ => 0,
+        };
+        if byte == u8::MAX {
+            return classes;
+        }
+        byte += 1;
+    }
+}
+
+/// What is in a word that was cut out of another.
+pub(super) fn seen(word: &str) -> Seen {
+    let seen = word.bytes().fold(0, |seen, byte| seen | CLASS[usize::from(byte)]);
+    if seen & BEYOND == 0 {
+        return seen;
+    }
+    word.chars().filter(|letter| !letter.is_ascii()).fold(seen & !BEYOND, |seen, letter| seen | case(letter))
+}
+
+/// Gives each word of `text` to `each`, in order.
+pub(super) fn scan(text: &str, mut each: impl FnMut(Word)) {
+    let bytes = text.as_bytes();
+    let mut at = line::prefix(bytes);
+    while at < bytes.len() {
+        match CLASS[usize::from(bytes[at])] {
+            0 => at += gap(&bytes[at..]),
+            _ => {
+                let (end, seen) = word_end(text, at);
+                if end == at {
+                    at += character(text, at).map_or(1, char::len_utf8);
+                } else {
+                    // A home is part of the path below it.
+                    let start = if bytes[at] == b'/' && at > 0 && bytes[at - 1] == b'~' { at - 1 } else { at };
+                    each(Word { range: start..end, seen });
+                    at = end;
+                }
+            }
+        }
+    }
+}
+
+/// Where the word at `start` ends, and what is in it; `start` itself where none begins.
+fn word_end(text: &str, start: usize) -> (usize, Seen) {
+    let bytes = text.as_bytes();
+    let (mut at, mut word) = (start, 0);
+    while let Some(byte) = bytes.get(at) {
+        let class = CLASS[usize::from(*byte)];
+        if class == 0 {
+            break;
+        }
+        if class != BEYOND {
+            word |= class;
+            at += 1;
+            continue;
+        }
+        let Some(letter) = character(text, at).filter(|letter| is_letter(*letter)) else { break };
+        // Scripts without spaces and without large letters run into the names that stand among them.
+        let before = text[start..at].chars().next_back();
+        if before.is_some_and(|before| before.is_alphanumeric() && has_case(before) != has_case(letter)) {
+            break;
+        }
+        word |= case(letter);
+        at += letter.len_utf8();
+        if !has_case(letter) && bytes.get(at).is_some_and(u8::is_ascii_alphanumeric) {
+            break;
+        }
+    }
+    (at, word)
+}
+
+fn character(text: &str, at: usize) -> Option<char> {
+    text[at..].chars().next()
+}
+
+/// Whether a character beyond ASCII belongs to a word; accents may stand behind their letters.
+fn is_letter(character: char) -> bool {
+    character.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(&character)
+}
+
+/// Whether a letter is of a script that has large and small ones, as has what ASCII has; accents go with these.
+fn has_case(letter: char) -> bool {
+    letter.is_ascii() || letter.is_lowercase() || letter.is_uppercase() || !letter.is_alphanumeric()
+}
+
+fn case(letter: char) -> Seen {
+    if letter.is_uppercase() { UPPER } else { LOWER }
+}
+
+/// How far what parts words goes from here, at least to the next byte.
+fn gap(bytes: &[u8]) -> usize {
+    match bytes {
+        [b'\n', line @ ..] => 1 + line::prefix(line),
+        [b'\\', ..] => escaped(bytes),
+        [ESCAPE, rest @ ..] => 1 + colour(rest),
+        _ => 1,
+    }
+}
+
+/// The length of a colour behind its escape: the parameters and the letter of a control sequence.
+fn colour(bytes: &[u8]) -> usize {
+    let Some(sequence) = bytes.strip_prefix(b"[") else { return 0 };
+    let parameters = sequence.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b';' | b'?')).count();
+    let letter = usize::from(sequence.get(parameters).is_some_and(u8::is_ascii_alphabetic));
+    1 + parameters + letter
+}
+
+/// The length of what is escaped in a string, however often: the letter behind backslashes belongs to no word.
+fn escaped(bytes: &[u8]) -> usize {
+    let slashes = bytes.iter().take_while(|byte| **byte == b'\\').count();
+    let rest = &bytes[slashes..];
+    let escape = match rest.first() {
+        Some(b'n') => 1 + line::prefix(&rest[1..]),
+        Some(b't' | b'r' | b'b' | b'f') => 1,
+        Some(b'x') => hexadecimal(rest, 2),
+        Some(b'u') => hexadecimal(rest, 4),
+        _ => 0,
+    };
+    slashes + escape
+}
+
+/// The length of a character that is written as so many digits behind a letter, and of the colour that it may begin.
+fn hexadecimal(bytes: &[u8], digits: usize) -> usize {
+    match bytes.get(1..=digits).filter(|code| code.iter().all(u8::is_ascii_hexdigit)) {
+        Some(code) if code.ends_with(b"1b") => 1 + digits + colour(&bytes[1 + digits..]),
+        Some(_) => 1 + digits,
+        None => 0,
+    }
+}
