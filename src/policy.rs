@@ -17,6 +17,8 @@ pub enum StageName {
     Compress,
     /// Removes the oldest messages.
     Window,
+    /// Keeps, of all that the others take away, the lines that are most likely needed.
+    Digest,
 }
 
 impl StageName {
@@ -26,6 +28,7 @@ impl StageName {
             StageName::Offload => "an older tool result; its preview and reference stay",
             StageName::Compress => "a long tool result; what is needed most in it stays",
             StageName::Window => "the oldest messages that may go",
+            StageName::Digest => "the lines most likely needed of what goes",
         }
     }
 
@@ -35,6 +38,7 @@ impl StageName {
             StageName::Offload => "offload",
             StageName::Compress => "compress",
             StageName::Window => "window",
+            StageName::Digest => "digest",
         }
     }
 }
@@ -91,7 +95,7 @@ impl Default for Policy {
             offload_above: 400,
             offload_preview: 100,
             compress_to: 1_000,
-            stages: vec![StageName::Offload, StageName::Compress, StageName::Window],
+            stages: vec![StageName::Offload, StageName::Compress, StageName::Window, StageName::Digest],
         }
     }
 }

@@ -23,6 +23,7 @@ const FLOORS: &[(Neighbours, &[&str])] = &[
     (Neighbours::Apart, &["message"]),
     (Neighbours::Apart, &["wire", "invariants", "ledger"]),
     (Neighbours::Apart, &["compress", "store", "validity"]),
+    (Neighbours::Apart, &["digest"]),
     (Neighbours::InOrder, &["policy", "budget", "edit", "draft", "report"]),
     (Neighbours::Apart, &["stages"]),
     (Neighbours::Apart, &["planner"]),

@@ -129,7 +129,10 @@ impl Engine {
     pub fn plan<T: Text + Sync>(&self, reading: &Reading<T>, ask: Ask<'_>) -> Result<Plan> {
         let counter = self.ledger.now();
         let tokens = counter.measure(&reading.conversation);
-        let budget = self.budget(ask.room, tokens.beginning())?;
+        let mut budget = self.budget(ask.room, tokens.beginning())?;
+        if ask.room.budget.is_some() && ask.urgency == Urgency::Hard {
+            budget = budget.filled();
+        }
         let bounds = Bounds::of(&counter, self.policy.marks);
         let with = Sealing {
             format: reading.format,

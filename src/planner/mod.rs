@@ -4,6 +4,7 @@
 //! makes the texts and references of what was decided and counts the outcome exactly.
 
 mod explain;
+mod fill;
 mod gap;
 mod neighbours;
 mod plan;
@@ -21,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::invariants::{Pairs, Violation};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
-use crate::policy::Policy;
+use crate::policy::{Policy, StageName};
 use crate::stages::propose;
 use crate::store::Storing;
 
@@ -71,6 +72,7 @@ pub fn outline<'a, T: Text>(
 
 fn run_stages<T: Text>(draft: &mut Draft<'_, T>, policy: &Policy, target: usize, pressure: Pressure, storing: Storing) {
     for stage in &policy.stages {
+        let target = if *stage == StageName::Window { window_target(draft, policy, target) } else { target };
         for proposal in propose(*stage, draft, pressure, storing) {
             if draft.total() <= target {
                 return;
@@ -78,6 +80,16 @@ fn run_stages<T: Text>(draft: &mut Draft<'_, T>, policy: &Policy, target: usize,
             draft.accept(*stage, proposal);
         }
     }
+}
+
+/// Down to how many tokens messages are removed to reach `target`. Where lines of them are kept, the messages that stay
+/// whole get the share of the target that the target is of the whole: the less of it stays, the more of that is chosen.
+fn window_target<T: Text>(draft: &Draft<'_, T>, policy: &Policy, target: usize) -> usize {
+    let whole = draft.tokens.total();
+    if !policy.stages.contains(&StageName::Digest) || draft.total() <= target || whole == 0 {
+        return target;
+    }
+    target.saturating_mul(target) / whole
 }
 
 fn refusal(violation: &Violation, index: usize) -> Error {
