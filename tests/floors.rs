@@ -23,10 +23,10 @@ const FLOORS: &[(Neighbours, &[&str])] = &[
     (Neighbours::Apart, &["message"]),
     (Neighbours::Apart, &["wire", "invariants", "ledger"]),
     (Neighbours::Apart, &["compress", "store", "validity"]),
-    (Neighbours::InOrder, &["policy", "budget", "edit", "draft", "report"]),
+    (Neighbours::InOrder, &["policy", "economics", "budget", "edit", "draft", "report"]),
     (Neighbours::Apart, &["stages"]),
     (Neighbours::Apart, &["planner"]),
-    (Neighbours::Apart, &["engine"]),
+    (Neighbours::Apart, &["engine", "replay"]),
     (Neighbours::Apart, &["bindings"]),
 ];
 
