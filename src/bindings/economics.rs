@@ -11,10 +11,12 @@ use super::counter::PyTokenCounter;
 use super::counting::Counting;
 use super::format::named_format;
 use super::node::PyNode;
+use super::plan::PyPlan;
 use super::raised::nothing_raised;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::economics::{PlanCost, Prices, PromptCache};
+use crate::edit::Edit;
 use crate::error::{Error, Result};
 use crate::wire::{self, Format};
 
@@ -40,6 +42,17 @@ pub fn plan_cost<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let cost = PlanCost::of(before.0, after.0, unchanged.0, self::prices(prices)?);
     Ok(pythonize(prices.py(), &cost)?)
+}
+
+/// Tokens of the messages in front of the first that a plan changes.
+#[pyfunction]
+pub fn unchanged_tokens(plan: &PyPlan, messages: &Bound<'_, PyAny>, counter: &PyTokenCounter) -> PyResult<usize> {
+    let plan = &plan.0;
+    let conversation = wire::read(&PyNode(messages.clone()), plan.format)?;
+    nothing_raised()?;
+    let first = plan.edits.iter().map(Edit::first_message).min().unwrap_or(conversation.messages.len());
+    let measured = counter.counting.ledger.measure(&conversation);
+    Ok((0..first.min(conversation.messages.len())).map(|message| measured.message(message)).sum())
 }
 
 /// The cache of a provider over the requests of one session.

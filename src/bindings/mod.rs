@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use super::counter::{PyTokenCounter, count_tokens};
     #[pymodule_export]
-    use super::economics::{PyPromptCache, cache_factors, plan_cost};
+    use super::economics::{PyPromptCache, cache_factors, plan_cost, unchanged_tokens};
     #[pymodule_export]
     use super::engine::PyEngine;
     #[pymodule_export]
