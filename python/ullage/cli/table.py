@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("anchors", "lines", "grounded", "recoverable")
 
+_WIDTH_OF_A_FILE = 160
+# They are much alike.
+_FAILURES_SHOWN = 3
+
 
 def show(found: Replay) -> None:
     """Prints a table of the rows, and what is below it."""
@@ -25,8 +29,10 @@ def show(found: Replay) -> None:
     for row in rows:
         table.add_row(row.policy, *_cells(row), *([_cost(row)] if costs else []))
     console = Console()
-    # A table that is read by a program or a file is not broken at the width of no terminal.
-    console.print(table, width=None if console.is_terminal else max(console.width, 160))
+    if not console.is_terminal:
+        # What a file or a program reads is not broken at the width of no terminal.
+        console = Console(width=_WIDTH_OF_A_FILE)
+    console.print(table)
     console.print(
         "anchors, lines: what was needed after the cut and is there, by name, and in a line that a"
         " tool printed; grounded: edits whose known old lines are there; recoverable: there or"
@@ -34,10 +40,16 @@ def show(found: Replay) -> None:
         style="dim",
     )
     failures = [cut for cut in found.cuts if cut.failure is not None]
-    for cut in failures:
-        console.print(f"{cut.session} at message {cut.message}, {cut.policy}: {cut.failure}")
+    for cut in failures[:_FAILURES_SHOWN]:
+        place = f"{cut.session} at message {cut.message}"
+        console.print(f"{place}, {cut.policy}: {cut.failure}", markup=False)
+    if len(failures) > _FAILURES_SHOWN:
+        console.print(f"and {len(failures) - _FAILURES_SHOWN} more; --json has them all")
     if found.repaired:
-        console.print(f"repaired before it was measured: {', '.join(found.repaired)}")
+        console.print(
+            f"{len(found.repaired)} sessions were repaired first, as no provider would take them"
+            " (ullage lint says why)."
+        )
 
 
 def _cells(row: Row) -> list[str]:
