@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ullage import prices, tables
 from ullage._core import (
@@ -20,8 +20,10 @@ from ullage._core import (
     window_and_reserve,
 )
 from ullage.origins import File, Given, Litellm
-from ullage.prices import Prices
 from ullage.tables import Figures, Table
+
+if TYPE_CHECKING:
+    from ullage.prices import Prices
 
 logger = logging.getLogger(__name__)
 

@@ -110,4 +110,4 @@ def test_a_price_that_can_be_none_is_refused(prices):
 
 def test_a_model_is_named():
     with pytest.raises(ullage.PolicyError, match="not an id"):
-        ullage.Economics.for_model(None)
+        ullage.Economics.for_model(None)  # type: ignore[arg-type]

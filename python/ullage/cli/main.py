@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import ullage
 from ullage.cli import replay
-from ullage.cli.conversations import UnreadableFileError, read
 from ullage.cli.codes import FAILED, FINE, FOUND
+from ullage.cli.conversations import UnreadableFileError, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Ids and names of files may hold what the terminal has no character for.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = options.run(options)
+        code: int = options.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
     except ullage.UllageError as error:

@@ -53,14 +53,14 @@ def add_to(commands: Any) -> None:
     )
     add(
         "--context",
-        type=_numbers(int, 1, None),
+        type=_numbers(int, None),
         default=[80_000],
         metavar="TOKENS,...",
         help="tokens of history at which sessions are first cut (80000)",
     )
     add(
         "--budget",
-        type=_numbers(float, 0, 1),
+        type=_numbers(float, 1),
         default=[0.25, 0.125],
         metavar="SHARE,...",
         help="shares of the history that are the budget (0.25,0.125)",
@@ -90,11 +90,9 @@ def run(options: argparse.Namespace) -> int:
     settings = grid([read_policy(name) for name in options.policy or ["default"]], _grid(options))
     sessions: list[Session] = []
     for file in options.files:
-        try:
-            sessions.extend(read_sessions(Path(file)))
-        except UnreadableSessionError as error:
-            _complain(str(error))
-            code = FAILED
+        found = _read(file)
+        sessions.extend(found)
+        code = code if found else FAILED
     sweep = Sweep(
         settings,
         contexts=options.context,
@@ -106,22 +104,33 @@ def run(options: argparse.Namespace) -> int:
     try:
         table = None if options.json else _table()
         with _progress(len(sessions)) as progress:
-            found = replay(sessions, sweep, jobs=options.jobs, progress=progress)
+            measured = replay(sessions, sweep, jobs=options.jobs, progress=progress)
     except _MissingExtraError as error:
         _complain(str(error))
         return FAILED
     if options.json:
-        print(json.dumps(found.to_dict()))
-    elif table is not None and found.cuts:
-        table(found)
-    if not found.cuts:
+        print(json.dumps(measured.to_dict()))
+    elif table is not None and measured.cuts:
+        table(measured)
+    if not measured.cuts:
         least = min(options.context)
-        _complain(f"no session reaches {least:,} tokens with {sweep.least_after} messages to follow")
+        _complain(
+            f"no session reaches {least:,} tokens with {sweep.least_after} messages to follow"
+        )
         return FAILED
-    for row in found.rows():
+    for row in measured.rows():
         if row.failed or row.overshoot or row.violations:
             code = max(code, FOUND)
     return code
+
+
+def _read(file: str) -> list[Session]:
+    """The sessions in a file; none, with a complaint, where it cannot be read."""
+    try:
+        return read_sessions(Path(file))
+    except UnreadableSessionError as error:
+        _complain(str(error))
+        return []
 
 
 def _for_model(model: str | None) -> dict[str, Any]:
@@ -133,14 +142,12 @@ def _for_model(model: str | None) -> dict[str, Any]:
     }
 
 
-def _numbers(
-    kind: Callable[[str], Any], above: float, most: float | None
-) -> Callable[[str], list[Any]]:
+def _numbers(kind: Callable[[str], Any], most: float | None) -> Callable[[str], list[Any]]:
     def numbers(text: str) -> list[Any]:
         found = [kind(part.replace("_", "")) for part in text.split(",")]
-        if any(not number > above or (most is not None and number > most) for number in found):
+        if any(not number > 0 or (most is not None and number > most) for number in found):
             upper = "" if most is None else f" and at most {most}"
-            raise argparse.ArgumentTypeError(f"{text!r}: each must be above {above}{upper}")
+            raise argparse.ArgumentTypeError(f"{text!r}: each must be above 0{upper}")
         return found
 
     numbers.__name__ = "list of numbers"

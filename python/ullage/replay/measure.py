@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import (
@@ -53,7 +53,7 @@ class Sweep:
     shares: Sequence[float] = (0.25, 0.125)
     baselines: bool = False
     cost_at: int | None = None
-    economics: Economics = Economics()
+    economics: Economics = field(default_factory=Economics)
     most: int = 4
     least_after: int = 20
     counter: Callable[[], TokenCounter] = TokenCounter
@@ -110,55 +110,63 @@ def _at(
     history = messages[:message]
     found = []
     for share in sweep.shares:
-        budget = max(1, int(share * tokens))
-        about = {"session": name, "context": context, "share": share, "message": message}
-        counted = {"tokens_before": tokens, "budget": budget}
+        # What no policy has kept anything of.
+        nothing = Cut(
+            session=name,
+            policy="",
+            context=context,
+            share=share,
+            message=message,
+            tokens_before=tokens,
+            budget=max(1, int(share * tokens)),
+            tokens_after=tokens,
+            violations=0,
+            retention=Retention(**needs.kept_in([], [])),
+            seconds=0.0,
+        )
         if sweep.baselines:
-            for baseline in BASELINES:
-                start = time.perf_counter()
-                after, kept = needs.kept_by(baseline, history, counter, budget)
-                seconds = time.perf_counter() - start
-                found.append(
-                    Cut(
-                        **about,
-                        **counted,
-                        policy=baseline,
-                        tokens_after=after,
-                        violations=0,
-                        retention=Retention(**kept),
-                        seconds=seconds,
-                    )
-                )
-        for setting in sweep.settings:
-            compacted = _compacted(history, needs, counter, setting, budget)
-            found.append(Cut(**about, **counted, policy=setting.name, **compacted))
+            found += [
+                _baseline(history, needs, counter, baseline, nothing) for baseline in BASELINES
+            ]
+        found += [
+            _compacted(history, needs, counter, setting, nothing) for setting in sweep.settings
+        ]
     return found
 
 
+def _baseline(
+    history: list[Any], needs: Needs, counter: TokenCounter, name: str, nothing: Cut
+) -> Cut:
+    """What a baseline leaves of a history."""
+    start = time.perf_counter()
+    after, kept = needs.kept_by(name, history, counter, nothing.budget)
+    seconds = time.perf_counter() - start
+    return replace(
+        nothing, policy=name, tokens_after=after, retention=Retention(**kept), seconds=seconds
+    )
+
+
 def _compacted(
-    history: list[Any], needs: Needs, counter: TokenCounter, setting: Setting, budget: int
-) -> dict[str, Any]:
+    history: list[Any], needs: Needs, counter: TokenCounter, setting: Setting, nothing: Cut
+) -> Cut:
     """What a policy leaves of a history."""
     store = MemoryStore()
     engine = ContextManager(setting.policy, counter=counter, store=store)
     left = list(history)
     try:
-        report = engine.compact(left, budget=budget, hard=True)
+        report = engine.compact(left, budget=nothing.budget, hard=True)
     except UllageError as error:
-        return {
-            "tokens_after": counter.count_messages(history),
-            "violations": 0,
-            "retention": Retention(**needs.kept_in([], [])),
-            "seconds": 0.0,
-            "failure": f"{type(error).__name__}: {error}",
-        }
-    return {
+        failure = f"{type(error).__name__}: {error}"
+        return replace(nothing, policy=setting.name, failure=failure)
+    return replace(
+        nothing,
+        policy=setting.name,
         # Counted anew, for it is the report that is judged.
-        "tokens_after": counter.count_messages(left),
-        "violations": len(validate(left)),
-        "retention": Retention(**needs.kept_in(left, _stored(left, store))),
-        "seconds": report.elapsed,
-    }
+        tokens_after=counter.count_messages(left),
+        violations=len(validate(left)),
+        retention=Retention(**needs.kept_in(left, _stored(left, store))),
+        seconds=report.elapsed,
+    )
 
 
 def _stored(context: list[Any], store: MemoryStore) -> list[bytes]:
@@ -178,9 +186,7 @@ def _stored(context: list[Any], store: MemoryStore) -> list[bytes]:
     return list(contents.values())
 
 
-def _costs(
-    name: str, messages: list[Any], counter: TokenCounter, sweep: Sweep
-) -> list[Cost]:
+def _costs(name: str, messages: list[Any], counter: TokenCounter, sweep: Sweep) -> list[Cost]:
     """What the requests of a session cost under each policy."""
     requests = [
         message
@@ -216,7 +222,5 @@ def _costs(
                 return False  # What cannot be made to fit is sent as it is.
 
         cost, compactions = sent(compact)
-        found.append(
-            Cost(name, setting.name, high, len(requests), compactions, cost, append_only)
-        )
+        found.append(Cost(name, setting.name, high, len(requests), compactions, cost, append_only))
     return found

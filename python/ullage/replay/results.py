@@ -145,7 +145,8 @@ class Replay:
     Attributes:
         cuts: Each compaction, by session.
         costs: What each session costs, where that was asked for.
-        repaired: Sessions that no provider would take as they were recorded, and that were repaired.
+        repaired: Sessions that no provider would take as they were recorded, and so were
+            repaired.
     """
 
     cuts: list[Cut]

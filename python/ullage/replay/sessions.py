@@ -111,11 +111,12 @@ class _Lines(list[Any]):
 
 
 def _on_lines(lines: Iterable[str]) -> Iterable[Any]:
-    for number, line in enumerate(lines, 1):
-        try:
+    number = 0
+    try:
+        for number, line in enumerate(lines, 1):  # noqa: B007 - the error says it
             yield json.loads(line)
-        except ValueError as error:
-            raise ValueError(f"line {number} is no JSON: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"line {number} is no JSON: {error}") from error
 
 
 def _conversations(value: Any) -> list[list[Any]]:
@@ -137,7 +138,8 @@ def _conversations(value: Any) -> list[list[Any]]:
 def _of_object(value: dict[str, Any]) -> list[Any]:
     if adk.is_session(value):
         return adk.contents(value)
-    found = next((value[field] for field in _FIELDS if isinstance(value.get(field), list)), None)
+    lists = (value.get(field) for field in _FIELDS)
+    found: list[Any] | None = next((found for found in lists if isinstance(found, list)), None)
     if found is not None:
         return found
     if _is_message(value):

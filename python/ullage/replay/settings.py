@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,12 +50,12 @@ def read_policy(source: str) -> Setting:
 
 def _toml(text: str) -> dict[str, Any]:
     try:
-        import tomllib
+        # Not in Python 3.10, the oldest that is served.
+        toml = import_module("tomllib")
     except ImportError:
-        raise PolicyError(
-            "a policy in TOML needs Python 3.11 or newer; write it as JSON"
-        ) from None
-    return tomllib.loads(text)
+        raise PolicyError("a policy in TOML needs Python 3.11 or newer; write it as JSON") from None
+    settings: dict[str, Any] = toml.loads(text)
+    return settings
 
 
 def grid(settings: Sequence[Setting], values: Mapping[str, Sequence[Any]]) -> list[Setting]:
