@@ -70,9 +70,8 @@ def promises(found: replay.Replay) -> None:
     cost = found.cost(POLICY)
     if cost is not None:
         compactions = sum(cost.compactions for cost in found.costs)
-        print(
-            f"cost at a high mark of {COST_AT:,}: {cost:.3f} of append-only, {compactions} compactions"
-        )
+        print(f"cost at a high mark of {COST_AT:,}: {cost:.3f} of append-only", end="")
+        print(f", {compactions} compactions")
 
 
 def planning() -> None:

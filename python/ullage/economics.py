@@ -39,6 +39,8 @@ class PlanCost:
     def __str__(self) -> str:
         if self.pays_back_after is None:
             pays = "never pays back"
+        elif self.pays_back_after == 0:
+            pays = "pays back at once"
         else:
             requests = "request" if self.pays_back_after == 1 else "requests"
             pays = f"pays back after {self.pays_back_after:,} {requests}"
