@@ -11,7 +11,7 @@ use crate::invariants::{CutPoints, Pairs};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Item, Part, Pin, Role, Text};
 use crate::policy::{Policy, StageName};
-use crate::store::{MarkStyle, NOTE_ANSWER, Places, Reference, Whereabouts, noted_removals, removal_note};
+use crate::store::{MarkStyle, NOTE_ANSWER, Noted, Places, Reference, Whereabouts, noted_removals, removal_note};
 use crate::tokens::{CountTokens, TextKind};
 
 /// What the texts that a plan adds take, as its counter counts them.
@@ -34,7 +34,7 @@ impl Bounds {
         let (sample, overhead) = (Reference::of("a_long_tool_name", b"sample"), counter.overhead());
         let stored = Whereabouts::Stored(&sample);
         let mark = style.frame("a_long_tool_name", 123_456_789, "", &stored, Some(&LongPath));
-        let note = removal_note(123_456, &Whereabouts::Stored(&sample));
+        let note = removal_note(123_456, &Whereabouts::Stored(&sample), "");
         let prose = |text: &str| counter.count(text, TextKind::Prose) + overhead.block + overhead.message;
         Bounds {
             mark: counter.count(&mark, TextKind::ToolOutput) + HASH + FOLLOWING,
@@ -195,7 +195,7 @@ impl<'a, T: Text> Draft<'a, T> {
     /// Whether all of the message is notes about removals.
     pub fn is_note(&self, message: usize) -> bool {
         let parts = &self.conversation.messages[message].parts;
-        !parts.is_empty() && parts.iter().all(|part| matches!(part, Part::Text(text) if noted_removals(text).is_some()))
+        !parts.is_empty() && parts.iter().all(|part| noted(part).is_some())
     }
 
     /// Every item of a tool result that may be shortened, oldest first, with the most tokens that it takes now. Items that
@@ -311,8 +311,8 @@ impl<'a, T: Text> Draft<'a, T> {
     }
 }
 
-/// How many removals a part speaks of, if it is a note about some.
-pub fn noted<T: Text>(part: &Part<T>) -> Option<usize> {
+/// What a part says as a note about removals, if it is one.
+pub fn noted<T: Text>(part: &Part<T>) -> Option<Noted<'_>> {
     match part {
         Part::Text(text) => noted_removals(text),
         _ => None,

@@ -18,7 +18,10 @@ use support::generate::text;
 use support::{Message, cases, compact, engine, exact, render, small_policy};
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
-use ullage::store::{FileStore, MarkStyle, Places, Reference, Store, Storing, Whereabouts, marked, marked_reference};
+use ullage::store::{
+    FileStore, MarkStyle, NOTE_ANSWER, Noted, Places, Reference, Store, Storing, Whereabouts, marked, marked_reference,
+    noted_removals, removal_note,
+};
 use ullage::wire::Format;
 
 const STYLES: [MarkStyle; 3] = [MarkStyle::Ullage, MarkStyle::CyberAutoagent, MarkStyle::Valis];
@@ -104,8 +107,64 @@ fn what_is_framed_is_cut_inside_its_frame() {
     }
 }
 
+#[test]
+fn a_note_is_a_line_with_as_much_behind_it_as_it_says() {
+    let reference = Reference::of("transcript", b"out");
+    let stored = removal_note(1_200, &Whereabouts::Stored(&reference), "They agreed.\n");
+    assert_eq!(
+        stored,
+        format!(
+            "[ullage: 1,200 earlier messages are stored as {reference}; retrieve them by that reference; \
+             12 characters follow]\nThey agreed.\n"
+        )
+    );
+    let lost = removal_note(3, &Whereabouts::Lost, " \n");
+    assert_eq!(lost, "[ullage: 3 earlier messages were removed to fit the context window]");
+    for text in [&*stored, &lost, &removal_note(3, &Whereabouts::Lost, "x")] {
+        assert_eq!(noted_removals(&format!("{text}\nWhat does this mean?")), None, "a person goes on");
+        assert_eq!(noted_removals(&format!("> {text}")), None, "quoted");
+    }
+    assert_eq!(noted_removals(NOTE_ANSWER).map(|note| note.messages), Some(0));
+}
+
+#[test]
+fn a_note_that_goes_leaves_its_body_in_the_transcript() {
+    let note = removal_note(7, &Whereabouts::Lost, "The port is 8443.");
+    for instead_of in [true, false] {
+        let mut messages = vec![Message::text("user", "go")];
+        if instead_of {
+            messages[0].blocks.push(support::Block::Text(note.clone()));
+        } else {
+            messages.extend([Message::text("assistant", "yes"), Message::text("user", &note)]);
+        }
+        for turn in 0..8 {
+            messages.push(Message::text("assistant", &format!("{turn} {}", "words ".repeat(60))));
+            messages.push(Message::text("user", "go on"));
+        }
+        for format in Format::ALL {
+            let engine = engine(&Policy { keep_recent: 2, ..small_policy() }, &exact(), Storing::On);
+            let outcome = compact(&engine, &render(&messages, format), format, 400, Urgency::Hard).unwrap();
+            assert!(!outcome.output.to_string().contains("8443"), "{:#}", outcome.output);
+            let (_, transcript) = outcome.stored.first().unwrap();
+            assert!(String::from_utf8_lossy(transcript).contains("The port is 8443."), "{}", format.name());
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(cases(200))]
+
+    #[test]
+    fn a_note_says_what_it_was_made_of(body in text(300), messages in any::<usize>(), stored: bool) {
+        let reference = stored.then(|| Reference::of("transcript", body.as_bytes()));
+        let whereabouts = reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
+        let note = removal_note(messages, &whereabouts, &body);
+        let blank = body.trim().is_empty();
+        let of = |body| Some(Noted { messages, reference: reference.clone(), body });
+        prop_assert_eq!(noted_removals(&note), of(if blank { "" } else { body.trim_start_matches('\n') }));
+        // Hosts may take away the space around a text.
+        prop_assert_eq!(noted_removals(note.trim()), of(if blank { "" } else { body.trim_start_matches('\n').trim_end() }));
+    }
 
     #[test]
     fn what_is_framed_comes_out_as_it_was(body in text(300), tool in "[a-zA-Z /._-]{0,40}") {

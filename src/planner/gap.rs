@@ -13,7 +13,7 @@ use crate::edit::{Action, Answer, Edit, Note, Standing};
 use crate::invariants::{Seam, seam};
 use crate::message::{Message, Part, Pin, Role, Text};
 use crate::policy::StageName;
-use crate::store::{NOTE_ANSWER, Reference, Storing, Whereabouts, removal_note};
+use crate::store::{NOTE_ANSWER, Noted, Reference, Storing, Whereabouts, removal_note};
 use crate::tokens::{CountTokens, TextKind};
 
 /// The tool that removed messages are stored under.
@@ -72,7 +72,7 @@ fn seal_gap<T: Text>(plan: &mut Plan, draft: &Draft<'_, T>, gap: Range<usize>, s
         Storing::Off => None,
     };
     let whereabouts = reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
-    let text = removal_note(removed_in_all(draft, &gap, &standing), &whereabouts);
+    let text = removal_note(removed_in_all(draft, &gap, &standing), &whereabouts, "");
     let (tokens_before, tokens_after) = tokens_of_gap(draft, &gap, &standing, &text, with);
     plan.edits.push(Edit {
         stage: StageName::Window,
@@ -112,16 +112,24 @@ fn transcript<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Stan
 /// The removals that the note speaks of: the messages that go now, and those that older notes spoke of. Anybody can write
 /// a note with any number, so the sum saturates.
 fn removed_in_all<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Standing) -> usize {
-    let messages = &draft.conversation.messages;
     let gone = gap.clone().filter(|message| !draft.is_note(*message)).count();
-    let in_gap = messages[gap.clone()].iter().flat_map(|message| &message.parts).filter_map(noted);
-    let replaced: Vec<usize> = match standing {
-        Standing::In { message, instead_of } => {
-            instead_of.iter().filter_map(|part| noted(&messages[*message].parts[*part])).collect()
-        }
-        Standing::Own { .. } => Vec::new(),
+    older_notes(draft, gap, standing).fold(gone, |sum, note| sum.saturating_add(note.messages))
+}
+
+/// The notes that go with a gap, in their order: those in a message that stays, which the new one replaces, and those in
+/// the gap.
+fn older_notes<'d, T: Text>(
+    draft: &'d Draft<'_, T>,
+    gap: &Range<usize>,
+    standing: &'d Standing,
+) -> impl Iterator<Item = Noted<'d>> {
+    let messages = &draft.conversation.messages;
+    let (message, parts) = match standing {
+        Standing::In { message, instead_of } => (*message, &instead_of[..]),
+        Standing::Own { .. } => (gap.start, &[][..]),
     };
-    in_gap.chain(replaced).fold(gone, usize::saturating_add)
+    let replaced = parts.iter().map(move |part| &messages[message].parts[*part]);
+    replaced.chain(messages[gap.clone()].iter().flat_map(|message| &message.parts)).filter_map(noted)
 }
 
 /// Tokens that a gap frees, older notes included, and tokens that its note adds.

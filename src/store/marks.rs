@@ -50,15 +50,17 @@ fn length(body: &str) -> usize {
     body.trim().chars().count()
 }
 
-/// The note in place of messages that were removed.
-pub fn removal_note(messages: usize, whereabouts: &Whereabouts<'_>) -> String {
+/// The note in place of messages that were removed, with `body`, which stands for what was in them, behind it; one line
+/// where the body is blank. O(length).
+pub fn removal_note(messages: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
     let messages = thousands(messages);
-    match whereabouts {
+    let said = match whereabouts {
         Whereabouts::Stored(reference) => {
-            format!("{MARK}{messages}{REMOVED}{reference}; retrieve them by that reference]")
+            format!("{MARK}{messages}{REMOVED}{reference}; retrieve them by that reference")
         }
-        Whereabouts::Lost => format!("{MARK}{messages}{DROPPED}]"),
-    }
+        Whereabouts::Lost => format!("{MARK}{messages}{DROPPED}"),
+    };
+    if length(body) == 0 { format!("{said}]") } else { behind(&said, body) }
 }
 
 /// The answer to a note that must stand as a message of its own between two others.
@@ -139,15 +141,35 @@ pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> 
     ours.then_some(Marked { frame: Frame::Line(said), body, reference })
 }
 
-/// Whether `text` is a note about removed messages (or the answer to one), and how many messages it speaks of.
-pub fn noted_removals(text: &str) -> Option<usize> {
+/// What a note about removed messages says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted<'a> {
+    /// How many messages it speaks of.
+    pub messages: usize,
+    /// Where they are; `None` where they were lost.
+    pub reference: Option<Reference>,
+    /// What stands for them; empty where nothing does.
+    pub body: &'a str,
+}
+
+/// What `text` says as a note about removed messages, or as the answer to one, which speaks of none. It is one where it is
+/// a line of ours with as much behind it as it says: a person who quotes one and goes on writes no note. O(length).
+pub fn noted_removals(text: &str) -> Option<Noted<'_>> {
     if text == NOTE_ANSWER {
-        return Some(0);
+        return Some(Noted { messages: 0, reference: None, body: "" });
     }
-    // A note is one line: a person who quotes one and goes on writes no note.
-    let line = first_line(text).filter(|line| line.len() == text.len())?.strip_prefix(MARK)?;
-    let (count, _) = line.split_once(REMOVED).or_else(|| line.split_once(DROPPED))?;
-    count.replace(',', "").parse().ok()
+    let line = first_line(text)?;
+    let body = text[line.len()..].trim_start_matches('\n');
+    let said = match line.strip_suffix(FOLLOW) {
+        Some(said) => said.rsplit_once("; ").filter(|(_, follow)| *follow == thousands(length(body)))?.0,
+        None => line.strip_suffix(']').filter(|_| line.len() == text.len())?,
+    };
+    let said = said.strip_prefix(MARK)?;
+    let (count, reference) = match said.split_once(REMOVED) {
+        Some((count, rest)) => (count, rest.split(';').next().and_then(|reference| Reference::parse(reference).ok())),
+        None => (said.strip_suffix(DROPPED)?, None),
+    };
+    Some(Noted { messages: count.replace(',', "").parse().ok()?, reference, body })
 }
 
 fn first_line(text: &str) -> Option<&str> {

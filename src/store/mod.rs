@@ -17,7 +17,7 @@ use file::reference_of_file;
 pub use file::{FileStore, Retention, Sparing};
 pub use kind::ContentKind;
 pub use marks::{
-    Marked, NOTE_ANSWER, Whereabouts, marked, marked_reference, noted_removals, output_marked, removal_note,
+    Marked, NOTE_ANSWER, Noted, Whereabouts, marked, marked_reference, noted_removals, output_marked, removal_note,
     retrieval_marked,
 };
 pub use memory::MemoryStore;
