@@ -83,7 +83,7 @@ fn a_name_is_not_its_line_and_a_line_not_the_edit() {
     for (texts, kept) in [
         (&["load_config, 4096"][..], Retention { anchors: 2, recoverable: 2, ..all }),
         // With another number in front, or none, and at another depth.
-        (&["17: def load_config(path):"], Retention { anchors: 1, lines: 1, recoverable: 1, ..all }),
+        (&["17: 1→def load_config(path):"], Retention { anchors: 1, lines: 1, recoverable: 1, ..all }),
         (
             &["def load_config(path):", "  2\treturn read_toml(path)"],
             Retention { anchors: 2, lines: 2, recoverable: 2, grounded: 1, ..all },

@@ -90,9 +90,9 @@ fn strings<'a>(value: &'a Value, each: &mut impl FnMut(&'a str)) {
     }
 }
 
-/// What a line is recognized by: its words, without the number that a tool put in front and the space around; `None` of
-/// an empty one.
+/// What a line is recognized by: its words, without the number that a tool put in front, the number that whoever quoted it
+/// put in front of that, and the space around; `None` of an empty one.
 pub(super) fn line_key(line: &str) -> Option<u128> {
-    let line = strip_line_number(line).trim();
+    let line = strip_line_number(strip_line_number(line)).trim();
     (!line.is_empty()).then(|| digest_of(line))
 }

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -63,6 +64,24 @@ def test_the_table_names_what_it_shows(file):
     lines = out.splitlines()
     assert lines[0].split()[:6] == ["policy", "context", "budget", "cuts", "anchors", "lines"]
     assert lines[1].split()[:3] == ["default", "4,000", "25.0%"]
+
+
+def test_the_page_is_one_file_that_names_what_it_shows(file, tmp_path):
+    page = tmp_path / "page.html"
+    mine = tmp_path / "<mine>.json"
+    mine.write_text("{}")
+    arguments = (file, "--context", "4000", "--policy", mine, "--baselines", "--cost")
+    assert run(*arguments, "--html", page) == (0, "", "")
+    text = page.read_text()
+    ET.fromstring(text)
+    assert "&lt;mine&gt;" in text
+    assert "<mine>" not in text
+    assert "line-cover" in text
+    assert "http" not in text
+    assert "<script" not in text
+    code, _, err = run(*arguments, "--html", tmp_path)
+    assert code == 2
+    assert "cannot write the page" in err
 
 
 def test_without_the_extra_the_table_says_what_it_needs_and_json_works(file):

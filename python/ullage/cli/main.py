@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import ullage
 from ullage.cli import replay
-from ullage.cli.codes import FAILED, FINE, FOUND
+from ullage.cli.codes import FAILED, FINE, FOUND, INTERRUPTED
 from ullage.cli.conversations import UnreadableFileError, read
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ullage.UllageError as error:
         print(f"ullage: {error}", file=sys.stderr)
         return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # Who reads has seen enough, as `head` does; what was printed was found.
         _discard_output()

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.cli.codes import FAILED, FINE, FOUND
-from ullage.replay import Sweep, UnreadableSessionError, grid, read_policy, read_sessions, replay
+from ullage.replay import (
+    Sweep,
+    UnreadableSessionError,
+    grid,
+    html,
+    read_policy,
+    read_sessions,
+    replay,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,6 +85,7 @@ def add_to(commands: Any) -> None:
     add("--model", help="the id of the model whose tokens are counted and paid (o200k_base)")
     add("--jobs", type=int, metavar="N", help="sessions at a time (one for each core)")
     add("--json", action="store_true", help="print rows, cuts and costs as JSON")
+    add("--html", type=Path, metavar="FILE", help="write a page with plots")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -102,7 +111,8 @@ def run(options: argparse.Namespace) -> int:
         **_for_model(options.model),
     )
     try:
-        table = None if options.json else _table()
+        # A page is enough where nothing else can be shown.
+        table = None if options.json or options.html else _table()
         with _progress(len(sessions)) as progress:
             measured = replay(sessions, sweep, jobs=options.jobs, progress=progress)
     except _MissingExtraError as error:
@@ -112,6 +122,8 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(measured.to_dict()))
     elif table is not None and measured.cuts:
         table(measured)
+    if options.html and measured.cuts:
+        code = max(code, _write(options.html, html(measured)))
     if not measured.cuts:
         least = min(options.context)
         _complain(
@@ -122,6 +134,15 @@ def run(options: argparse.Namespace) -> int:
         if row.failed or row.overshoot or row.violations:
             code = max(code, FOUND)
     return code
+
+
+def _write(file: Path, page: str) -> int:
+    try:
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        _complain(f"cannot write the page: {error}")
+        return FAILED
+    return FINE
 
 
 def _read(file: str) -> list[Session]:

@@ -9,6 +9,7 @@ the cut, of what tools had told it before, is what it needed.
 """
 
 from ullage.replay.measure import BASELINES, Sweep
+from ullage.replay.page import html
 from ullage.replay.results import Cost, Cut, Replay, Retention, Row
 from ullage.replay.run import replay
 from ullage.replay.sessions import Session, UnreadableSessionError, read_sessions
@@ -26,6 +27,7 @@ __all__ = [
     "Sweep",
     "UnreadableSessionError",
     "grid",
+    "html",
     "read_policy",
     "read_sessions",
     "replay",

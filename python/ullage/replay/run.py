@@ -45,8 +45,12 @@ def replay(
             progress()
         return found
 
-    with ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1) as threads:
+    threads = ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1)
+    try:
         found = list(threads.map(measured, sessions))
+    finally:
+        # After an error or an interruption, what has not begun is not begun.
+        threads.shutdown(cancel_futures=True)
     names = (
         session.name for session, measured in zip(sessions, found, strict=True) if measured.repaired
     )
