@@ -32,7 +32,8 @@ th, td { padding: .3rem .7rem; text-align: right; border-bottom: 1px solid var(-
 .bar svg { width: 100%; height: 1.1rem; } .bar rect.all { fill: var(--rule); opacity: .5; }
 .bar span:last-child { text-align: right; font-variant-numeric: tabular-nums; }
 .anchors { fill: var(--anchors); } .lines { fill: var(--lines); }
-.grounded { fill: var(--grounded); } h3 { margin: 1.2rem 0 .3rem; font-size: 1rem; } .spread circle { fill-opacity: .45; }
+.grounded { fill: var(--grounded); } h3 { margin: 1.2rem 0 .3rem; font-size: 1rem; }
+.spread circle { fill-opacity: .45; }
 """
 
 
