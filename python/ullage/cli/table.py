@@ -23,12 +23,12 @@ _FAILURES_SHOWN = 3
 def show(found: Replay) -> None:
     """Prints a table of the rows, and what is below it."""
     rows = found.rows()
-    console = Console()
+    console = Console(highlight=False)
     if not console.is_terminal:
         # What a file or a program reads is not broken at the width of no terminal.
-        console = Console(width=_WIDTH_OF_A_FILE)
+        console = Console(width=_WIDTH_OF_A_FILE, highlight=False)
     columns = [column for column in _columns() if column[0] in _ALWAYS or any(map(column[1], rows))]
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, collapse_padding=True)
     for head, _ in columns:
         table.add_column(head, justify="left" if head == "policy" else "right", no_wrap=True)
     for row in rows:
