@@ -24,10 +24,10 @@ const FLOORS: &[(Neighbours, &[&str])] = &[
     (Neighbours::Apart, &["wire", "invariants", "ledger"]),
     (Neighbours::Apart, &["compress", "store", "validity"]),
     (Neighbours::Apart, &["digest"]),
-    (Neighbours::InOrder, &["policy", "budget", "edit", "draft", "report"]),
+    (Neighbours::InOrder, &["policy", "economics", "budget", "edit", "draft", "report"]),
     (Neighbours::Apart, &["stages"]),
     (Neighbours::Apart, &["planner"]),
-    (Neighbours::Apart, &["engine"]),
+    (Neighbours::Apart, &["engine", "replay"]),
     (Neighbours::Apart, &["bindings"]),
 ];
 

@@ -33,8 +33,10 @@ from ullage._core import (
     detect_format,
 )
 from ullage.compression import Compressed, CompressionMetadata, LeftOut, compress
+from ullage.economics import Economics, PlanCost
 from ullage.manager import ContextManager
 from ullage.models import ModelCatalog, ModelLimits, model_limits
+from ullage.prices import Prices
 from ullage.report import Report, StageReport, Stats, Status
 from ullage.retrieval import aretrieve, asearch, retrieve, search
 from ullage.store import FullStore, Store
@@ -46,6 +48,7 @@ __all__ = [
     "Compressed",
     "CompressionMetadata",
     "ContextManager",
+    "Economics",
     "FileStore",
     "FullStore",
     "LeftOut",
@@ -55,8 +58,10 @@ __all__ = [
     "ModelCatalog",
     "ModelLimits",
     "Plan",
+    "PlanCost",
     "Policy",
     "PolicyError",
+    "Prices",
     "ReferenceTakenError",
     "Repair",
     "Repaired",
