@@ -23,6 +23,7 @@ pub(super) struct Known {
     pub spoken: f64,
     /// Whether it stays in the conversation.
     pub stays: bool,
+    pub spoken_stays: bool,
 }
 
 impl Known {

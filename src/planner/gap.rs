@@ -16,6 +16,9 @@ use crate::policy::StageName;
 use crate::store::{NOTE_ANSWER, Noted, Reference, Storing, Whereabouts, removal_note};
 use crate::tokens::{CountTokens, TextKind};
 
+/// A body, for what stands around one.
+pub(super) const SOME: &str = "-";
+
 /// The tool that removed messages are stored under.
 const TRANSCRIPT: &str = "transcript";
 
@@ -73,9 +76,9 @@ impl Gap {
         }
     }
 
-    /// Tokens that it frees while its note has no body.
+    /// Tokens that it frees while its note has hardly a body.
     pub(super) fn saves(&self, with: &Sealing<'_>) -> usize {
-        self.freed.saturating_sub(self.added(&self.note(""), with))
+        self.freed.saturating_sub(self.added(&self.note(SOME), with))
     }
 
     fn note(&self, body: &str) -> String {

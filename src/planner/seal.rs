@@ -14,7 +14,6 @@ use crate::ledger::Counting;
 use crate::message::Text;
 use crate::numbers::thousands;
 use crate::parallel;
-use crate::policy::StageName;
 use crate::wire::Format;
 
 /// From this many texts on, cutting them is shared among threads: about a millisecond of work.
@@ -27,6 +26,8 @@ pub struct Sealing<'a> {
     pub format: Format,
     /// What the draft fits.
     pub budget: Budget,
+    /// What is aimed at: the same, or less where the plan before this one came out too large.
+    pub aim: Budget,
     /// What counts.
     pub counter: Counting<'a>,
     /// How references are made.
@@ -53,12 +54,12 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     let cuts: Vec<_> = draft.cuts().collect();
     let tools = if cuts.is_empty() { ToolNames::default() } else { ToolNames::of(draft.conversation, &draft.pairs) };
     let cuts: Vec<_> = cuts.into_iter().filter_map(|cut| Framed::of(draft.conversation, cut, &tools)).collect();
-    let is_digested = draft.policy.stages.contains(&StageName::Digest) && !(gaps.is_empty() && cuts.is_empty());
+    let is_digested = draft.is_digested() && !(gaps.is_empty() && cuts.is_empty());
     let (sealed, bodies) = if is_digested {
         let saves = |cut: &Framed<'_>| cut.saves(with);
         let saved: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
         let saved = saved + gaps.iter().map(|gap| gap.saves(with)).sum::<usize>();
-        let room = with.budget.low.saturating_sub(plan.tokens_before.saturating_sub(saved));
+        let room = with.aim.low.saturating_sub(plan.tokens_before.saturating_sub(saved));
         let Digest { gaps, cuts: bodies } = fill(draft, &gaps, &cuts, room, with);
         let sealed = cuts.iter().zip(&bodies).map(|(cut, body)| cut.with_body(body, with)).collect();
         (sealed, gaps)

@@ -1,5 +1,6 @@
 //! Cutting one text: the mark in front, what is kept of it, and where the whole is.
 
+use super::gap::SOME;
 use super::plan::{Artifact, Source};
 use super::seal::Sealing;
 use super::tools::ToolNames;
@@ -92,9 +93,9 @@ impl<'a> Framed<'a> {
         Some(Framed { place, cut, tool: tools.of_result(place.message, place.part), text })
     }
 
-    /// Tokens that the cut saves while nothing stands behind its mark.
+    /// Tokens that the cut saves while hardly anything stands behind its mark.
     pub(super) fn saves(&self, with: &Sealing<'_>) -> usize {
-        let mark = self.around("", with).text;
+        let mark = self.around(SOME, with).text;
         self.cut.tokens_before.saturating_sub(with.counter.count(&mark, TextKind::ToolOutput))
     }
 
