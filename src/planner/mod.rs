@@ -90,8 +90,12 @@ impl Aims {
             return Aims { structure: budget.low, enough: budget.high };
         }
         let whole = draft.tokens.total().max(1);
-        let structure = ((budget.low.saturating_mul(budget.low) / whole) as f64 * crate::digest::knob("K_WIN",1.0)) as usize;
-        Aims { structure, enough: structure.max((budget.low as f64 * crate::digest::knob("K_HALF",MOST_STRUCTURE)) as usize) }
+        let structure =
+            ((budget.low.saturating_mul(budget.low) / whole) as f64 * crate::digest::knob("K_WIN", 1.0)) as usize;
+        Aims {
+            structure,
+            enough: structure.max((budget.low as f64 * crate::digest::knob("K_HALF", MOST_STRUCTURE)) as usize),
+        }
     }
 
     fn enough(self, pressure: Pressure, budget: Budget) -> usize {
