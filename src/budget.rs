@@ -48,7 +48,7 @@ impl Budget {
         Ok(Budget { learned, ..Budget::with_marks(limit, policy) })
     }
 
-    /// A budget that the caller gives, for the messages alone.
+    /// A budget that the caller gives, for the messages alone. Compaction starts above all of it.
     ///
     /// # Errors
     /// `NoRoom` if it is zero.
@@ -60,7 +60,8 @@ impl Budget {
                 remedy: "give a positive number of tokens".to_owned(),
             });
         }
-        Ok(Budget::with_marks(limit, policy))
+        // Who names a size means it: below it there is nothing to do.
+        Ok(Budget { high: limit, ..Budget::with_marks(limit, policy) })
     }
 
     /// The same budget, its limit and marks lower by `tokens`.
@@ -73,7 +74,7 @@ impl Budget {
     /// The same budget, all of which is to be used: what a caller who names a size and compacts now asks for.
     #[must_use]
     pub fn filled(self) -> Budget {
-        Budget { high: self.limit, low: self.limit, ..self }
+        Budget { low: self.limit, ..self }
     }
 
     fn with_marks(limit: usize, policy: &Policy) -> Budget {

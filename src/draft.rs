@@ -117,6 +117,8 @@ pub struct Draft<'a, T> {
     removed: Vec<bool>,
     /// The accepted cut of each item, in the order of the conversation.
     cuts: Vec<Option<(Place, Cut)>>,
+    /// Tokens of the older notes in messages that stay, which go with the gap behind them.
+    replaced: Vec<usize>,
     total: usize,
 }
 
@@ -163,6 +165,7 @@ impl<'a, T: Text> Draft<'a, T> {
             kept,
             removed: vec![false; conversation.messages.len()],
             cuts: vec![None; tokens.item_count()],
+            replaced: vec![0; conversation.messages.len()],
             total: tokens.total(),
         }
     }
@@ -274,11 +277,24 @@ impl<'a, T: Text> Draft<'a, T> {
         if freed + notes_gone * self.bounds.note <= self.bounds.note {
             return;
         }
+        self.replace_notes(messages.start);
         for message in messages {
             self.removed[message] = true;
             self.cuts[self.tokens.items_of(message)].fill(None);
         }
         self.total = self.total + self.bounds.note - notes_gone * self.bounds.note - freed;
+    }
+
+    /// Frees the older notes in the message that a gap from `start` on is behind: the new note takes their place.
+    fn replace_notes(&mut self, start: usize) {
+        let messages = &self.conversation.messages;
+        let before = (0..start).rev().find(|message| messages[*message].role != Role::System);
+        let Some(before) = before.filter(|message| self.may_touch(*message) && self.replaced[*message] == 0) else {
+            return;
+        };
+        let parts = messages[before].parts.iter().enumerate().filter(|(_, part)| noted(part).is_some());
+        self.replaced[before] = parts.map(|(part, _)| self.tokens.part(before, part)).sum();
+        self.total -= self.replaced[before];
     }
 
     /// Takes back every shortening.
@@ -293,7 +309,7 @@ impl<'a, T: Text> Draft<'a, T> {
     /// The most tokens that the message takes with the edits so far.
     pub fn message_tokens(&self, message: usize) -> usize {
         let cuts = self.cuts[self.tokens.items_of(message)].iter().flatten();
-        cuts.fold(self.tokens.message(message), |total, (_, cut)| {
+        cuts.fold(self.tokens.message(message) - self.replaced[message], |total, (_, cut)| {
             total - cut.tokens_before + cut.keep + self.bounds.mark
         })
     }

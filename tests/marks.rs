@@ -15,7 +15,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::generate::text;
-use support::{Message, cases, compact, engine, exact, render, small_policy};
+use support::{Message, cases, compact, engine, exact, render, small_policy, undigested};
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
 use ullage::store::{
@@ -94,7 +94,7 @@ fn what_is_framed_is_cut_inside_its_frame() {
             Message::text("user", "and now?"),
         ];
         let input = render(&messages, Format::Bedrock);
-        let outcome = compact(&engine, &input, Format::Bedrock, 380, Urgency::Hard).unwrap();
+        let outcome = compact(&engine, &input, Format::Bedrock, 190, Urgency::Hard).unwrap();
         let cut = outcome.output.pointer("/2/content/0/toolResult/content/0/text").and_then(Value::as_str).unwrap();
         assert!(cut.len() < text.len(), "{cut}");
         assert_eq!(marked_reference(cut), marked_reference(text));
@@ -142,8 +142,8 @@ fn a_note_that_goes_leaves_its_body_in_the_transcript() {
             messages.push(Message::text("user", "go on"));
         }
         for format in Format::ALL {
-            let engine = engine(&Policy { keep_recent: 2, ..small_policy() }, &exact(), Storing::On);
-            let outcome = compact(&engine, &render(&messages, format), format, 400, Urgency::Hard).unwrap();
+            let engine = engine(&Policy { keep_recent: 3, ..undigested() }, &exact(), Storing::On);
+            let outcome = compact(&engine, &render(&messages, format), format, 200, Urgency::Hard).unwrap();
             assert!(!outcome.output.to_string().contains("8443"), "{:#}", outcome.output);
             let (_, transcript) = outcome.stored.first().unwrap();
             assert!(String::from_utf8_lossy(transcript).contains("The port is 8443."), "{}", format.name());

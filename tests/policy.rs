@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::json;
-use support::{Message, compact, engine, exact, render, small_policy};
+use support::{Message, compact, engine, exact, render, small_policy, undigested};
 use ullage::budget::Budget;
 use ullage::error::Error;
 use ullage::planner::Urgency;
@@ -80,7 +80,7 @@ fn a_policy_is_read_from_json_and_misspellings_are_not() {
 fn a_budget_is_what_is_left_or_an_error() {
     let policy = Policy { window: 10_000, reserve_output: 1_000, high: 0.8, low: 0.5, ..Policy::default() };
     assert_eq!(Budget::of(&policy, 1_000, 0), Ok(Budget { limit: 8_000, high: 6_400, low: 4_000, learned: 0 }));
-    assert_eq!(Budget::given(1, &policy), Ok(Budget { limit: 1, high: 0, low: 0, learned: 0 }));
+    assert_eq!(Budget::given(1, &policy), Ok(Budget { limit: 1, high: 1, low: 0, learned: 0 }));
     for refused in [
         Budget::of(&policy, 9_000, 0),
         Budget::of(&policy, 10_001, 0),
@@ -136,23 +136,23 @@ fn a_plan_explains_itself() {
     let mut messages = vec![Message::text("user", "go"), Message::call("a", "bash")];
     messages.push(Message::result("a", &"all is well\n".repeat(400)));
     messages.extend([Message::text("assistant", &"so ".repeat(400)), Message::text("user", "and now?")]);
-    let policy = Policy { keep_recent: 1, ..small_policy() };
+    let policy = Policy { keep_recent: 1, ..undigested() };
     let input = render(&messages, Format::Bedrock);
     let engine = engine(&policy, &exact(), Storing::Off);
     let plan = |budget| compact(&engine, &input, Format::Bedrock, budget, Urgency::Hard).unwrap().plan.explain();
     assert_eq!(
         plan(10_000),
-        "5 messages, 2,053 tokens; budget 10,000 (starts above 8,500, goes down to 5,000)\nnothing to do\n"
+        "5 messages, 2,053 tokens; budget 10,000 (starts above 10,000, goes down to 10,000)\nnothing to do\n"
     );
     assert_eq!(
-        plan(2_000),
-        "5 messages, 2,053 tokens; budget 2,000 (starts above 1,700, goes down to 1,000)\n  \
+        plan(1_000),
+        "5 messages, 2,053 tokens; budget 1,000 (starts above 1,000, goes down to 1,000)\n  \
          compress message 2, block 0: shortened, 1,600 -> 141 tokens (a long tool result; what is needed most in it stays)\n\
          after: 594 tokens, 1,459 saved\n"
     );
     assert_eq!(
-        plan(300),
-        "5 messages, 2,053 tokens; budget 300 (starts above 255, goes down to 150)\n  \
+        plan(150),
+        "5 messages, 2,053 tokens; budget 150 (starts above 150, goes down to 150)\n  \
          window   messages 1 to 3: removed, 2,033 -> 24 tokens (the oldest messages that may go)\n\
          after: 44 tokens, 2,009 saved\n"
     );

@@ -171,7 +171,7 @@ fn rule_6_what_was_retrieved_is_not_stored_again_and_keeps_its_reference() {
     let retrieved = retrieve(&reference, output.as_bytes(), &request).unwrap();
     let engine = engine(&small_policy(), &exact(), Storing::On);
     for format in Format::ALL {
-        for budget in [500, 1_000, 2_000] {
+        for budget in [250, 500, 1_000] {
             let input = render(&history(&[&retrieved]), format);
             let outcome = compact(&engine, &input, format, budget, Urgency::Hard).unwrap();
             assert!(!outcome.plan.edits.is_empty());

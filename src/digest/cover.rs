@@ -7,8 +7,8 @@ use super::layout::{path_of, short};
 use super::lines::Lines;
 use super::sources::Source;
 
-/// Tokens of the number in front of a run of lines.
-const RUN: f64 = 2.5;
+/// Tokens of the number in front of a run of lines, and some more, since long runs are read more easily.
+const RUN: f64 = 4.0;
 
 /// Bytes of a title for each token, and tokens of what stands around it.
 const TITLE_BYTES: f64 = 3.5;

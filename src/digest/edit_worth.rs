@@ -6,22 +6,22 @@ use super::lines::Lines;
 use super::sources::{Origin, Source};
 
 /// What a token of the newest line of a file is worth beside an anchor that is needed for certain.
-const OF_FILES: f64 = 0.15;
+const OF_FILES: f64 = 0.05;
 
 /// The same for the first tokens of what the person said.
-const OF_REQUESTS: f64 = 0.02;
+const OF_REQUESTS: f64 = 0.005;
 
 /// Tokens after which the worth of what the person said has fallen to a half.
 const BEGINNING: f64 = 50.0;
 
 /// The same for a token of what the model said.
-const OF_STATEMENTS: f64 = 0.03;
+const OF_STATEMENTS: f64 = 0.025;
 
 /// How fast the worth falls with the tokens since: by a power law, as what is gone back to does.
 const FALL: f64 = 1.2;
 
 /// What standing beside lines that were edited before adds, as a power of e.
-const NEAR_EDITS: f64 = 2.0;
+const NEAR_EDITS: f64 = 2.5;
 
 /// Lines after which such nearness has fallen to a third.
 const NEARNESS: f64 = 5.0;
@@ -43,7 +43,7 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Fil
         if range.is_empty() {
             continue;
         }
-        let age = libm::exp(-crate::digest::knob("K_FALL", FALL) * ages.log(source.message));
+        let age = libm::exp(-FALL * ages.log(source.message));
         match (source.origin, source.file) {
             (Origin::Output | Origin::Written, Some(file)) => {
                 let near = nearness(source, file, lines, index, files);
@@ -51,16 +51,13 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Fil
                 for (at, line) in range.enumerate() {
                     let text = &source.text[lines.lines[line].text.clone()];
                     if files.is_live(file, index, source.message, text) {
-                        let raised = libm::exp(
-                            crate::digest::knob("K_NEAR", NEAR_EDITS) * near[at]
-                                + crate::digest::knob("K_SPOKEN", SPOKEN_OF) * spoken[at],
-                        );
-                        worths[line] = crate::digest::knob("K_FILE", OF_FILES) * age * raised;
+                        let raised = libm::exp(NEAR_EDITS * near[at] + SPOKEN_OF * spoken[at]);
+                        worths[line] = OF_FILES * age * raised;
                     }
                 }
             }
             (Origin::Asked, _) => requests(source, lines, range, &mut worths),
-            (Origin::Said, _) => worths[range].fill(crate::digest::knob("K_SAY", OF_STATEMENTS) * age),
+            (Origin::Said, _) => worths[range].fill(OF_STATEMENTS * age),
             _ => {}
         }
     }
@@ -71,7 +68,7 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Fil
 fn requests(source: &Source<'_>, lines: &Lines, range: std::ops::Range<usize>, worths: &mut [f64]) {
     let mut tokens = 0.0;
     for line in range {
-        worths[line] = crate::digest::knob("K_ASK", OF_REQUESTS) / (1.0 + tokens / BEGINNING);
+        worths[line] = OF_REQUESTS / (1.0 + tokens / BEGINNING);
         tokens += lines.lines[line].text.len() as f64 * source.density;
     }
 }

@@ -52,7 +52,7 @@ pub(super) struct Lines {
     pub of_source: Vec<Range<usize>>,
     /// The anchors of all lines, one line after another.
     pub anchors: Vec<u32>,
-    /// How likely each anchor is needed; 0 where it stays in the conversation.
+    /// What each anchor is worth to a line.
     pub worth: Vec<f64>,
     /// How much the model has lately spoken of each anchor.
     pub spoken: Vec<f64>,
@@ -75,18 +75,7 @@ impl Lines {
             reading.lines.of_source.push(start..reading.lines.lines.len());
         }
         let Reading { mut lines, known, .. } = reading;
-        lines.worth = known
-            .iter()
-            .map(|known| {
-                if known.stays {
-                    0.0
-                } else if known.spoken_stays {
-                    worth(known, ages) * crate::digest::knob("K_TALK", 0.5)
-                } else {
-                    worth(known, ages)
-                }
-            })
-            .collect();
+        lines.worth = known.iter().map(|known| worth(known, ages)).collect();
         lines.spoken = known.iter().map(|known| known.spoken).collect();
         lines
     }
@@ -172,7 +161,7 @@ impl<'a> Reading<'a> {
             let known = &mut self.known[id];
             known.spoken += counts;
             known.used_in(source.message);
-            known.spoken_stays |= source.stays;
+            known.is_spoken_of |= source.stays;
         });
         if source.slot.is_none() || source.origin == Origin::Call {
             return;

@@ -118,7 +118,3 @@ fn fitted<T: Text>(
     }
     best
 }
-
-pub fn knob(name: &str, default: f64) -> f64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-}

@@ -25,6 +25,15 @@ pub use apply::{apply, check, content};
 pub use arrival::{Content, Shrunk};
 pub use fixed::fixed_tokens;
 
+/// A plan that leaves more than this share of its target unused is made again with more that stays whole.
+const UNUSED: f64 = 0.03;
+
+/// Times the tokens by which lines came out too long are left free when they are chosen again. After that there are none.
+const SPARED: usize = 2;
+
+/// Times that this is done at the most: each halves what is left or does better.
+const REFILLS: usize = 3;
+
 /// What a plan may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
@@ -138,25 +147,48 @@ impl Engine {
             format: reading.format,
             budget,
             aim: budget,
+            spare: 0,
             counter,
             referring: self.referring(ask.salt, ask.distrusted),
             urgency: ask.urgency,
         };
         // A draft counts what its texts take at the most, so it is the sealed plan that is judged. Where a mark turns out
-        // longer than its bound, the plan is made again for as much less.
-        let mut least = usize::MAX;
+        // longer than its bound, the plan is made again for as much less; where the lines that are kept of what goes leave
+        // room, for as much more that stays.
+        let (mut least, mut unused, mut refills, mut best) = (usize::MAX, 0, 0, None::<Plan>);
         loop {
             let conversation = &reading.conversation;
-            let draft = outline(conversation, &tokens, &self.policy, with.aim, ask.urgency, self.storing, bounds)?;
+            let draft =
+                outline(conversation, &tokens, &self.policy, with.aim, ask.urgency, self.storing, bounds, unused)?;
             let plan = seal(&draft, &with);
-            if plan.tokens_after <= budget.limit {
+            if plan.tokens_after > budget.limit {
+                if let Some(best) = best {
+                    return Ok(best);
+                }
+                let over = plan.tokens_after - budget.limit;
+                if draft.is_digested() && with.spare < budget.limit {
+                    with.spare = if with.spare == 0 { over * SPARED } else { budget.limit };
+                    continue;
+                }
+                if plan.tokens_after >= least {
+                    return Err(floor(&draft, budget, least));
+                }
+                least = plan.tokens_after;
+                with.aim = with.aim.lowered(least - budget.limit);
+                continue;
+            }
+            let left = budget.low.saturating_sub(plan.tokens_after);
+            let is_full = !draft.is_digested() || left <= (budget.low as f64 * UNUSED) as usize;
+            let is_better = best.as_ref().is_none_or(|best| plan.tokens_after > best.tokens_after);
+            if plan.edits.is_empty() || refills == REFILLS && is_better || is_full && is_better {
                 return Ok(plan);
             }
-            if plan.tokens_after >= least {
-                return Err(floor(&draft, budget, least));
+            if !is_better {
+                return Ok(best.unwrap_or(plan));
             }
-            least = plan.tokens_after;
-            with.aim = with.aim.lowered(least - budget.limit);
+            refills += 1;
+            unused += left;
+            best = Some(plan);
         }
     }
 

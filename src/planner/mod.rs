@@ -35,7 +35,8 @@ pub enum Urgency {
     Hard,
 }
 
-/// The draft that brings `conversation` as far inside `budget` as it can be brought. O(parts) for each level of pressure.
+/// The draft that brings `conversation` as far inside `budget` as it can be brought; `unused` tokens were left over by one
+/// before. O(parts) for each level of pressure.
 ///
 /// # Errors
 /// `Message` if the conversation breaks a rule of the providers as it came.
@@ -47,6 +48,7 @@ pub fn outline<'a, T: Text>(
     urgency: Urgency,
     storing: Storing,
     bounds: Bounds,
+    unused: usize,
 ) -> Result<Draft<'a, T>> {
     let pairs = Pairs::of(conversation);
     if let Some(violation) = pairs.violations(conversation).into_iter().next() {
@@ -60,7 +62,7 @@ pub fn outline<'a, T: Text>(
     if draft.total() <= starts_at {
         return Ok(draft);
     }
-    let aims = Aims::of(&draft, budget);
+    let aims = Aims::of(&draft, budget, unused);
     for pressure in Pressure::ALL {
         run_stages(&mut draft, aims.structure, pressure, storing);
         if draft.total() <= aims.enough(pressure, budget) {
@@ -73,29 +75,29 @@ pub fn outline<'a, T: Text>(
 /// What the stages aim at.
 #[derive(Clone, Copy)]
 struct Aims {
-    /// Tokens of what stays whole. Where lines are kept of what goes, the rest of the target is for them: what stays whole
-    /// gets the share of the target that the target is of the whole. So the less stays, the more of it is chosen.
+    /// Tokens of what stays whole.
     structure: usize,
     /// More than this asks for more pressure.
     enough: usize,
 }
 
-/// The part of the target that the newest messages may take before they are shortened so that lines of older ones can stay.
-const MOST_STRUCTURE: f64 = 0.5;
+/// Of the target, the part that stays whole is this times the part of the whole that the target is: the less can stay, the
+/// more of it is chosen line by line. The rest is for those lines. Found by replaying recorded sessions.
+const STRUCTURE: f64 = 0.5;
+
+/// The part of the target that the newest messages may take before they, too, are kept in lines.
+const LEAST_STRUCTURE: f64 = 0.1;
 
 impl Aims {
-    fn of<T: Text>(draft: &Draft<'_, T>, budget: Budget) -> Aims {
+    /// `unused` tokens were left over when less was to stay whole.
+    fn of<T: Text>(draft: &Draft<'_, T>, budget: Budget, unused: usize) -> Aims {
         if !draft.is_digested() {
             // Below the high mark the next turn has room; more pressure would take what the model still works with.
             return Aims { structure: budget.low, enough: budget.high };
         }
-        let whole = draft.tokens.total().max(1);
-        let structure =
-            ((budget.low.saturating_mul(budget.low) / whole) as f64 * crate::digest::knob("K_WIN", 1.0)) as usize;
-        Aims {
-            structure,
-            enough: structure.max((budget.low as f64 * crate::digest::knob("K_HALF", MOST_STRUCTURE)) as usize),
-        }
+        let share = (budget.low as f64 / draft.tokens.total().max(1) as f64).min(1.0);
+        let structure = (budget.low as f64 * share * STRUCTURE) as usize + unused;
+        Aims { structure, enough: structure.max((budget.low as f64 * LEAST_STRUCTURE) as usize) }
     }
 
     fn enough(self, pressure: Pressure, budget: Budget) -> usize {

@@ -28,6 +28,8 @@ pub struct Sealing<'a> {
     pub budget: Budget,
     /// What is aimed at: the same, or less where the plan before this one came out too large.
     pub aim: Budget,
+    /// Tokens that lines of what goes leave free, since their frames can come out longer than estimated.
+    pub spare: usize,
     /// What counts.
     pub counter: Counting<'a>,
     /// How references are made.
@@ -59,7 +61,8 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
         let saves = |cut: &Framed<'_>| cut.saves(with);
         let saved: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
         let saved = saved + gaps.iter().map(|gap| gap.saves(with)).sum::<usize>();
-        let room = with.aim.low.saturating_sub(plan.tokens_before.saturating_sub(saved));
+        let bare = plan.tokens_before.saturating_sub(saved);
+        let room = with.aim.low.saturating_sub(bare).saturating_sub(with.spare);
         let Digest { gaps, cuts: bodies } = fill(draft, &gaps, &cuts, room, with);
         let sealed = cuts.iter().zip(&bodies).map(|(cut, body)| cut.with_body(body, with)).collect();
         (sealed, gaps)

@@ -10,7 +10,7 @@ use ullage::policy::{Policy, StageName};
 use ullage::store::Storing;
 use ullage::tokens::CountTokens;
 
-use super::{Block, Item, Message, estimate, exact, small_policy};
+use super::{Block, Item, Message, estimate, exact, small_policy, undigested};
 
 const TOOLS: [&str; 5] = ["read_file", "bash", "Web.Search", "工具", "mcp__server__list_all_the_things_there_are"];
 
@@ -187,7 +187,9 @@ pub fn counter() -> impl Strategy<Value = Arc<dyn CountTokens>> {
 pub fn settings() -> impl Strategy<Value = Settings> {
     let stages = prop_oneof![
         3 => Just(small_policy().stages),
+        2 => Just(undigested().stages),
         1 => Just(vec![StageName::Window]),
+        1 => Just(vec![StageName::Digest, StageName::Window, StageName::Compress]),
         1 => Just(vec![StageName::Compress]),
         1 => Just(vec![StageName::Compress, StageName::Window, StageName::Offload]),
     ];

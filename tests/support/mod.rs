@@ -25,7 +25,7 @@ use ullage::engine::{Ask, Engine, Room, apply, content};
 use ullage::error::{Error, Result};
 use ullage::ledger::Ledger;
 use ullage::planner::{Plan, Urgency};
-use ullage::policy::Policy;
+use ullage::policy::{Policy, StageName};
 use ullage::store::Storing;
 use ullage::store::{MemoryStore, Reference, Store};
 use ullage::tokens::{CountTokens, Encoding, Estimate, Exact};
@@ -119,6 +119,11 @@ pub fn small_policy() -> Policy {
         compress_to: 120,
         ..Policy::default()
     }
+}
+
+/// The same where what goes is cut by itself, or goes whole: what is left then depends on the one text alone.
+pub fn undigested() -> Policy {
+    Policy { stages: vec![StageName::Offload, StageName::Compress, StageName::Window], ..small_policy() }
 }
 
 pub fn engine(policy: &Policy, counter: &Arc<dyn CountTokens>, storing: Storing) -> Engine {
