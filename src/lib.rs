@@ -12,7 +12,7 @@
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
 //! | 4 means | [`compress`], [`store`], [`validity`] |
-//! | 5 decisions as data | [`policy`], [`budget`], [`edit`], [`draft`], [`report`] |
+//! | 5 decisions as data | [`summary`], [`policy`], [`budget`], [`edit`], [`draft`], [`report`] |
 //! | 6 stages | [`stages`] |
 //! | 7 planner | [`planner`] |
 //! | 8 front door | [`engine`] |
@@ -36,6 +36,7 @@ pub mod report;
 pub mod shared;
 pub mod stages;
 pub mod store;
+pub mod summary;
 pub mod tokens;
 pub mod validity;
 pub mod wire;

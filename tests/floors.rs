@@ -23,7 +23,7 @@ const FLOORS: &[(Neighbours, &[&str])] = &[
     (Neighbours::Apart, &["message"]),
     (Neighbours::Apart, &["wire", "invariants", "ledger"]),
     (Neighbours::Apart, &["compress", "store", "validity"]),
-    (Neighbours::InOrder, &["policy", "budget", "edit", "draft", "report"]),
+    (Neighbours::InOrder, &["summary", "policy", "budget", "edit", "draft", "report"]),
     (Neighbours::Apart, &["stages"]),
     (Neighbours::Apart, &["planner"]),
     (Neighbours::Apart, &["engine"]),

@@ -3,6 +3,7 @@
 mod apply;
 mod arrival;
 mod fixed;
+mod summaries;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::draft::Bounds;
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::message::{Conversation, Part, Pin, Role, Text};
-use crate::planner::{Plan, Referring, Sealing, Urgency, floor, outline, seal};
+use crate::planner::{Plan, Referring, Sealing, Urgency, floor, outline, reserve, seal, wait_for_summary};
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
 use crate::store::{Places, Reference, Storing};
@@ -24,6 +25,7 @@ use crate::wire::{self, Format, Node};
 pub use apply::{apply, check, content};
 pub use arrival::{Content, Shrunk};
 pub use fixed::fixed_tokens;
+pub use summaries::Summarizer;
 
 /// What a plan may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +65,7 @@ pub struct Engine {
     ledger: Arc<Ledger>,
     storing: Storing,
     places: Option<Arc<dyn Places>>,
+    summarizer: Summarizer,
     stats: Mutex<Stats>,
 }
 
@@ -72,7 +75,8 @@ impl Engine {
     /// # Errors
     /// `Policy` if a setting is out of range.
     pub fn new(policy: Policy, ledger: Arc<Ledger>, storing: Storing) -> Result<Engine> {
-        Ok(Engine { policy: policy.checked()?, ledger, storing, places: None, stats: Mutex::default() })
+        let (policy, summarizer) = (policy.checked()?, Summarizer::Absent);
+        Ok(Engine { policy, ledger, storing, places: None, summarizer, stats: Mutex::default() })
     }
 
     /// The same with a store that says where it keeps things, for a policy whose marks name the place.
@@ -130,7 +134,8 @@ impl Engine {
         let counter = self.ledger.now();
         let tokens = counter.measure(&reading.conversation);
         let budget = self.budget(ask.room, tokens.beginning())?;
-        let bounds = Bounds::of(&counter, self.policy.marks);
+        let summary = if self.summarizes() { reserve(&self.policy, budget) } else { 0 };
+        let bounds = Bounds { summary, ..Bounds::of(&counter, self.policy.marks) };
         let with = Sealing {
             format: reading.format,
             budget,
@@ -144,8 +149,11 @@ impl Engine {
         loop {
             let conversation = &reading.conversation;
             let draft = outline(conversation, &tokens, &self.policy, aim, ask.urgency, self.storing, bounds)?;
-            let plan = seal(&draft, &with);
+            let mut plan = seal(&draft, &with);
             if plan.tokens_after <= budget.limit {
+                if self.summarizes() {
+                    wait_for_summary(&mut plan, conversation, &self.policy, counter);
+                }
                 return Ok(plan);
             }
             if plan.tokens_after >= least {

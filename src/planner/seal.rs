@@ -44,6 +44,8 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
         tokens_after: draft.tokens.total(),
         edits: Vec::new(),
         artifacts: Vec::new(),
+        pending: None,
+        summary: None,
         warnings: Vec::new(),
     };
     let cuts: Vec<_> = draft.cuts().collect();

@@ -21,5 +21,7 @@ pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, pressure: Pressur
         },
         StageName::Compress => compress::propose(draft, pressure),
         StageName::Window => window::propose(draft, pressure),
+        // It takes nothing away: the planner asks for the words once it is known what goes.
+        StageName::Summarize => Vec::new(),
     }
 }

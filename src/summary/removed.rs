@@ -1,0 +1,98 @@
+//! The messages that a summary stands for.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use foldhash::fast::RandomState;
+
+use crate::invariants::Pairs;
+use crate::message::{Conversation, Item, Part, Role, Text};
+use crate::store::noted_removals;
+
+/// The messages that leave, and what was said of those that left before.
+#[derive(Debug)]
+pub struct Removed<'a, T> {
+    /// The conversation that they leave.
+    pub conversation: &'a Conversation<T>,
+    /// Where they stand.
+    pub ranges: Vec<Range<usize>>,
+    /// What older notes that go with them say of the messages before; empty where none does.
+    pub previous: String,
+    /// The call behind each result, as message and part.
+    calls: HashMap<(usize, usize), (usize, usize), RandomState>,
+}
+
+/// One thing that a message says.
+#[derive(Debug)]
+pub enum Said<'a, T> {
+    /// Words, ours aside.
+    Words(&'a T),
+    /// The model's reasoning, where it can be read.
+    Thought(&'a T),
+    /// A call.
+    Call {
+        /// The tool.
+        tool: &'a T,
+        /// Its arguments, as JSON.
+        input: &'a T,
+    },
+    /// What a call returned.
+    Result {
+        /// The tool; empty where nothing says it.
+        tool: &'a str,
+        /// The message and the part of the call, where it is known.
+        call: Option<(usize, usize)>,
+        /// What it returned.
+        items: &'a [Item<T>],
+    },
+    /// Something that has no words.
+    Thing(&'static str),
+}
+
+impl<'a, T: Text> Removed<'a, T> {
+    /// Those of the messages in `ranges`, which are in order. O(parts of the conversation).
+    pub fn of(conversation: &'a Conversation<T>, ranges: Vec<Range<usize>>, previous: String) -> Removed<'a, T> {
+        let calls = Pairs::of(conversation)
+            .calls()
+            .iter()
+            .filter_map(|call| Some((call.result?, (call.message, call.part))))
+            .collect();
+        Removed { conversation, ranges, previous, calls }
+    }
+
+    /// Their indices, in order.
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        self.ranges.iter().cloned().flatten()
+    }
+
+    /// Who a message is from.
+    pub fn role(&self, message: usize) -> Role {
+        self.conversation.messages[message].role
+    }
+
+    /// What a message says, with the index of each part.
+    pub fn said(&self, message: usize) -> impl Iterator<Item = (usize, Said<'a, T>)> + '_ {
+        let conversation = self.conversation;
+        let parts = conversation.messages[message].parts.iter().enumerate();
+        parts.filter_map(move |(index, part)| {
+            let said = match part {
+                Part::Text(text) if noted_removals(text).is_some() || text.trim().is_empty() => return None,
+                Part::Text(text) => Said::Words(text),
+                Part::Reasoning { text, .. } => Said::Thought(text),
+                Part::Call { name, input, .. } => Said::Call { tool: name, input },
+                Part::Result { tool, items, .. } => {
+                    let call = self.calls.get(&(message, index)).copied();
+                    let named = call.and_then(|(message, part)| match &conversation.messages[message].parts[part] {
+                        Part::Call { name, .. } => Some(&**name),
+                        _ => None,
+                    });
+                    Said::Result { tool: named.or(tool.as_deref()).unwrap_or_default(), call, items }
+                }
+                Part::Media(_) => Said::Thing("a picture, sound or film"),
+                Part::Document(_) => Said::Thing("a file"),
+                Part::CachePoint | Part::Opaque(_) => return None,
+            };
+            Some((index, said))
+        })
+    }
+}
