@@ -95,6 +95,8 @@ pub struct Policy {
     pub summary_lines: usize,
     /// Seconds that a summarizer has.
     pub summary_timeout: f64,
+    /// Share of the budget from which on the next summary is made while the agent goes on; none is at `high` or above.
+    pub summary_ahead: f64,
     /// The stages, in the order in which they run: reversible before lossy.
     pub stages: Vec<StageName>,
 }
@@ -123,6 +125,7 @@ impl Default for Policy {
             summary_input: 60_000,
             summary_lines: 500,
             summary_timeout: 60.0,
+            summary_ahead: 1.0,
             stages: vec![StageName::Offload, StageName::Compress, StageName::Window, StageName::Summarize],
         }
     }
@@ -192,8 +195,10 @@ impl Policy {
                 return refuse(setting, "it must be at least 1 token".to_owned());
             }
         }
-        if !(self.summary_ratio > 0.0 && self.summary_ratio <= 1.0) {
-            return refuse("summary_ratio", format!("it is {}, and must be above 0 and at most 1", self.summary_ratio));
+        for (setting, share) in [("summary_ratio", self.summary_ratio), ("summary_ahead", self.summary_ahead)] {
+            if !(share > 0.0 && share <= 1.0) {
+                return refuse(setting, format!("it is {share}, and must be above 0 and at most 1"));
+            }
         }
         if !(self.summary_timeout > 0.0 && self.summary_timeout <= LONGEST_TIMEOUT) {
             let problem =

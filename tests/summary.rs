@@ -12,14 +12,14 @@ mod support;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::generate::{ANY, Settings, conversation, settings};
-use support::{Block, Message, ask, cases, check, engine, exact, fresh_count, render, small_policy};
-use ullage::engine::{Engine, Summarizer, apply};
+use support::{Block, Message, ask, cases, check as judge, engine, exact, fresh_count, render, small_policy};
+use ullage::engine::{Engine, Summarizer, apply, check};
 use ullage::error::{Error, Result};
 use ullage::planner::{Answer, Plan, Urgency};
 use ullage::policy::Policy;
 use ullage::report::SummaryBy;
 use ullage::store::Storing;
-use ullage::summary::{Summaries, SummaryFallback, SummaryPrompt};
+use ullage::summary::{Summaries, SummaryFallback, SummaryPrompt, SummaryRequest};
 use ullage::tokens::TextKind;
 use ullage::wire::Format;
 
@@ -44,10 +44,18 @@ fn plan(engine: &Engine, input: &Value, format: Format, budget: usize, urgency: 
     engine.plan(&reading, ask(budget, urgency))
 }
 
+fn request(engine: &Engine, plan: &Plan, input: &Value) -> Option<SummaryRequest> {
+    engine.request(plan, &check(plan, &input).unwrap())
+}
+
+fn resume(engine: &Engine, plan: &Plan, input: &Value, answer: Answer<'_>) -> Plan {
+    engine.resume(plan, &check(plan, &input).unwrap(), answer)
+}
+
 /// A compaction to its end, with the same answer whatever is asked.
 fn compacted(engine: &Engine, input: &Value, format: Format, budget: usize, answer: Answer<'_>) -> (Plan, Value) {
     let plan = plan(engine, input, format, budget, Urgency::Hard).unwrap();
-    let plan = engine.resume(&plan, &input, answer).unwrap();
+    let plan = resume(engine, &plan, input, answer);
     let output = Value::Array(apply(&plan, &input).unwrap());
     (plan, output)
 }
@@ -81,7 +89,7 @@ fn a_plan_that_removes_nothing_waits_for_nothing() {
     let input = render(&talk(2), Format::Bedrock);
     let plan = plan(&summarizing(&policy()), &input, Format::Bedrock, 100_000, Urgency::Soft).unwrap();
     assert!(plan.edits.is_empty() && plan.pending.is_none());
-    assert_eq!(summarizing(&policy()).request(&plan, &&input).unwrap(), None);
+    assert_eq!(request(&summarizing(&policy()), &plan, &input), None);
 }
 
 #[test]
@@ -104,17 +112,17 @@ fn the_request_has_the_newest_text_whole_and_is_bounded() {
             let input = render(&talk(turns), format);
             let engine = summarizing(&policy());
             let plan = plan(&engine, &input, format, 2_000, Urgency::Hard).unwrap();
-            let request = engine.request(&plan, &&input).unwrap().unwrap();
+            let asked = request(&engine, &plan, &input).unwrap();
             let newest = plan.removed().map(|range| range.end).max().unwrap() - 1;
             let turn = (newest - 2) / 2;
             for line in 0..8 {
-                assert!(request.text.contains(&format!("setting_{turn}_{line} = value")), "{turns}\n{}", request.text);
+                assert!(asked.text.contains(&format!("setting_{turn}_{line} = value")), "{turns}\n{}", asked.text);
             }
-            assert!(request.text.contains(&format!("/srv/app_{turn}/config.yaml")));
-            let size = counter.count(&request.text, TextKind::Prose);
+            assert!(asked.text.contains(&format!("/srv/app_{turn}/config.yaml")));
+            let size = counter.count(&asked.text, TextKind::Prose);
             assert!(size <= policy().summary_input, "{size}");
-            assert!(request.prompt.contains(request.text.trim_end()) && request.previous.is_empty());
-            assert!(turns > 20 || request.text.contains("Step 0"), "the head of each message\n{}", request.text);
+            assert!(asked.prompt.contains(asked.text.trim_end()) && asked.previous.is_empty());
+            assert!(turns > 20 || asked.text.contains("Step 0"), "the head of each message\n{}", asked.text);
         }
     }
 }
@@ -126,11 +134,11 @@ fn a_single_output_that_is_too_long_does_not_hide_the_rest() {
     let input = render(&messages, Format::Anthropic);
     let engine = summarizing(&Policy { stages: vec![small_policy().stages[2], small_policy().stages[3]], ..policy() });
     let plan = plan(&engine, &input, Format::Anthropic, 1_200, Urgency::Hard).unwrap();
-    let request = engine.request(&plan, &&input).unwrap().unwrap();
+    let asked = request(&engine, &plan, &input).unwrap();
     for turn in 0..4 {
-        assert!(request.text.contains(&format!("Step {turn}")), "{}", request.text);
+        assert!(asked.text.contains(&format!("Step {turn}")), "{}", asked.text);
     }
-    assert!(exact().fits(&request.text, TextKind::Prose, 900));
+    assert!(exact().fits(&asked.text, TextKind::Prose, 900));
 }
 
 #[test]
@@ -149,9 +157,9 @@ fn the_summary_stands_behind_the_note_and_is_the_next_ones_input() {
         let more = render(&[&messages[..], &[Message::text("user", "And now?")]].concat(), format);
         later.as_array_mut().unwrap().extend(more.as_array().unwrap().iter().cloned());
         let plan = self::plan(&engine, &later, format, 2_000, Urgency::Hard).unwrap();
-        let request = engine.request(&plan, &&later).unwrap().unwrap();
-        assert!(request.previous.contains("They agreed on port_8443."), "{}: {}", format.name(), request.previous);
-        assert!(request.prompt.contains("<previous_summary>") && !request.text.contains("port_8443"));
+        let asked = request(&engine, &plan, &later).unwrap();
+        assert!(asked.previous.contains("They agreed on port_8443."), "{}: {}", format.name(), asked.previous);
+        assert!(asked.prompt.contains("<previous_summary>") && !asked.text.contains("port_8443"));
     }
 }
 
@@ -298,7 +306,7 @@ fn presets_ask_for_the_sections_of_their_systems() {
     let ask = |prompt| {
         let engine = summarizing(&Policy { summary_prompt: prompt, summary_tokens: 5_000, ..policy() });
         let plan = plan(&engine, &input, Format::Bedrock, 2_000, Urgency::Hard).unwrap();
-        engine.request(&plan, &&input).unwrap().unwrap()
+        request(&engine, &plan, &input).unwrap()
     };
     for (prompt, headings) in [
         (SummaryPrompt::Ullage, &["Goal", "State", "Decisions", "Files", "Values", "Errors", "Open", "Next"][..]),
@@ -312,17 +320,17 @@ fn presets_ask_for_the_sections_of_their_systems() {
         ),
         (SummaryPrompt::CyberAutoagent, &["Topics", "Tools Executed", "Technical Information", "Key Insights"]),
     ] {
-        let request = ask(prompt);
-        let found: Vec<&str> = request.prompt.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        let asked = ask(prompt);
+        let found: Vec<&str> = asked.prompt.lines().filter_map(|line| line.strip_prefix("## ")).collect();
         assert_eq!(found, headings);
-        assert!(request.prompt.ends_with(&format!("at most {} words.", request.max_words)));
+        assert!(asked.prompt.ends_with(&format!("at most {} words.", asked.max_words)));
     }
     let wide =
         Policy { summary_tokens: 5_000, summary_prompt: SummaryPrompt::Supyagent, keep_recent: 2, ..Policy::default() };
     let input = render(&talk(400), Format::Bedrock);
     let engine = summarizing(&wide);
     let plan = plan(&engine, &input, Format::Bedrock, 20_000, Urgency::Hard).unwrap();
-    assert_eq!(engine.request(&plan, &&input).unwrap().unwrap().max_words, 600);
+    assert_eq!(request(&engine, &plan, &input).unwrap().max_words, 600);
 }
 
 #[test]
@@ -339,8 +347,7 @@ fn a_plan_goes_on_only_for_its_own_messages() {
     let engine = summarizing(&policy());
     let plan = plan(&engine, &input, Format::Bedrock, 2_000, Urgency::Hard).unwrap();
     let other = render(&talk(13), Format::Bedrock);
-    assert_eq!(engine.resume(&plan, &&other, Answer::Text("x")).unwrap_err(), Error::Changed);
-    assert_eq!(engine.request(&plan, &&other).unwrap_err(), Error::Changed);
+    assert_eq!(check(&plan, &&other).unwrap_err(), Error::Changed);
 }
 
 fn answers() -> impl Strategy<Value = Option<String>> {
@@ -367,20 +374,20 @@ proptest! {
             let engine = engine(&settings.policy, &settings.counter, settings.storing).with_summarizer(Summarizer::Present);
             let Ok(plan) = plan(&engine, &input, format, budget, settings.urgency) else { continue };
             let answer = answer.as_deref().map_or(Answer::Nothing("none"), Answer::Text);
-            if let Some(request) = engine.request(&plan, &&input).unwrap() {
-                prop_assert!(settings.counter.count(&request.text, TextKind::ToolOutput) <= 500, "{}", request.text);
+            if let Some(asked) = request(&engine, &plan, &input) {
+                prop_assert!(settings.counter.count(&asked.text, TextKind::ToolOutput) <= 500, "{}", asked.text);
             }
-            let done = engine.resume(&plan, &&input, answer).unwrap();
+            let done = resume(&engine, &plan, &input, answer);
             let output = Value::Array(apply(&done, &&input).unwrap());
             let counted = fresh_count(&output, format, &settings.counter);
             prop_assert_eq!(counted, done.tokens_after, "{}", done.explain());
             prop_assert!(counted <= budget, "{}", done.explain());
             prop_assert!(done.pending.is_none());
-            if !messages.is_empty() && !check::waits_for_more(&input, format) {
-                let before = check::unpaired(&input, format).len();
-                prop_assert_eq!(check::unpaired(&output, format).len(), before);
+            if !messages.is_empty() && !judge::waits_for_more(&input, format) {
+                let before = judge::unpaired(&input, format).len();
+                prop_assert_eq!(judge::unpaired(&output, format).len(), before);
             }
-            prop_assert!(check::roles(&output, format).0 <= check::roles(&input, format).0);
+            prop_assert!(judge::roles(&output, format).0 <= judge::roles(&input, format).0);
         }
     }
 
@@ -397,7 +404,7 @@ proptest! {
                 continue;
             }
             let answer = answer.as_deref().map_or(Answer::Nothing("none"), Answer::Text);
-            let done = engine.resume(&first, &&input, answer).unwrap();
+            let done = resume(&engine, &first, &input, answer);
             let output = Value::Array(apply(&done, &&input).unwrap());
             for urgency in [Urgency::Soft, Urgency::Hard] {
                 let again = plan(&engine, &output, format, budget, urgency).unwrap();

@@ -1,11 +1,10 @@
 //! Plans that wait for a summary.
 
-use super::{Engine, check};
-use crate::error::Result;
+use super::Engine;
+use crate::message::{Conversation, Text};
 use crate::planner::{Answer, Plan, request_of, resumed};
 use crate::policy::StageName;
 use crate::summary::{Summaries, SummaryRequest};
-use crate::wire::Node;
 
 /// Whether the host has something that makes summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,32 +28,16 @@ impl Engine {
         asked && self.policy.stages.contains(&StageName::Summarize)
     }
 
-    /// What `plan` asks a model for; `None` where it waits for no summary. O(length of what it removes).
-    ///
-    /// # Errors
-    /// `Changed` if the messages are not those that the plan was made for.
-    pub fn request<N: Node>(&self, plan: &Plan, messages: &N) -> Result<Option<SummaryRequest>>
-    where
-        N::Text: Sync,
-    {
-        if plan.pending.is_none() {
-            return Ok(None);
-        }
-        let conversation = check(plan, messages)?;
-        Ok(request_of(plan, &conversation, &self.policy, self.ledger.now()))
+    /// What `plan` asks a model for; `None` where it waits for no summary. `conversation` is what [`check`](super::check)
+    /// gave for the messages. O(length of what it removes).
+    pub fn request<T: Text + Sync>(&self, plan: &Plan, conversation: &Conversation<T>) -> Option<SummaryRequest> {
+        request_of(plan, conversation, &self.policy, self.ledger.now())
     }
 
     /// The plan with the summary that it waits for, within its budget as before; any other plan as it is. Where the answer
     /// has no words, the engine says what happened as far as it can without a model, and the report gives the reason.
-    /// O(length of the conversation).
-    ///
-    /// # Errors
-    /// `Changed` if the messages are not those that the plan was made for.
-    pub fn resume<N: Node>(&self, plan: &Plan, messages: &N, answer: Answer<'_>) -> Result<Plan> {
-        if plan.pending.is_none() {
-            return Ok(plan.clone());
-        }
-        let conversation = check(plan, messages)?;
-        Ok(resumed(plan, &conversation, answer, &self.policy, self.ledger.now()))
+    /// `conversation` is what [`check`](super::check) gave for the messages. O(length of the conversation).
+    pub fn resume<T: Text>(&self, plan: &Plan, conversation: &Conversation<T>, answer: Answer<'_>) -> Plan {
+        resumed(plan, conversation, answer, &self.policy, self.ledger.now())
     }
 }

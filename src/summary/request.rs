@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::Serialize;
+
 use super::cut::bounded;
 use super::source::source;
 use super::{Removed, SummaryPrompt};
@@ -19,7 +21,7 @@ const ROUNDED_TO: usize = 10;
 const SHARE_OF_PREVIOUS: usize = 3;
 
 /// What a model is asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SummaryRequest {
     /// What stands above the request, for those who can say it apart.
     pub system: String,
