@@ -19,7 +19,7 @@ use ullage::planner::{Answer, Plan, Urgency};
 use ullage::policy::Policy;
 use ullage::report::SummaryBy;
 use ullage::store::Storing;
-use ullage::summary::{Summaries, SummaryFallback, SummaryPrompt, SummaryRequest};
+use ullage::summary::{Summaries, SummaryFallback, SummaryPrompt, SummaryRequest, body, parts};
 use ullage::tokens::TextKind;
 use ullage::wire::Format;
 
@@ -148,7 +148,10 @@ fn the_summary_stands_behind_the_note_and_is_the_next_ones_input() {
         let mut messages = talk(12);
         let input = render(&messages, format);
         let (plan, output) = compacted(&engine, &input, format, 2_000, Answer::Text("  They agreed on port_8443.  "));
-        assert!(output.to_string().contains("characters follow]\\nThey agreed on port_8443."), "{output:#}");
+        assert!(
+            output.to_string().contains("characters follow]\\nSummary of them:\\nThey agreed on port_8443."),
+            "{output:#}"
+        );
         assert_eq!(plan.summary.unwrap().by, SummaryBy::Summarizer);
         let mut later = output;
         messages = talk(14).split_off(1);
@@ -161,6 +164,31 @@ fn the_summary_stands_behind_the_note_and_is_the_next_ones_input() {
         assert!(asked.previous.contains("They agreed on port_8443."), "{}: {}", format.name(), asked.previous);
         assert!(asked.prompt.contains("<previous_summary>") && !asked.text.contains("port_8443"));
     }
+}
+
+#[test]
+fn a_body_is_told_apart_again() {
+    let heading = "Lines of them with what the summary leaves out:";
+    for (summary, lines) in
+        [("A.", vec![]), ("A.\n\nB", vec!["x", "y"]), ("", vec!["x"]), ("A", vec!["", "x"]), ("", vec![])]
+    {
+        let text = body(summary, &lines);
+        let kept: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+        assert_eq!(parts(&text), (summary, &*kept.join("\n")), "{text}");
+    }
+    assert_eq!(parts(&body(&format!("It says {heading} there"), &["x"])).1, "x");
+}
+
+#[test]
+fn lines_that_are_kept_are_no_summary_for_the_next() {
+    let engine = summarizing(&policy());
+    let input = render(&talk(12), Format::Bedrock);
+    let (first, mut later) = compacted(&engine, &input, Format::Bedrock, 2_000, Answer::Text("All is well."));
+    assert!(first.summary.unwrap().lines > 3);
+    let more = render(&talk(12)[1..], Format::Bedrock);
+    later.as_array_mut().unwrap().extend(more.as_array().unwrap().iter().cloned());
+    let plan = plan(&engine, &later, Format::Bedrock, 2_000, Urgency::Hard).unwrap();
+    assert_eq!(request(&engine, &plan, &later).unwrap().previous, "All is well.");
 }
 
 #[test]

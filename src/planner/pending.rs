@@ -10,7 +10,7 @@ use crate::numbers::thousands;
 use crate::policy::Policy;
 use crate::report::{SummaryBy, SummaryReport};
 use crate::store::{Whereabouts, noted_removals, removal_note};
-use crate::summary::{Removed, SummaryRequest, bounded, lost_lines, request};
+use crate::summary::{Removed, SummaryRequest, body, bounded, lost_lines, request};
 use crate::tokens::{CountTokens, TextKind};
 
 /// The most of what stays that a summary may be, as a part of it: in a small budget the newest messages say more.
@@ -22,8 +22,8 @@ const LINES_SHARE: usize = 4;
 /// A summary in fewer tokens says nothing that is worth a call.
 const LEAST: usize = 32;
 
-/// Tokens that the note takes for saying how much follows.
-const FRAMING: usize = 16;
+/// Tokens that the note takes for saying how much follows, and the headings behind it.
+const FRAMING: usize = 32;
 
 /// A summary that a plan waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,31 +130,25 @@ pub fn resumed<T: Text>(
             (policy.summary_fallback.text(&removed, pending.tokens, &counter), SummaryBy::Engine)
         }
     };
-    let stays: Vec<bool> = stays(&plan, conversation.messages.len());
+    let staying = staying(&plan, conversation);
     let Action::Remove { note, .. } = &mut plan.edits[pending.edit].action else { return plan };
     let before = count(&note.text);
     let Some(noted) = noted_removals(&note.text) else { return plan };
     let whereabouts = noted.reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
-    let mut lines_room = pending.room.saturating_sub(count(&summary) + FRAMING);
+    let mut room = pending.room.saturating_sub(count(&summary) + FRAMING);
     let (text, lines) = loop {
-        let kept = conversation.messages.iter().zip(&stays).filter(|(_, stays)| **stays).flat_map(|(message, _)| {
-            let mut texts: Vec<&str> = Vec::new();
-            message.texts(|text, _| texts.push(text));
-            texts.into_iter().filter(|text| !is_replaced(text, &removed.previous))
-        });
-        let lines = lost_lines(&removed, kept.chain([&*summary, noted.body]), lines_room, &counter);
-        let bodies = [&*summary, noted.body, &*lines];
-        let body = bodies.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-        let text = removal_note(noted.messages, &whereabouts, &body);
+        let covered = staying.iter().copied().chain([&*summary, noted.body]);
+        let lines = lost_lines(&removed, covered, room, &counter);
+        let text = removal_note(noted.messages, &whereabouts, &body(&summary, &[noted.body, &lines]));
         let over = count(&text).saturating_sub(before + pending.room);
         if over == 0 {
-            break (text, lines.lines().count().saturating_sub(1));
+            break (text, lines.lines().count());
         }
-        if lines_room == 0 {
+        if room == 0 {
             // The joints of the texts took more than was kept for them: without a summary it fits.
             break (note.text.clone(), 0);
         }
-        lines_room = lines_room.saturating_sub(over);
+        room = room.saturating_sub(over);
     };
     let tokens = count(&text).saturating_sub(before);
     note.text = text;
@@ -177,20 +171,31 @@ fn removed_by<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Re
     removals.sort_unstable_by_key(|(messages, _)| messages.start);
     let notes =
         removals.iter().flat_map(|(messages, standing)| older_notes(&conversation.messages, messages, standing));
-    let bodies: Vec<&str> = notes.map(|note| note.body.trim()).filter(|body| !body.is_empty()).collect();
-    Removed::of(conversation, removals.iter().map(|(messages, _)| messages.clone()).collect(), bodies.join("\n\n"))
+    let ranges = removals.iter().map(|(messages, _)| messages.clone()).collect();
+    Removed::of(conversation, ranges, notes.map(|note| note.body))
 }
 
-/// Whether a text is an older note that goes, of all whose words are `previous`.
-fn is_replaced(text: &str, previous: &str) -> bool {
-    noted_removals(text).is_some_and(|note| !note.body.is_empty() && previous.contains(note.body.trim()))
-}
-
-/// Which of so many messages stay.
-fn stays(plan: &Plan, messages: usize) -> Vec<bool> {
-    let mut stays = vec![true; messages];
-    plan.removed().for_each(|range| stays[range].fill(false));
-    stays
+/// The texts of `conversation` that stay, as they came: neither removed messages nor notes that are replaced.
+fn staying<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Vec<&'a str> {
+    let mut goes: Vec<&[usize]> = vec![&[]; conversation.messages.len()];
+    let mut removed = vec![false; conversation.messages.len()];
+    for edit in &plan.edits {
+        let Action::Remove { messages, note } = &edit.action else { continue };
+        removed[messages.clone()].fill(true);
+        // Of several notes in one message, the first replaces the older ones.
+        if let Standing::In { message, instead_of } = &note.standing
+            && !instead_of.is_empty()
+        {
+            goes[*message] = instead_of;
+        }
+    }
+    let mut texts = Vec::new();
+    for (index, message) in conversation.messages.iter().enumerate().filter(|(index, _)| !removed[*index]) {
+        for (_, part) in message.parts.iter().enumerate().filter(|(part, _)| !goes[index].contains(part)) {
+            part.texts(|text, _| texts.push(&**text));
+        }
+    }
+    texts
 }
 
 // Shares of token counts stay far below 2^52, where every whole number is exact.

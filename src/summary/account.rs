@@ -1,7 +1,6 @@
 //! What happened, without a model: sections of lines, which the next account goes on from.
 
 use super::Removed;
-use super::audit::without_lost_lines;
 use super::cut::{head, shown};
 use super::facts::{Facts, Newest};
 use crate::message::Text;
@@ -36,7 +35,7 @@ const ROUNDS: [usize; 8] = [OPEN, 0, 2, 5, 4, EARLIER, 3, TOOLS];
 /// Each section keeps its newest lines. O(length).
 pub fn account<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
     let facts = Facts::of(removed);
-    let mut sections = former(without_lost_lines(&removed.previous));
+    let mut sections = former(&removed.previous);
     let calls: Vec<(String, (usize, usize))> = facts.tools.into_lines();
     sections[TOOLS] = with_tools(&sections[TOOLS], calls);
     let read = facts.read.into_lines().into_iter().filter(|(path, ())| !facts.written.has(path));

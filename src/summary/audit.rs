@@ -11,9 +11,6 @@ use crate::anchors::{AnchorKind, anchors, strip_line_number};
 use crate::message::Text;
 use crate::tokens::{CountTokens, TextKind};
 
-/// What the lines stand behind.
-const HEADING: &str = "Lines of them with what the summary leaves out:";
-
 /// A longer line is data, or would take the room of many.
 const LONGEST_LINE: usize = 300;
 
@@ -48,9 +45,8 @@ struct Line<'a> {
     words: Vec<usize>,
 }
 
-/// Lines of `removed`, and of what was said of older messages, with words that are in none of the texts `covered`; as they
-/// stand, behind a heading, in at most `tokens`. Empty where nothing is lost, or nothing has room. O(length), and a sort of
-/// the lines.
+/// Lines of `removed`, and of what was said of older messages, with words that are in none of the texts `covered`, as they
+/// stand, in at most `tokens`. Empty where nothing is lost, or nothing has room. O(length), and a sort of the lines.
 ///
 /// Each word weighs by how new it is and how often it was used, so a line is worth the sum of its words over its length;
 /// the lines are taken greedily, each word counted once.
@@ -68,19 +64,8 @@ pub fn lost_lines<'a, T: Text>(
     }
     let (words, lines) = gathered(removed, &known);
     let chosen = cover(&words, &lines, tokens, counter);
-    if chosen.is_empty() {
-        return String::new();
-    }
     let chosen: Vec<&str> = chosen.into_iter().map(|line| lines[line].text).collect();
-    format!("{HEADING}\n{}", chosen.join("\n"))
-}
-
-/// A summary without such lines behind it.
-pub fn without_lost_lines(text: &str) -> &str {
-    match text.rfind(HEADING) {
-        Some(at) if at == 0 || text[..at].ends_with('\n') => text[..at].trim_end(),
-        _ => text,
-    }
+    chosen.join("\n")
 }
 
 fn gathered<'a, T: Text>(
@@ -91,6 +76,7 @@ fn gathered<'a, T: Text>(
         Gathering { known, ids: HashMap::default(), words: Vec::new(), lines: Vec::new(), seen: HashSet::default() };
     // What was chosen before has been worth it: it is as good as half new.
     gathering.text(&removed.previous, NEWEST / 2, 1);
+    gathering.text(&removed.lines, NEWEST / 2, 1);
     let count = removed.messages().count() as u64;
     for (at, message) in removed.messages().enumerate() {
         let newest = NEWEST * (at as u64 + 1) / count;
@@ -119,7 +105,7 @@ struct Gathering<'k, 'a> {
 
 impl<'a> Gathering<'_, 'a> {
     fn text(&mut self, text: &'a str, newest: u64, uses: u64) {
-        for line in text.lines().map(strip_line_number).map(str::trim).filter(|line| *line != HEADING) {
+        for line in text.lines().map(strip_line_number).map(str::trim) {
             let mut words = Vec::new();
             anchors(line, |anchor| {
                 let text = &line[anchor.range];
@@ -148,7 +134,7 @@ impl<'a> Gathering<'_, 'a> {
 /// The lines that are worth most in at most `tokens`, in their order.
 fn cover(words: &[Word], lines: &[Line<'_>], tokens: usize, counter: &dyn CountTokens) -> Vec<usize> {
     let count = |text: &str| counter.count(text, TextKind::Prose) + 1;
-    let mut rest = tokens.saturating_sub(count(HEADING));
+    let mut rest = tokens;
     let mut covered = vec![false; words.len()];
     let worth = |line: &Line<'_>, covered: &[bool]| -> u64 {
         let sum: u64 = line.words.iter().filter(|word| !covered[**word]).map(|word| words[*word].weight()).sum();

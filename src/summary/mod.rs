@@ -6,6 +6,7 @@
 
 mod account;
 mod audit;
+mod body;
 mod cut;
 mod facts;
 mod one_liners;
@@ -16,6 +17,7 @@ mod source;
 
 pub use account::account;
 pub use audit::lost_lines;
+pub use body::{body, parts};
 pub use cut::bounded;
 pub use prompt::SummaryPrompt;
 pub use removed::Removed;

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::Removed;
-use super::audit::without_lost_lines;
 use super::cut::{first_line, shown};
 use super::removed::Said;
 use crate::compress::reports;
@@ -47,7 +46,8 @@ const NAMED: usize = 4;
 
 /// The newest lines that fit in `tokens`, in their order; the lines of a former such text stand in front. O(length).
 pub fn one_liners<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
-    let mut lines: Vec<String> = without_lost_lines(&removed.previous)
+    let mut lines: Vec<String> = removed
+        .previous
         .lines()
         .filter(|line| !line.trim().is_empty() && !is_left_out(line))
         .map(|line| shown(line, USER * 2))

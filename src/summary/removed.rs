@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use foldhash::fast::RandomState;
 
+use super::body::parts;
 use crate::invariants::Pairs;
 use crate::message::{Conversation, Item, Part, Role, Text};
 use crate::store::noted_removals;
@@ -16,8 +17,10 @@ pub struct Removed<'a, T> {
     pub conversation: &'a Conversation<T>,
     /// Where they stand.
     pub ranges: Vec<Range<usize>>,
-    /// What older notes that go with them say of the messages before; empty where none does.
+    /// The summaries in older notes that go with them; empty where there is none.
     pub previous: String,
+    /// The lines in those notes.
+    pub lines: String,
     /// The call behind each result, as message and part.
     calls: HashMap<(usize, usize), (usize, usize), RandomState>,
 }
@@ -50,14 +53,30 @@ pub enum Said<'a, T> {
 }
 
 impl<'a, T: Text> Removed<'a, T> {
-    /// Those of the messages in `ranges`, which are in order. O(parts of the conversation).
-    pub fn of(conversation: &'a Conversation<T>, ranges: Vec<Range<usize>>, previous: String) -> Removed<'a, T> {
-        let calls = Pairs::of(conversation)
-            .calls()
-            .iter()
-            .filter_map(|call| Some((call.result?, (call.message, call.part))))
-            .collect();
-        Removed { conversation, ranges, previous, calls }
+    /// Those of the messages in `ranges`, which are in order, and what the older notes say whose bodies are `older`.
+    /// O(parts of the conversation).
+    pub fn of<'b>(
+        conversation: &'a Conversation<T>,
+        ranges: Vec<Range<usize>>,
+        older: impl Iterator<Item = &'b str>,
+    ) -> Removed<'a, T> {
+        let (summaries, lines): (Vec<&str>, Vec<&str>) = older.map(parts).unzip();
+        let joined =
+            |texts: Vec<&str>, joint| texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(joint);
+        let pairs = Pairs::of(conversation);
+        let calls = pairs.calls().iter().filter_map(|call| Some((call.result?, (call.message, call.part)))).collect();
+        let (previous, lines) = (
+            joined(
+                summaries, "
+
+",
+            ),
+            joined(
+                lines, "
+",
+            ),
+        );
+        Removed { conversation, ranges, previous, lines, calls }
     }
 
     /// Their indices, in order.
