@@ -10,6 +10,8 @@
 mod support;
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use support::generate::{ANY, Settings, conversation, settings};
 use support::{Block, Message, ask, cases, check as judge, engine, exact, fresh_count, render, small_policy};
@@ -440,4 +442,24 @@ proptest! {
             }
         }
     }
+}
+
+/// Else the properties above would hold of nothing.
+#[test]
+fn the_generated_conversations_ask_for_summaries() {
+    let mut runner = TestRunner::deterministic();
+    let (mut pending, mut with_lines) = (0, 0);
+    for _ in 0..200 {
+        let messages = conversation(ANY, "t").new_tree(&mut runner).unwrap().current();
+        let settings = settings().new_tree(&mut runner).unwrap().current();
+        let policy = Policy { summary_tokens: 200, summary_lines: 60, summary_ratio: 1.0, ..settings.policy.clone() };
+        let input = render(&messages, Format::Bedrock);
+        let budget = settings.budget(fresh_count(&input, Format::Bedrock, &settings.counter));
+        let engine = engine(&policy, &settings.counter, settings.storing).with_summarizer(Summarizer::Present);
+        let Ok(plan) = plan(&engine, &input, Format::Bedrock, budget, settings.urgency) else { continue };
+        pending += usize::from(plan.pending.is_some());
+        let done = resume(&engine, &plan, &input, Answer::Text("Fine."));
+        with_lines += usize::from(done.summary.is_some_and(|summary| summary.lines > 0));
+    }
+    assert!(pending > 25 && with_lines > 25, "{pending} of 200 ask, {with_lines} get lines");
 }

@@ -129,8 +129,9 @@ class Compactor:
 
     def view(self, messages: Sequence[Any], asked: Asked) -> list[Any]:
         """What a compaction would leave, as a new list."""
+        plan = self.plan(messages, asked)
         outcome = list(messages)
-        chosen = self._chooser.chosen(self.plan(outcome, asked), outcome, asked, own=None)
+        chosen = self._chooser.chosen(plan, outcome, asked, own=None)
         self._apply(self._kept(outcome, asked, chosen), outcome)
         return outcome
 

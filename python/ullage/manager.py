@@ -9,13 +9,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import Engine, Policy, PolicyError, TokenCounter
+from ullage._core import Engine
+from ullage.arguments import settled
 from ullage.arrival import Arrival
 from ullage.chooser import Chooser
 from ullage.compactor import Asked, Compactor
 from ullage.fixed import FixedTokens
 from ullage.keeper import Keeper
-from ullage.models import BUILT_IN, ModelCatalog
 from ullage.report import Stats, Status
 from ullage.stopwatch import Stopwatch
 from ullage.summarizer import Answer, Asker
@@ -23,8 +23,9 @@ from ullage.summarizer import Answer, Asker
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ullage._core import Plan
+    from ullage._core import Plan, Policy, TokenCounter
     from ullage.ahead import BackgroundSummary
+    from ullage.models import ModelCatalog
     from ullage.report import Report
     from ullage.store import Store
     from ullage.summarizer import Summarizer
@@ -77,27 +78,9 @@ class ContextManager:
         catalog: ModelCatalog | None = None,
         append_only: bool = False,
     ) -> None:
-        for name, value, kind in (
-            ("policy", policy, Policy),
-            ("counter", counter, TokenCounter),
-            ("model", model, str),
-            ("catalog", catalog, ModelCatalog),
-        ):
-            if value is not None and not isinstance(value, kind):
-                raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
-        if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
-            raise PolicyError(f"store: a {type(store).__name__} has no `put` and `get`")
-        if summarizer is not None and not callable(summarizer):
-            raise PolicyError(f"summarizer: a {type(summarizer).__name__} cannot be called")
-        if model is not None:
-            catalog = BUILT_IN if catalog is None else catalog
-            policy = catalog.limits(model).policy() if policy is None else policy
-            counter = TokenCounter.for_model(model) if counter is None else counter
-        self._policy = policy if policy is not None else Policy()
-        self._counter = counter if counter is not None else TokenCounter("o200k_base")
-        required = self._policy.summaries == "required"
-        if required and summarizer is None:
-            raise PolicyError("summaries: 'required' needs a summarizer")
+        self._policy, self._counter = settled(
+            policy, counter, store=store, summarizer=summarizer, model=model, catalog=catalog
+        )
         self._keeper = Keeper(store)
         self.system = system
         self.tools = tools
@@ -106,9 +89,7 @@ class ContextManager:
             self.policy, self.counter, store=store, format=format, summarizer=summarizer
         )
         self._stopwatch = Stopwatch()
-        self._asker = Asker(
-            self._engine, summarizer, timeout=self._policy.summary_timeout, required=required
-        )
+        self._asker = Asker(self._engine, summarizer, self._policy)
         self._compactor = Compactor(
             self._engine,
             self._keeper,

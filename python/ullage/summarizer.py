@@ -23,7 +23,7 @@ from ullage.retrieval import discard
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ullage._core import Engine, Plan
+    from ullage._core import Engine, Plan, Policy
 
 logger = logging.getLogger(__name__)
 
@@ -93,17 +93,14 @@ class Asker:
     Args:
         engine: What makes the requests and takes the answers.
         summarizer: The host's, or None.
-        timeout: Seconds that it has.
-        required: Whether a plan without its answer is refused.
+        policy: How long it has, and whether a plan without its answer is refused.
     """
 
-    def __init__(
-        self, engine: Engine, summarizer: Summarizer | None, *, timeout: float, required: bool
-    ) -> None:
+    def __init__(self, engine: Engine, summarizer: Summarizer | None, policy: Policy) -> None:
         self._engine = engine
         self._summarizer = summarizer
-        self._timeout = timeout
-        self._required = required
+        self._timeout = policy.summary_timeout
+        self._required = policy.summaries == "required"
         self._remembered: OrderedDict[bytes, str] = OrderedDict()
 
     @property
