@@ -6,6 +6,7 @@ use std::sync::Arc;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use tiktoken_rs::o200k_base_singleton;
+use ullage::anchors::anchors;
 use ullage::engine::{Ask, Engine, Room};
 use ullage::ledger::Ledger;
 use ullage::planner::Urgency;
@@ -55,6 +56,20 @@ fn counting(criterion: &mut Criterion) {
     group.finish();
 }
 
+fn finding_anchors(criterion: &mut Criterion) {
+    let text: String = (0..CALLS).map(result).collect();
+    let mut group = criterion.benchmark_group("anchors");
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    group.bench_function("of a log", |bench| {
+        bench.iter(|| {
+            let mut bytes = 0;
+            anchors(black_box(&text), |anchor| bytes += anchor.range.len());
+            bytes
+        });
+    });
+    group.finish();
+}
+
 fn planning(criterion: &mut Criterion) {
     let messages = history();
     let engine =
@@ -74,5 +89,5 @@ fn planning(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, counting, planning);
+criterion_group!(benches, counting, finding_anchors, planning);
 criterion_main!(benches);

@@ -70,6 +70,12 @@ impl Budget {
         Budget { limit: less(self.limit), high: less(self.high), low: less(self.low), ..self }
     }
 
+    /// The same budget, all of which is to be used: what a caller who names a size and compacts now asks for.
+    #[must_use]
+    pub fn filled(self) -> Budget {
+        Budget { high: self.limit, low: self.limit, ..self }
+    }
+
     fn with_marks(limit: usize, policy: &Policy) -> Budget {
         Budget { limit, high: share(limit, policy.high), low: share(limit, policy.low), learned: 0 }
     }

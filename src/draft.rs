@@ -249,7 +249,13 @@ impl<'a, T: Text> Draft<'a, T> {
         }
     }
 
+    /// Whether lines are kept of all that is taken away, in what room is left at the end: then a cut keeps nothing by itself.
+    pub fn is_digested(&self) -> bool {
+        self.policy.stages.contains(&StageName::Digest)
+    }
+
     fn shorten(&mut self, stage: StageName, place: Place, keep: usize) {
+        let keep = if self.is_digested() { 0 } else { keep };
         let now = self.item_tokens(place);
         let then = keep + self.bounds.mark;
         if !self.may_touch(place.message) || then >= now {
@@ -280,6 +286,15 @@ impl<'a, T: Text> Draft<'a, T> {
         }
         self.total = self.total + self.bounds.note - notes_gone * self.bounds.note - freed;
         self.summary = self.bounds.summary;
+    }
+
+    /// Takes back every shortening.
+    pub fn restore(&mut self) {
+        for slot in &mut self.cuts {
+            if let Some((_, cut)) = slot.take() {
+                self.total = self.total + cut.tokens_before - cut.keep - self.bounds.mark;
+            }
+        }
     }
 
     /// The most tokens that the message takes with the edits so far.

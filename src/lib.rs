@@ -11,16 +11,18 @@
 //! | 1 words | [`numbers`], [`anchors`], [`error`], [`parallel`], [`shared`], [`media`], [`tokens`] |
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
-//! | 4 means | [`compress`], [`store`], [`validity`] |
-//! | 5 decisions as data | [`summary`], [`policy`], [`budget`], [`edit`], [`draft`], [`report`] |
+//! | 4 means | [`compress`], [`store`], [`validity`], and above them [`digest`] |
+//! | 5 decisions as data | [`summary`], [`policy`], [`economics`], [`budget`], [`edit`], [`draft`], [`report`] |
 //! | 6 stages | [`stages`] |
 //! | 7 planner | [`planner`] |
-//! | 8 front door | [`engine`] |
+//! | 8 front door | [`engine`], [`replay`] |
 
 pub mod anchors;
 pub mod budget;
 pub mod compress;
+pub mod digest;
 pub mod draft;
+pub mod economics;
 pub mod edit;
 pub mod engine;
 pub mod error;
@@ -32,6 +34,7 @@ pub mod numbers;
 pub mod parallel;
 pub mod planner;
 pub mod policy;
+pub mod replay;
 pub mod report;
 pub mod shared;
 pub mod stages;

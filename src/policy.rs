@@ -18,6 +18,8 @@ pub enum StageName {
     Compress,
     /// Removes the oldest messages.
     Window,
+    /// Keeps, of all that the others take away, the lines that are most likely needed.
+    Digest,
     /// Says in a few words what was in them, where the engine has a summarizer.
     Summarize,
 }
@@ -29,6 +31,7 @@ impl StageName {
             StageName::Offload => "an older tool result; its preview and reference stay",
             StageName::Compress => "a long tool result; what is needed most in it stays",
             StageName::Window => "the oldest messages that may go",
+            StageName::Digest => "the lines most likely needed of what goes",
             StageName::Summarize => "what was in the messages that went",
         }
     }
@@ -39,6 +42,7 @@ impl StageName {
             StageName::Offload => "offload",
             StageName::Compress => "compress",
             StageName::Window => "window",
+            StageName::Digest => "digest",
             StageName::Summarize => "summarize",
         }
     }
@@ -126,7 +130,13 @@ impl Default for Policy {
             summary_lines: 500,
             summary_timeout: 60.0,
             summary_ahead: 1.0,
-            stages: vec![StageName::Offload, StageName::Compress, StageName::Window, StageName::Summarize],
+            stages: vec![
+                StageName::Offload,
+                StageName::Compress,
+                StageName::Window,
+                StageName::Digest,
+                StageName::Summarize,
+            ],
         }
     }
 }

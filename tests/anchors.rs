@@ -45,7 +45,7 @@ fn words_and_small_numbers_are_none() {
         "12 0.5 e.g. i.e. URLs GPUs 99% 3x utf8 a_b a.b 10ms",
         "well-known pre-commit --verbose",
         "变量 函数 größe straße",
-        "deadbeef 0x 0x1 12T14 0o750",
+        "deadbeef 0x 0x1 12T14 0o750 dT",
     ] {
         assert_eq!(found(text), [""; 0], "{text}");
     }

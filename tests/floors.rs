@@ -23,10 +23,11 @@ const FLOORS: &[(Neighbours, &[&str])] = &[
     (Neighbours::Apart, &["message"]),
     (Neighbours::Apart, &["wire", "invariants", "ledger"]),
     (Neighbours::Apart, &["compress", "store", "validity"]),
-    (Neighbours::InOrder, &["summary", "policy", "budget", "edit", "draft", "report"]),
+    (Neighbours::Apart, &["digest"]),
+    (Neighbours::InOrder, &["summary", "policy", "economics", "budget", "edit", "draft", "report"]),
     (Neighbours::Apart, &["stages"]),
     (Neighbours::Apart, &["planner"]),
-    (Neighbours::Apart, &["engine"]),
+    (Neighbours::Apart, &["engine", "replay"]),
     (Neighbours::Apart, &["bindings"]),
 ];
 

@@ -35,8 +35,10 @@ from ullage._core import (
 )
 from ullage.ahead import BackgroundSummary
 from ullage.compression import Compressed, CompressionMetadata, LeftOut, compress
+from ullage.economics import Economics, PlanCost
 from ullage.manager import ContextManager
 from ullage.models import ModelCatalog, ModelLimits, model_limits
+from ullage.prices import Prices
 from ullage.report import Report, StageReport, Stats, Status, SummaryReport
 from ullage.retrieval import aretrieve, asearch, retrieve, search
 from ullage.store import FullStore, Store
@@ -50,6 +52,7 @@ __all__ = [
     "Compressed",
     "CompressionMetadata",
     "ContextManager",
+    "Economics",
     "FileStore",
     "FullStore",
     "LeftOut",
@@ -59,8 +62,10 @@ __all__ = [
     "ModelCatalog",
     "ModelLimits",
     "Plan",
+    "PlanCost",
     "Policy",
     "PolicyError",
+    "Prices",
     "ReferenceTakenError",
     "Repair",
     "Repaired",

@@ -15,9 +15,11 @@ __all__ = [
     "MessageError",
     "MessagesChangedError",
     "NativeStore",
+    "Needs",
     "Plan",
     "Policy",
     "PolicyError",
+    "PromptCache",
     "ReferenceTakenError",
     "Search",
     "StoreError",
@@ -25,16 +27,20 @@ __all__ = [
     "TokenCounter",
     "UllageError",
     "__version__",
+    "cache_factors",
     "compress",
     "count_tokens",
     "detect_format",
     "known_limits",
     "longest_beginning",
     "nearest",
+    "plan_cost",
     "references_in",
     "repair",
     "retrieve",
     "sample_json",
+    "session_cuts",
+    "unchanged_tokens",
     "unknown_limits",
     "validate",
     "window_and_reserve",
@@ -503,6 +509,54 @@ class Engine:
     def fixed_tokens(self, system: Any, tools: Any) -> int: ...
     def record(self, plan: Plan) -> None: ...
     def stats(self) -> dict[str, Any]: ...
+
+@final
+class PromptCache:
+    """The cache of a provider over the requests of one session, see ``ullage.replay``."""
+
+    def __new__(cls, counter: TokenCounter, *, format: str | None = None) -> Self: ...
+    def request(self, messages: Sequence[Any]) -> None:
+        """Sends a request with these messages: those that are as they were are read."""
+    def used(self) -> dict[str, int]:
+        """Requests, tokens read and tokens written so far."""
+    def cost(self, *, prices: dict[str, float]) -> float:
+        """What that costs, in tokens of plain input."""
+
+def cache_factors(model: str) -> tuple[float, float] | None:
+    """Factors for writing into the cache of a model's provider and for reading from it."""
+
+def plan_cost(
+    before: int, after: int, unchanged: int, *, prices: dict[str, float]
+) -> dict[str, Any]:
+    """What a change from ``before`` tokens to ``after`` costs, see ``ullage.PlanCost``."""
+
+def unchanged_tokens(plan: Plan, messages: Sequence[Any], counter: TokenCounter) -> int:
+    """Tokens of the messages in front of the first that a plan changes."""
+
+@final
+class Needs:
+    """What the messages from a cut on needed of those before it, see ``ullage.replay``."""
+
+    def __new__(cls, messages: Sequence[Any], cut: int, *, format: str | None) -> Self: ...
+    def kept_in(self, context: Sequence[Any], stored: list[bytes]) -> dict[str, int]:
+        """How much of it is in the messages of a context, and in what is stored beside it."""
+    def kept_by(
+        self, name: str, history: Sequence[Any], counter: TokenCounter, budget: int
+    ) -> tuple[int, dict[str, int]]:
+        """The tokens that a baseline leaves of a history, and how much of what was needed."""
+    def lost(self, context: Sequence[Any]) -> list[str]:
+        """The anchors that are not in the messages of a context, in the order of their use."""
+
+def session_cuts(
+    messages: Sequence[Any],
+    counter: TokenCounter,
+    *,
+    tokens: int,
+    most: int,
+    least_after: int,
+    format: str | None,
+) -> list[tuple[int, int]]:
+    """Where to cut a session: indices of messages of the model, and the tokens before each."""
 
 class NativeStore:
     """What the native stores have in common."""

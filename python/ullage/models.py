@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from ullage import tables
+from ullage import prices, tables
 from ullage._core import (
     Policy,
     PolicyError,
@@ -21,6 +21,9 @@ from ullage._core import (
 )
 from ullage.origins import File, Given, Litellm
 from ullage.tables import Figures, Table
+
+if TYPE_CHECKING:
+    from ullage.prices import Prices
 
 logger = logging.getLogger(__name__)
 
@@ -121,13 +124,16 @@ class ModelCatalog:
             if "window" not in given:
                 raise PolicyError('default: it has no "window"')
             self._default = _merged(given, self._default._replace(max_output=None))
-        self._tables: list[tuple[Source, Table]] = []
+        self._tables: list[tuple[Source, Table[Figures]]] = []
+        self._prices: list[Table[Prices]] = []
         if models_dev is not None:
             origin = _origin("models_dev", models_dev)
             self._tables.append(("models.dev", Table("models.dev", origin, tables.models_dev)))
+            self._prices.append(Table("models.dev", origin, prices.models_dev))
         if litellm is not None:
             found = Litellm() if litellm == "auto" else _origin("litellm", litellm)
             self._tables.append(("litellm", Table("litellm", found, tables.litellm)))
+            self._prices.append(Table("litellm", found, prices.litellm))
         self._state: list[int] = []
         self._found: dict[str, ModelLimits] = {}
         # Reentrant: what the catalog logs may reach a handler that asks it.
@@ -151,6 +157,17 @@ class ModelCatalog:
                 found = self._found[model] = self._looked_up(model)
         return found
 
+    def prices(self, model: str) -> Prices | None:
+        """The prices of a model, by its id; None where no table has them.
+
+        The built-in table has none: they change too often to be told by a library.
+        """
+        with self._lock:
+            for table in self._prices:
+                table.refresh()
+            found = (table.get(model) for table in self._prices)
+            return next((entry for entry in found if entry is not None), None)
+
     def _looked_up(self, model: str) -> ModelLimits:
         figures, source = self._figures(model)
         override = self._override(model)
@@ -170,7 +187,7 @@ class ModelCatalog:
 
     def _figures(self, model: str) -> tuple[Figures, Source]:
         for source, table in self._tables:
-            figures = table.figures(model)
+            figures = table.get(model)
             if figures is not None:
                 return figures, source
         known = known_limits(model)

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ullage import origins
 
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 # Beyond this it is a mistake: the largest windows are a hundredth of it.
 _MOST_TOKENS = 1_000_000_000
 
 # Who serves their own models in models.dev's table. Others may serve the same id with less.
-_MAKERS = frozenset(
+MAKERS = frozenset(
     {
         "alibaba",
         "amazon-bedrock",
@@ -76,14 +78,14 @@ def tokens(value: Any) -> int | None:
 
 
 @dataclass
-class Table:
-    """The figures of a table by id. Not for several threads at once: the catalog holds its lock."""
+class Table(Generic[T]):
+    """What a table says by id. Not for several threads at once: the catalog holds its lock."""
 
     name: str
     origin: Origin
-    index: Callable[[Any], dict[str, Figures]]
+    index: Callable[[Any], dict[str, T]]
     reads: int = 0
-    _entries: dict[str, Figures] = field(default_factory=dict)
+    _entries: dict[str, T] = field(default_factory=dict)
     _version: object = None
     _failed_version: object = None
     _retry_at: float = 0.0
@@ -110,10 +112,10 @@ class Table:
         self.reads += 1
         return self.reads
 
-    def figures(self, model: str) -> Figures | None:
-        """The figures of a model, with or without what gateways write before its id."""
+    def get(self, model: str) -> T | None:
+        """What it says of a model, with or without what gateways write before its id."""
         found = (self._entries.get(name) for name in _names(model.lower()))
-        return next((figures for figures in found if figures is not None), None)
+        return next((entry for entry in found if entry is not None), None)
 
     def _report(self, error: Exception) -> None:
         kind = type(error).__name__
@@ -132,8 +134,8 @@ def models_dev(content: Any) -> dict[str, Figures]:
     """
     qualified: dict[str, Figures] = {}
     plain: dict[str, tuple[bool, Figures]] = {}
-    for provider, entry in _entries(content):
-        for model, about in _entries(entry.get("models")):
+    for provider, entry in entries_of(content):
+        for model, about in entries_of(entry.get("models")):
             limit = about.get("limit")
             if not isinstance(limit, Mapping):
                 continue
@@ -141,7 +143,7 @@ def models_dev(content: Any) -> dict[str, Figures]:
             if figures is None:
                 continue
             qualified[f"{provider}/{model}".lower()] = figures
-            rank = (provider not in _MAKERS, figures)
+            rank = (provider not in MAKERS, figures)
             name = model.lower()
             plain[name] = min(plain.get(name, rank), rank, key=lambda rank: (rank[0], rank[1][:2]))
     if not qualified:
@@ -158,7 +160,7 @@ def litellm(content: Any) -> dict[str, Figures]:
         ValueError: If that is no such table.
     """
     found = {}
-    for model, about in _entries(content):
+    for model, about in entries_of(content):
         most_input = about.get("max_input_tokens")
         figures = Figures.of(most_input, most_input, about.get("max_output_tokens"))
         if figures is not None:
@@ -168,7 +170,7 @@ def litellm(content: Any) -> dict[str, Figures]:
     return found
 
 
-def _entries(content: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def entries_of(content: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """What is an object by its name; anything else is skipped."""
     if isinstance(content, Mapping):
         for name, value in content.items():

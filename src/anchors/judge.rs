@@ -19,6 +19,8 @@ const LONGEST_UNIT: usize = 5;
 const LONGEST_EXTENSION: usize = 8;
 /// A name with an underscore in it has at least so many bytes: `a_b` is a formula.
 const LEAST_NAME: usize = 4;
+/// And a name by its large letters so many: `dT` is what is left of a pattern.
+const LEAST_HUMPED: usize = 3;
 /// Where the hyphens of a UUID are, and how long it is.
 const UUID_HYPHENS: [usize; 4] = [8, 13, 18, 23];
 const UUID_LENGTH: usize = 36;
@@ -153,7 +155,7 @@ fn single(word: &str, seen: Seen) -> Option<AnchorKind> {
     if digits > 0 && is_number(word) {
         return Some(AnchorKind::Number);
     }
-    if seen & UPPER != 0 && seen & LOWER != 0 && has_humps(word) {
+    if seen & UPPER != 0 && seen & LOWER != 0 && word.len() >= LEAST_HUMPED && has_humps(word) {
         return Some(AnchorKind::Name);
     }
     (digits >= LEAST_DIGITS && word.len() >= LEAST_ID).then_some(AnchorKind::Id)

@@ -72,20 +72,19 @@ pub(super) fn scan(text: &str, mut each: impl FnMut(Word)) {
     let bytes = text.as_bytes();
     let mut at = line::prefix(bytes);
     while at < bytes.len() {
-        match CLASS[usize::from(bytes[at])] {
-            0 => at += gap(&bytes[at..]),
-            _ => {
-                let (end, seen) = word_end(text, at);
-                if end == at {
-                    at += character(text, at).map_or(1, char::len_utf8);
-                } else {
-                    // A home is part of the path below it.
-                    let start = if bytes[at] == b'/' && at > 0 && bytes[at - 1] == b'~' { at - 1 } else { at };
-                    each(Word { range: start..end, seen });
-                    at = end;
-                }
-            }
+        if CLASS[usize::from(bytes[at])] == 0 {
+            at += gap(&bytes[at..]);
+            continue;
         }
+        let (end, seen) = word_end(text, at);
+        if end == at {
+            at += character(text, at).map_or(1, char::len_utf8);
+            continue;
+        }
+        // A home is part of the path below it.
+        let start = if bytes[at] == b'/' && at > 0 && bytes[at - 1] == b'~' { at - 1 } else { at };
+        each(Word { range: start..end, seen });
+        at = end;
     }
 }
 

@@ -3,6 +3,7 @@
 mod compress;
 mod counter;
 mod counting;
+mod economics;
 mod engine;
 mod errors;
 mod format;
@@ -14,6 +15,7 @@ mod plan;
 mod policy;
 mod promise;
 mod raised;
+mod replay;
 mod retrieve;
 mod store;
 mod text;
@@ -30,6 +32,8 @@ mod _core {
     #[pymodule_export]
     use super::counter::{PyTokenCounter, count_tokens};
     #[pymodule_export]
+    use super::economics::{PyPromptCache, cache_factors, plan_cost, unchanged_tokens};
+    #[pymodule_export]
     use super::engine::PyEngine;
     #[pymodule_export]
     use super::errors::{
@@ -44,6 +48,8 @@ mod _core {
     use super::plan::PyPlan;
     #[pymodule_export]
     use super::policy::PyPolicy;
+    #[pymodule_export]
+    use super::replay::{PyNeeds, session_cuts};
     #[pymodule_export]
     use super::retrieve::{PySearch, nearest, references_in, retrieve};
     #[pymodule_export]

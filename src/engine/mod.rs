@@ -133,22 +133,26 @@ impl Engine {
     pub fn plan<T: Text + Sync>(&self, reading: &Reading<T>, ask: Ask<'_>) -> Result<Plan> {
         let counter = self.ledger.now();
         let tokens = counter.measure(&reading.conversation);
-        let budget = self.budget(ask.room, tokens.beginning())?;
+        let mut budget = self.budget(ask.room, tokens.beginning())?;
+        if ask.room.budget.is_some() && ask.urgency == Urgency::Hard {
+            budget = budget.filled();
+        }
         let summary = if self.summarizes() { reserve(&self.policy, budget) } else { 0 };
         let bounds = Bounds { summary, ..Bounds::of(&counter, self.policy.marks) };
-        let with = Sealing {
+        let mut with = Sealing {
             format: reading.format,
             budget,
+            aim: budget,
             counter,
             referring: self.referring(ask.salt, ask.distrusted),
             urgency: ask.urgency,
         };
         // A draft counts what its texts take at the most, so it is the sealed plan that is judged. Where a mark turns out
         // longer than its bound, the plan is made again for as much less.
-        let (mut aim, mut least) = (budget, usize::MAX);
+        let mut least = usize::MAX;
         loop {
             let conversation = &reading.conversation;
-            let draft = outline(conversation, &tokens, &self.policy, aim, ask.urgency, self.storing, bounds)?;
+            let draft = outline(conversation, &tokens, &self.policy, with.aim, ask.urgency, self.storing, bounds)?;
             let mut plan = seal(&draft, &with);
             if plan.tokens_after <= budget.limit {
                 if self.summarizes() {
@@ -160,7 +164,7 @@ impl Engine {
                 return Err(floor(&draft, budget, least));
             }
             least = plan.tokens_after;
-            aim = aim.lowered(least - budget.limit);
+            with.aim = with.aim.lowered(least - budget.limit);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The note in place of removed messages: where it stands, what it says, what it leads to.
+//! What becomes of removed messages: where the note about them stands, what it says, what it leads to.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 
 use super::neighbours::{Neighbour, Neighbours};
-use super::plan::{Artifact, Plan, Source};
+use super::plan::{Artifact, Source};
 use super::seal::Sealing;
 use crate::draft::{Draft, noted};
 use crate::edit::{Action, Answer, Edit, Note, Standing};
@@ -16,17 +16,87 @@ use crate::policy::StageName;
 use crate::store::{NOTE_ANSWER, Noted, Reference, Storing, Whereabouts, removal_note};
 use crate::tokens::{CountTokens, TextKind};
 
+/// A body, for what stands around one.
+pub(super) const SOME: &str = "-";
+
 /// The tool that removed messages are stored under.
 const TRANSCRIPT: &str = "transcript";
 
-/// Adds the edits that remove the gaps of `draft`. O(messages), without the texts of their notes.
-pub(super) fn seal_gaps<T: Text>(plan: &mut Plan, draft: &Draft<'_, T>, with: &Sealing<'_>) {
+/// Messages that go, and the note in their place, whose body is still to come.
+#[derive(Debug)]
+pub(super) struct Gap {
+    /// The messages.
+    pub messages: Range<usize>,
+    /// Where the note stands.
+    pub standing: Standing,
+    /// Where the messages will be.
+    pub reference: Option<Reference>,
+    /// The removals that the note speaks of.
+    removed: usize,
+    /// Tokens that go, those of older notes included.
+    freed: usize,
+}
+
+/// The gaps of `draft`, and what must be stored of them. O(messages).
+pub(super) fn gaps<T: Text>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> (Vec<Gap>, Vec<Artifact>) {
     let mut neighbours = Neighbours::default();
     let mut noted_in = HashSet::default();
-    for gap in draft.gaps() {
-        let standing = standing(&draft.conversation.messages, neighbours.of(&gap, draft), &mut noted_in);
+    let (mut gaps, mut artifacts) = (Vec::new(), Vec::new());
+    for messages in draft.gaps() {
+        let standing = standing(&draft.conversation.messages, neighbours.of(&messages, draft), &mut noted_in);
         neighbours.add(&standing);
-        seal_gap(plan, draft, gap, standing, with);
+        let artifact = match with.referring.storing {
+            Storing::On => Some(transcript(draft, &messages, &standing, with)),
+            Storing::Off => None,
+        };
+        let reference = artifact.as_ref().map(|artifact| artifact.reference.clone());
+        artifacts.extend(artifact);
+        let removed = removed_in_all(draft, &messages, &standing);
+        let freed = freed(draft, &messages, &standing);
+        gaps.push(Gap { messages, standing, reference, removed, freed });
+    }
+    (gaps, artifacts)
+}
+
+impl Gap {
+    /// The edit that removes the messages, with a note that has this body, if it is shorter with it. O(body).
+    pub(super) fn edit(self, body: &str, with: &Sealing<'_>) -> Edit {
+        let mut text = self.note(body);
+        let mut tokens_after = self.added(&text, with);
+        if tokens_after >= self.freed {
+            text = self.note("");
+            tokens_after = self.added(&text, with);
+        }
+        Edit {
+            stage: StageName::Window,
+            tokens_before: self.freed,
+            tokens_after,
+            reference: self.reference,
+            action: Action::Remove { messages: self.messages, note: Note { text, standing: self.standing } },
+        }
+    }
+
+    /// Tokens that it frees while its note has hardly a body.
+    pub(super) fn saves(&self, with: &Sealing<'_>) -> usize {
+        self.freed.saturating_sub(self.added(&self.note(SOME), with))
+    }
+
+    fn note(&self, body: &str) -> String {
+        let whereabouts = self.reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
+        removal_note(self.removed, &whereabouts, body)
+    }
+
+    /// Tokens that its note adds.
+    fn added(&self, text: &str, with: &Sealing<'_>) -> usize {
+        let overhead = with.counter.overhead();
+        let count = |text: &str| with.counter.count(text, TextKind::Prose) + overhead.block;
+        match &self.standing {
+            Standing::In { .. } => count(text),
+            Standing::Own { answer: Answer::None, .. } => count(text) + overhead.message,
+            Standing::Own { answer: Answer::Follows, .. } => {
+                count(text) + count(NOTE_ANSWER) + overhead.message + overhead.message
+            }
+        }
     }
 }
 
@@ -58,29 +128,6 @@ fn standing<T: Text>(
 fn notes_in<T: Text>(message: &Message<T>) -> Vec<usize> {
     let parts = message.parts.iter().enumerate();
     parts.filter(|(_, part)| noted(part).is_some()).map(|(index, _)| index).collect()
-}
-
-/// Adds the edit that removes the messages of `gap`.
-fn seal_gap<T: Text>(plan: &mut Plan, draft: &Draft<'_, T>, gap: Range<usize>, standing: Standing, with: &Sealing<'_>) {
-    let reference = match with.referring.storing {
-        Storing::On => {
-            let artifact = transcript(draft, &gap, &standing, with);
-            let reference = artifact.reference.clone();
-            plan.artifacts.push(artifact);
-            Some(reference)
-        }
-        Storing::Off => None,
-    };
-    let whereabouts = reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
-    let text = removal_note(removed_in_all(draft, &gap, &standing), &whereabouts, "");
-    let (tokens_before, tokens_after) = tokens_of_gap(draft, &gap, &standing, &text, with);
-    plan.edits.push(Edit {
-        stage: StageName::Window,
-        tokens_before,
-        tokens_after,
-        reference,
-        action: Action::Remove { messages: gap, note: Note { text, standing } },
-    });
 }
 
 /// What is stored of a gap: the older notes that the new one replaces, which lead to what was removed before, and the
@@ -131,29 +178,18 @@ pub(super) fn older_notes<'d, T: Text>(
     replaced.chain(messages[gap.clone()].iter().flat_map(|message| &message.parts)).filter_map(noted)
 }
 
-/// Tokens that a gap frees, older notes included, and tokens that its note adds.
-fn tokens_of_gap<T: Text>(
-    draft: &Draft<'_, T>,
-    gap: &Range<usize>,
-    standing: &Standing,
-    text: &str,
-    with: &Sealing<'_>,
-) -> (usize, usize) {
-    let counter = &with.counter;
-    let overhead = counter.overhead();
-    let count = |text: &str| counter.count(text, TextKind::Prose) + overhead.block;
-    let mut freed: usize = gap.clone().map(|message| draft.tokens.message(message)).sum();
-    let mut added = count(text);
+/// The older notes in a message that stays which a new one replaces.
+pub(super) fn replaced_notes<'d, T: Text>(draft: &'d Draft<'_, T>, message: usize, parts: &[usize]) -> Vec<Noted<'d>> {
+    parts.iter().filter_map(|part| noted(&draft.conversation.messages[message].parts[*part])).collect()
+}
+
+/// Tokens that a gap frees, older notes included.
+fn freed<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Standing) -> usize {
+    let messages = gap.clone().map(|message| draft.tokens.message(message));
     match standing {
         Standing::In { message, instead_of } => {
-            freed += instead_of.iter().map(|part| draft.tokens.part(*message, *part)).sum::<usize>();
+            messages.chain(instead_of.iter().map(|part| draft.tokens.part(*message, *part))).sum()
         }
-        Standing::Own { answer, .. } => {
-            added += overhead.message;
-            if *answer == Answer::Follows {
-                added += overhead.message + count(NOTE_ANSWER);
-            }
-        }
+        Standing::Own { .. } => messages.sum(),
     }
-    (freed, added)
 }

@@ -4,6 +4,7 @@
 //! makes the texts and references of what was decided and counts the outcome exactly.
 
 mod explain;
+mod fill;
 mod gap;
 mod neighbours;
 mod pending;
@@ -23,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::invariants::{Pairs, Violation};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
-use crate::policy::Policy;
+use crate::policy::{Policy, StageName};
 use crate::stages::propose;
 use crate::store::Storing;
 
@@ -61,24 +62,76 @@ pub fn outline<'a, T: Text>(
     if draft.total() <= starts_at {
         return Ok(draft);
     }
+    let aims = Aims::of(&draft, budget);
     for pressure in Pressure::ALL {
-        run_stages(&mut draft, policy, budget.low, pressure, storing);
-        // Below the high mark the next turn has room; more pressure would take what the model still works with.
-        if draft.total() <= budget.high {
+        run_stages(&mut draft, aims.structure, pressure, storing);
+        if draft.total() <= aims.enough(pressure, budget) {
             break;
         }
     }
     Ok(draft)
 }
 
-fn run_stages<T: Text>(draft: &mut Draft<'_, T>, policy: &Policy, target: usize, pressure: Pressure, storing: Storing) {
-    for stage in &policy.stages {
-        for proposal in propose(*stage, draft, pressure, storing) {
-            if draft.total() <= target {
-                return;
-            }
-            draft.accept(*stage, proposal);
+/// What the stages aim at.
+#[derive(Clone, Copy)]
+struct Aims {
+    /// Tokens of what stays whole. Where lines are kept of what goes, the rest of the target is for them: what stays whole
+    /// gets the share of the target that the target is of the whole. So the less stays, the more of it is chosen.
+    structure: usize,
+    /// More than this asks for more pressure.
+    enough: usize,
+}
+
+/// The part of the target that the newest messages may take before they are shortened so that lines of older ones can stay.
+const MOST_STRUCTURE: f64 = 0.5;
+
+impl Aims {
+    fn of<T: Text>(draft: &Draft<'_, T>, budget: Budget) -> Aims {
+        if !draft.is_digested() {
+            // Below the high mark the next turn has room; more pressure would take what the model still works with.
+            return Aims { structure: budget.low, enough: budget.high };
         }
+        let whole = draft.tokens.total().max(1);
+        let structure =
+            ((budget.low.saturating_mul(budget.low) / whole) as f64 * crate::digest::knob("K_WIN", 1.0)) as usize;
+        Aims {
+            structure,
+            enough: structure.max((budget.low as f64 * crate::digest::knob("K_HALF", MOST_STRUCTURE)) as usize),
+        }
+    }
+
+    fn enough(self, pressure: Pressure, budget: Budget) -> usize {
+        match pressure {
+            Pressure::Normal => self.enough,
+            // Emergency takes what the model works with, and so is for what does not fit otherwise.
+            Pressure::High | Pressure::Emergency => self.enough.max(budget.high),
+        }
+    }
+}
+
+/// Runs the stages of the policy in their order until the draft is down to `target`.
+fn run_stages<T: Text>(draft: &mut Draft<'_, T>, target: usize, pressure: Pressure, storing: Storing) {
+    let stages = &draft.policy.stages;
+    for (index, stage) in stages.iter().enumerate() {
+        if *stage == StageName::Window && draft.is_digested() && draft.total() > target {
+            // Lines are kept of what goes, so it need not be shortened first, and what stays may stay whole.
+            draft.restore();
+            run(draft, *stage, target, pressure, storing);
+            for earlier in &stages[..index] {
+                run(draft, *earlier, target, pressure, storing);
+            }
+        }
+        run(draft, *stage, target, pressure, storing);
+    }
+}
+
+/// Takes what `stage` proposes until the draft is down to `target`.
+fn run<T: Text>(draft: &mut Draft<'_, T>, stage: StageName, target: usize, pressure: Pressure, storing: Storing) {
+    for proposal in propose(stage, draft, pressure, storing) {
+        if draft.total() <= target {
+            return;
+        }
+        draft.accept(stage, proposal);
     }
 }
 

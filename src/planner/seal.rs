@@ -1,11 +1,13 @@
 //! Making the texts of a plan: what a draft decided becomes edits, references and exact counts.
 
 use super::Urgency;
-use super::gap::seal_gaps;
+use super::fill::fill;
+use super::gap::gaps;
 use super::plan::Plan;
-use super::shorten::{Referring, seal_cut};
+use super::shorten::{Framed, Referring};
 use super::tools::ToolNames;
 use crate::budget::Budget;
+use crate::digest::Digest;
 use crate::draft::Draft;
 use crate::edit::Edit;
 use crate::ledger::Counting;
@@ -24,6 +26,8 @@ pub struct Sealing<'a> {
     pub format: Format,
     /// What the draft fits.
     pub budget: Budget,
+    /// What is aimed at: the same, or less where the plan before this one came out too large.
+    pub aim: Budget,
     /// What counts.
     pub counter: Counting<'a>,
     /// How references are made.
@@ -48,19 +52,30 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
         summary: None,
         warnings: Vec::new(),
     };
+    let (gaps, artifacts) = gaps(draft, with);
     let cuts: Vec<_> = draft.cuts().collect();
     let tools = if cuts.is_empty() { ToolNames::default() } else { ToolNames::of(draft.conversation, &draft.pairs) };
-    let sealed = parallel::map(
-        &cuts,
-        |_| 1,
-        CUTS_WORTH_A_THREAD,
-        |(place, cut)| seal_cut(draft.conversation, *place, *cut, &tools, with),
-    );
+    let cuts: Vec<_> = cuts.into_iter().filter_map(|cut| Framed::of(draft.conversation, cut, &tools)).collect();
+    let is_digested = draft.is_digested() && !(gaps.is_empty() && cuts.is_empty());
+    let (sealed, bodies) = if is_digested {
+        let saves = |cut: &Framed<'_>| cut.saves(with);
+        let saved: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
+        let saved = saved + gaps.iter().map(|gap| gap.saves(with)).sum::<usize>();
+        let summary = if gaps.is_empty() { 0 } else { draft.bounds.summary };
+        let room = with.aim.low.saturating_sub(summary + plan.tokens_before.saturating_sub(saved));
+        let Digest { gaps, cuts: bodies } = fill(draft, &gaps, &cuts, room, with);
+        let sealed = cuts.iter().zip(&bodies).map(|(cut, body)| cut.with_body(body, with)).collect();
+        (sealed, gaps)
+    } else {
+        let sealed = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, |cut| cut.sealed(with));
+        (sealed, vec![String::new(); gaps.len()])
+    };
     for (edit, artifact) in sealed.into_iter().flatten() {
         plan.edits.push(edit);
         plan.artifacts.extend(artifact);
     }
-    seal_gaps(&mut plan, draft, with);
+    plan.artifacts.extend(artifacts);
+    plan.edits.extend(gaps.into_iter().zip(bodies).map(|(gap, body)| gap.edit(&body, with)));
     plan.edits.sort_by_cached_key(Edit::first_message);
     for edit in &plan.edits {
         plan.tokens_after = plan.tokens_after + edit.tokens_after - edit.tokens_before;

@@ -1,5 +1,6 @@
 //! Cutting one text: the mark in front, what is kept of it, and where the whole is.
 
+use super::gap::SOME;
 use super::plan::{Artifact, Source};
 use super::seal::Sealing;
 use super::tools::ToolNames;
@@ -67,36 +68,71 @@ pub fn marked_short(tool: &str, text: &str, short: &str, referring: Referring<'_
     ShortText { text, to_store, stored_before: None }
 }
 
-/// The edit that an accepted cut comes to, with what must be stored first; `None` where the text turns out to be no
-/// shorter.
-pub(super) fn seal_cut<T: Text>(
-    conversation: &Conversation<T>,
-    place: Place,
+/// A cut, and the frame of what is kept of it.
+#[derive(Debug)]
+pub(super) struct Framed<'a> {
+    /// The item.
+    pub place: Place,
     cut: Cut,
-    tools: &ToolNames<'_>,
-    with: &Sealing<'_>,
-) -> Option<(Edit, Option<Artifact>)> {
-    // A draft only accepts items of results that have a text.
-    let Part::Result { items, .. } = &conversation.messages[place.message].parts[place.part] else { return None };
-    let (text, _) = items[place.item].text()?;
-    let tool = tools.of_result(place.message, place.part);
-    let counter = &with.counter;
-    let short = shorten(tool, text, cut.keep, counter, with.referring)?;
-    let tokens_after = counter.count(&short.text, TextKind::ToolOutput);
-    if tokens_after >= cut.tokens_before {
-        return None;
+    tool: &'a str,
+    text: &'a str,
+}
+
+/// What a cut becomes: its edit, and what must be stored first.
+pub(super) type SealedCut = (Edit, Option<Artifact>);
+
+impl<'a> Framed<'a> {
+    /// The cut of `place`; `None` where that is no text, which a draft does not cut.
+    pub(super) fn of<T: Text>(
+        conversation: &'a Conversation<T>,
+        (place, cut): (Place, Cut),
+        tools: &ToolNames<'a>,
+    ) -> Option<Framed<'a>> {
+        let Part::Result { items, .. } = &conversation.messages[place.message].parts[place.part] else { return None };
+        let (text, _) = items[place.item].text()?;
+        Some(Framed { place, cut, tool: tools.of_result(place.message, place.part), text })
     }
-    let artifact = short.to_store.clone().map(|reference| Artifact {
-        reference,
-        tool: tool.to_owned(),
-        source: Source::Item(place),
-    });
-    let edit = Edit {
-        stage: cut.stage,
-        tokens_before: cut.tokens_before,
-        tokens_after,
-        reference: short.to_store.or(short.stored_before),
-        action: Action::Shorten { place, text: short.text },
-    };
-    Some((edit, artifact))
+
+    /// Tokens that the cut saves while hardly anything stands behind its mark.
+    pub(super) fn saves(&self, with: &Sealing<'_>) -> usize {
+        let mark = self.around(SOME, with).text;
+        self.cut.tokens_before.saturating_sub(with.counter.count(&mark, TextKind::ToolOutput))
+    }
+
+    /// What the cut becomes if its text is cut by itself; `None` where that is no shorter.
+    pub(super) fn sealed(&self, with: &Sealing<'_>) -> Option<SealedCut> {
+        self.edit(shorten(self.tool, self.text, self.cut.keep, &with.counter, with.referring)?, with)
+    }
+
+    /// What it becomes with `body` behind its mark; `None` where that is no shorter.
+    pub(super) fn with_body(&self, body: &str, with: &Sealing<'_>) -> Option<SealedCut> {
+        self.edit(self.around(body, with), with)
+    }
+
+    fn around(&self, body: &str, with: &Sealing<'_>) -> ShortText {
+        match marked(self.text, with.referring.storing, with.referring.distrusted) {
+            Some(marked) => ShortText { text: marked.around(body), to_store: None, stored_before: marked.reference },
+            None => marked_short(self.tool, self.text, body, with.referring),
+        }
+    }
+
+    fn edit(&self, short: ShortText, with: &Sealing<'_>) -> Option<SealedCut> {
+        let tokens_after = with.counter.count(&short.text, TextKind::ToolOutput);
+        if tokens_after >= self.cut.tokens_before {
+            return None;
+        }
+        let artifact = short.to_store.clone().map(|reference| Artifact {
+            reference,
+            tool: self.tool.to_owned(),
+            source: Source::Item(self.place),
+        });
+        let edit = Edit {
+            stage: self.cut.stage,
+            tokens_before: self.cut.tokens_before,
+            tokens_after,
+            reference: short.to_store.or(short.stored_before),
+            action: Action::Shorten { place: self.place, text: short.text },
+        };
+        Some((edit, artifact))
+    }
 }

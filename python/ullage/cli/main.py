@@ -11,13 +11,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import ullage
+from ullage.cli import replay
+from ullage.cli.codes import FAILED, FINE, FOUND, INTERRUPTED
 from ullage.cli.conversations import UnreadableFileError, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-# Exit codes, as linters have them.
-FINE, FOUND, FAILED = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,12 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Ids and names of files may hold what the terminal has no character for.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = lint(options.files, options.format, as_json=options.json)
+        code: int = options.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
     except ullage.UllageError as error:
         print(f"ullage: {error}", file=sys.stderr)
         return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # Who reads has seen enough, as `head` does; what was printed was found.
         _discard_output()
@@ -63,6 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     linting.add_argument("files", nargs="+", metavar="FILE", help="JSON or JSON lines, - for stdin")
     linting.add_argument("--format", help="the wire format; told from the messages if not given")
     linting.add_argument("--json", action="store_true", help="print a JSON object for each finding")
+    linting.set_defaults(
+        run=lambda options: lint(options.files, options.format, as_json=options.json)
+    )
+    replay.add_to(commands)
     return parser
 
 

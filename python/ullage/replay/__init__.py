@@ -1,0 +1,34 @@
+"""What a compaction would have cost recorded sessions: the proof, and a way to choose settings.
+
+    >>> from ullage import replay
+    >>> sweep = replay.Sweep([replay.read_policy("default")], contexts=[40_000])
+    >>> replay.replay(replay.read_sessions("sessions/"), sweep).rows()  # doctest: +SKIP
+
+No model is asked: a session is cut where its history was long, and what its agent repeated after
+the cut, of what tools had told it before, is what it needed.
+"""
+
+from ullage.replay.measure import BASELINES, Sweep
+from ullage.replay.page import html
+from ullage.replay.results import Cost, Cut, Replay, Retention, Row
+from ullage.replay.run import replay
+from ullage.replay.sessions import Session, UnreadableSessionError, read_sessions
+from ullage.replay.settings import Setting, grid, read_policy
+
+__all__ = [
+    "BASELINES",
+    "Cost",
+    "Cut",
+    "Replay",
+    "Retention",
+    "Row",
+    "Session",
+    "Setting",
+    "Sweep",
+    "UnreadableSessionError",
+    "grid",
+    "html",
+    "read_policy",
+    "read_sessions",
+    "replay",
+]

@@ -1,0 +1,226 @@
+"""One session under several policies."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import (
+    MemoryStore,
+    Needs,
+    PromptCache,
+    StoreError,
+    TokenCounter,
+    UllageError,
+    references_in,
+    session_cuts,
+)
+from ullage.economics import Economics
+from ullage.manager import ContextManager
+from ullage.replay.results import Cost, Cut, Retention
+from ullage.validity import repair, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ullage.replay.sessions import Session
+    from ullage.replay.settings import Setting
+
+BASELINES = ("window", "line-cover")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is tried on each session.
+
+    Attributes:
+        settings: The policies.
+        contexts: Tokens of history at which a session is first cut.
+        shares: Shares of the history that are its budget.
+        baselines: Whether the window and the line cover run beside the policies.
+        cost_at: The high mark, in tokens, at which the cost of a whole session is simulated; None
+            for no simulation.
+        economics: What a cache costs.
+        most: Cuts in one session at most.
+        least_after: Messages that follow each cut at least.
+        counter: Makes what counts.
+    """
+
+    settings: Sequence[Setting]
+    contexts: Sequence[int] = (80_000,)
+    shares: Sequence[float] = (0.25, 0.125)
+    baselines: bool = False
+    cost_at: int | None = None
+    economics: Economics = field(default_factory=Economics)
+    most: int = 4
+    least_after: int = 20
+    counter: Callable[[], TokenCounter] = TokenCounter
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of one session, and whether it had to be repaired first."""
+
+    cuts: list[Cut]
+    costs: list[Cost]
+    repaired: bool
+
+
+def measure(session: Session, sweep: Sweep) -> Measured:
+    """Measures one session.
+
+    Raises:
+        MessageError: If its messages cannot be read.
+    """
+    messages = session.messages
+    repaired = bool(validate(messages))
+    if repaired:
+        messages = list(repair(messages))
+    # One for all: what it has counted once is not counted in any of the times.
+    counter = sweep.counter()
+    cuts = [
+        cut
+        for context in sweep.contexts
+        for message, tokens in session_cuts(
+            messages,
+            counter,
+            tokens=context,
+            most=sweep.most,
+            least_after=sweep.least_after,
+            format=None,
+        )
+        for cut in _at(session.name, messages, counter, sweep, (context, message, tokens))
+    ]
+    costs = [] if sweep.cost_at is None else _costs(session.name, messages, counter, sweep)
+    return Measured(cuts, costs, repaired)
+
+
+def _at(
+    name: str,
+    messages: list[Any],
+    counter: TokenCounter,
+    sweep: Sweep,
+    place: tuple[int, int, int],
+) -> list[Cut]:
+    """Every policy and baseline at one cut."""
+    context, message, tokens = place
+    needs = Needs(messages, message, format=None)
+    history = messages[:message]
+    found = []
+    for share in sweep.shares:
+        # What no policy has kept anything of.
+        nothing = Cut(
+            session=name,
+            policy="",
+            context=context,
+            share=share,
+            message=message,
+            tokens_before=tokens,
+            budget=max(1, int(share * tokens)),
+            tokens_after=tokens,
+            violations=0,
+            retention=Retention(**needs.kept_in([], [])),
+            seconds=0.0,
+        )
+        if sweep.baselines:
+            found += [
+                _baseline(history, needs, counter, baseline, nothing) for baseline in BASELINES
+            ]
+        found += [
+            _compacted(history, needs, counter, setting, nothing) for setting in sweep.settings
+        ]
+    return found
+
+
+def _baseline(
+    history: list[Any], needs: Needs, counter: TokenCounter, name: str, nothing: Cut
+) -> Cut:
+    """What a baseline leaves of a history."""
+    start = time.perf_counter()
+    after, kept = needs.kept_by(name, history, counter, nothing.budget)
+    seconds = time.perf_counter() - start
+    return replace(
+        nothing, policy=name, tokens_after=after, retention=Retention(**kept), seconds=seconds
+    )
+
+
+def _compacted(
+    history: list[Any], needs: Needs, counter: TokenCounter, setting: Setting, nothing: Cut
+) -> Cut:
+    """What a policy leaves of a history."""
+    store = MemoryStore()
+    engine = ContextManager(setting.policy, counter=counter, store=store)
+    left = list(history)
+    try:
+        report = engine.compact(left, budget=nothing.budget, hard=True)
+    except UllageError as error:
+        failure = f"{type(error).__name__}: {error}"
+        return replace(nothing, policy=setting.name, failure=failure)
+    return replace(
+        nothing,
+        policy=setting.name,
+        # Counted anew, for it is the report that is judged.
+        tokens_after=counter.count_messages(left),
+        violations=len(validate(left)),
+        retention=Retention(**needs.kept_in(left, _stored(left, store))),
+        seconds=report.elapsed,
+    )
+
+
+def _stored(context: list[Any], store: MemoryStore) -> list[bytes]:
+    """What is stored where the context refers to, and where that refers to in turn."""
+    contents: dict[str, bytes] = {}
+    wanted = references_in(context)
+    while wanted:
+        reference = wanted.pop()
+        if reference in contents:
+            continue
+        try:
+            content = store.get(reference)
+        except StoreError:
+            continue  # It only looks like a reference.
+        contents[reference] = content
+        wanted.extend(references_in(content.decode("utf-8", errors="replace")))
+    return list(contents.values())
+
+
+def _costs(name: str, messages: list[Any], counter: TokenCounter, sweep: Sweep) -> list[Cost]:
+    """What the requests of a session cost under each policy."""
+    requests = [
+        message
+        for message, _ in session_cuts(
+            messages, counter, tokens=0, most=len(messages), least_after=0, format=None
+        )
+    ]
+    prices = sweep.economics.prices()
+
+    def sent(compact: Callable[[list[Any]], bool]) -> tuple[float, int]:
+        cache, history, start, compactions = PromptCache(counter), list[Any](), 0, 0
+        for request in requests:
+            history.extend(messages[start:request])
+            start = request
+            compactions += compact(history)
+            cache.request(history)
+        return cache.cost(prices=prices), compactions
+
+    append_only, _ = sent(lambda _: False)
+    found = []
+    high = sweep.cost_at or 0
+    for setting in sweep.settings:
+        engine = ContextManager(setting.policy, counter=counter, store=MemoryStore())
+        # The high mark of this budget is the one that was asked for.
+        budget = max(1, math.ceil(high / setting.policy.high))
+
+        def compact(
+            history: list[Any], engine: ContextManager = engine, budget: int = budget
+        ) -> bool:
+            try:
+                return engine.compact(history, budget=budget).first_changed is not None
+            except UllageError:
+                return False  # What cannot be made to fit is sent as it is.
+
+        cost, compactions = sent(compact)
+        found.append(Cost(name, setting.name, high, len(requests), compactions, cost, append_only))
+    return found

@@ -1,0 +1,127 @@
+//! What a compaction would have cost a recorded session, for `ullage.replay`.
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use pythonize::pythonize;
+
+use super::counter::PyTokenCounter;
+use super::format::named_format;
+use super::node::PyNode;
+use super::raised::nothing_raised;
+use super::text::PyText;
+use super::whole::Amount;
+use crate::error::{Error, Result};
+use crate::message::Conversation;
+use crate::replay::{Context, Cutting, Needs, Shown, cuts, line_cover, window};
+use crate::wire::{self, Format};
+
+/// The baselines by name.
+type Baseline = fn(&Conversation<PyText>, crate::ledger::Counting<'_>, usize) -> Context;
+const BASELINES: [(&str, Baseline); 2] = [("window", window), ("line-cover", line_cover)];
+
+fn read(messages: &Bound<'_, PyAny>, format: Option<&str>) -> Result<(Format, Conversation<PyText>)> {
+    let node = PyNode(messages.clone());
+    let format = match format {
+        Some(name) => named_format(name)?,
+        None => wire::format_to_read(&node)?,
+    };
+    let conversation = wire::read(&node, format)?;
+    nothing_raised()?;
+    Ok((format, conversation))
+}
+
+/// Where to cut a session: the entry of the list, and the tokens in front of it.
+#[pyfunction]
+#[pyo3(signature = (messages, counter, *, tokens, most, least_after, format))]
+pub fn session_cuts(
+    messages: &Bound<'_, PyAny>,
+    counter: &PyTokenCounter,
+    tokens: Amount,
+    most: Amount,
+    least_after: Amount,
+    format: Option<&str>,
+) -> PyResult<Vec<(usize, usize)>> {
+    let (_, conversation) = read(messages, format)?;
+    let cutting = Cutting { tokens: tokens.0, most: most.0, least_after: least_after.0 };
+    let found = messages.py().detach(|| {
+        let measured = counter.counting.ledger.measure(&conversation);
+        let before = |cut: usize| (0..cut).map(|message| measured.message(message)).sum();
+        let cuts = cuts(&conversation, &measured, cutting);
+        cuts.into_iter().map(|cut| (conversation.entry(cut), before(cut))).collect()
+    });
+    Ok(found)
+}
+
+/// What the messages from a cut on needed of those before it.
+#[pyclass(frozen, name = "Needs", module = "ullage._core")]
+#[derive(Debug)]
+pub struct PyNeeds {
+    needs: Needs,
+    format: Format,
+}
+
+#[pymethods]
+impl PyNeeds {
+    #[new]
+    #[pyo3(signature = (messages, cut, *, format))]
+    fn new(messages: &Bound<'_, PyAny>, cut: Amount, format: Option<&str>) -> PyResult<PyNeeds> {
+        let (format, conversation) = read(messages, format)?;
+        let message = conversation.message_of(cut.0).unwrap_or(conversation.messages.len());
+        let needs = messages.py().detach(|| Needs::of(&conversation, message));
+        Ok(PyNeeds { needs, format })
+    }
+
+    /// How much of it is in the messages of a context, and in what is stored beside it.
+    fn kept_in<'py>(&self, context: &Bound<'py, PyAny>, stored: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyAny>> {
+        let shown = self.shown(context)?;
+        let retention = context.py().detach(|| {
+            let mut beside = Shown::default();
+            for content in stored {
+                beside.add_text(&String::from_utf8_lossy(&content));
+            }
+            self.needs.kept_in(&shown, &beside)
+        });
+        Ok(pythonize(context.py(), &retention)?)
+    }
+
+    /// The anchors that are not in the messages of a context.
+    fn lost(&self, context: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+        Ok(self.needs.lost(&self.shown(context)?).into_iter().map(str::to_owned).collect())
+    }
+
+    /// The tokens that a baseline leaves of a history, and how much of what was needed.
+    #[pyo3(signature = (name, history, counter, budget))]
+    fn kept_by<'py>(
+        &self,
+        name: &Bound<'py, PyString>,
+        history: &Bound<'py, PyAny>,
+        counter: &PyTokenCounter,
+        budget: Amount,
+    ) -> PyResult<(usize, Bound<'py, PyAny>)> {
+        let name = PyText::of(name);
+        let baseline = BASELINES.iter().find(|(known, _)| *known == &*name).ok_or_else(|| Error::Policy {
+            setting: "baseline".to_owned(),
+            problem: format!("there is no '{}'; known are {}", &*name, BASELINES.map(|(known, _)| known).join(", ")),
+        })?;
+        let (_, conversation) = read(history, Some(self.format.name()))?;
+        let (tokens, retention) = history.py().detach(|| {
+            let context = baseline.1(&conversation, counter.counting.ledger.now(), budget.0);
+            let shown = context.shown(&conversation);
+            (context.tokens, self.needs.kept_in(&shown, &Shown::default()))
+        });
+        Ok((tokens, pythonize(history.py(), &retention)?))
+    }
+}
+
+impl PyNeeds {
+    fn shown(&self, context: &Bound<'_, PyAny>) -> Result<Shown> {
+        let (_, conversation) = read(context, Some(self.format.name()))?;
+        Ok(context.py().detach(|| {
+            let mut shown = Shown::default();
+            for message in &conversation.messages {
+                shown.add_message(message);
+            }
+            shown
+        }))
+    }
+}

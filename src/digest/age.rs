@@ -1,0 +1,36 @@
+//! How far back the messages of a conversation are, in tokens: what a model works on next is mostly what it has just seen.
+
+use crate::ledger::Measured;
+
+/// Distances below this many tokens hardly differ.
+const NEAR: f64 = 100.0;
+
+/// How far back each message is.
+#[derive(Debug)]
+pub(super) struct Ages {
+    /// Tokens from the beginning of each message to the end.
+    since: Vec<f64>,
+}
+
+impl Ages {
+    pub(super) fn of(tokens: &Measured, messages: usize) -> Ages {
+        let mut since = vec![0.0; messages];
+        let mut sum = 0.0;
+        for message in (0..messages).rev() {
+            sum += tokens.message(message) as f64;
+            since[message] = sum;
+        }
+        Ages { since }
+    }
+
+    /// The logarithm of the distance of a message, in hundreds of tokens.
+    pub(super) fn log(&self, message: usize) -> f64 {
+        libm::log1p(self.since[message] / NEAR)
+    }
+
+    /// Where a message stands: 0 at the beginning, 1 at the end.
+    pub(super) fn place(&self, message: usize) -> f64 {
+        let all = self.since.first().copied().unwrap_or_default();
+        if all == 0.0 { 1.0 } else { 1.0 - self.since[message] / all }
+    }
+}

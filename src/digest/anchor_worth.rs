@@ -1,0 +1,87 @@
+//! How likely an anchor of a tool's output is needed: that the model repeats it before it sees it again.
+
+use super::age::Ages;
+
+/// What is known of an anchor.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Known {
+    /// Lines of outputs that hold it.
+    lines: u32,
+    /// The last of them.
+    last_line: u32,
+    /// The last message with an output that holds it.
+    last_output: usize,
+    /// Whether it stands in an output that is of no file.
+    in_other: bool,
+    /// The best rank of the files that it stands in; see [`super::files::Files::rank`].
+    rank: Option<usize>,
+    /// Messages in which model or person spoke of it.
+    uses: u32,
+    /// The last of them.
+    last_use: Option<usize>,
+    /// How much the model has lately spoken of it.
+    pub spoken: f64,
+    /// Whether it stays in the conversation.
+    pub stays: bool,
+    pub spoken_stays: bool,
+}
+
+impl Known {
+    /// It stands in this line of an output, of a file of this rank or of none.
+    pub(super) fn seen_in_output(&mut self, message: usize, line: u32, rank: Option<usize>) {
+        if self.lines == 0 || self.last_line != line {
+            self.lines += 1;
+            self.last_line = line;
+        }
+        self.last_output = message;
+        match rank {
+            Some(rank) => self.rank = Some(self.rank.map_or(rank, |best| best.min(rank))),
+            None => self.in_other = true,
+        }
+    }
+
+    /// Somebody speaks of it.
+    pub(super) fn used_in(&mut self, message: usize) {
+        if self.last_use != Some(message) {
+            self.uses += 1;
+            self.last_use = Some(message);
+        }
+    }
+}
+
+/// The coefficients of a logistic regression over 102,640 anchors at 102 cuts of 26 recorded coding sessions; area under
+/// the curve .82 on sessions that it was not fitted to.
+mod fitted {
+    pub const BASE: f64 = 1.206;
+    /// For the logarithm of the lines that hold it.
+    pub const LINES: f64 = 0.536;
+    /// For the logarithm of the messages that use it.
+    pub const USES: f64 = 0.131;
+    /// For the place of its last use.
+    pub const LAST_USE: f64 = 2.05;
+    /// For the logarithm of the tokens since it was last seen.
+    pub const AGE: f64 = -0.922;
+    /// For the place where it was last seen, to the fourth: what has just been seen has not yet shown whether it is needed.
+    pub const NEWEST: f64 = -2.935;
+    /// For the inverse of the rank of its file.
+    pub const FILE: f64 = 0.732;
+    /// For standing in an output that is of no file.
+    pub const OTHER: f64 = -0.656;
+}
+
+/// How likely the anchor is needed, from 0 to 1; 0 for one that stands in no output.
+pub(super) fn worth(known: &Known, ages: &Ages) -> f64 {
+    if known.lines == 0 {
+        return 0.0;
+    }
+    let place = ages.place(known.last_output);
+    let sum = fitted::BASE
+        + fitted::LINES * libm::log1p(f64::from(known.lines))
+        + fitted::USES * libm::log1p(f64::from(known.uses))
+        + fitted::LAST_USE * known.last_use.map_or(0.0, |message| ages.place(message))
+        + fitted::AGE * ages.log(known.last_output)
+        + fitted::NEWEST * place * place * place * place
+        + fitted::FILE * known.rank.map_or(0.0, |rank| 1.0 / (1.0 + rank as f64))
+        + if known.in_other { fitted::OTHER } else { 0.0 };
+    1.0 / (1.0 + libm::exp(-sum))
+}

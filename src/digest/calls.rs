@@ -1,0 +1,122 @@
+//! What a tool call says about files: which one it is about, what it writes and what it replaces.
+//!
+//! Told by the names of its arguments, which the tools of most agents share, never by the name of the tool.
+
+use serde_json::{Map, Value};
+
+/// Arguments that name the file a call is about.
+const PATHS: [&str; 10] = [
+    "file_path",
+    "path",
+    "filePath",
+    "filepath",
+    "filename",
+    "file_name",
+    "file",
+    "target_file",
+    "notebook_path",
+    "relative_path",
+];
+
+/// Arguments of a search: what it returns is of many files, whatever its path says.
+const SEARCHES: [&str; 5] = ["pattern", "query", "regex", "glob", "search"];
+
+/// Arguments that hold what is written.
+const WRITTEN: [&str; 10] = [
+    "new_string",
+    "new_str",
+    "new_text",
+    "newString",
+    "newText",
+    "replacement",
+    "content",
+    "contents",
+    "file_text",
+    "new_source",
+];
+
+/// Arguments that hold what is replaced.
+const REPLACED: [&str; 6] = ["old_string", "old_str", "old_text", "oldString", "oldText", "search_string"];
+
+/// Arguments that hold several edits of one call.
+const EDITS: [&str; 3] = ["edits", "changes", "replacements"];
+
+/// Arguments that hold a command line.
+const COMMANDS: [&str; 4] = ["command", "cmd", "script", "code"];
+
+/// Commands that print a file as it is, where the last word is its path.
+const PRINTERS: [&str; 7] = ["cat", "head", "tail", "sed", "nl", "less", "bat"];
+
+/// Characters of an argument in a title: enough to tell two commands apart.
+const TITLE: usize = 60;
+
+/// What a call says.
+#[derive(Debug, Default)]
+pub(super) struct Call {
+    /// The file that it is about, if it is about one.
+    pub path: Option<String>,
+    /// What it writes into the file.
+    pub written: Vec<String>,
+    /// What that takes the place of.
+    pub replaced: Vec<String>,
+    /// Its most telling argument, short.
+    pub about: String,
+}
+
+/// Reads the arguments of a call; nothing where they are no object. O(length).
+pub(super) fn read(input: &str) -> Call {
+    let Ok(Value::Object(mut arguments)) = serde_json::from_str(input) else { return Call::default() };
+    let mut call = Call { about: about(&arguments), ..Call::default() };
+    if !SEARCHES.iter().any(|name| arguments.contains_key(*name)) {
+        call.path = path(&arguments);
+    }
+    for name in EDITS {
+        if let Some(Value::Array(edits)) = arguments.get_mut(name) {
+            edits.iter_mut().filter_map(Value::as_object_mut).for_each(|edit| call.take(edit));
+        }
+    }
+    call.take(&mut arguments);
+    call
+}
+
+impl Call {
+    fn take(&mut self, arguments: &mut Map<String, Value>) {
+        let mut texts = |names: &[&str], into: &mut Vec<String>| {
+            for name in names {
+                if let Some(Value::String(text)) = arguments.get_mut(*name) {
+                    into.push(std::mem::take(text));
+                }
+            }
+        };
+        if self.path.is_some() {
+            texts(&WRITTEN, &mut self.written);
+            texts(&REPLACED, &mut self.replaced);
+        }
+    }
+}
+
+fn path(arguments: &Map<String, Value>) -> Option<String> {
+    let named = PATHS.iter().find_map(|name| arguments.get(*name)?.as_str()).filter(|path| !path.ends_with('/'));
+    named.map(str::to_owned).or_else(|| printed(command(arguments)?))
+}
+
+fn command(arguments: &Map<String, Value>) -> Option<&str> {
+    COMMANDS.iter().find_map(|name| arguments.get(*name)?.as_str())
+}
+
+/// The file that a command prints, if that is all it does.
+fn printed(command: &str) -> Option<String> {
+    let is_plain = !command.contains(['|', '>', '<', '&', ';', '\n', '*', '$', '`']);
+    let mut words = command.split_whitespace();
+    let prints = PRINTERS.contains(&words.next()?);
+    let last = words.next_back()?.trim_matches(['"', '\'']);
+    (is_plain && prints && !last.starts_with('-') && last.contains(['.', '/'])).then(|| last.to_owned())
+}
+
+fn about(arguments: &Map<String, Value>) -> String {
+    let named =
+        command(arguments).or_else(|| SEARCHES.iter().chain(&PATHS).find_map(|name| arguments.get(*name)?.as_str()));
+    let text = named.or_else(|| arguments.values().find_map(Value::as_str)).unwrap_or_default();
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    line.char_indices().nth(TITLE).map_or(line, |(end, _)| &line[..end]).trim_end().to_owned()
+}

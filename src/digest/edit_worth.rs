@@ -1,0 +1,98 @@
+//! How likely a line is worked on next: that an edit must quote it, or that it says what is being done.
+
+use super::age::Ages;
+use super::files::Files;
+use super::lines::Lines;
+use super::sources::{Origin, Source};
+
+/// What a token of the newest line of a file is worth beside an anchor that is needed for certain.
+const OF_FILES: f64 = 0.15;
+
+/// The same for a token of what the person said.
+const OF_REQUESTS: f64 = 0.10;
+
+/// The same for a token of what the model said.
+const OF_STATEMENTS: f64 = 0.03;
+
+/// How fast the worth falls with the tokens since: by a power law, as what is gone back to does.
+const FALL: f64 = 1.2;
+
+/// What standing beside lines that were edited before adds, as a power of e.
+const NEAR_EDITS: f64 = 2.0;
+
+/// Lines after which such nearness has fallen to a third.
+const NEARNESS: f64 = 5.0;
+
+/// What standing near anchors adds that the model has lately spoken of, as a power of e.
+const SPOKEN_OF: f64 = 0.55;
+
+/// More talk than this counts no more.
+const MOST_SPOKEN: f64 = 3.0;
+
+/// What is left of either from one line to the next.
+const SPREAD: f64 = 0.8;
+
+/// What each line is worth for a token. O(lines).
+pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Files) -> Vec<f64> {
+    let mut worths = vec![0.0; lines.lines.len()];
+    for (index, source) in sources.iter().enumerate() {
+        let range = lines.of_source[index].clone();
+        if range.is_empty() {
+            continue;
+        }
+        let age = libm::exp(-crate::digest::knob("K_FALL", FALL) * ages.log(source.message));
+        match (source.origin, source.file) {
+            (Origin::Output | Origin::Written, Some(file)) => {
+                let near = nearness(source, file, lines, index, files);
+                let spoken = spread(range.clone().map(|line| spoken_in(lines, line)).collect());
+                for (at, line) in range.enumerate() {
+                    let text = &source.text[lines.lines[line].text.clone()];
+                    if files.is_live(file, index, source.message, text) {
+                        let raised = libm::exp(
+                            crate::digest::knob("K_NEAR", NEAR_EDITS) * near[at]
+                                + crate::digest::knob("K_SPOKEN", SPOKEN_OF) * spoken[at],
+                        );
+                        worths[line] = crate::digest::knob("K_FILE", OF_FILES) * age * raised;
+                    }
+                }
+            }
+            (Origin::Asked, _) => worths[range].fill(crate::digest::knob("K_ASK", OF_REQUESTS) * age),
+            (Origin::Said, _) => worths[range].fill(crate::digest::knob("K_SAY", OF_STATEMENTS) * age),
+            _ => {}
+        }
+    }
+    worths
+}
+
+fn spoken_in(lines: &Lines, line: usize) -> f64 {
+    let sum: f64 = lines.anchors_of(line).iter().map(|anchor| lines.spoken[*anchor as usize]).sum();
+    sum.min(MOST_SPOKEN)
+}
+
+/// How near each line of a source is to one that was written before: 1 for itself.
+fn nearness(source: &Source<'_>, file: u32, lines: &Lines, index: usize, files: &Files) -> Vec<f64> {
+    let range = lines.of_source[index].clone();
+    if source.origin == Origin::Written {
+        return vec![1.0; range.len()];
+    }
+    let is_written = |line: usize| files.is_written(file, &source.text[lines.lines[line].text.clone()]);
+    let mut near: Vec<f64> = range.map(|line| if is_written(line) { 1.0 } else { 0.0 }).collect();
+    let less = libm::exp(-1.0 / NEARNESS);
+    spread_by(&mut near, less);
+    near
+}
+
+fn spread(mut values: Vec<f64>) -> Vec<f64> {
+    spread_by(&mut values, SPREAD);
+    values
+}
+
+/// Raises each value to what its neighbours have, less a part for each step.
+fn spread_by(values: &mut [f64], less: f64) {
+    for at in 1..values.len() {
+        values[at] = values[at].max(values[at - 1] * less);
+    }
+    for at in (1..values.len()).rev() {
+        values[at - 1] = values[at - 1].max(values[at] * less);
+    }
+}

@@ -1,0 +1,98 @@
+//! The files of a conversation: when each was last worked on, and which of its lines still hold.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::numbers::{Numbering, numbered_line};
+use super::sources::{Origin, Source};
+
+/// A line of a file, by its content.
+type LineKey = u64;
+
+/// What is known of the files.
+#[derive(Debug)]
+pub(super) struct Files {
+    /// How many files were worked on after each, by its number.
+    ranks: Vec<usize>,
+    /// The newest source of each line.
+    newest: HashMap<LineKey, usize, RandomState>,
+    /// The last message that replaced each line by another.
+    replaced: HashMap<LineKey, usize, RandomState>,
+    /// Lines that were written.
+    written: HashSet<LineKey, RandomState>,
+}
+
+impl Files {
+    /// What `sources` say of their files. O(length of those that are of a file).
+    pub(super) fn of(sources: &[Source<'_>]) -> Files {
+        let mut files = Files {
+            ranks: Vec::new(),
+            newest: HashMap::default(),
+            replaced: HashMap::default(),
+            written: HashSet::default(),
+        };
+        let mut touched: Vec<usize> = Vec::new();
+        for (index, source) in sources.iter().enumerate() {
+            let Some(file) = source.file else { continue };
+            touched.resize(touched.len().max(file as usize + 1), 0);
+            touched[file as usize] = source.message + 1;
+            match source.origin {
+                Origin::Output => files.see(file, index, &source.text),
+                Origin::Written => {
+                    files.see(file, index, &source.text);
+                    for line in source.text.lines() {
+                        let key = key(file, line);
+                        files.written.insert(key);
+                        // It stands there again.
+                        files.replaced.remove(&key);
+                    }
+                }
+                Origin::Replaced => {
+                    let lines = source.text.lines().filter(|line| !line.trim().is_empty());
+                    files.replaced.extend(lines.map(|line| (key(file, line), source.message)));
+                }
+                Origin::Call | Origin::Said | Origin::Asked => {}
+            }
+        }
+        let mut order: Vec<usize> = (0..touched.len()).collect();
+        order.sort_by_key(|file| std::cmp::Reverse(touched[*file]));
+        files.ranks = vec![0; touched.len()];
+        for (rank, file) in order.into_iter().enumerate() {
+            files.ranks[file] = rank;
+        }
+        files
+    }
+
+    fn see(&mut self, file: u32, source: usize, text: &str) {
+        let numbering = Numbering::of(text);
+        for line in text.lines() {
+            let line = match numbering {
+                Numbering::Printed => numbered_line(line).map_or(line, |(_, rest)| rest),
+                Numbering::Counted => line,
+            };
+            self.newest.insert(key(file, line), source);
+        }
+    }
+
+    /// How many files were worked on after this one.
+    pub(super) fn rank(&self, file: u32) -> usize {
+        self.ranks[file as usize]
+    }
+
+    /// Whether a line of a source still stands in its file, as far as is known, and in no newer source.
+    pub(super) fn is_live(&self, file: u32, source: usize, message: usize, line: &str) -> bool {
+        let key = key(file, line);
+        self.newest.get(&key) == Some(&source) && self.replaced.get(&key).is_none_or(|at| *at < message)
+    }
+
+    /// Whether a call has written this line.
+    pub(super) fn is_written(&self, file: u32, line: &str) -> bool {
+        !line.trim().is_empty() && self.written.contains(&key(file, line))
+    }
+}
+
+fn key(file: u32, line: &str) -> LineKey {
+    xxh3_64_with_seed(line.trim_end().as_bytes(), u64::from(file))
+}

@@ -1,0 +1,74 @@
+//! How a digest is written, and read back when it is condensed again.
+//!
+//! A line `[from ...]` names the source; the lines of it that are kept follow as they were, in runs. The first line of each
+//! run has its number in front: `12→`.
+
+use super::cover::Pick;
+use super::lines::Lines;
+use super::sources::Source;
+use crate::anchors::strip_line_number;
+
+/// The titles of what was said.
+pub(super) const ASKED: &str = "the user";
+pub(super) const SAID: &str = "the assistant";
+
+/// What follows the path of a file in the title of what was written into it.
+pub(super) const AS_WRITTEN: &str = ", as written";
+
+const FROM: &str = "[from ";
+const FROM_END: &str = "]";
+const NUMBER_END: char = '→';
+
+/// The lines of `picks` as a text for each of so many slots. Only in the first ones, which are those of gaps, the source is
+/// named. O(picks log picks + length).
+pub(super) fn texts(sources: &[Source<'_>], lines: &Lines, picks: &[Pick], slots: usize, titled: usize) -> Vec<String> {
+    let mut order: Vec<(u32, u32)> = picks.iter().map(|pick| (pick.source, pick.line)).collect();
+    order.sort_unstable();
+    let mut texts = vec![String::new(); slots];
+    let mut last = None;
+    for (source_index, line) in order {
+        let source = &sources[source_index as usize];
+        let Some(text) = source.slot.and_then(|slot| texts.get_mut(slot)) else { continue };
+        let is_titled = !source.title.is_empty() && source.slot.is_some_and(|slot| slot < titled);
+        let kept = &lines.lines[line as usize];
+        let content = &source.text[kept.text.clone()];
+        let runs_on = last == Some((source_index, line.wrapping_sub(1)));
+        if is_titled && last.is_none_or(|(before, _)| before != source_index) {
+            text.push_str(FROM);
+            text.push_str(&source.title);
+            text.push_str(FROM_END);
+            text.push('\n');
+        }
+        // A line that looks like a numbered one, or like a title, says which it is.
+        if !runs_on || strip_line_number(content) != content || content.starts_with(FROM) {
+            text.push_str(&kept.number.to_string());
+            text.push(NUMBER_END);
+        }
+        text.push_str(content);
+        text.push('\n');
+        last = Some((source_index, line));
+    }
+    texts.iter_mut().for_each(|text| text.truncate(text.trim_end().len()));
+    texts
+}
+
+/// The sections of a digest: title and lines. A text before the first title has none.
+pub(super) fn sections(body: &str) -> impl Iterator<Item = (&str, &str)> {
+    let title_at = |line: &str| line.strip_prefix(FROM)?.trim_end().strip_suffix(FROM_END).map(str::len);
+    let mut rest = body;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let first = rest.split_inclusive('\n').next().unwrap_or_default();
+        let (title, start) = match title_at(first) {
+            Some(length) => (&rest[FROM.len()..FROM.len() + length], first.len()),
+            None => ("", 0),
+        };
+        let lines = rest[start..].split_inclusive('\n');
+        let length: usize = lines.take_while(|line| title_at(line).is_none()).map(str::len).sum();
+        let section = &rest[start..start + length];
+        rest = &rest[start + length..];
+        Some((title, section))
+    })
+}

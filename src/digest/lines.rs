@@ -1,0 +1,216 @@
+//! The lines of the sources, and how likely each of their anchors is needed.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use foldhash::fast::RandomState;
+
+use super::Past;
+use super::age::Ages;
+use super::anchor_worth::{Known, worth};
+use super::files::Files;
+use super::numbers::{Numbering, numbered_line};
+use super::sources::{Origin, Source};
+use crate::anchors::anchors;
+use crate::message::{Role, Text};
+
+/// A longer line, in bytes, is taken in slices: no line may take a whole budget.
+const LONGEST_LINE: usize = 600;
+
+/// About the size of a slice in bytes.
+const SLICE: usize = 200;
+
+/// Messages of the model, from the newest, of which it counts what they speak of.
+const SPOKEN_IN: usize = 12;
+
+/// The arguments of a call above this many bytes are content rather than talk.
+const LONGEST_TALK: usize = 400;
+
+/// What a mention in the arguments of a call counts, beside one in words.
+const IN_ARGUMENTS: f64 = 0.5;
+
+/// By how much a mention counts less with each message of the model since.
+const FADING: f64 = 0.2;
+
+/// One line of a source.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    /// Its bytes in the text of the source, without a number that stood in front of it.
+    pub text: Range<usize>,
+    /// Its number in the source.
+    pub number: u32,
+    /// Its anchors among those of all lines.
+    pub anchors: Range<usize>,
+}
+
+/// The lines of all sources that can be kept.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// Those of each source.
+    pub of_source: Vec<Range<usize>>,
+    /// The anchors of all lines, one line after another.
+    pub anchors: Vec<u32>,
+    /// How likely each anchor is needed; 0 where it stays in the conversation.
+    pub worth: Vec<f64>,
+    /// How much the model has lately spoken of each anchor.
+    pub spoken: Vec<f64>,
+}
+
+impl Lines {
+    /// The lines of `sources`. O(length).
+    pub(super) fn of<T: Text>(sources: &[Source<'_>], past: &Past<'_, T>, ages: &Ages, files: &Files) -> Lines {
+        let mut reading = Reading { lines: Lines::default(), ids: HashMap::default(), known: Vec::new() };
+        let spoken = spoken_in(past);
+        for source in sources {
+            let start = reading.lines.lines.len();
+            let rank = source.file.map(|file| files.rank(file));
+            match source.origin {
+                Origin::Output => reading.output(source, rank),
+                Origin::Written => reading.written(source),
+                Origin::Call | Origin::Said | Origin::Asked => reading.talk(source, spoken[source.message]),
+                Origin::Replaced => {}
+            }
+            reading.lines.of_source.push(start..reading.lines.lines.len());
+        }
+        let Reading { mut lines, known, .. } = reading;
+        lines.worth = known
+            .iter()
+            .map(|known| {
+                if known.stays {
+                    0.0
+                } else if known.spoken_stays {
+                    worth(known, ages) * crate::digest::knob("K_TALK", 0.5)
+                } else {
+                    worth(known, ages)
+                }
+            })
+            .collect();
+        lines.spoken = known.iter().map(|known| known.spoken).collect();
+        lines
+    }
+
+    /// The anchors of a line.
+    pub(super) fn anchors_of(&self, line: usize) -> &[u32] {
+        &self.anchors[self.lines[line].anchors.clone()]
+    }
+}
+
+/// What a mention in each message counts.
+fn spoken_in<T: Text>(past: &Past<'_, T>) -> Vec<f64> {
+    let messages = &past.conversation.messages;
+    let mut spoken = vec![0.0; messages.len()];
+    let newest = (0..messages.len()).rev().filter(|index| messages[*index].role == Role::Assistant);
+    for (before, index) in newest.take(SPOKEN_IN).enumerate() {
+        spoken[index] = 1.0 / (1.0 + FADING * (before + 1) as f64);
+    }
+    spoken
+}
+
+struct Reading<'a> {
+    lines: Lines,
+    ids: HashMap<&'a str, u32, RandomState>,
+    known: Vec<Known>,
+}
+
+impl<'a> Reading<'a> {
+    fn id(&mut self, anchor: &'a str) -> usize {
+        let next = self.known.len();
+        let id = *self.ids.entry(anchor).or_insert(next as u32);
+        if id as usize == next {
+            self.known.push(Known::default());
+        }
+        id as usize
+    }
+
+    fn output(&mut self, source: &'a Source<'_>, rank: Option<usize>) {
+        let mut row = self.lines.lines.len() as u32;
+        each_line(&source.text, |text, number| {
+            row += 1;
+            let start = self.lines.anchors.len();
+            let shift = text.start;
+            anchors(&source.text[text.clone()], |anchor| {
+                let word = &source.text[shift + anchor.range.start..shift + anchor.range.end];
+                let id = self.id(word);
+                self.known[id].seen_in_output(source.message, row, rank);
+                self.known[id].stays |= source.stays;
+                self.lines.anchors.push(id as u32);
+            });
+            if source.slot.is_some() {
+                let anchors = start..self.lines.anchors.len();
+                self.lines.lines.push(Line { text, number, anchors });
+            } else {
+                self.lines.anchors.truncate(start);
+            }
+        });
+    }
+
+    fn written(&mut self, source: &'a Source<'_>) {
+        if source.slot.is_none() {
+            return;
+        }
+        each_line(&source.text, |text, number| {
+            let start = self.lines.anchors.len();
+            let shift = text.start;
+            anchors(&source.text[text.clone()], |anchor| {
+                let id = self.id(&source.text[shift + anchor.range.start..shift + anchor.range.end]);
+                self.lines.anchors.push(id as u32);
+            });
+            self.lines.lines.push(Line { text, number, anchors: start..self.lines.anchors.len() });
+        });
+    }
+
+    fn talk(&mut self, source: &'a Source<'_>, spoken: f64) {
+        let counts = match source.origin {
+            Origin::Call if source.text.len() > LONGEST_TALK => 0.0,
+            Origin::Call => spoken * IN_ARGUMENTS,
+            _ => spoken,
+        };
+        anchors(&source.text, |anchor| {
+            let id = self.id(&source.text[anchor.range]);
+            let known = &mut self.known[id];
+            known.spoken += counts;
+            known.used_in(source.message);
+            known.spoken_stays |= source.stays;
+        });
+        if source.slot.is_none() || source.origin == Origin::Call {
+            return;
+        }
+        let start = self.lines.anchors.len();
+        each_line(&source.text, |text, number| {
+            self.lines.lines.push(Line { text, number, anchors: start..start });
+        });
+    }
+}
+
+/// Gives each line of `text` that says something to `each`, with its number; long ones in slices. O(length).
+fn each_line(text: &str, mut each: impl FnMut(Range<usize>, u32)) {
+    let numbering = Numbering::of(text);
+    let (mut start, mut number) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let end = start + line.trim_end().len();
+        let mut from = start;
+        start += line.len();
+        number += 1;
+        if numbering == Numbering::Printed
+            && let Some((printed, rest)) = numbered_line(&text[from..end])
+        {
+            number = printed;
+            from = end - rest.len();
+        }
+        while end - from > LONGEST_LINE {
+            let slice = end_of_slice(text, from, end);
+            each(from..slice, number);
+            from = slice;
+        }
+        each(from..end, number);
+    }
+}
+
+/// Where a slice from `start` ends: behind a comma or a space in its second half, where there is one.
+fn end_of_slice(text: &str, start: usize, end: usize) -> usize {
+    let window = text.ceil_char_boundary((start + SLICE).min(end));
+    let half = text.ceil_char_boundary(start + SLICE / 2);
+    text[half..window].rfind([',', ' ', ';']).map_or(window, |at| half + at + 1)
+}

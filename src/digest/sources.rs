@@ -1,0 +1,213 @@
+//! Where lines can come from: the outputs of tools, what calls wrote to files, what was said, and older digests.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::Past;
+use super::calls::{self, Call};
+use super::layout;
+use crate::message::{Item, Message, Part, Role, Text};
+use crate::store::{Storing, marked, noted_removals};
+
+/// What a source is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// What a tool returned.
+    Output,
+    /// What a call wrote into a file.
+    Written,
+    /// What a call replaced in a file.
+    Replaced,
+    /// The arguments of a call, as they stand.
+    Call,
+    /// What the model said.
+    Said,
+    /// What the person said.
+    Asked,
+}
+
+/// One text of the conversation.
+#[derive(Debug)]
+pub(super) struct Source<'a> {
+    /// Index of its message.
+    pub message: usize,
+    /// Where its lines are kept: the number of a gap, or behind those that of a cut; `None` where none of them can be.
+    pub slot: Option<usize>,
+    /// Whether the text stays in the conversation.
+    pub stays: bool,
+    /// What it is.
+    pub origin: Origin,
+    /// The file that its lines are of.
+    pub file: Option<u32>,
+    /// What it is called in a digest.
+    pub title: Cow<'a, str>,
+    /// Its text.
+    pub text: Cow<'a, str>,
+    /// Tokens for each byte of it.
+    pub density: f64,
+}
+
+/// What the files of a conversation are numbered by.
+type Files = HashMap<String, u32, RandomState>;
+
+/// Every text of the conversation, in its order. O(length).
+pub(super) fn of<'a, T: Text>(past: &Past<'a, T>) -> Vec<Source<'a>> {
+    let calls = Calls::of(past);
+    let mut collecting = Collecting { files: Files::default(), sources: Vec::new() };
+    let mut gaps = past.gaps.iter().enumerate().peekable();
+    let mut cuts = past.cuts.iter().enumerate().peekable();
+    let mut call = calls.calls.iter().zip(past.pairs.calls()).peekable();
+    for (index, message) in past.conversation.messages.iter().enumerate() {
+        while gaps.next_if(|(_, gap)| gap.end <= index).is_some() {}
+        let gap = gaps.peek().filter(|(_, range)| range.contains(&index)).map(|(gap, _)| *gap);
+        for (at, part) in message.parts.iter().enumerate() {
+            let place = Place { message: index, slot: gap, stays: gap.is_none(), tokens: past.tokens.part(index, at) };
+            match part {
+                Part::Result { items, .. } => {
+                    let about = calls.by_result.get(&(index, at)).map(|call| &calls.calls[*call]);
+                    for (item, content) in items.iter().enumerate() {
+                        let cut = cuts.next_if(|(_, cut)| **cut == (index, at, item)).map(|(cut, _)| cut);
+                        let slot = place.slot.or(cut.map(|cut| past.gaps.len() + cut));
+                        let stays = slot.is_none();
+                        let place = Place { tokens: past.tokens.item(index, at, item), slot, stays, ..place };
+                        collecting.output(place, about, content);
+                    }
+                }
+                Part::Call { input, .. } => {
+                    if let Some((about, _)) = call.next_if(|(_, site)| (site.message, site.part) == (index, at)) {
+                        collecting.call(place, about, input);
+                    }
+                }
+                Part::Text(text) => collecting.words(place, message, text),
+                Part::Reasoning { text, .. } => collecting.push(place, Origin::Said, None, "", Cow::Borrowed(text)),
+                Part::Media(_) | Part::Document(_) | Part::CachePoint | Part::Opaque(_) => {}
+            }
+        }
+    }
+    for (gap, body) in &past.older {
+        let place = Place { message: past.gaps[*gap].start, slot: Some(*gap), stays: false, tokens: 0 };
+        collecting.older(place, body);
+    }
+    collecting.sources
+}
+
+/// The calls of a conversation, read.
+struct Calls<'a> {
+    calls: Vec<(&'a str, Call)>,
+    by_result: HashMap<(usize, usize), usize, RandomState>,
+}
+
+impl<'a> Calls<'a> {
+    fn of<T: Text>(past: &Past<'a, T>) -> Calls<'a> {
+        let mut by_result = HashMap::default();
+        let read = |(index, site): (usize, &crate::invariants::CallSite)| {
+            by_result.extend(site.result.map(|result| (result, index)));
+            match &past.conversation.messages[site.message].parts[site.part] {
+                Part::Call { name, input, .. } => (&**name, calls::read(input)),
+                _ => ("", Call::default()), // A call site is a call.
+            }
+        };
+        let calls = past.pairs.calls().iter().enumerate().map(read).collect();
+        Calls { calls, by_result }
+    }
+}
+
+/// Where a source stands, and what it takes.
+#[derive(Clone, Copy)]
+struct Place {
+    message: usize,
+    slot: Option<usize>,
+    stays: bool,
+    tokens: usize,
+}
+
+/// Tokens for each byte where they are not known.
+const USUAL_DENSITY: f64 = 0.3;
+
+struct Collecting<'a> {
+    files: Files,
+    sources: Vec<Source<'a>>,
+}
+
+impl<'a> Collecting<'a> {
+    fn push(
+        &mut self,
+        place: Place,
+        origin: Origin,
+        file: Option<u32>,
+        title: impl Into<Cow<'a, str>>,
+        text: Cow<'a, str>,
+    ) {
+        let density = if place.tokens == 0 { USUAL_DENSITY } else { place.tokens as f64 / text.len().max(1) as f64 };
+        let Place { message, slot, stays, .. } = place;
+        self.sources.push(Source { message, slot, stays, origin, file, title: title.into(), text, density });
+    }
+
+    fn file(&mut self, path: &str) -> u32 {
+        if let Some(file) = self.files.get(path) {
+            return *file;
+        }
+        let file = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
+        self.files.insert(path.to_owned(), file);
+        file
+    }
+
+    fn output<T: Text>(&mut self, place: Place, about: Option<&(&'a str, Call)>, item: &'a Item<T>) {
+        let Some((text, _)) = item.text() else { return };
+        let text = marked(text, Storing::On, &[]).map_or(text, |marked| marked.body);
+        let (file, title) = match about {
+            Some((_, Call { path: Some(path), .. })) => (Some(self.file(path)), path.clone()),
+            Some((tool, call)) => (None, format!("{tool} {}", call.about)),
+            None => (None, String::new()),
+        };
+        self.push(place, Origin::Output, file, title, Cow::Borrowed(text));
+    }
+
+    fn call<T: Text>(&mut self, place: Place, (tool, call): &(&'a str, Call), input: &'a T) {
+        let (written, replaced) = (&call.written, &call.replaced);
+        let file = call.path.as_ref().map(|path| self.file(path));
+        let whole = Place { slot: None, ..place };
+        self.push(whole, Origin::Call, file, *tool, Cow::Borrowed(&**input));
+        let Some(path) = &call.path else { return };
+        let place = Place { tokens: 0, ..place };
+        for text in replaced {
+            self.push(Place { slot: None, ..place }, Origin::Replaced, file, "", Cow::Owned(text.clone()));
+        }
+        for text in written {
+            self.push(place, Origin::Written, file, format!("{path}{}", layout::AS_WRITTEN), Cow::Owned(text.clone()));
+        }
+    }
+
+    fn words<T: Text>(&mut self, place: Place, message: &Message<T>, text: &'a T) {
+        if let Some(note) = noted_removals(text) {
+            // One that stays is there; one that goes is a source again.
+            if place.slot.is_some() {
+                self.older(place, note.body);
+            }
+            return;
+        }
+        let (origin, title) = match message.role {
+            Role::User => (Origin::Asked, layout::ASKED),
+            Role::Assistant => (Origin::Said, layout::SAID),
+            Role::System => return,
+        };
+        self.push(place, origin, None, title, Cow::Borrowed(&**text));
+    }
+
+    /// The sections of an older digest.
+    fn older(&mut self, place: Place, body: &'a str) {
+        for (title, text) in layout::sections(body) {
+            let origin = match title {
+                layout::ASKED => Origin::Asked,
+                layout::SAID => Origin::Said,
+                _ if title.ends_with(layout::AS_WRITTEN) => Origin::Written,
+                _ => Origin::Output,
+            };
+            let path = title.strip_suffix(layout::AS_WRITTEN).unwrap_or(title);
+            let file = self.files.get(path).copied();
+            self.push(Place { tokens: 0, ..place }, origin, file, title, Cow::Borrowed(text));
+        }
+    }
+}

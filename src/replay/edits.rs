@@ -1,0 +1,70 @@
+//! Edits: calls that replace text, and so must know it word for word.
+
+use serde_json::Value;
+
+use super::pieces::{Piece, Voice, Writing, line_key, pieces};
+use super::shown::Shown;
+use crate::message::{Message, Part, Text};
+
+/// The arguments that hold text to be replaced, in the tools that are common: Claude Code's `Edit` and `MultiEdit`,
+/// Anthropic's text editor, and the editors of other agents.
+const OLD_TEXT: [&str; 8] =
+    ["old_string", "old_str", "old_text", "old_content", "oldString", "oldStr", "oldText", "oldContent"];
+
+/// An edit after a cut: the keys of the lines that its author can only have known from before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edit {
+    lines: Vec<u128>,
+}
+
+impl Edit {
+    /// Whether every such line is in `context`.
+    pub(super) fn is_grounded(&self, context: &Shown) -> bool {
+        self.lines.iter().all(|line| context.has_line(*line))
+    }
+}
+
+/// The edits after a cut that rest on lines from before it.
+pub(super) fn edits<T: Text>(before: &[Message<T>], after: &[Message<T>]) -> Vec<Edit> {
+    let mut known = Shown::default();
+    for piece in before.iter().flat_map(pieces) {
+        if piece.voice == Voice::Returned || piece.writing == Writing::Json {
+            known.add_lines(piece);
+        }
+    }
+    let mut shown_again = Shown::default();
+    let mut edits = Vec::new();
+    for message in after {
+        for part in &message.parts {
+            if let Part::Call { input, .. } = part {
+                let mut lines = Vec::new();
+                if let Ok(input) = serde_json::from_str(input) {
+                    old_lines(&input, &mut |line| lines.extend(line_key(line)));
+                }
+                lines.retain(|line| known.has_line(*line) && !shown_again.has_line(*line));
+                if !lines.is_empty() {
+                    edits.push(Edit { lines });
+                }
+            }
+        }
+        let returned = |piece: &Piece<'_>| piece.voice == Voice::Returned;
+        pieces(message).into_iter().filter(returned).for_each(|piece| shown_again.add_lines(piece));
+    }
+    edits
+}
+
+/// Gives the lines of every text to be replaced to `each`; the parser bounds how deep the arguments are nested.
+fn old_lines(input: &Value, each: &mut impl FnMut(&str)) {
+    match input {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) if OLD_TEXT.contains(&name.as_str()) => text.lines().for_each(&mut *each),
+                    value => old_lines(value, each),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| old_lines(item, each)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

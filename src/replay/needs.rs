@@ -1,0 +1,143 @@
+//! What an agent needed of the history before a cut, and how much of that a context has.
+
+use std::collections::{HashMap, HashSet};
+use std::iter::Sum;
+use std::ops::AddAssign;
+
+use foldhash::fast::RandomState;
+use serde::Serialize;
+
+use super::edits::{Edit, edits};
+use super::pieces::{Voice, line_key, lines, pieces};
+use super::shown::Shown;
+use crate::anchors::anchors;
+use crate::message::{Conversation, Message, Text};
+
+/// What the turns after a cut used of what stood before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needs {
+    anchors: Vec<Needed>,
+    edits: Vec<Edit>,
+}
+
+/// An anchor that was needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Needed {
+    anchor: String,
+    /// The keys of the lines that it stands in, in the results before the cut.
+    lines: Vec<u128>,
+}
+
+/// How much of what was needed is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Retention {
+    /// Anchors that were needed.
+    pub needed: usize,
+    /// Those of them that are in the context.
+    pub anchors: usize,
+    /// Those of them that stand there in a line that a tool had printed.
+    pub lines: usize,
+    /// Those of them that are in the context or in what is stored and referred to in it.
+    pub recoverable: usize,
+    /// Edits that were made of what was known before the cut.
+    pub edits: usize,
+    /// Those of them of which every old line that was known is in the context.
+    pub grounded: usize,
+}
+
+impl Needs {
+    /// What the messages from `cut` on needed of those before it. O(length of all texts).
+    ///
+    /// An anchor is needed if a tool was the first to bring it up, before the cut, and the first to bring it up after the
+    /// cut is the model, in words or in the arguments of a call: it used the anchor without being shown it again. The
+    /// model's reasoning brings up nothing after the cut, for it is not always recorded.
+    ///
+    /// An edit is a call whose arguments hold text to be replaced. Of that, the lines count which stood in results or
+    /// arguments before the cut, and in no result between the cut and the edit; an edit without such lines does not count.
+    pub fn of<T: Text>(conversation: &Conversation<T>, cut: usize) -> Needs {
+        let (before, after) = conversation.messages.split_at(cut.min(conversation.messages.len()));
+        let mut anchors: Vec<Needed> = used_again(before, after)
+            .into_iter()
+            .map(|anchor| Needed { anchor: anchor.to_owned(), lines: Vec::new() })
+            .collect();
+        add_lines(&mut anchors, before);
+        Needs { anchors, edits: edits(before, after) }
+    }
+
+    /// How much of it is in `context`, and in `stored`, the texts that are referred to there.
+    pub fn kept_in(&self, context: &Shown, stored: &Shown) -> Retention {
+        let anchors = |is: &dyn Fn(&Needed) -> bool| self.anchors.iter().filter(|needed| is(needed)).count();
+        let here = |needed: &Needed| context.has_anchor(&needed.anchor);
+        Retention {
+            needed: self.anchors.len(),
+            anchors: anchors(&here),
+            lines: anchors(&|needed| here(needed) && needed.lines.iter().any(|line| context.has_line(*line))),
+            recoverable: anchors(&|needed| here(needed) || stored.has_anchor(&needed.anchor)),
+            edits: self.edits.len(),
+            grounded: self.edits.iter().filter(|edit| edit.is_grounded(context)).count(),
+        }
+    }
+
+    /// The anchors that are not in `context`, in the order in which they were used.
+    pub fn lost(&self, context: &Shown) -> Vec<&str> {
+        let names = self.anchors.iter().map(|needed| needed.anchor.as_str());
+        names.filter(|anchor| !context.has_anchor(anchor)).collect()
+    }
+}
+
+/// The anchors that a tool introduced before the cut and the model was the first to repeat after it.
+fn used_again<'a, T: Text>(before: &'a [Message<T>], after: &'a [Message<T>]) -> Vec<&'a str> {
+    let mut introduced: HashMap<&str, Voice, RandomState> = HashMap::default();
+    for piece in before.iter().flat_map(pieces) {
+        anchors(piece.text, |anchor| {
+            introduced.entry(&piece.text[anchor.range]).or_insert(piece.voice);
+        });
+    }
+    let mut seen: HashSet<&str, RandomState> = HashSet::default();
+    let mut used = Vec::new();
+    for piece in after.iter().flat_map(pieces).filter(|piece| piece.voice != Voice::Aside) {
+        anchors(piece.text, |anchor| {
+            let anchor = &piece.text[anchor.range];
+            if introduced.get(anchor) == Some(&Voice::Returned) && seen.insert(anchor) && piece.voice == Voice::Used {
+                used.push(anchor);
+            }
+        });
+    }
+    used
+}
+
+/// Gives each needed anchor the lines of results that it stands in.
+fn add_lines<T: Text>(needed: &mut [Needed], before: &[Message<T>]) {
+    let places: HashMap<String, usize, RandomState> =
+        needed.iter().enumerate().map(|(place, needed)| (needed.anchor.clone(), place)).collect();
+    for piece in before.iter().flat_map(pieces).filter(|piece| piece.voice == Voice::Returned) {
+        lines(piece, |line| {
+            let Some(key) = line_key(line) else { return };
+            anchors(line, |anchor| {
+                if let Some(place) = places.get(&line[anchor.range]) {
+                    needed[*place].lines.push(key);
+                }
+            });
+        });
+    }
+}
+
+impl AddAssign for Retention {
+    fn add_assign(&mut self, other: Retention) {
+        self.needed += other.needed;
+        self.anchors += other.anchors;
+        self.lines += other.lines;
+        self.recoverable += other.recoverable;
+        self.edits += other.edits;
+        self.grounded += other.grounded;
+    }
+}
+
+impl Sum for Retention {
+    fn sum<I: Iterator<Item = Retention>>(each: I) -> Retention {
+        each.fold(Retention::default(), |mut sum, retention| {
+            sum += retention;
+            sum
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! Who said what in a message.
+
+use serde_json::Value;
+
+use crate::anchors::strip_line_number;
+use crate::message::{Document, Item, Message, Part, Role, Text, digest_of};
+
+/// Who brings words into a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Voice {
+    /// The person, or the instructions.
+    Given,
+    /// The model, in words or in the arguments of a call.
+    Used,
+    /// A tool.
+    Returned,
+    /// The model's reasoning, names of tools, and what the engine does not understand.
+    Aside,
+}
+
+/// How a text is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writing {
+    /// As it is.
+    Plain,
+    /// As compact JSON.
+    Json,
+}
+
+/// A text of a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece<'a> {
+    pub voice: Voice,
+    pub writing: Writing,
+    pub text: &'a str,
+}
+
+/// The texts of a message, in order, but for ids of calls.
+pub(super) fn pieces<T: Text>(message: &Message<T>) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::with_capacity(message.parts.len());
+    let own = if message.role == Role::Assistant { Voice::Used } else { Voice::Given };
+    for part in &message.parts {
+        let mut add = |voice, writing, text| pieces.push(Piece { voice, writing, text });
+        match part {
+            Part::Text(text) => add(own, Writing::Plain, text),
+            Part::Reasoning { text, .. } => add(Voice::Aside, Writing::Plain, text),
+            Part::Call { name, input, .. } => {
+                add(Voice::Aside, Writing::Plain, name);
+                add(Voice::Used, Writing::Json, input);
+            }
+            Part::Result { items, .. } => {
+                for item in items {
+                    match item {
+                        Item::Text(text) => add(Voice::Returned, Writing::Plain, text),
+                        Item::Json(text) | Item::Opaque(text) => add(Voice::Returned, Writing::Json, text),
+                        Item::Document(document) => file(document, |text| add(Voice::Returned, Writing::Plain, text)),
+                        Item::Media(_) => {}
+                    }
+                }
+            }
+            Part::Document(document) => file(document, |text| add(own, Writing::Plain, text)),
+            Part::Opaque(text) => add(Voice::Aside, Writing::Json, text),
+            Part::Media(_) | Part::CachePoint => {}
+        }
+    }
+    pieces
+}
+
+fn file<'a, T: Text>(document: &'a Document<T>, each: impl FnMut(&'a str)) {
+    document.texts.iter().map(|text| -> &str { text }).for_each(each);
+}
+
+/// Gives every line of a text to `each`; of JSON, those of every string in it, and the whole.
+pub(super) fn lines(piece: Piece<'_>, mut each: impl FnMut(&str)) {
+    if piece.writing == Writing::Json
+        && let Ok(value) = serde_json::from_str::<Value>(piece.text)
+    {
+        strings(&value, &mut |text| text.lines().for_each(&mut each));
+    }
+    piece.text.lines().for_each(each);
+}
+
+/// Gives every string in a value to `each`. The parser bounds how deep one is nested.
+fn strings<'a>(value: &'a Value, each: &mut impl FnMut(&'a str)) {
+    match value {
+        Value::String(text) => each(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, each)),
+        Value::Object(fields) => fields.values().for_each(|field| strings(field, each)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// What a line is recognized by: its words, without the number that a tool put in front, the number that whoever quoted it
+/// put in front of that, and the space around; `None` of an empty one.
+pub(super) fn line_key(line: &str) -> Option<u128> {
+    let line = strip_line_number(strip_line_number(line)).trim();
+    (!line.is_empty()).then(|| digest_of(line))
+}

@@ -1,0 +1,51 @@
+//! What can be read in some texts.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+
+use super::pieces::{Piece, Voice, Writing, line_key, lines, pieces};
+use crate::anchors::anchors;
+use crate::message::{Message, Text, digest_of};
+
+/// The anchors and the lines of a context, or of what is stored beside it.
+#[derive(Debug, Clone, Default)]
+pub struct Shown {
+    anchors: HashSet<u128, RandomState>,
+    lines: HashSet<u128, RandomState>,
+}
+
+impl Shown {
+    /// Adds a text. O(length).
+    pub fn add_text(&mut self, text: &str) {
+        self.add(Piece { voice: Voice::Given, writing: Writing::Plain, text });
+    }
+
+    /// Adds what can be read in a message: everything but ids of calls. O(length).
+    pub fn add_message<T: Text>(&mut self, message: &Message<T>) {
+        for piece in pieces(message) {
+            self.add(piece);
+        }
+    }
+
+    pub(super) fn add(&mut self, piece: Piece<'_>) {
+        anchors(piece.text, |anchor| {
+            self.anchors.insert(digest_of(&piece.text[anchor.range]));
+        });
+        self.add_lines(piece);
+    }
+
+    pub(super) fn add_lines(&mut self, piece: Piece<'_>) {
+        lines(piece, |line| self.lines.extend(line_key(line)));
+    }
+
+    /// Whether an anchor is there.
+    pub(super) fn has_anchor(&self, anchor: &str) -> bool {
+        self.anchors.contains(&digest_of(anchor))
+    }
+
+    /// Whether a line of that key is there.
+    pub(super) fn has_line(&self, key: u128) -> bool {
+        self.lines.contains(&key)
+    }
+}

@@ -1,0 +1,113 @@
+"""What a plan costs and saves, and where prices come from."""
+
+import json
+
+import pytest
+
+import ullage
+
+from .conversations import long_conversation, render
+
+MODELS_DEV = {
+    "anthropic": {
+        "models": {
+            "claude-sonnet-4-5": {
+                "limit": {"context": 200_000, "output": 64_000},
+                "cost": {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75},
+            },
+            "claude-free": {"limit": {"context": 200_000, "output": 64_000}},
+        }
+    },
+    "reseller": {
+        "models": {
+            "claude-sonnet-4-5": {
+                "limit": {"context": 100_000, "output": 64_000},
+                "cost": {"input": 9, "output": 30},
+            }
+        }
+    },
+}
+LITELLM = {
+    "gpt-5": {
+        "max_input_tokens": 272_000,
+        "input_cost_per_token": 1.25e-06,
+        "output_cost_per_token": 1e-05,
+        "cache_read_input_token_cost": 1.25e-07,
+    }
+}
+
+
+def test_a_plan_says_what_it_rewrites_and_when_it_pays_back():
+    messages = render(long_conversation(20), "anthropic")
+    counter = ullage.TokenCounter()
+    tokens = counter.count_messages(messages)
+    plan = ullage.ContextManager(counter=counter).plan(messages, tokens // 2, hard=True)
+    first = plan.report()["first_changed"]
+    unchanged = counter.count_messages(messages[:first])
+
+    cost = ullage.Economics(input=3.0).of(plan, messages, counter)
+    assert cost.unchanged == unchanged
+    assert cost.rewritten == plan.tokens_after - unchanged
+    assert cost.saved == plan.tokens_before - plan.tokens_after
+    assert cost.once == pytest.approx(cost.rewritten * 1.15 * 3e-6)
+    assert cost.each == pytest.approx(cost.saved * 0.1 * 3e-6)
+    assert cost.pays_back_after == -(-cost.rewritten * 115 // (cost.saved * 10))
+    assert f"pays back after {cost.pays_back_after}" in str(cost)
+    assert len(messages) == plan.messages  # nothing was applied
+
+
+def test_an_empty_plan_costs_nothing():
+    messages = render(long_conversation(2), "openai")
+    counter = ullage.TokenCounter()
+    plan = ullage.ContextManager(counter=counter).plan(messages)
+    cost = ullage.Economics().of(plan, messages, counter)
+    assert (cost.rewritten, cost.saved, cost.once, cost.pays_back_after) == (0, 0, 0, 0)
+
+
+def test_what_reports_teach_the_counter_is_no_part_of_the_prefix():
+    messages = render(long_conversation(20), "anthropic")
+    counter = ullage.TokenCounter()
+    for end in range(3, len(messages), 2):
+        counter.observe(messages[:end], counter.count_messages(messages[:end]) + 5_000)
+    tokens = ullage.TokenCounter().count_messages(messages)
+    plan = ullage.ContextManager(counter=counter).plan(messages, tokens // 2, hard=True)
+    cost = ullage.Economics().of(plan, messages, counter)
+    assert cost.unchanged + cost.rewritten == plan.tokens_after
+
+
+def test_prices_are_those_of_the_tables_and_factors_of_the_provider():
+    catalog = ullage.ModelCatalog(models_dev=MODELS_DEV, litellm=LITELLM)
+    economics = ullage.Economics.for_model("us.anthropic.claude-sonnet-4-5", catalog)
+    assert (economics.input, economics.output) == (3, 15)
+    assert (economics.cache_write, economics.cache_read) == pytest.approx((1.25, 0.1))
+    reseller = ullage.Economics.for_model("reseller/claude-sonnet-4-5", catalog)
+    assert (reseller.input, reseller.cache_write, reseller.cache_read) == (9, 1.25, 0.1)
+    gpt = ullage.Economics.for_model("openai/gpt-5", catalog)
+    assert (gpt.input, gpt.output) == pytest.approx((1.25, 10))
+    assert (gpt.cache_write, gpt.cache_read) == pytest.approx((1.0, 0.1))
+    # In no table, or in one without prices: the factors alone.
+    for model in ("claude-free", "claude-opus-4"):
+        assert ullage.Economics.for_model(model, catalog) == ullage.Economics()
+    assert ullage.Economics.for_model("gpt-4o").cache_read == 0.5
+    assert ullage.Economics.for_model("unheard-of") == ullage.Economics()
+
+
+def test_prices_that_are_none_are_not_read():
+    cost = {"input": "3", "output": -1, "cache_read": True}
+    limit = {"context": 1_000}
+    table = {"x": {"models": {"m": {"limit": limit, "cost": cost}, "n": {"limit": limit}}}}
+    assert ullage.ModelCatalog(models_dev=table).prices("m") is None
+    assert ullage.ModelCatalog().prices("claude-sonnet-4-5") is None
+    table = json.loads('{"m": {"max_input_tokens": 1, "input_cost_per_token": Infinity}}')
+    assert ullage.ModelCatalog(litellm=table).prices("m") is None
+
+
+@pytest.mark.parametrize("prices", [{"input": -1.0}, {"cache_read": float("nan")}])
+def test_a_price_that_can_be_none_is_refused(prices):
+    with pytest.raises(ullage.PolicyError, match=next(iter(prices))):
+        ullage.Economics(**prices).of_tokens(10, 5, 0)
+
+
+def test_a_model_is_named():
+    with pytest.raises(ullage.PolicyError, match="not an id"):
+        ullage.Economics.for_model(None)  # type: ignore[arg-type]
