@@ -18,7 +18,7 @@ use support::{Block, Message, ask, cases, check as judge, engine, exact, fresh_c
 use ullage::engine::{Engine, Summarizer, apply, check};
 use ullage::error::{Error, Result};
 use ullage::planner::{Answer, Plan, Urgency};
-use ullage::policy::Policy;
+use ullage::policy::{Policy, StageName};
 use ullage::report::SummaryBy;
 use ullage::store::Storing;
 use ullage::summary::{Summaries, SummaryFallback, SummaryPrompt, SummaryRequest, body, parts};
@@ -33,8 +33,16 @@ fn policy() -> Policy {
         summary_lines: 60,
         summary_input: 900,
         keep_recent: 2,
+        high: 0.5,
+        low: 0.5,
+        stages: vec![StageName::Offload, StageName::Compress, StageName::Window, StageName::Summarize],
         ..small_policy()
     }
+}
+
+/// The same without a word on what went.
+fn silent() -> Policy {
+    Policy { stages: policy().stages[..3].to_vec(), ..policy() }
 }
 
 fn summarizing(policy: &Policy) -> Engine {
@@ -56,7 +64,7 @@ fn resume(engine: &Engine, plan: &Plan, input: &Value, answer: Answer<'_>) -> Pl
 
 /// A compaction to its end, with the same answer whatever is asked.
 fn compacted(engine: &Engine, input: &Value, format: Format, budget: usize, answer: Answer<'_>) -> (Plan, Value) {
-    let plan = plan(engine, input, format, budget, Urgency::Hard).unwrap();
+    let plan = plan(engine, input, format, budget, Urgency::Soft).unwrap();
     let plan = resume(engine, &plan, input, answer);
     let output = Value::Array(apply(&plan, &input).unwrap());
     (plan, output)
@@ -97,13 +105,12 @@ fn a_plan_that_removes_nothing_waits_for_nothing() {
 #[test]
 fn without_a_summarizer_nothing_changes() {
     let input = render(&talk(20), Format::Bedrock);
-    for policy in [policy(), Policy { stages: small_policy().stages[..3].to_vec(), ..policy() }] {
+    for policy in [policy(), silent()] {
         let plan =
-            plan(&engine(&policy, &exact(), Storing::On), &input, Format::Bedrock, 2_000, Urgency::Hard).unwrap();
+            plan(&engine(&policy, &exact(), Storing::On), &input, Format::Bedrock, 2_000, Urgency::Soft).unwrap();
         assert!(plan.removed().count() > 0 && plan.pending.is_none());
     }
-    let silent = Policy { stages: small_policy().stages[..3].to_vec(), ..policy() };
-    assert_eq!(plan(&summarizing(&silent), &input, Format::Bedrock, 2_000, Urgency::Hard).unwrap().pending, None);
+    assert_eq!(plan(&summarizing(&silent()), &input, Format::Bedrock, 2_000, Urgency::Soft).unwrap().pending, None);
 }
 
 #[test]
@@ -113,7 +120,7 @@ fn the_request_has_the_newest_text_whole_and_is_bounded() {
         for turns in [12, 60, 400] {
             let input = render(&talk(turns), format);
             let engine = summarizing(&policy());
-            let plan = plan(&engine, &input, format, 2_000, Urgency::Hard).unwrap();
+            let plan = plan(&engine, &input, format, 2_000, Urgency::Soft).unwrap();
             let asked = request(&engine, &plan, &input).unwrap();
             let newest = plan.removed().map(|range| range.end).max().unwrap() - 1;
             let turn = (newest - 2) / 2;
@@ -134,8 +141,8 @@ fn a_single_output_that_is_too_long_does_not_hide_the_rest() {
     let mut messages = talk(6);
     messages[10] = Message::result("c4", &"noise and nothing else\n".repeat(3_000));
     let input = render(&messages, Format::Anthropic);
-    let engine = summarizing(&Policy { stages: vec![small_policy().stages[2], small_policy().stages[3]], ..policy() });
-    let plan = plan(&engine, &input, Format::Anthropic, 1_200, Urgency::Hard).unwrap();
+    let engine = summarizing(&Policy { stages: policy().stages[2..].to_vec(), ..policy() });
+    let plan = plan(&engine, &input, Format::Anthropic, 1_200, Urgency::Soft).unwrap();
     let asked = request(&engine, &plan, &input).unwrap();
     for turn in 0..4 {
         assert!(asked.text.contains(&format!("Step {turn}")), "{}", asked.text);
@@ -161,7 +168,7 @@ fn the_summary_stands_behind_the_note_and_is_the_next_ones_input() {
         messages.pop();
         let more = render(&[&messages[..], &[Message::text("user", "And now?")]].concat(), format);
         later.as_array_mut().unwrap().extend(more.as_array().unwrap().iter().cloned());
-        let plan = self::plan(&engine, &later, format, 2_000, Urgency::Hard).unwrap();
+        let plan = self::plan(&engine, &later, format, 2_000, Urgency::Soft).unwrap();
         let asked = request(&engine, &plan, &later).unwrap();
         assert!(asked.previous.contains("They agreed on port_8443."), "{}: {}", format.name(), asked.previous);
         assert!(asked.prompt.contains("<previous_summary>") && !asked.text.contains("port_8443"));
@@ -189,7 +196,7 @@ fn lines_that_are_kept_are_no_summary_for_the_next() {
     assert!(first.summary.unwrap().lines > 3);
     let more = render(&talk(12)[1..], Format::Bedrock);
     later.as_array_mut().unwrap().extend(more.as_array().unwrap().iter().cloned());
-    let plan = plan(&engine, &later, Format::Bedrock, 2_000, Urgency::Hard).unwrap();
+    let plan = plan(&engine, &later, Format::Bedrock, 2_000, Urgency::Soft).unwrap();
     assert_eq!(request(&engine, &plan, &later).unwrap().previous, "All is well.");
 }
 
@@ -335,7 +342,7 @@ fn presets_ask_for_the_sections_of_their_systems() {
     let input = render(&talk(20), Format::Bedrock);
     let ask = |prompt| {
         let engine = summarizing(&Policy { summary_prompt: prompt, summary_tokens: 5_000, ..policy() });
-        let plan = plan(&engine, &input, Format::Bedrock, 2_000, Urgency::Hard).unwrap();
+        let plan = plan(&engine, &input, Format::Bedrock, 2_000, Urgency::Soft).unwrap();
         request(&engine, &plan, &input).unwrap()
     };
     for (prompt, headings) in [
@@ -359,7 +366,7 @@ fn presets_ask_for_the_sections_of_their_systems() {
         Policy { summary_tokens: 5_000, summary_prompt: SummaryPrompt::Supyagent, keep_recent: 2, ..Policy::default() };
     let input = render(&talk(400), Format::Bedrock);
     let engine = summarizing(&wide);
-    let plan = plan(&engine, &input, Format::Bedrock, 20_000, Urgency::Hard).unwrap();
+    let plan = plan(&engine, &input, Format::Bedrock, 20_000, Urgency::Soft).unwrap();
     assert_eq!(request(&engine, &plan, &input).unwrap().max_words, 600);
 }
 
@@ -367,7 +374,7 @@ fn presets_ask_for_the_sections_of_their_systems() {
 fn a_policy_that_always_summarizes_needs_no_summarizer() {
     let input = render(&talk(12), Format::Bedrock);
     let policy = Policy { summaries: Summaries::Always, ..policy() };
-    let plan = plan(&engine(&policy, &exact(), Storing::On), &input, Format::Bedrock, 2_000, Urgency::Hard).unwrap();
+    let plan = plan(&engine(&policy, &exact(), Storing::On), &input, Format::Bedrock, 2_000, Urgency::Soft).unwrap();
     assert!(plan.pending.is_some());
 }
 
@@ -375,7 +382,7 @@ fn a_policy_that_always_summarizes_needs_no_summarizer() {
 fn a_plan_goes_on_only_for_its_own_messages() {
     let input = render(&talk(12), Format::Bedrock);
     let engine = summarizing(&policy());
-    let plan = plan(&engine, &input, Format::Bedrock, 2_000, Urgency::Hard).unwrap();
+    let plan = plan(&engine, &input, Format::Bedrock, 2_000, Urgency::Soft).unwrap();
     let other = render(&talk(13), Format::Bedrock);
     assert_eq!(check(&plan, &&other).unwrap_err(), Error::Changed);
 }
