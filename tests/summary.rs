@@ -17,13 +17,15 @@ use support::generate::{ANY, Settings, conversation, settings};
 use support::{Block, Message, ask, cases, check as judge, engine, exact, fresh_count, render, small_policy};
 use ullage::engine::{Engine, Summarizer, apply, check};
 use ullage::error::{Error, Result};
+use ullage::ledger::Ledger;
+use ullage::message::Part;
 use ullage::planner::{Answer, Plan, Urgency};
 use ullage::policy::{Policy, StageName};
 use ullage::report::SummaryBy;
 use ullage::store::Storing;
 use ullage::summary::{Summaries, SummaryFallback, SummaryPrompt, SummaryRequest, body, parts};
 use ullage::tokens::TextKind;
-use ullage::wire::Format;
+use ullage::wire::{Format, read};
 
 /// Small sizes, so that small conversations have something to summarize.
 fn policy() -> Policy {
@@ -429,6 +431,30 @@ proptest! {
     }
 
     #[test]
+    fn the_newest_of_what_goes_is_read_whole(messages in conversation(ANY, "t"), settings in settings(), input_tokens in 800_usize..5_000) {
+        let policy = Policy { summary_tokens: 300, summary_ratio: 1.0, summary_input: input_tokens, ..settings.policy.clone() };
+        let settings = Settings { policy, ..settings };
+        for format in Format::ALL {
+            let input = render(&messages, format);
+            let budget = settings.budget(fresh_count(&input, format, &settings.counter));
+            let engine = engine(&settings.policy, &settings.counter, settings.storing).with_summarizer(Summarizer::Present);
+            let Ok(plan) = plan(&engine, &input, format, budget, settings.urgency) else { continue };
+            let Some(asked) = request(&engine, &plan, &input) else { continue };
+            let conversation = read(&&input, format).unwrap();
+            let newest = plan.removed().map(|range| range.end).max().unwrap() - 1;
+            let size = Ledger::new(settings.counter.clone()).measure(&conversation).message(newest);
+            if size + 20 > input_tokens / 8 {
+                continue;
+            }
+            for part in &conversation.messages[newest].parts {
+                if let Part::Text(text) = part {
+                    prop_assert!(asked.text.contains(&**text), "{:?} is not in\n{}", text, asked.text);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn rule_5_planning_again_asks_for_nothing(messages in conversation(ANY, "t"), settings in settings(), answer in answers()) {
         let policy = Policy { summary_tokens: 200, summary_lines: 40, ..settings.policy.clone() };
         let settings = Settings { policy, ..settings };
@@ -468,5 +494,5 @@ fn the_generated_conversations_ask_for_summaries() {
         let done = resume(&engine, &plan, &input, Answer::Text("Fine."));
         with_lines += usize::from(done.summary.is_some_and(|summary| summary.lines > 0));
     }
-    assert!(pending > 25 && with_lines > 25, "{pending} of 200 ask, {with_lines} get lines");
+    assert!(pending > 25 && with_lines > 15, "{pending} of 200 ask, {with_lines} get lines");
 }

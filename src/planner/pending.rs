@@ -47,7 +47,7 @@ pub enum Answer<'a> {
 
 /// Tokens that a plan for `budget` keeps free for a summary.
 pub fn reserve(policy: &Policy, budget: Budget) -> usize {
-    (policy.summary_tokens + policy.summary_lines + FRAMING).min(budget.low / LARGEST_SHARE)
+    policy.summary_tokens.saturating_add(policy.summary_lines).saturating_add(FRAMING).min(budget.low / LARGEST_SHARE)
 }
 
 /// Makes `plan` wait for a summary, if it removes messages and there is room for one: what was reserved, or what is left

@@ -42,7 +42,10 @@ fn newest<T: Text>(removed: &Removed<'_, T>, sizes: &[usize], tokens: usize, cou
     let rooms = rooms(sizes, tokens);
     let mut rest = tokens.saturating_sub(count(&left_out(sizes.len())));
     let mut lines = Vec::new();
-    for (message, room) in removed.messages().rev().zip(rooms.into_iter().rev()).take_while(|(_, room)| *room > 0) {
+    let messages = removed.messages().rev().zip(sizes.iter().rev()).zip(rooms.into_iter().rev());
+    for ((message, whole), room) in messages.take_while(|(_, room)| *room > 0) {
+        // What has room is not weighed piece by piece.
+        let room = if room >= *whole { usize::MAX } else { room };
         let text = message_text(removed, message, room, counter);
         let size = count(&text);
         if size > rest {
@@ -87,11 +90,12 @@ fn rooms(sizes: &[usize], tokens: usize) -> Vec<usize> {
 fn message_text<T: Text>(removed: &Removed<'_, T>, message: usize, room: usize, counter: &dyn CountTokens) -> String {
     let role = removed.role(message).name();
     let pieces: Vec<Said<'_, T>> = removed.said(message).map(|(_, said)| said).collect();
-    let length: usize = pieces.iter().map(length).sum();
+    let length: usize = pieces.iter().map(length_of).sum();
     let mut out = String::new();
     for said in pieces {
         // What a piece may take is its share of the message.
-        let share = (room * length_or_one(&said)).div_ceil(length.max(1));
+        let own = length_of(&said);
+        let share = part(room, own, length);
         let mut push = |who: &str, text: &str| {
             out.push_str(who);
             out.push_str(text);
@@ -105,8 +109,7 @@ fn message_text<T: Text>(removed: &Removed<'_, T>, message: usize, room: usize, 
             }
             Said::Result { tool, items, .. } => {
                 for item in items {
-                    let share = (share * item_length(item).max(1))
-                        .div_ceil(items.iter().map(item_length).sum::<usize>().max(1));
+                    let share = part(share, item_length(item), own);
                     let text = item.text().map_or("(a picture or file)", |(text, _)| text);
                     push(&format!("{tool} returns: "), &shortened(text, tool, share, counter));
                 }
@@ -130,7 +133,7 @@ fn shortened(text: &str, tool: &str, tokens: usize, counter: &dyn CountTokens) -
     format!("{} [...]", head(text, tokens, TextKind::ToolOutput, counter).trim_end())
 }
 
-fn length<T: Text>(said: &Said<'_, T>) -> usize {
+fn length_of<T: Text>(said: &Said<'_, T>) -> usize {
     match said {
         Said::Words(text) | Said::Thought(text) => text.len(),
         Said::Call { tool, input } => tool.len() + input.len(),
@@ -139,8 +142,9 @@ fn length<T: Text>(said: &Said<'_, T>) -> usize {
     }
 }
 
-fn length_or_one<T: Text>(said: &Said<'_, T>) -> usize {
-    length(said).max(1)
+/// The part of `room` for so much of a whole; something for everything.
+fn part(room: usize, of: usize, whole: usize) -> usize {
+    if room == usize::MAX { room } else { (room * of.max(1)).div_ceil(whole.max(1)) }
 }
 
 fn item_length<T: Text>(item: &Item<T>) -> usize {
