@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use super::layout::{path_of, short};
 use super::lines::Lines;
 use super::sources::Source;
 
@@ -32,14 +33,16 @@ pub(super) struct Pick {
 
 /// The lines worth most, the best first, in about `budget` tokens. `worths` is what each line is worth for a token beside
 /// its anchors. O(n log n) in lines.
-pub(super) fn cover(sources: &[Source<'_>], lines: &Lines, worths: &[f64], budget: usize) -> Vec<Pick> {
+pub(super) fn cover(sources: &[Source<'_>], lines: &Lines, worths: &[f64], titled: usize, budget: usize) -> Vec<Pick> {
     let mut covering = Covering {
         sources,
         lines,
         worths,
+        titled,
         source_of: source_of(lines),
         taken: vec![false; lines.lines.len()],
         opened: vec![false; sources.len()],
+        named: vec![false; sources.iter().filter_map(|source| source.file).max().map_or(0, |file| file as usize + 1)],
         covered: vec![false; lines.worth.len()],
     };
     let mut heap: BinaryHeap<Candidate> = (0..lines.lines.len()).filter_map(|line| covering.candidate(line)).collect();
@@ -102,9 +105,13 @@ struct Covering<'a> {
     sources: &'a [Source<'a>],
     lines: &'a Lines,
     worths: &'a [f64],
+    /// How many slots, from the first on, name their sources.
+    titled: usize,
     source_of: Vec<u32>,
     taken: Vec<bool>,
     opened: Vec<bool>,
+    /// Files that are named already.
+    named: Vec<bool>,
     covered: Vec<bool>,
 }
 
@@ -129,9 +136,25 @@ impl Covering<'_> {
             (true, true) => -RUN,
             _ => 0.0,
         };
-        let title =
-            if self.opened[source] { 0.0 } else { self.sources[source].title.len() as f64 / TITLE_BYTES + TITLE };
+        let title = if self.opened[source] { 0.0 } else { self.title(source) };
         (self.tokens(line) + run + title).max(LEAST)
+    }
+
+    /// What naming a source costs.
+    fn title(&self, source: usize) -> f64 {
+        let Source { title, file, slot, .. } = &self.sources[source];
+        let known = file.is_some_and(|file| self.named[file as usize]);
+        let length = match slot {
+            Some(slot) if *slot < self.titled => {
+                if known {
+                    short(path_of(title)).len()
+                } else {
+                    title.len()
+                }
+            }
+            _ => return 0.0,
+        };
+        length as f64 / TITLE_BYTES + TITLE
     }
 
     /// The lines of the same source before and behind a line.
@@ -142,7 +165,11 @@ impl Covering<'_> {
 
     fn take(&mut self, line: usize) {
         self.taken[line] = true;
-        self.opened[self.source_of[line] as usize] = true;
+        let source = self.source_of[line] as usize;
+        self.opened[source] = true;
+        if let Some(file) = self.sources[source].file {
+            self.named[file as usize] = true;
+        }
         for anchor in self.lines.anchors_of(line) {
             self.covered[*anchor as usize] = true;
         }

@@ -8,8 +8,11 @@ use super::sources::{Origin, Source};
 /// What a token of the newest line of a file is worth beside an anchor that is needed for certain.
 const OF_FILES: f64 = 0.15;
 
-/// The same for a token of what the person said.
-const OF_REQUESTS: f64 = 0.10;
+/// The same for the first tokens of what the person said.
+const OF_REQUESTS: f64 = 0.02;
+
+/// Tokens after which the worth of what the person said has fallen to a half.
+const BEGINNING: f64 = 50.0;
 
 /// The same for a token of what the model said.
 const OF_STATEMENTS: f64 = 0.03;
@@ -56,12 +59,21 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Fil
                     }
                 }
             }
-            (Origin::Asked, _) => worths[range].fill(crate::digest::knob("K_ASK", OF_REQUESTS) * age),
+            (Origin::Asked, _) => requests(source, lines, range, &mut worths),
             (Origin::Said, _) => worths[range].fill(crate::digest::knob("K_SAY", OF_STATEMENTS) * age),
             _ => {}
         }
     }
     worths
+}
+
+/// What a person asked for holds until it is done, however long ago; the first words say what it is.
+fn requests(source: &Source<'_>, lines: &Lines, range: std::ops::Range<usize>, worths: &mut [f64]) {
+    let mut tokens = 0.0;
+    for line in range {
+        worths[line] = crate::digest::knob("K_ASK", OF_REQUESTS) / (1.0 + tokens / BEGINNING);
+        tokens += lines.lines[line].text.len() as f64 * source.density;
+    }
 }
 
 fn spoken_in(lines: &Lines, line: usize) -> f64 {

@@ -1,7 +1,11 @@
 //! How a digest is written, and read back when it is condensed again.
 //!
-//! A line `[from ...]` names the source; the lines of it that are kept follow as they were, in runs. The first line of each
+//! A line `[from ...]` names the source, a file by its path and afterwards by its name alone; the lines of it that are kept follow as they were, in runs. The first line of each
 //! run has its number in front: `12→`.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 
 use super::cover::Pick;
 use super::lines::Lines;
@@ -25,17 +29,17 @@ pub(super) fn texts(sources: &[Source<'_>], lines: &Lines, picks: &[Pick], slots
     let mut order: Vec<(u32, u32)> = picks.iter().map(|pick| (pick.source, pick.line)).collect();
     order.sort_unstable();
     let mut texts = vec![String::new(); slots];
+    let mut named = Named::default();
     let mut last = None;
     for (source_index, line) in order {
         let source = &sources[source_index as usize];
-        let Some(text) = source.slot.and_then(|slot| texts.get_mut(slot)) else { continue };
-        let is_titled = !source.title.is_empty() && source.slot.is_some_and(|slot| slot < titled);
+        let Some((slot, text)) = source.slot.and_then(|slot| Some((slot, texts.get_mut(slot)?))) else { continue };
         let kept = &lines.lines[line as usize];
         let content = &source.text[kept.text.clone()];
         let runs_on = last == Some((source_index, line.wrapping_sub(1)));
-        if is_titled && last.is_none_or(|(before, _)| before != source_index) {
+        if slot < titled && last.is_none_or(|(before, _)| before != source_index) && !source.title.is_empty() {
             text.push_str(FROM);
-            text.push_str(&source.title);
+            text.push_str(named.title(slot, &source.title));
             text.push_str(FROM_END);
             text.push('\n');
         }
@@ -50,6 +54,43 @@ pub(super) fn texts(sources: &[Source<'_>], lines: &Lines, picks: &[Pick], slots
     }
     texts.iter_mut().for_each(|text| text.truncate(text.trim_end().len()));
     texts
+}
+
+/// The titles that were written, so that the folders of a file are named once.
+#[derive(Default)]
+struct Named<'a> {
+    slot: usize,
+    /// By the short form, the whole.
+    whole: HashMap<&'a str, &'a str, RandomState>,
+}
+
+impl<'a> Named<'a> {
+    /// How a source is named: in short where the short form has been said to stand for it.
+    fn title(&mut self, slot: usize, title: &'a str) -> &'a str {
+        if self.slot != slot {
+            *self = Named { slot, whole: HashMap::default() };
+        }
+        let path = path_of(title);
+        let short = short(path);
+        match self.whole.get(short) {
+            Some(whole) if *whole == path => &title[path.len() - short.len()..],
+            Some(_) => title,
+            None => {
+                self.whole.insert(short, path);
+                title
+            }
+        }
+    }
+}
+
+/// The path in the title of a file.
+pub(super) fn path_of(title: &str) -> &str {
+    title.strip_suffix(AS_WRITTEN).unwrap_or(title)
+}
+
+/// What a path is called once its folders are known.
+pub(super) fn short(path: &str) -> &str {
+    if path.contains(char::is_whitespace) { path } else { path.rsplit(['/', '\\']).next().unwrap_or(path) }
 }
 
 /// The sections of a digest: title and lines. A text before the first title has none.

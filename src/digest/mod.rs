@@ -74,7 +74,7 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
     let lines = Lines::of(&sources, past, &ages, &files);
     let worths = edit_worth::of(&sources, &lines, &ages, &files);
     // Estimates decide what is taken, counts how much.
-    let picks = cover::cover(&sources, &lines, &worths, budget + budget / 4);
+    let picks = cover::cover(&sources, &lines, &worths, past.gaps.len(), budget + budget / 4);
     let mut texts = fitted(&sources, &lines, &picks, past, budget, counter);
     let cuts = texts.split_off(past.gaps.len());
     Digest { gaps: texts, cuts }

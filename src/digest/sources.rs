@@ -198,6 +198,7 @@ impl<'a> Collecting<'a> {
 
     /// The sections of an older digest.
     fn older(&mut self, place: Place, body: &'a str) {
+        let mut whole: HashMap<&str, &str, RandomState> = HashMap::default();
         for (title, text) in layout::sections(body) {
             let origin = match title {
                 layout::ASKED => Origin::Asked,
@@ -205,8 +206,11 @@ impl<'a> Collecting<'a> {
                 _ if title.ends_with(layout::AS_WRITTEN) => Origin::Written,
                 _ => Origin::Output,
             };
-            let path = title.strip_suffix(layout::AS_WRITTEN).unwrap_or(title);
+            let said = layout::path_of(title);
+            let path = *whole.entry(layout::short(said)).or_insert(said);
+            let path = if layout::short(said) == said { path } else { said };
             let file = self.files.get(path).copied();
+            let title = format!("{path}{}", &title[said.len()..]);
             self.push(Place { tokens: 0, ..place }, origin, file, title, Cow::Borrowed(text));
         }
     }
