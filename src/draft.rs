@@ -21,6 +21,8 @@ pub struct Bounds {
     pub mark: usize,
     /// The note in a gap, with its answer and their overheads.
     pub note: usize,
+    /// What comes to one of the notes, where there is one: a summary.
+    pub summary: usize,
 }
 
 impl Bounds {
@@ -39,6 +41,7 @@ impl Bounds {
         Bounds {
             mark: counter.count(&mark, TextKind::ToolOutput) + HASH + FOLLOWING,
             note: prose(&note) + HASH + prose(NOTE_ANSWER),
+            summary: 0,
         }
     }
 }
@@ -120,6 +123,8 @@ pub struct Draft<'a, T> {
     /// Tokens of the older notes in messages that stay, which go with the gap behind them.
     replaced: Vec<usize>,
     total: usize,
+    /// What comes to a note now that there is one.
+    summary: usize,
 }
 
 /// Whether a message must stay.
@@ -167,12 +172,13 @@ impl<'a, T: Text> Draft<'a, T> {
             cuts: vec![None; tokens.item_count()],
             replaced: vec![0; conversation.messages.len()],
             total: tokens.total(),
+            summary: 0,
         }
     }
 
     /// The most tokens that the conversation takes with the edits so far.
     pub fn total(&self) -> usize {
-        self.total
+        self.total + self.summary
     }
 
     /// Whether the message may be removed, as far as pins and tasks go.
@@ -283,6 +289,7 @@ impl<'a, T: Text> Draft<'a, T> {
             self.cuts[self.tokens.items_of(message)].fill(None);
         }
         self.total = self.total + self.bounds.note - notes_gone * self.bounds.note - freed;
+        self.summary = self.bounds.summary;
     }
 
     /// Frees the older notes in the message that a gap from `start` on is behind: the new note takes their place.

@@ -12,7 +12,7 @@
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
 //! | 4 means | [`compress`], [`store`], [`validity`], and above them [`digest`] |
-//! | 5 decisions as data | [`policy`], [`economics`], [`budget`], [`edit`], [`draft`], [`report`] |
+//! | 5 decisions as data | [`summary`], [`policy`], [`economics`], [`budget`], [`edit`], [`draft`], [`report`] |
 //! | 6 stages | [`stages`] |
 //! | 7 planner | [`planner`] |
 //! | 8 front door | [`engine`], [`replay`] |
@@ -39,6 +39,7 @@ pub mod report;
 pub mod shared;
 pub mod stages;
 pub mod store;
+pub mod summary;
 pub mod tokens;
 pub mod validity;
 pub mod wire;

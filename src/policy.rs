@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::compress::Compressor;
 use crate::error::{Error, Result};
 use crate::store::MarkStyle;
+use crate::summary::{Summaries, SummaryFallback, SummaryPrompt};
 use crate::tokens::ModelLimits;
 
 /// One step of compaction. Their order in [`Policy::stages`] is the order in which they run.
@@ -19,6 +20,8 @@ pub enum StageName {
     Window,
     /// Keeps, of all that the others take away, the lines that are most likely needed.
     Digest,
+    /// Says in a few words what was in them, where the engine has a summarizer.
+    Summarize,
 }
 
 impl StageName {
@@ -29,6 +32,7 @@ impl StageName {
             StageName::Compress => "a long tool result; what is needed most in it stays",
             StageName::Window => "the oldest messages that may go",
             StageName::Digest => "the lines most likely needed of what goes",
+            StageName::Summarize => "what was in the messages that went",
         }
     }
 
@@ -39,9 +43,13 @@ impl StageName {
             StageName::Compress => "compress",
             StageName::Window => "window",
             StageName::Digest => "digest",
+            StageName::Summarize => "summarize",
         }
     }
 }
+
+/// The longest that a summarizer may be waited for, in seconds: a day. Threads cannot wait for just any number.
+const LONGEST_TIMEOUT: f64 = 86_400.0;
 
 /// What an engine aims at. Sizes are tokens unless a field says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,6 +83,24 @@ pub struct Policy {
     pub offload_preview: usize,
     /// A tool result above this is shortened to this size where nothing else helped.
     pub compress_to: usize,
+    /// When removed messages get a summary.
+    pub summaries: Summaries,
+    /// What it is asked to look like.
+    pub summary_prompt: SummaryPrompt,
+    /// What is said where no summarizer does.
+    pub summary_fallback: SummaryFallback,
+    /// The most that a summary takes.
+    pub summary_tokens: usize,
+    /// The most that it takes as a share of what it stands for; of the summary before it, it may take the whole.
+    pub summary_ratio: f64,
+    /// The most that the messages take which a summary is made from. The newest go whole, of older ones the head.
+    pub summary_input: usize,
+    /// The most that is added in lines which hold what a summary has lost.
+    pub summary_lines: usize,
+    /// Seconds that a summarizer has.
+    pub summary_timeout: f64,
+    /// Share of the budget from which on the next summary is made while the agent goes on; none is at `high` or above.
+    pub summary_ahead: f64,
     /// The stages, in the order in which they run: reversible before lossy.
     pub stages: Vec<StageName>,
 }
@@ -95,7 +121,22 @@ impl Default for Policy {
             offload_above: 400,
             offload_preview: 100,
             compress_to: 1_000,
-            stages: vec![StageName::Offload, StageName::Compress, StageName::Window, StageName::Digest],
+            summaries: Summaries::Offered,
+            summary_prompt: SummaryPrompt::Ullage,
+            summary_fallback: SummaryFallback::Sections,
+            summary_tokens: 1_500,
+            summary_ratio: 0.3,
+            summary_input: 60_000,
+            summary_lines: 500,
+            summary_timeout: 60.0,
+            summary_ahead: 1.0,
+            stages: vec![
+                StageName::Offload,
+                StageName::Compress,
+                StageName::Window,
+                StageName::Digest,
+                StageName::Summarize,
+            ],
         }
     }
 }
@@ -158,6 +199,21 @@ impl Policy {
         }
         if self.compress_to == 0 {
             return refuse("compress_to", "it must be at least 1 token".to_owned());
+        }
+        for (setting, tokens) in [("summary_tokens", self.summary_tokens), ("summary_input", self.summary_input)] {
+            if tokens == 0 {
+                return refuse(setting, "it must be at least 1 token".to_owned());
+            }
+        }
+        for (setting, share) in [("summary_ratio", self.summary_ratio), ("summary_ahead", self.summary_ahead)] {
+            if !(share > 0.0 && share <= 1.0) {
+                return refuse(setting, format!("it is {share}, and must be above 0 and at most 1"));
+            }
+        }
+        if !(self.summary_timeout > 0.0 && self.summary_timeout <= LONGEST_TIMEOUT) {
+            let problem =
+                format!("it is {}, and must be above 0 and at most {LONGEST_TIMEOUT} seconds", self.summary_timeout);
+            return refuse("summary_timeout", problem);
         }
         let mut seen = self.stages.clone();
         seen.sort_unstable();

@@ -15,6 +15,27 @@ pub struct StageReport {
     pub saved: usize,
 }
 
+/// Who made a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SummaryBy {
+    /// The host's summarizer.
+    Summarizer,
+    /// The engine, without a model.
+    Engine,
+}
+
+/// A summary that stands for removed messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SummaryReport {
+    /// Who made it.
+    pub by: SummaryBy,
+    /// Tokens that it takes, with the lines that hold what it lost.
+    pub tokens: usize,
+    /// Number of those lines.
+    pub lines: usize,
+}
+
 /// What one compaction did.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Report {
@@ -32,7 +53,9 @@ pub struct Report {
     pub references: Vec<String>,
     /// Index of the first message that changed: from here on the provider's prompt cache is of no use.
     pub first_changed: Option<usize>,
-    /// Soft wishes that were not met.
+    /// What stands for the removed messages, if anything does.
+    pub summary: Option<SummaryReport>,
+    /// Soft wishes that were not met, and what went wrong on the way.
     pub warnings: Vec<String>,
 }
 

@@ -24,7 +24,7 @@ const FLOORS: &[(Neighbours, &[&str])] = &[
     (Neighbours::Apart, &["wire", "invariants", "ledger"]),
     (Neighbours::Apart, &["compress", "store", "validity"]),
     (Neighbours::Apart, &["digest"]),
-    (Neighbours::InOrder, &["policy", "economics", "budget", "edit", "draft", "report"]),
+    (Neighbours::InOrder, &["summary", "policy", "economics", "budget", "edit", "draft", "report"]),
     (Neighbours::Apart, &["stages"]),
     (Neighbours::Apart, &["planner"]),
     (Neighbours::Apart, &["engine", "replay"]),

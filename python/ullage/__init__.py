@@ -26,24 +26,28 @@ from ullage._core import (
     PolicyError,
     ReferenceTakenError,
     StoreError,
+    SummaryError,
     TokenCounter,
     UllageError,
     __version__,
     count_tokens,
     detect_format,
 )
+from ullage.ahead import BackgroundSummary
 from ullage.compression import Compressed, CompressionMetadata, LeftOut, compress
 from ullage.economics import Economics, PlanCost
 from ullage.manager import ContextManager
 from ullage.models import ModelCatalog, ModelLimits, model_limits
 from ullage.prices import Prices
-from ullage.report import Report, StageReport, Stats, Status
+from ullage.report import Report, StageReport, Stats, Status, SummaryReport
 from ullage.retrieval import aretrieve, asearch, retrieve, search
 from ullage.store import FullStore, Store
+from ullage.summarizer import SummaryRequest
 from ullage.tools import RetrievalTool
 from ullage.validity import Repair, Repaired, Violation, repair, validate
 
 __all__ = [
+    "BackgroundSummary",
     "BudgetError",
     "Compressed",
     "CompressionMetadata",
@@ -72,6 +76,9 @@ __all__ = [
     "Status",
     "Store",
     "StoreError",
+    "SummaryError",
+    "SummaryReport",
+    "SummaryRequest",
     "TokenCounter",
     "UllageError",
     "Violation",

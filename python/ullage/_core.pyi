@@ -23,6 +23,7 @@ __all__ = [
     "ReferenceTakenError",
     "Search",
     "StoreError",
+    "SummaryError",
     "TokenCounter",
     "UllageError",
     "__version__",
@@ -77,6 +78,9 @@ class MessagesChangedError(MessageError):
 
 class PolicyError(UllageError):
     """A setting is unknown, out of range, or contradicts another."""
+
+class SummaryError(UllageError):
+    """A summary is required, and there is none."""
 
 class StoreError(UllageError):
     """A store could not write, read or find."""
@@ -324,7 +328,22 @@ class Policy:
         offload_above: An older tool result above this is moved out.
         offload_preview: What is left of it.
         compress_to: A tool result above this is shortened to this size where nothing else helped.
-        stages: The stages in their order: "offload", "compress", "window".
+        summaries: When removed messages get a summary: "offered", where there is a summarizer;
+            "always", without one too, then said without a model; "required", by a summarizer
+            alone, and ``SummaryError`` where it has no answer.
+        summary_prompt: What it is asked to look like: "ullage", "cyber-autoagent", "supyagent" (its
+            five sections, at most 600 words) or "valis" (its six sections).
+        summary_fallback: What is said where no summarizer does: "sections" (requests, tools, files,
+            statements, errors, open tasks) or "one-liners", a line for each call and result.
+        summary_tokens: The most that a summary takes.
+        summary_ratio: The most that it takes as a share of what it stands for.
+        summary_input: The most that the messages take which a summary is made from. The newest go
+            whole, of older ones the head.
+        summary_lines: The most that is added in lines which hold what a summary has lost.
+        summary_timeout: Seconds that a summarizer has.
+        summary_ahead: Share of the budget from which on the next summary is made while the agent
+            goes on; none is at ``high`` or above.
+        stages: The stages in their order: "offload", "compress", "window", "summarize".
 
     Raises:
         PolicyError: If a setting is unknown or out of range.
@@ -343,6 +362,15 @@ class Policy:
     offload_above: int
     offload_preview: int
     compress_to: int
+    summaries: str
+    summary_prompt: str
+    summary_fallback: str
+    summary_tokens: int
+    summary_ratio: float
+    summary_input: int
+    summary_lines: int
+    summary_timeout: float
+    summary_ahead: float
     stages: list[str]
 
     def __new__(
@@ -361,7 +389,16 @@ class Policy:
         offload_above: int = 400,
         offload_preview: int = 100,
         compress_to: int = 1_000,
-        stages: Sequence[str] = ("offload", "compress", "window"),
+        summaries: str = "offered",
+        summary_prompt: str = "ullage",
+        summary_fallback: str = "sections",
+        summary_tokens: int = 1_500,
+        summary_ratio: float = 0.3,
+        summary_input: int = 60_000,
+        summary_lines: int = 500,
+        summary_timeout: float = 60.0,
+        summary_ahead: float = 1.0,
+        stages: Sequence[str] = ("offload", "compress", "window", "summarize"),
     ) -> Policy: ...
     @staticmethod
     def preset(name: str) -> Policy:
@@ -406,6 +443,9 @@ class Plan:
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
     @property
+    def is_pending(self) -> bool:
+        """Whether it waits for a summary. It can be applied without; then none stands there."""
+    @property
     def edits(self) -> list[dict[str, Any]]:
         """The edits, in the order of the conversation: stage, action, why, tokens, reference."""
     def explain(self) -> str:
@@ -432,7 +472,13 @@ class Engine:
     """The engine itself; ``ullage.ContextManager`` is its face."""
 
     def __new__(
-        cls, policy: Policy, counter: TokenCounter, *, store: Any, format: str | None
+        cls,
+        policy: Policy,
+        counter: TokenCounter,
+        *,
+        store: Any,
+        format: str | None,
+        summarizer: Any = None,
     ) -> Self: ...
     def plan(
         self,
@@ -454,6 +500,10 @@ class Engine:
     def idle(
         self, messages: Sequence[Any], *, budget: int | None, fixed: int
     ) -> dict[str, Any] | None: ...
+    def request(self, plan: Plan, messages: Sequence[Any]) -> dict[str, Any] | None: ...
+    def resume(
+        self, plan: Plan, messages: Sequence[Any], text: str | None, *, reason: str
+    ) -> Plan: ...
     def observe(self, messages: Sequence[Any], reported: int, *, append_only: bool) -> bool: ...
     def record_shrink(self, saved: int) -> None: ...
     def fixed_tokens(self, system: Any, tools: Any) -> int: ...

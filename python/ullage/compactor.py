@@ -6,6 +6,7 @@ an error they are as they were.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ullage._core import Engine, Plan
+    from ullage.ahead import BackgroundSummary
+    from ullage.chooser import Chooser, Chosen
     from ullage.keeper import Artifact, Keeper
     from ullage.stopwatch import Stopwatch
 
@@ -55,6 +58,10 @@ class Asked:
             self._fixed = self._count_fixed()
         return self._fixed
 
+    def down_to_low(self) -> Asked:
+        """The same, down to the low mark now."""
+        return Asked(self.budget, hard=True, pins=self.pins, fixed=lambda: self.fixed)
+
 
 class Compactor:
     """Carries out what an engine decides.
@@ -62,15 +69,23 @@ class Compactor:
     Args:
         engine: What decides.
         keeper: Stores what leaves.
-        stopwatch: Takes the time of all of it.
+        chooser: Chooses the summaries.
+        stopwatch: Takes the time of all but the summaries.
         append_only: Whether the host promises that messages only come at the end.
     """
 
     def __init__(
-        self, engine: Engine, keeper: Keeper, stopwatch: Stopwatch, *, append_only: bool
+        self,
+        engine: Engine,
+        keeper: Keeper,
+        chooser: Chooser,
+        stopwatch: Stopwatch,
+        *,
+        append_only: bool,
     ) -> None:
         self._engine = engine
         self._keeper = keeper
+        self._chooser = chooser
         self._stopwatch = stopwatch
         self._append_only = append_only
         self._applying = threading.Lock()
@@ -85,39 +100,71 @@ class Compactor:
         start = time.perf_counter()
         _require_list(messages)
         if (idle := self._idle(messages, asked)) is not None:
-            return Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
-        plan = self._kept_plan(messages, asked)
-        self._apply(plan, messages)
-        with self._stopwatch.running():
-            self._keeper.tidy(messages)
-        return self._done(plan, start)
+            report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
+        else:
+            chosen = self._chooser.chosen(self.plan(messages, asked), messages, asked, own=messages)
+            plan = self._kept(messages, asked, chosen)
+            self._apply(plan, messages)
+            with self._stopwatch.running():
+                self._keeper.tidy(messages)
+            report = self._done(plan, chosen, start)
+        if not report.stages and self._chooser.is_near(messages, report):
+            self.begin(messages, asked)
+        return report
 
     async def acompact(self, messages: list[Any], asked: Asked) -> Report:
         """The same beside the event loop."""
         start = time.perf_counter()
         _require_list(messages)
         if (idle := self._idle(messages, asked)) is not None:
-            return Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
-        for attempt in range(1, _ASYNC_TRIES + 1):
-            try:
-                with self._stopwatch.running():
-                    plan = await self._keeper.akept(partial(self._planned, messages, asked))
-                self._apply(plan, messages)
-                break
-            except MessagesChangedError:
-                if attempt == _ASYNC_TRIES:
-                    raise
-                logger.debug("attempt=<%d> | messages changed while planning", attempt)
-        with self._stopwatch.running():
-            await self._keeper.atidy(messages)
-        return self._done(plan, start)
+            report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
+        else:
+            plan, chosen = await self._acompacted(messages, asked)
+            with self._stopwatch.running():
+                await self._keeper.atidy(messages)
+            report = self._done(plan, chosen, start)
+        if not report.stages and self._chooser.is_near(messages, report):
+            await self.abegin(messages, asked)
+        return report
 
     def view(self, messages: Sequence[Any], asked: Asked) -> list[Any]:
         """What a compaction would leave, as a new list."""
-        plan = self._kept_plan(messages, asked)
+        plan = self.plan(messages, asked)
         outcome = list(messages)
-        self._apply(plan, outcome)
+        chosen = self._chooser.chosen(plan, outcome, asked, own=None)
+        self._apply(self._kept(outcome, asked, chosen), outcome)
         return outcome
+
+    def begin(self, messages: list[Any], asked: Asked) -> BackgroundSummary | None:
+        """Begins the summary that a compaction down to the low mark would ask for."""
+        _require_list(messages)
+        deep = asked.down_to_low()
+        plan = self.plan(messages, deep)
+        return self._chooser.begin(messages, plan, deep, self._chooser.request(plan, messages))
+
+    async def abegin(self, messages: list[Any], asked: Asked) -> BackgroundSummary | None:
+        """The same beside the event loop."""
+        _require_list(messages)
+        deep = asked.down_to_low()
+        plan = await asyncio.to_thread(self.plan, messages, deep)
+        request = await asyncio.to_thread(self._chooser.request, plan, messages)
+        return self._chooser.begin(messages, plan, deep, request)
+
+    async def _acompacted(self, messages: list[Any], asked: Asked) -> tuple[Plan, Chosen]:
+        for attempt in range(1, _ASYNC_TRIES):
+            try:
+                return await self._atried(messages, asked)
+            except MessagesChangedError:  # noqa: PERF203 - what changed is planned anew
+                logger.debug("attempt=<%d> | messages changed while planning", attempt)
+        return await self._atried(messages, asked)
+
+    async def _atried(self, messages: list[Any], asked: Asked) -> tuple[Plan, Chosen]:
+        plan = await asyncio.to_thread(self.plan, messages, asked)
+        chosen = await self._chooser.achosen(plan, messages, asked)
+        with self._stopwatch.running():
+            plan = await self._keeper.akept(partial(self._planned, messages, asked, chosen))
+        self._apply(plan, messages)
+        return plan, chosen
 
     def _plan(self, messages: Sequence[Any], asked: Asked, salt: int = 0) -> Plan:
         def made(distrusted: list[str]) -> Plan:
@@ -143,19 +190,21 @@ class Compactor:
             return self._engine.idle(messages, budget=asked.budget, fixed=asked.fixed)
 
     def _planned(
-        self, messages: Sequence[Any], asked: Asked, salt: int
+        self, messages: Sequence[Any], asked: Asked, chosen: Chosen, salt: int
     ) -> tuple[Plan, list[Artifact]]:
-        """A plan, and what must be stored before it is applied."""
-        plan = self._plan(messages, asked, salt)
+        """The plan with its summary, and what must be stored before it is applied."""
+        plan = chosen.plan if salt == 0 else self._plan(messages, asked, salt)
+        if plan.is_pending:
+            plan = self._chooser.resumed(plan, messages, chosen.answer)
         # Without a store there is nothing, and looking for it would read the messages again.
         if self._keeper.store is None or plan.is_empty:
             return plan, []
         return plan, plan.artifacts(messages[: plan.messages])
 
-    def _kept_plan(self, messages: Sequence[Any], asked: Asked) -> Plan:
-        """A plan whose artifacts are in the store."""
+    def _kept(self, messages: Sequence[Any], asked: Asked, chosen: Chosen) -> Plan:
+        """The plan, once its artifacts are in the store."""
         with self._stopwatch.running():
-            return self._keeper.kept(partial(self._planned, messages, asked))
+            return self._keeper.kept(partial(self._planned, messages, asked, chosen))
 
     def _apply(self, plan: Plan, messages: list[Any]) -> None:
         if plan.is_empty:
@@ -165,8 +214,9 @@ class Compactor:
         with self._stopwatch.running(), self._applying:
             messages[: plan.messages] = plan.apply(messages[: plan.messages])
 
-    def _done(self, plan: Plan, start: float) -> Report:
+    def _done(self, plan: Plan, chosen: Chosen, start: float) -> Report:
         report = Report._of(plan.report(), time.perf_counter() - start)  # noqa: SLF001
+        report = chosen.said_in(report)
         if plan.is_empty and not report.warnings:
             return report
         self._engine.record(plan)

@@ -6,38 +6,29 @@ host calls.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import Engine, Policy, PolicyError, TokenCounter
+from ullage._core import Engine
+from ullage.arguments import settled
+from ullage.arrival import Arrival
+from ullage.chooser import Chooser
 from ullage.compactor import Asked, Compactor
+from ullage.fixed import FixedTokens
 from ullage.keeper import Keeper
-from ullage.models import BUILT_IN, ModelCatalog
 from ullage.report import Stats, Status
 from ullage.stopwatch import Stopwatch
+from ullage.summarizer import Answer, Asker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ullage._core import Plan
-    from ullage.keeper import Artifact
+    from ullage._core import Plan, Policy, TokenCounter
+    from ullage.ahead import BackgroundSummary
+    from ullage.models import ModelCatalog
     from ullage.report import Report
     from ullage.store import Store
-
-
-@dataclass(frozen=True)
-class _Fixed:
-    """What the engine's own system prompt and tools count at a scale."""
-
-    system: Any
-    tools: Any
-    scale: float
-    tokens: int
-
-    def is_of(self, system: Any, tools: Any, scale: float) -> bool:
-        """Whether it is of these very objects at this scale."""
-        return self.system is system and self.tools is tools and self.scale == scale
+    from ullage.summarizer import Summarizer
 
 
 class ContextManager:
@@ -52,6 +43,11 @@ class ContextManager:
             ``TokenCounter("o200k_base")`` without one.
         store: Where what leaves the conversation is kept. Without one it is lost, and the texts
             left behind say so.
+        summarizer: Makes the summary of messages that are removed: a function, plain or async, that
+            takes a ``SummaryRequest`` and returns text. It runs while nothing is locked, plain ones
+            in a thread of their own. Where it raises, returns no text or takes longer than
+            ``Policy.summary_timeout``, the engine says without a model what happened, and the
+            report why.
         system: The system prompt, as text or as blocks, which takes its part of the window.
         tools: The tool definitions, likewise.
         format: The wire format; told from the messages if not given.
@@ -74,6 +70,7 @@ class ContextManager:
         *,
         counter: TokenCounter | None = None,
         store: Store | None = None,
+        summarizer: Summarizer | None = None,
         system: Any = None,
         tools: Any = None,
         format: str | None = None,
@@ -81,32 +78,27 @@ class ContextManager:
         catalog: ModelCatalog | None = None,
         append_only: bool = False,
     ) -> None:
-        for name, value, kind in (
-            ("policy", policy, Policy),
-            ("counter", counter, TokenCounter),
-            ("model", model, str),
-            ("catalog", catalog, ModelCatalog),
-        ):
-            if value is not None and not isinstance(value, kind):
-                raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
-        if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
-            raise PolicyError(f"store: a {type(store).__name__} has no `put` and `get`")
-        if model is not None:
-            catalog = BUILT_IN if catalog is None else catalog
-            policy = catalog.limits(model).policy() if policy is None else policy
-            counter = TokenCounter.for_model(model) if counter is None else counter
-        self._policy = policy if policy is not None else Policy()
-        self._counter = counter if counter is not None else TokenCounter("o200k_base")
+        self._policy, self._counter = settled(
+            policy, counter, store=store, summarizer=summarizer, model=model, catalog=catalog
+        )
         self._keeper = Keeper(store)
         self.system = system
         self.tools = tools
         self._append_only = bool(append_only)
-        self._engine = Engine(self.policy, self.counter, store=store, format=format)
-        self._stopwatch = Stopwatch()
-        self._compactor = Compactor(
-            self._engine, self._keeper, self._stopwatch, append_only=self._append_only
+        self._engine = Engine(
+            self.policy, self.counter, store=store, format=format, summarizer=summarizer
         )
-        self._fixed: _Fixed | None = None
+        self._stopwatch = Stopwatch()
+        self._asker = Asker(self._engine, summarizer, self._policy)
+        self._compactor = Compactor(
+            self._engine,
+            self._keeper,
+            Chooser(self._engine, self._asker, self._stopwatch, self._policy),
+            self._stopwatch,
+            append_only=self._append_only,
+        )
+        self._arrival = Arrival(self._engine, self._keeper, self._stopwatch)
+        self._fixed = FixedTokens(self._engine, self._counter, append_only=self._append_only)
 
     @property
     def policy(self) -> Policy:
@@ -214,6 +206,42 @@ class ContextManager:
         asked = self._asked(budget, hard=False, pins=pins, system=system, tools=tools)
         return self._compactor.view(messages, asked)
 
+    def resume(self, plan: Plan, messages: Sequence[Any], summary: str | None = None) -> Plan:
+        """A pending plan with the summary that it waits for; any other plan as it is.
+
+        Without a summary the engine says without a model what happened.
+
+        Raises:
+            MessagesChangedError: If these are not the messages that the plan was made for.
+        """
+        answer = Answer(summary, "none was given")
+        with self._stopwatch.running():
+            return self._asker.resumed(plan, messages, answer)
+
+    def summarize_in_background(
+        self,
+        messages: list[Any],
+        budget: int | None = None,
+        *,
+        pins: Sequence[int] = (),
+        system: Any = None,
+        tools: Any = None,
+    ) -> BackgroundSummary | None:
+        """Begins the summary that the next compaction of this list will need.
+
+        The summarizer works while the agent goes on: an async one as a task where a loop runs, any
+        other in a thread. The next compaction that has to remove messages uses the summary if what
+        it was made for is still there unchanged and the outcome is below the high mark (the low
+        mark where ``hard``); otherwise it is dropped, and the report says why. One that is not
+        done by then is waited for. See ``Policy.summary_ahead`` to begin by itself.
+
+        Returns:
+            The summary in the making; None where a compaction would remove no messages, or there is
+            no summarizer.
+        """
+        asked = self._asked(budget, hard=True, pins=pins, system=system, tools=tools)
+        return self._compactor.begin(messages, asked)
+
     def shrink(self, tool_name: str, result: Any) -> Any:
         """Shrinks a tool result as it arrives, before it enters the history.
 
@@ -228,15 +256,11 @@ class ContextManager:
         Raises:
             StoreError: If the store cannot keep the whole; ``result`` is as it was.
         """
-        with self._stopwatch.running():
-            made = self._keeper.kept(partial(self._shrunk, tool_name, result))
-            return self._entered(result, *made)
+        return self._arrival.shrink(tool_name, result)
 
     async def ashrink(self, tool_name: str, result: Any) -> Any:
         """:meth:`shrink` without holding up the event loop, for any store."""
-        with self._stopwatch.running():
-            made = await self._keeper.akept(partial(self._shrunk, tool_name, result))
-            return self._entered(result, *made)
+        return await self._arrival.ashrink(tool_name, result)
 
     def status(
         self,
@@ -284,31 +308,4 @@ class ContextManager:
         own = system is None and tools is None
         system = self.system if system is None else system
         tools = self.tools if tools is None else tools
-        if not (own and self._append_only):
-            return self._engine.fixed_tokens(system, tools)
-        # Before the count: if another thread teaches the counter meanwhile, it is counted again.
-        scale, known = self.counter.scale, self._fixed
-        if known is None or not known.is_of(system, tools, scale):
-            known = _Fixed(system, tools, scale, self._engine.fixed_tokens(system, tools))
-            self._fixed = known
-        return known.tokens
-
-    def _shrunk(
-        self, tool_name: str, result: Any, salt: int
-    ) -> tuple[tuple[Any, int], list[Artifact]]:
-        """A shorter result or None with the tokens saved, and what must be stored first."""
-
-        def made(distrusted: list[str]) -> tuple[Any, list[tuple[str, bytes]], int, list[str]]:
-            return self._engine.shrink(tool_name, result, salt=salt, distrusted=distrusted)
-
-        shorter, artifacts, saved, relied_on = made([])
-        missing = self._keeper.missing(relied_on)
-        if missing:
-            shorter, artifacts, saved, _ = made(missing)
-        return (shorter, saved), [(ref, tool_name, content) for ref, content in artifacts]
-
-    def _entered(self, result: Any, shorter: Any, saved: int) -> Any:
-        if shorter is None:
-            return result
-        self._engine.record_shrink(saved)
-        return shorter
+        return self._fixed.of(system, tools, own=own)

@@ -20,6 +20,21 @@ class StageReport:
 
 
 @dataclass(frozen=True)
+class SummaryReport:
+    """A summary that stands for removed messages.
+
+    Attributes:
+        by: "summarizer", or "engine" where it was made without a model.
+        tokens: Tokens that it takes, with the lines that hold what it lost.
+        lines: Number of those lines.
+    """
+
+    by: Literal["summarizer", "engine"]
+    tokens: int
+    lines: int
+
+
+@dataclass(frozen=True)
 class Report:
     """What one compaction did.
 
@@ -32,8 +47,9 @@ class Report:
         references: References of what was stored.
         first_changed: Index of the first message that changed, or None. From here on the
             provider's prompt cache is of no use.
-        warnings: Soft wishes that were not met.
-        elapsed: Seconds that it took, storing included.
+        summary: What stands for the removed messages, or None.
+        warnings: Soft wishes that were not met, and what went wrong on the way.
+        elapsed: Seconds that it took, storing and the summarizer included.
     """
 
     tokens_before: int
@@ -43,13 +59,16 @@ class Report:
     removed_messages: int
     references: list[str]
     first_changed: int | None
+    summary: SummaryReport | None
     warnings: list[str]
     elapsed: float
 
     @classmethod
     def _of(cls, values: dict[str, Any], elapsed: float) -> Report:
         stages = {name: StageReport(**stage) for name, stage in values.pop("stages").items()}
-        return cls(**values, stages=stages, elapsed=elapsed)
+        summary = values.pop("summary")
+        summary = None if summary is None else SummaryReport(**summary)
+        return cls(**values, stages=stages, summary=summary, elapsed=elapsed)
 
     @property
     def saved(self) -> int:

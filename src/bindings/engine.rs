@@ -16,9 +16,9 @@ use super::raised::nothing_raised;
 use super::store::PyFileStore;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{Ask, Engine, Reading, Room};
+use crate::engine::{Ask, Engine, Reading, Room, Summarizer, check};
 use crate::error::Error;
-use crate::planner::Urgency;
+use crate::planner::{Answer, Urgency};
 use crate::store::{Reference, Storing};
 use crate::wire::Format;
 
@@ -41,16 +41,18 @@ pub struct PyEngine {
 #[pymethods]
 impl PyEngine {
     #[new]
-    #[pyo3(signature = (policy, counter, *, store, format))]
+    #[pyo3(signature = (policy, counter, *, store, format, summarizer = None))]
     fn new(
         policy: &PyPolicy,
         counter: &PyTokenCounter,
         store: Option<&Bound<'_, PyAny>>,
         format: Option<&str>,
+        summarizer: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyEngine> {
         let storing = if store.is_some() { Storing::On } else { Storing::Off };
         let counting = Arc::clone(&counter.counting);
-        let engine = Engine::new(policy.0.clone(), Arc::clone(&counting.ledger), storing)?;
+        let summarizer = if summarizer.is_some() { Summarizer::Present } else { Summarizer::Absent };
+        let engine = Engine::new(policy.0.clone(), Arc::clone(&counting.ledger), storing)?.with_summarizer(summarizer);
         let engine = match store.and_then(|store| store.cast::<PyFileStore>().ok()) {
             Some(files) => engine.with_places(files.get().places()),
             None => engine,
@@ -79,6 +81,40 @@ impl PyEngine {
         let ask = Ask { room, urgency, salt, distrusted: &distrusted };
         let plan = py.detach(|| self.engine.plan(&reading, ask))?;
         Ok(PyPlan(plan))
+    }
+
+    /// What a plan for these messages asks a summarizer for, as the fields of a `SummaryRequest`; `None` where it waits for
+    /// nothing.
+    fn request<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &PyPlan,
+        messages: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if plan.0.pending.is_none() {
+            return Ok(None);
+        }
+        let conversation = check(&plan.0, &PyNode(messages.clone()))?;
+        nothing_raised()?;
+        let request = py.detach(|| self.engine.request(&plan.0, &conversation));
+        Ok(request.map(|request| pythonize(py, &request)).transpose()?)
+    }
+
+    /// The plan with a summary: the text, or what happened where there is none, for that reason.
+    #[pyo3(signature = (plan, messages, text, *, reason))]
+    fn resume(
+        &self,
+        py: Python<'_>,
+        plan: &PyPlan,
+        messages: &Bound<'_, PyAny>,
+        text: Option<&Bound<'_, PyString>>,
+        reason: &Bound<'_, PyString>,
+    ) -> PyResult<PyPlan> {
+        let conversation = check(&plan.0, &PyNode(messages.clone()))?;
+        nothing_raised()?;
+        let (text, reason) = (text.map(PyText::of), PyText::of(reason));
+        let answer = text.as_deref().map_or(Answer::Nothing(&reason), Answer::Text);
+        Ok(PyPlan(py.detach(|| self.engine.resume(&plan.0, &conversation, answer))))
     }
 
     /// The report of a compaction that has nothing to do, read from the new messages alone; `None` if there is something.

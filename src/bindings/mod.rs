@@ -37,7 +37,8 @@ mod _core {
     use super::engine::PyEngine;
     #[pymodule_export]
     use super::errors::{
-        BudgetError, MessageError, MessagesChangedError, PolicyError, ReferenceTakenError, StoreError, UllageError,
+        BudgetError, MessageError, MessagesChangedError, PolicyError, ReferenceTakenError, StoreError, SummaryError,
+        UllageError,
     };
     #[pymodule_export]
     use super::format::detect_format;

@@ -49,6 +49,11 @@ impl PyPlan {
     }
 
     #[getter]
+    fn is_pending(&self) -> bool {
+        self.0.pending.is_some()
+    }
+
+    #[getter]
     fn edits<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.to_dict(py)?.get_item("edits")
     }

@@ -35,6 +35,7 @@ mod table;
 mod test_run;
 mod trace;
 
+pub use alarms::reports;
 pub use choose::Aim;
 pub use focus::Focus;
 pub use gap::{Gap, LeftOut, is_gap_line};

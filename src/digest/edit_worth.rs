@@ -17,6 +17,9 @@ const BEGINNING: f64 = 50.0;
 /// The same for a token of what the model said.
 const OF_STATEMENTS: f64 = 0.025;
 
+/// The same for a token of any other output, and of a line that has changed since: more than nothing.
+const OF_OTHERS: f64 = 1e-4;
+
 /// How fast the worth falls with the tokens since: by a power law, as what is gone back to does.
 const FALL: f64 = 1.2;
 
@@ -53,12 +56,16 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Fil
                     if files.is_live(file, index, source.message, text) {
                         let raised = libm::exp(NEAR_EDITS * near[at] + SPOKEN_OF * spoken[at]);
                         worths[line] = OF_FILES * age * raised;
+                    } else {
+                        worths[line] = OF_OTHERS * age;
                     }
                 }
             }
             (Origin::Asked, _) => requests(source, lines, range, &mut worths),
             (Origin::Said, _) => worths[range].fill(OF_STATEMENTS * age),
-            _ => {}
+            // What has no file is not edited; but room that nothing better fills is its.
+            (Origin::Output | Origin::Written, None) => worths[range].fill(OF_OTHERS * age),
+            (Origin::Call | Origin::Replaced, _) => {}
         }
     }
     worths

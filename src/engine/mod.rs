@@ -2,7 +2,9 @@
 
 mod apply;
 mod arrival;
+mod fitting;
 mod fixed;
+mod summaries;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use crate::draft::Bounds;
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::message::{Conversation, Part, Pin, Role, Text};
-use crate::planner::{Plan, Referring, Sealing, Urgency, floor, outline, seal};
+use crate::planner::{Plan, Referring, Sealing, Urgency, reserve, wait_for_summary};
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
 use crate::store::{Places, Reference, Storing};
@@ -24,15 +26,7 @@ use crate::wire::{self, Format, Node};
 pub use apply::{apply, check, content};
 pub use arrival::{Content, Shrunk};
 pub use fixed::fixed_tokens;
-
-/// A plan that leaves more than this share of its target unused is made again with more that stays whole.
-const UNUSED: f64 = 0.03;
-
-/// Times the tokens by which lines came out too long are left free when they are chosen again. After that there are none.
-const SPARED: usize = 2;
-
-/// Times that this is done at the most: each halves what is left or does better.
-const REFILLS: usize = 3;
+pub use summaries::Summarizer;
 
 /// What a plan may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +66,7 @@ pub struct Engine {
     ledger: Arc<Ledger>,
     storing: Storing,
     places: Option<Arc<dyn Places>>,
+    summarizer: Summarizer,
     stats: Mutex<Stats>,
 }
 
@@ -81,7 +76,8 @@ impl Engine {
     /// # Errors
     /// `Policy` if a setting is out of range.
     pub fn new(policy: Policy, ledger: Arc<Ledger>, storing: Storing) -> Result<Engine> {
-        Ok(Engine { policy: policy.checked()?, ledger, storing, places: None, stats: Mutex::default() })
+        let (policy, summarizer) = (policy.checked()?, Summarizer::Absent);
+        Ok(Engine { policy, ledger, storing, places: None, summarizer, stats: Mutex::default() })
     }
 
     /// The same with a store that says where it keeps things, for a policy whose marks name the place.
@@ -142,7 +138,8 @@ impl Engine {
         if ask.room.budget.is_some() && ask.urgency == Urgency::Hard {
             budget = budget.filled();
         }
-        let bounds = Bounds::of(&counter, self.policy.marks);
+        let summary = if self.summarizes() { reserve(&self.policy, budget) } else { 0 };
+        let bounds = Bounds { summary, ..Bounds::of(&counter, self.policy.marks) };
         let mut with = Sealing {
             format: reading.format,
             budget,
@@ -152,44 +149,11 @@ impl Engine {
             referring: self.referring(ask.salt, ask.distrusted),
             urgency: ask.urgency,
         };
-        // A draft counts what its texts take at the most, so it is the sealed plan that is judged. Where a mark turns out
-        // longer than its bound, the plan is made again for as much less; where the lines that are kept of what goes leave
-        // room, for as much more that stays.
-        let (mut least, mut unused, mut refills, mut best) = (usize::MAX, 0, 0, None::<Plan>);
-        loop {
-            let conversation = &reading.conversation;
-            let draft =
-                outline(conversation, &tokens, &self.policy, with.aim, ask.urgency, self.storing, bounds, unused)?;
-            let plan = seal(&draft, &with);
-            if plan.tokens_after > budget.limit {
-                if let Some(best) = best {
-                    return Ok(best);
-                }
-                let over = plan.tokens_after - budget.limit;
-                if draft.is_digested() && with.spare < budget.limit {
-                    with.spare = if with.spare == 0 { over * SPARED } else { budget.limit };
-                    continue;
-                }
-                if plan.tokens_after >= least {
-                    return Err(floor(&draft, budget, least));
-                }
-                least = plan.tokens_after;
-                with.aim = with.aim.lowered(least - budget.limit);
-                continue;
-            }
-            let left = budget.low.saturating_sub(plan.tokens_after);
-            let is_full = !draft.is_digested() || left <= (budget.low as f64 * UNUSED) as usize;
-            let is_better = best.as_ref().is_none_or(|best| plan.tokens_after > best.tokens_after);
-            if plan.edits.is_empty() || refills == REFILLS && is_better || is_full && is_better {
-                return Ok(plan);
-            }
-            if !is_better {
-                return Ok(best.unwrap_or(plan));
-            }
-            refills += 1;
-            unused += left;
-            best = Some(plan);
+        let mut plan = self.fitted(&reading.conversation, &tokens, ask.urgency, bounds, &mut with)?;
+        if self.summarizes() {
+            wait_for_summary(&mut plan, &reading.conversation, &self.policy, counter);
         }
+        Ok(plan)
     }
 
     /// The budget of the conversation with this beginning.

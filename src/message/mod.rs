@@ -175,7 +175,7 @@ impl<T: Text> Item<T> {
 
 impl<T> Part<T> {
     /// Every text that counts, in order, with its kind.
-    fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
+    pub fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
         match self {
             Part::Text(text) | Part::Reasoning { text, .. } => each(text, TextKind::Prose),
             Part::Call { id, name, input } => {

@@ -6,6 +6,7 @@ use super::Plan;
 use crate::edit::{Action, Edit};
 use crate::message::Spans;
 use crate::numbers::thousands;
+use crate::report::SummaryBy;
 
 impl Plan {
     /// What the plan does and why, a line for each edit.
@@ -27,6 +28,16 @@ impl Plan {
         if !self.edits.is_empty() {
             let saved = self.tokens_before.saturating_sub(self.tokens_after);
             line(&mut out, &format!("after: {} tokens, {} saved", thousands(self.tokens_after), thousands(saved)));
+        }
+        if let Some(pending) = &self.pending {
+            line(&mut out, &format!("a summary of up to {} tokens is still to be made", thousands(pending.tokens)));
+        }
+        if let Some(summary) = &self.summary {
+            let by = match summary.by {
+                SummaryBy::Summarizer => "by the summarizer",
+                SummaryBy::Engine => "without a model",
+            };
+            line(&mut out, &format!("the summary was made {by} and takes {} tokens", thousands(summary.tokens)));
         }
         for warning in &self.warnings {
             line(&mut out, &format!("warning: {warning}"));

@@ -4,6 +4,7 @@ use crate::digest::{Digest, Past, digest};
 use crate::draft::Draft;
 use crate::edit::Standing;
 use crate::message::Text;
+use crate::summary::parts;
 
 use super::gap::{Gap, replaced_notes};
 use super::seal::Sealing;
@@ -27,7 +28,9 @@ pub(super) fn fill<T: Text>(
             Standing::In { message, instead_of } => replaced_notes(draft, *message, instead_of),
             Standing::Own { .. } => Vec::new(),
         };
-        notes.into_iter().map(move |note| (index, note.body))
+        // An older summary is for the next one to go on from, where there will be one.
+        let goes_on = draft.bounds.summary > 0;
+        notes.into_iter().map(move |note| (index, if goes_on { parts(note.body).1 } else { note.body }))
     });
     let past = Past {
         conversation: draft.conversation,

@@ -160,17 +160,16 @@ fn transcript<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Stan
 /// a note with any number, so the sum saturates.
 fn removed_in_all<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Standing) -> usize {
     let gone = gap.clone().filter(|message| !draft.is_note(*message)).count();
-    older_notes(draft, gap, standing).fold(gone, |sum, note| sum.saturating_add(note.messages))
+    older_notes(&draft.conversation.messages, gap, standing).fold(gone, |sum, note| sum.saturating_add(note.messages))
 }
 
 /// The notes that go with a gap, in their order: those in a message that stays, which the new one replaces, and those in
 /// the gap.
-fn older_notes<'d, T: Text>(
-    draft: &'d Draft<'_, T>,
+pub(super) fn older_notes<'d, T: Text>(
+    messages: &'d [Message<T>],
     gap: &Range<usize>,
     standing: &'d Standing,
 ) -> impl Iterator<Item = Noted<'d>> {
-    let messages = &draft.conversation.messages;
     let (message, parts) = match standing {
         Standing::In { message, instead_of } => (*message, &instead_of[..]),
         Standing::Own { .. } => (gap.start, &[][..]),

@@ -7,11 +7,13 @@ mod explain;
 mod fill;
 mod gap;
 mod neighbours;
+mod pending;
 mod plan;
 mod seal;
 mod shorten;
 mod tools;
 
+pub use pending::{Answer, Pending, request_of, reserve, resumed, wait_for_summary};
 pub use plan::{Artifact, Plan, Source};
 pub use seal::{Sealing, seal};
 pub use shorten::{Referring, ShortText, marked_short, shorten};

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
+use super::pending::Pending;
 use crate::budget::Budget;
 use crate::edit::{Action, Answer, Edit, Place, Standing};
 use crate::message::{Role, Spans};
-use crate::report::{Report, StageReport};
+use crate::report::{Report, StageReport, SummaryReport};
 use crate::store::{NOTE_ANSWER, Reference};
 use crate::wire::{Change, Format};
 
@@ -56,6 +57,10 @@ pub struct Plan {
     pub edits: Vec<Edit>,
     /// What must be stored first.
     pub artifacts: Vec<Artifact>,
+    /// The summary that it waits for. It can be applied without; then no words stand for what it removes.
+    pub pending: Option<Pending>,
+    /// The summary that it has.
+    pub summary: Option<SummaryReport>,
     /// Soft wishes that are not met.
     pub warnings: Vec<String>,
 }
@@ -123,6 +128,7 @@ impl Plan {
                 .map(Edit::first_message)
                 .min()
                 .map(|first| self.spans.entries(first..first).start),
+            summary: self.summary,
             warnings: self.warnings.clone(),
             ..Report::default()
         };
@@ -154,6 +160,8 @@ impl Plan {
             "tokens_after": self.tokens_after,
             "edits": self.edits.iter().map(|edit| edit.to_json(&self.spans)).collect::<Vec<_>>(),
             "references": self.artifacts.iter().map(|artifact| artifact.reference.as_str()).collect::<Vec<_>>(),
+            "pending": self.pending.as_ref().map(|pending| json!({ "summary_tokens": pending.tokens })),
+            "summary": self.summary,
             "warnings": self.warnings,
         })
     }

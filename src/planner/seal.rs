@@ -50,6 +50,8 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
         tokens_after: draft.tokens.total(),
         edits: Vec::new(),
         artifacts: Vec::new(),
+        pending: None,
+        summary: None,
         warnings: Vec::new(),
     };
     let (gaps, artifacts) = gaps(draft, with);
@@ -61,7 +63,8 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
         let saves = |cut: &Framed<'_>| cut.saves(with);
         let saved: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
         let saved = saved + gaps.iter().map(|gap| gap.saves(with)).sum::<usize>();
-        let bare = plan.tokens_before.saturating_sub(saved);
+        let summary = if gaps.is_empty() { 0 } else { draft.bounds.summary };
+        let bare = plan.tokens_before.saturating_sub(saved) + summary;
         let room = with.aim.low.saturating_sub(bare).saturating_sub(with.spare);
         let Digest { gaps, cuts: bodies } = fill(draft, &gaps, &cuts, room, with);
         let sealed = cuts.iter().zip(&bodies).map(|(cut, body)| cut.with_body(body, with)).collect();

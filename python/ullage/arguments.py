@@ -1,0 +1,47 @@
+"""What the arguments of an engine come to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import Policy, PolicyError, TokenCounter
+from ullage.models import BUILT_IN, ModelCatalog
+
+if TYPE_CHECKING:
+    from ullage.store import Store
+
+
+def settled(
+    policy: Policy | None,
+    counter: TokenCounter | None,
+    *,
+    store: Store | None,
+    summarizer: Any,
+    model: str | None,
+    catalog: ModelCatalog | None,
+) -> tuple[Policy, TokenCounter]:
+    """The policy and the counter: those that are given, else those of the model.
+
+    Raises:
+        PolicyError: If an argument is not what it should be.
+    """
+    for name, value, kind in (
+        ("policy", policy, Policy),
+        ("counter", counter, TokenCounter),
+        ("model", model, str),
+        ("catalog", catalog, ModelCatalog),
+    ):
+        if value is not None and not isinstance(value, kind):
+            raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
+    if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
+        raise PolicyError(f"store: a {type(store).__name__} has no `put` and `get`")
+    if summarizer is not None and not callable(summarizer):
+        raise PolicyError(f"summarizer: a {type(summarizer).__name__} cannot be called")
+    if model is not None:
+        catalog = BUILT_IN if catalog is None else catalog
+        policy = catalog.limits(model).policy() if policy is None else policy
+        counter = TokenCounter.for_model(model) if counter is None else counter
+    policy = Policy() if policy is None else policy
+    if policy.summaries == "required" and summarizer is None:
+        raise PolicyError("summaries: 'required' needs a summarizer")
+    return policy, TokenCounter("o200k_base") if counter is None else counter

@@ -1,0 +1,58 @@
+"""``Arrival``: shrinking tool results before they enter a history."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ullage._core import Engine
+    from ullage.keeper import Artifact, Keeper
+    from ullage.stopwatch import Stopwatch
+
+
+class Arrival:
+    """Carries out what an engine decides about results as they arrive.
+
+    Args:
+        engine: What decides.
+        keeper: Stores the whole.
+        stopwatch: Takes the time.
+    """
+
+    def __init__(self, engine: Engine, keeper: Keeper, stopwatch: Stopwatch) -> None:
+        self._engine = engine
+        self._keeper = keeper
+        self._stopwatch = stopwatch
+
+    def shrink(self, tool_name: str, result: Any) -> Any:
+        """The result, shorter where it is too long."""
+        with self._stopwatch.running():
+            made = self._keeper.kept(partial(self._shrunk, tool_name, result))
+            return self._entered(result, *made)
+
+    async def ashrink(self, tool_name: str, result: Any) -> Any:
+        """The same beside the event loop."""
+        with self._stopwatch.running():
+            made = await self._keeper.akept(partial(self._shrunk, tool_name, result))
+            return self._entered(result, *made)
+
+    def _shrunk(
+        self, tool_name: str, result: Any, salt: int
+    ) -> tuple[tuple[Any, int], list[Artifact]]:
+        """A shorter result or None with the tokens saved, and what must be stored first."""
+
+        def made(distrusted: list[str]) -> tuple[Any, list[tuple[str, bytes]], int, list[str]]:
+            return self._engine.shrink(tool_name, result, salt=salt, distrusted=distrusted)
+
+        shorter, artifacts, saved, relied_on = made([])
+        missing = self._keeper.missing(relied_on)
+        if missing:
+            shorter, artifacts, saved, _ = made(missing)
+        return (shorter, saved), [(ref, tool_name, content) for ref, content in artifacts]
+
+    def _entered(self, result: Any, shorter: Any, saved: int) -> Any:
+        if shorter is None:
+            return result
+        self._engine.record_shrink(saved)
+        return shorter

@@ -1,0 +1,127 @@
+"""``Chooser``: which summary a plan gets: one that was made ahead, or one that is asked for now."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ullage.ahead import Ahead
+from ullage.summarizer import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ullage._core import Engine, Plan, Policy
+    from ullage.ahead import BackgroundSummary, Begun
+    from ullage.compactor import Asked
+    from ullage.report import Report
+    from ullage.stopwatch import Stopwatch
+    from ullage.summarizer import Asker, SummaryRequest
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A plan, and what came of asking for the summary that it waits for.
+
+    Attributes:
+        plan: The plan.
+        answer: What its summary is made of.
+        tokens: What the messages come to, before and after, where some stand behind those that the
+            plan was made for.
+        dropped: Why a summary that was made in the background is not used; empty if none was.
+    """
+
+    plan: Plan
+    answer: Answer | None = None
+    tokens: tuple[int, int] | None = None
+    dropped: str = ""
+
+    def said_in(self, report: Report) -> Report:
+        """The report of the plan, with what it does not know of."""
+        if self.tokens is not None:
+            before, after = self.tokens
+            report = replace(report, tokens_before=before, tokens_after=after)
+        if self.dropped:
+            line = f"the summary made in the background was dropped: {self.dropped}"
+            report = replace(report, warnings=[*report.warnings, line])
+        return report
+
+
+class Chooser:
+    """Chooses the summary of a plan.
+
+    Args:
+        engine: What counts.
+        asker: Asks the summarizer.
+        stopwatch: Takes the time of all but the summarizer.
+        policy: The settings of the engine.
+    """
+
+    def __init__(self, engine: Engine, asker: Asker, stopwatch: Stopwatch, policy: Policy) -> None:
+        self._asker = asker
+        self._ahead = Ahead(engine, asker)
+        self._stopwatch = stopwatch
+        self._timeout = policy.summary_timeout
+        self._begins_at = policy.summary_ahead if policy.summary_ahead < policy.high else None
+
+    def request(self, plan: Plan, messages: Sequence[Any]) -> SummaryRequest | None:
+        """What the plan asks the summarizer for."""
+        if not plan.is_pending:
+            return None
+        with self._stopwatch.running():
+            return self._asker.request(plan, messages)
+
+    def resumed(self, plan: Plan, messages: Sequence[Any], answer: Answer | None) -> Plan:
+        """The plan with what came of asking."""
+        return self._asker.resumed(plan, messages, answer or Answer(None, "none was asked for"))
+
+    def chosen(
+        self, plan: Plan, messages: Sequence[Any], asked: Asked, *, own: list[Any] | None
+    ) -> Chosen:
+        """The plan with what its summary is made of; ``own`` is the list that the host keeps."""
+        if not plan.is_pending:
+            return Chosen(plan)
+        dropped = ""
+        if own is not None and (begun := self._ahead.take(own)) is not None:
+            begun.summary.wait(self._timeout)
+            ready, dropped = self._ready(begun, plan, messages, asked)
+            if ready is not None:
+                return ready
+        answer = self._asker.ask(self.request(plan, messages))
+        return Chosen(plan, answer, dropped=dropped)
+
+    async def achosen(self, plan: Plan, messages: list[Any], asked: Asked) -> Chosen:
+        """The same beside the event loop."""
+        if not plan.is_pending:
+            return Chosen(plan)
+        dropped = ""
+        if (begun := self._ahead.take(messages)) is not None:
+            await asyncio.to_thread(begun.summary.wait, self._timeout)
+            ready, dropped = await asyncio.to_thread(self._ready, begun, plan, messages, asked)
+            if ready is not None:
+                return ready
+        request = await asyncio.to_thread(self.request, plan, messages)
+        return Chosen(plan, await self._asker.aask(request), dropped=dropped)
+
+    def is_near(self, messages: list[Any], report: Report) -> bool:
+        """Whether the next summary is to be begun now that nothing was due."""
+        if self._begins_at is None or self._ahead.has(messages):
+            return False
+        return report.tokens_after > self._begins_at * report.budget
+
+    def begin(
+        self, messages: list[Any], plan: Plan, asked: Asked, request: SummaryRequest | None
+    ) -> BackgroundSummary | None:
+        """Begins the summary that a plan waits for; None where it waits for none."""
+        return None if request is None else self._ahead.begin(messages, plan, asked, request)
+
+    def _ready(
+        self, begun: Begun, plan: Plan, messages: Sequence[Any], asked: Asked
+    ) -> tuple[Chosen | None, str]:
+        """What was begun, finished, if it can be used; and why it cannot."""
+        with self._stopwatch.running():
+            done, tokens, why_not = self._ahead.finished(begun, messages, asked)
+        if done is None:
+            return None, why_not
+        return Chosen(done, tokens=(plan.tokens_before, tokens)), ""

@@ -1,0 +1,50 @@
+"""``FixedTokens``: what stands beside the messages of an engine, counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ullage._core import Engine, TokenCounter
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a system prompt and tools count at a scale."""
+
+    system: Any
+    tools: Any
+    scale: float
+    tokens: int
+
+    def is_of(self, system: Any, tools: Any, scale: float) -> bool:
+        """Whether it is of these very objects at this scale."""
+        return self.system is system and self.tools is tools and self.scale == scale
+
+
+class FixedTokens:
+    """Counts system prompts and tools, and remembers the count of the engine's own.
+
+    Args:
+        engine: What counts.
+        counter: Its counter, whose scale may change.
+        append_only: Whether the host replaces the engine's own rather than edit them.
+    """
+
+    def __init__(self, engine: Engine, counter: TokenCounter, *, append_only: bool) -> None:
+        self._engine = engine
+        self._counter = counter
+        self._append_only = append_only
+        self._known: _Known | None = None
+
+    def of(self, system: Any, tools: Any, *, own: bool) -> int:
+        """Their tokens; ``own`` where they are the engine's."""
+        if not (own and self._append_only):
+            return self._engine.fixed_tokens(system, tools)
+        # Before the count: if another thread teaches the counter meanwhile, it is counted again.
+        scale, known = self._counter.scale, self._known
+        if known is None or not known.is_of(system, tools, scale):
+            known = _Known(system, tools, scale, self._engine.fixed_tokens(system, tools))
+            self._known = known
+        return known.tokens

@@ -1,0 +1,270 @@
+"""Asking the host's summarizer: plain or async, whatever it raises, for so many seconds.
+
+The summarizer runs in the host's name: nothing of ullage is locked meanwhile, and what it starts in
+turn does not come back here (an agent that summarizes with itself would compact its own request).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import hashlib
+import inspect
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from ullage._core import SummaryError
+from ullage.retrieval import discard
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ullage._core import Engine, Plan, Policy
+
+logger = logging.getLogger(__name__)
+
+# Summaries that are kept for a request that is made again: a view of the same messages, or a plan
+# that is made anew because others changed. One engine serves many conversations.
+_REMEMBERED = 64
+
+# The askers whose summarizer runs in this context.
+_asking: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
+    "ullage_asking", default=()
+)
+
+
+@dataclass(frozen=True)
+class SummaryRequest:
+    """What a summarizer is asked for.
+
+    ``str(request)`` is the whole as one prompt, for a model that takes only that.
+
+    Attributes:
+        prompt: The request: the previous summary, the messages as text, and what to make of them.
+        system: What stands above it.
+        text: The messages as text, the newest last; bounded by ``Policy.summary_input``.
+        previous: What was said of the messages that left before; empty where nothing was.
+        messages: The messages themselves, as the host has them.
+        max_tokens: Tokens that the summary may take. A longer one is cut.
+        max_words: The words that the prompt asks for.
+    """
+
+    prompt: str
+    system: str
+    text: str
+    previous: str
+    messages: Sequence[Any]
+    max_tokens: int
+    max_words: int
+
+    def __str__(self) -> str:
+        return f"{self.system}\n\n{self.prompt}"
+
+    @classmethod
+    def _of(cls, values: dict[str, Any], messages: Sequence[Any]) -> SummaryRequest:
+        ranges = values.pop("messages")
+        chosen = [m for span in ranges for m in messages[span["start"] : span["end"]]]
+        return cls(**values, messages=chosen)
+
+
+Summarizer: TypeAlias = Callable[[SummaryRequest], "str | Awaitable[str]"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of asking.
+
+    Attributes:
+        text: The summary, or None.
+        reason: Why there is none.
+    """
+
+    text: str | None
+    reason: str = ""
+
+
+class Asker:
+    """Asks a summarizer what plans wait for.
+
+    Args:
+        engine: What makes the requests and takes the answers.
+        summarizer: The host's, or None.
+        policy: How long it has, and whether a plan without its answer is refused.
+    """
+
+    def __init__(self, engine: Engine, summarizer: Summarizer | None, policy: Policy) -> None:
+        self._engine = engine
+        self._summarizer = summarizer
+        self._timeout = policy.summary_timeout
+        self._required = policy.summaries == "required"
+        self._remembered: OrderedDict[bytes, str] = OrderedDict()
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the summarizer says of itself that it has to be awaited."""
+        called = getattr(self._summarizer, "__call__", None)  # noqa: B004 - of an object, its method
+        return inspect.iscoroutinefunction(self._summarizer) or inspect.iscoroutinefunction(called)
+
+    def request(self, plan: Plan, messages: Sequence[Any]) -> SummaryRequest | None:
+        """What the plan waits for."""
+        if self._summarizer is None:
+            return None
+        values = self._engine.request(plan, messages[: plan.messages])
+        return None if values is None else SummaryRequest._of(values, messages)  # noqa: SLF001
+
+    def resumed(self, plan: Plan, messages: Sequence[Any], answer: Answer) -> Plan:
+        """The plan with what came of asking.
+
+        Raises:
+            MessagesChangedError: If these are not the messages that the plan was made for.
+        """
+        head = messages[: plan.messages]
+        return self._engine.resume(plan, head, answer.text, reason=answer.reason)
+
+    def ask(self, request: SummaryRequest | None) -> Answer:
+        """The answer of the summarizer, which runs in a thread so that it can be left behind.
+
+        What is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
+
+        Raises:
+            SummaryError: If a summary is required, and there is none.
+        """
+        if (answer := self._known(request)) is not None:
+            return answer
+        called = _Call(self, cast("SummaryRequest", request))
+        return self._judged(request, *called.wait(self._timeout))
+
+    async def aask(self, request: SummaryRequest | None) -> Answer:
+        """The same beside the event loop; what has to be awaited is awaited there."""
+        if (answer := self._known(request)) is not None:
+            return answer
+        request = cast("SummaryRequest", request)
+        deadline = asyncio.get_running_loop().time() + self._timeout
+        token = _asking.set((*_asking.get(), self))
+        try:
+            if self.is_async:
+                returned: Any = self._summarize(request)
+            else:
+                # A thread of its own: one that is left behind must not take a place in a pool.
+                returned = await asyncio.wait_for(
+                    _in_thread(self._summarize, request), self._timeout
+                )
+            if inspect.isawaitable(returned):
+                left = max(0.0, deadline - asyncio.get_running_loop().time())
+                returned = await asyncio.wait_for(returned, left)
+        except Exception as error:  # noqa: BLE001 - whatever keeps the summarizer from answering
+            return self._judged(request, None, error)
+        finally:
+            _asking.reset(token)
+        return self._judged(request, returned, None)
+
+    def _summarize(self, request: SummaryRequest) -> Any:
+        return cast("Summarizer", self._summarizer)(request)
+
+    def _known(self, request: SummaryRequest | None) -> Answer | None:
+        if self._summarizer is None or request is None:
+            return self._nothing("there is no summarizer", None)
+        if self in _asking.get():
+            return Answer(None, "the summarizer itself asked for one")
+        text = self._remembered.get(_key(request))
+        return None if text is None else Answer(text)
+
+    def _judged(
+        self, request: SummaryRequest | None, returned: Any, error: BaseException | None
+    ) -> Answer:
+        if error is not None:
+            if isinstance(error, (TimeoutError, asyncio.TimeoutError)) and not str(error):
+                return self._nothing(f"no answer within {self._timeout:g} seconds", error)
+            return self._nothing(f"{type(error).__name__}: {error}", error)
+        if not isinstance(returned, str):
+            if inspect.isawaitable(returned):
+                discard(returned)
+            return self._nothing(f"it returned {type(returned).__name__}, not text", None)
+        if not returned.strip():
+            return self._nothing("it returned no text", None)
+        self._remembered[_key(cast("SummaryRequest", request))] = returned
+        while len(self._remembered) > _REMEMBERED:
+            self._remembered.popitem(last=False)
+        return Answer(returned)
+
+    def _nothing(self, reason: str, error: BaseException | None) -> Answer:
+        if self._required:
+            raise SummaryError(f"a summary is required, and there is none: {reason}") from error
+        if self._summarizer is not None:
+            logger.warning("reason=<%s> | no summary from the summarizer", reason)
+        return Answer(None, reason)
+
+
+class _Call:
+    """A summarizer at work in a thread."""
+
+    def __init__(self, asker: Asker, request: SummaryRequest) -> None:
+        self._asker = asker
+        self._request = request
+        self._returned: Any = None
+        self._raised: BaseException | None = None
+        context = contextvars.copy_context()
+        context.run(_asking.set, (*_asking.get(), asker))
+        self._thread = threading.Thread(
+            target=context.run, args=(self._run,), name="ullage-summarizer", daemon=True
+        )
+        self._thread.start()
+
+    def wait(self, seconds: float) -> tuple[Any, BaseException | None]:
+        """What it returned, and what it raised if that is an `Exception`."""
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            return None, TimeoutError()
+        if self._raised is not None and not isinstance(self._raised, Exception):
+            raise self._raised
+        return self._returned, self._raised
+
+    def _run(self) -> None:
+        try:
+            returned = self._asker._summarize(self._request)  # noqa: SLF001
+            if inspect.isawaitable(returned):
+                # No loop runs in this thread, so one of its own can.
+                returned = asyncio.run(_within(returned, self._asker._timeout))  # noqa: SLF001
+            self._returned = returned
+        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+            self._raised = error
+
+
+async def _within(awaitable: Awaitable[Any], seconds: float) -> Any:
+    return await asyncio.wait_for(awaitable, seconds)
+
+
+async def _in_thread(call: Callable[[SummaryRequest], Any], request: SummaryRequest) -> Any:
+    """What ``call`` returns, from a thread that is left behind where nobody waits any longer."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(set_: Callable[[Any], None], value: Any) -> None:
+        if not future.done():
+            set_(value)
+
+    def run() -> None:
+        try:
+            outcome = (future.set_result, call(request))
+        except StopIteration as error:
+            # No future may hold one.
+            outcome = (future.set_exception, RuntimeError(f"StopIteration: {error}"))
+        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+            outcome = (future.set_exception, error)
+        try:
+            loop.call_soon_threadsafe(settle, *outcome)
+        except RuntimeError:
+            logger.debug("the loop was closed before the summarizer answered")
+
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(run,), name="ullage-summarizer", daemon=True).start()
+    return await future
+
+
+def _key(request: SummaryRequest) -> bytes:
+    prompt = f"{request.max_tokens} {request.prompt}"
+    return hashlib.blake2b(prompt.encode("utf-8", "surrogatepass"), digest_size=16).digest()

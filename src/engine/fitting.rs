@@ -1,0 +1,76 @@
+//! Making a plan again until it fits, and uses what it may.
+
+use super::Engine;
+use crate::draft::{Bounds, Draft};
+use crate::error::Result;
+use crate::ledger::Measured;
+use crate::message::{Conversation, Text};
+use crate::planner::{Plan, Sealing, Urgency, floor, outline, seal};
+
+/// A plan that leaves more than this share of its target unused is made again with more that stays whole.
+const UNUSED: f64 = 0.03;
+
+/// Times that this is done at the most: by then what is left is little, or nothing more can stay.
+const REFILLS: usize = 3;
+
+/// Times the tokens by which lines came out too long are left free when they are chosen again. After that there are none.
+const SPARED: usize = 2;
+
+impl Engine {
+    /// The plan for a conversation, within the budget of `with`.
+    ///
+    /// A draft counts what its texts take at the most, so it is the sealed plan that is judged. Where a mark turns out longer
+    /// than its bound, the plan is made again for as much less; where the lines that are kept of what goes leave room, for
+    /// as much more that stays whole.
+    pub(super) fn fitted<T: Text + Sync>(
+        &self,
+        conversation: &Conversation<T>,
+        tokens: &Measured,
+        urgency: Urgency,
+        bounds: Bounds,
+        with: &mut Sealing<'_>,
+    ) -> Result<Plan> {
+        let budget = with.budget;
+        let (mut least, mut unused, mut refills, mut best) = (usize::MAX, 0, 0, None::<Plan>);
+        loop {
+            let draft = outline(conversation, tokens, &self.policy, with.aim, urgency, self.storing, bounds, unused)?;
+            let plan = seal(&draft, with);
+            if plan.tokens_after > budget.limit {
+                if let Some(best) = best {
+                    return Ok(best);
+                }
+                let over = plan.tokens_after - budget.limit;
+                if draft.is_digested() && with.spare < budget.limit {
+                    with.spare = if with.spare == 0 { over * SPARED } else { budget.limit };
+                    continue;
+                }
+                if plan.tokens_after >= least {
+                    return Err(floor(&draft, budget, least));
+                }
+                least = plan.tokens_after;
+                with.aim = with.aim.lowered(least - budget.limit);
+                continue;
+            }
+            if best.as_ref().is_some_and(|best| plan.tokens_after <= best.tokens_after) {
+                return Ok(best.unwrap_or(plan));
+            }
+            let left = unused_by(&plan, &draft, with);
+            if refills == REFILLS || left == 0 {
+                return Ok(plan);
+            }
+            refills += 1;
+            unused += left;
+            best = Some(plan);
+        }
+    }
+}
+
+/// Tokens that more could stay whole in; 0 where they are too few to matter.
+fn unused_by<T: Text>(plan: &Plan, draft: &Draft<'_, T>, with: &Sealing<'_>) -> usize {
+    if !draft.is_digested() || plan.edits.is_empty() {
+        return 0;
+    }
+    let summary = if draft.gaps().is_empty() { 0 } else { draft.bounds.summary };
+    let left = with.budget.low.saturating_sub(plan.tokens_after + summary);
+    if left as f64 <= with.budget.low as f64 * UNUSED { 0 } else { left }
+}

@@ -1,0 +1,205 @@
+//! A plan that waits for a summary: how much room there is for one, what to ask for, and how the plan goes on.
+
+use super::Plan;
+use super::gap::older_notes;
+use crate::budget::Budget;
+use crate::edit::{Action, Standing};
+use crate::ledger::Counting;
+use crate::message::{Conversation, Text};
+use crate::numbers::thousands;
+use crate::policy::Policy;
+use crate::report::{SummaryBy, SummaryReport};
+use crate::store::{Whereabouts, noted_removals, removal_note};
+use crate::summary::{Removed, SummaryRequest, body, bounded, lost_lines, request};
+use crate::tokens::{CountTokens, TextKind};
+
+/// The most of what stays that a summary may be, as a part of it: in a small budget the newest messages say more.
+const LARGEST_SHARE: usize = 5;
+
+/// The lines that hold what a summary lost take no more of its room than this part.
+const LINES_SHARE: usize = 4;
+
+/// A summary in fewer tokens says nothing that is worth a call.
+const LEAST: usize = 32;
+
+/// Tokens that the note takes for saying how much follows, and the headings behind it.
+const FRAMING: usize = 32;
+
+/// A summary that a plan waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pending {
+    /// The edit in whose note it will stand.
+    edit: usize,
+    /// Tokens that may come to the note.
+    room: usize,
+    /// Tokens that the summary may take.
+    pub tokens: usize,
+}
+
+/// What came of asking for a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer<'a> {
+    /// This text.
+    Text(&'a str),
+    /// Nothing, for this reason.
+    Nothing(&'a str),
+}
+
+/// Tokens that a plan for `budget` keeps free for a summary.
+pub fn reserve(policy: &Policy, budget: Budget) -> usize {
+    policy.summary_tokens.saturating_add(policy.summary_lines).saturating_add(FRAMING).min(budget.low / LARGEST_SHARE)
+}
+
+/// Makes `plan` wait for a summary, if it removes messages and there is room for one: what was reserved, or what is left
+/// below the low mark.
+pub fn wait_for_summary<T: Text>(
+    plan: &mut Plan,
+    conversation: &Conversation<T>,
+    policy: &Policy,
+    counter: Counting<'_>,
+) {
+    let removals = plan.edits.iter().enumerate().filter(|(_, edit)| matches!(edit.action, Action::Remove { .. }));
+    // The last of several: what a summary says holds up to there.
+    let Some((edit, _)) = removals.max_by_key(|(_, edit)| edit.first_message()) else { return };
+    let removed = removed_by(plan, conversation);
+    let previous = counter.count(&removed.previous, TextKind::Prose);
+    let stands_for: usize = plan
+        .edits
+        .iter()
+        .filter(|edit| matches!(edit.action, Action::Remove { .. }))
+        .map(|edit| edit.tokens_before)
+        .sum();
+    let worth = share(stands_for.saturating_sub(previous), policy.summary_ratio) + previous;
+    let budget = plan.budget;
+    let least = plan.tokens_after.saturating_add(reserve(policy, budget)).min(budget.limit);
+    let room = budget.low.max(least).saturating_sub(plan.tokens_after);
+    let lines = policy.summary_lines.min(room / LINES_SHARE);
+    let tokens = policy.summary_tokens.min(room.saturating_sub(lines + FRAMING)).min(worth);
+    if tokens < LEAST {
+        if worth >= LEAST {
+            plan.warnings.push("there is no room for a summary of the messages that were removed".to_owned());
+        }
+        return;
+    }
+    plan.pending = Some(Pending { edit, room: tokens + lines + FRAMING, tokens });
+}
+
+/// What `plan`, made for `conversation`, waits for; `None` where it waits for nothing.
+pub fn request_of<T: Text + Sync>(
+    plan: &Plan,
+    conversation: &Conversation<T>,
+    policy: &Policy,
+    counter: Counting<'_>,
+) -> Option<SummaryRequest> {
+    let pending = plan.pending?;
+    let removed = removed_by(plan, conversation);
+    let measured = counter.measure(conversation);
+    let sizes: Vec<usize> = removed.messages().map(|message| measured.message(message)).collect();
+    Some(request(&removed, &sizes, policy.summary_prompt, pending.tokens, policy.summary_input, &counter))
+}
+
+/// `plan`, made for `conversation`, with the summary that it waits for: the answer, bounded, or what happened as it can be
+/// told without a model; and behind it lines with what that lost. Within its budget as before.
+pub fn resumed<T: Text>(
+    plan: &Plan,
+    conversation: &Conversation<T>,
+    answer: Answer<'_>,
+    policy: &Policy,
+    counter: Counting<'_>,
+) -> Plan {
+    let mut plan = plan.clone();
+    let Some(pending) = plan.pending.take() else { return plan };
+    let removed = removed_by(&plan, conversation);
+    let count = |text: &str| counter.count(text, TextKind::Prose);
+    let (summary, by) = match answer {
+        Answer::Text(text) if !text.trim().is_empty() => {
+            let whole = text.trim();
+            let summary = bounded(whole, pending.tokens, &counter);
+            if summary.len() != whole.len() {
+                let warning = format!("the summary was longer than {} tokens and was cut", thousands(pending.tokens));
+                plan.warnings.push(warning);
+            }
+            (summary, SummaryBy::Summarizer)
+        }
+        Answer::Text(_) | Answer::Nothing(_) => {
+            let reason = match answer {
+                Answer::Text(_) => "the summarizer returned no text",
+                Answer::Nothing(reason) => reason,
+            };
+            plan.warnings.push(format!("the summary was made without a model: {reason}"));
+            (policy.summary_fallback.text(&removed, pending.tokens, &counter), SummaryBy::Engine)
+        }
+    };
+    let staying = staying(&plan, conversation);
+    let Action::Remove { note, .. } = &mut plan.edits[pending.edit].action else { return plan };
+    let before = count(&note.text);
+    let Some(noted) = noted_removals(&note.text) else { return plan };
+    let whereabouts = noted.reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
+    let mut room = pending.room.saturating_sub(count(&summary) + FRAMING);
+    let (text, lines) = loop {
+        let covered = staying.iter().copied().chain([&*summary, noted.body]);
+        let lines = lost_lines(&removed, covered, room, &counter);
+        let text = removal_note(noted.messages, &whereabouts, &body(&summary, &[noted.body, &lines]));
+        let over = count(&text).saturating_sub(before + pending.room);
+        if over == 0 {
+            break (text, lines.lines().count());
+        }
+        if room == 0 {
+            // The joints of the texts took more than was kept for them: without a summary it fits.
+            break (note.text.clone(), 0);
+        }
+        room = room.saturating_sub(over);
+    };
+    let tokens = count(&text).saturating_sub(before);
+    note.text = text;
+    plan.edits[pending.edit].tokens_after += tokens;
+    plan.tokens_after += tokens;
+    plan.summary = (tokens > 0).then_some(SummaryReport { by, tokens, lines });
+    plan
+}
+
+/// What `plan` removes of `conversation`, with what older notes say that go with it.
+fn removed_by<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Removed<'a, T> {
+    let mut removals: Vec<(_, &Standing)> = plan
+        .edits
+        .iter()
+        .filter_map(|edit| match &edit.action {
+            Action::Remove { messages, note } => Some((messages.clone(), &note.standing)),
+            Action::Shorten { .. } => None,
+        })
+        .collect();
+    removals.sort_unstable_by_key(|(messages, _)| messages.start);
+    let notes =
+        removals.iter().flat_map(|(messages, standing)| older_notes(&conversation.messages, messages, standing));
+    let ranges = removals.iter().map(|(messages, _)| messages.clone()).collect();
+    Removed::of(conversation, ranges, notes.map(|note| note.body))
+}
+
+/// The texts of `conversation` that stay, as they came: neither removed messages nor notes that are replaced.
+fn staying<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Vec<&'a str> {
+    let mut goes: Vec<&[usize]> = vec![&[]; conversation.messages.len()];
+    let mut removed = vec![false; conversation.messages.len()];
+    for edit in &plan.edits {
+        let Action::Remove { messages, note } = &edit.action else { continue };
+        removed[messages.clone()].fill(true);
+        // Of several notes in one message, the first replaces the older ones.
+        if let Standing::In { message, instead_of } = &note.standing
+            && !instead_of.is_empty()
+        {
+            goes[*message] = instead_of;
+        }
+    }
+    let mut texts = Vec::new();
+    for (index, message) in conversation.messages.iter().enumerate().filter(|(index, _)| !removed[*index]) {
+        for (_, part) in message.parts.iter().enumerate().filter(|(part, _)| !goes[index].contains(part)) {
+            part.texts(|text, _| texts.push(&**text));
+        }
+    }
+    texts
+}
+
+// Shares of token counts stay far below 2^52, where every whole number is exact.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn share(of: usize, part: f64) -> usize {
+    (of as f64 * part) as usize
+}

@@ -1,0 +1,79 @@
+//! Cutting a text to a number of tokens.
+
+use crate::tokens::{CountTokens, TextKind};
+
+/// What stands behind a summary that was longer than it may be.
+pub const CUT: &str = "\n[... the summary was longer]";
+
+/// No token stands for more bytes than this in any text that is worth a summary; a prefix is looked for no further.
+const MOST_BYTES: usize = 32;
+
+/// Two texts put together can count more than both by what their joint takes.
+const JOINT: usize = 2;
+
+/// The longest head of `text` that takes at most `tokens`, between characters. O(tokens x log tokens).
+pub fn head<'a>(text: &'a str, tokens: usize, kind: TextKind, counter: &dyn CountTokens) -> &'a str {
+    let most = text.floor_char_boundary(text.len().min(tokens.saturating_mul(MOST_BYTES)));
+    if counter.fits(&text[..most], kind, tokens) {
+        return &text[..most];
+    }
+    let (mut fits, mut too_long) = (0, most);
+    while too_long - fits > 1 {
+        let middle = text.floor_char_boundary(fits.midpoint(too_long));
+        if middle == fits {
+            // Only the characters around it are left to choose from.
+            let next = text.ceil_char_boundary(fits + 1);
+            if next >= too_long || !counter.fits(&text[..next], kind, tokens) {
+                break;
+            }
+            fits = next;
+        } else if counter.fits(&text[..middle], kind, tokens) {
+            fits = middle;
+        } else {
+            too_long = middle;
+        }
+    }
+    &text[..fits]
+}
+
+/// `text` in at most `tokens`: whole, or up to the end of a line or a sentence with a line that says so. Empty where not
+/// even that line has room. O(tokens x log tokens).
+pub fn bounded(text: &str, tokens: usize, counter: &dyn CountTokens) -> String {
+    let text = text.trim();
+    if counter.fits(text, TextKind::Prose, tokens) {
+        return text.to_owned();
+    }
+    let room = tokens.saturating_sub(counter.count(CUT, TextKind::Prose) + JOINT);
+    let whole = up_to_a_border(head(text, room, TextKind::Prose, counter)).trim_end();
+    if whole.is_empty() { String::new() } else { format!("{whole}{CUT}") }
+}
+
+/// A text that was cut somewhere, up to its last line or sentence; up to its last word where neither ends in its second
+/// half.
+fn up_to_a_border(text: &str) -> &str {
+    let half = text.floor_char_boundary(text.len() / 2);
+    let behind = |end: &str| text[half..].rfind(end).map(|at| half + at + end.trim_end().len());
+    let border = ["\n", ". ", "! ", "? ", "。"].into_iter().filter_map(behind).max();
+    let end = border.or_else(|| text[half..].rfind(char::is_whitespace).map(|at| half + at)).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// The first sentence or line of a text, at most `most` characters of it.
+pub fn first_line(text: &str, most: usize) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = match line.find(". ") {
+        Some(end) => &line[..=end],
+        None => line,
+    };
+    shown(line, most)
+}
+
+/// At most `most` characters of a text, on one line, with dots where there are more.
+pub fn shown(text: &str, most: usize) -> String {
+    let mut characters = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut out: String = characters.by_ref().take(most).collect();
+    if characters.next().is_some() {
+        out.push_str("...");
+    }
+    out
+}

@@ -1,0 +1,148 @@
+//! A line for each thing that happened, in its order: the bulleted history of the SRE agent.
+
+use serde_json::Value;
+
+use super::Removed;
+use super::cut::{first_line, shown};
+use super::removed::Said;
+use crate::compress::reports;
+use crate::message::{Item, Role, Text};
+use crate::numbers::thousands;
+use crate::tokens::{CountTokens, TextKind};
+
+/// Characters of what the user or the assistant said, and of a result that says nothing else: as the SRE agent has them.
+const USER: usize = 200;
+const THOUGHT: usize = 150;
+const RESULT: usize = 100;
+
+/// Longer JSON is not read for a line: its head says as much.
+const LONGEST_JSON: usize = 1 << 20;
+
+/// Fields of a result that say what it comes to, whatever the tool: the most telling first.
+const TELLING: [&str; 19] = [
+    "error",
+    "errors",
+    "error_count",
+    "root_cause",
+    "status",
+    "summary",
+    "message",
+    "anomalies",
+    "trace_id",
+    "total",
+    "total_count",
+    "count",
+    "total_spans",
+    "duration_ms",
+    "latency_ms",
+    "p50",
+    "p95",
+    "p99",
+    "patterns",
+];
+
+/// Fields that a line names.
+const NAMED: usize = 4;
+
+/// The newest lines that fit in `tokens`, in their order; the lines of a former such text stand in front. O(length).
+pub fn one_liners<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
+    let mut lines: Vec<String> = removed
+        .previous
+        .lines()
+        .filter(|line| !line.trim().is_empty() && !is_left_out(line))
+        .map(|line| shown(line, USER * 2))
+        .collect();
+    for message in removed.messages() {
+        for (_, said) in removed.said(message) {
+            lines.extend(one_liner(removed.role(message), &said));
+        }
+    }
+    let count = |line: &str| counter.count(line, TextKind::Prose) + 1;
+    let mut rest = tokens;
+    let whole: usize = lines.iter().map(|line| count(line)).sum();
+    if whole > tokens {
+        rest = rest.saturating_sub(count(&left_out(lines.len())));
+    }
+    let mut first = lines.len();
+    while first > 0 && count(&lines[first - 1]) <= rest {
+        first -= 1;
+        rest -= count(&lines[first]);
+    }
+    if first == lines.len() {
+        return String::new();
+    }
+    let text = |first: usize| match first {
+        0 => lines.join("\n"),
+        _ => format!("{}\n{}", left_out(first), lines[first..].join("\n")),
+    };
+    // Lines are counted one by one; together they could take a little more.
+    let mut out = text(first);
+    while first < lines.len() && !counter.fits(&out, TextKind::Prose, tokens) {
+        first += 1;
+        out = text(first);
+    }
+    if first == lines.len() { String::new() } else { out }
+}
+
+const LEFT_OUT: &str = " older lines have no room here]";
+
+fn left_out(lines: usize) -> String {
+    format!("[{}{LEFT_OUT}", thousands(lines))
+}
+
+fn is_left_out(line: &str) -> bool {
+    line.starts_with('[') && line.ends_with(LEFT_OUT)
+}
+
+fn one_liner<T: Text>(role: Role, said: &Said<'_, T>) -> Option<String> {
+    match said {
+        Said::Words(text) if role == Role::User => Some(format!("• User: {}", first_line(text, USER))),
+        Said::Words(text) | Said::Thought(text) => Some(format!("• Thought: {}", first_line(text, THOUGHT))),
+        Said::Call { tool, .. } => Some(format!("• Called tool: {}", shown(tool, RESULT))),
+        Said::Result { items, .. } => Some(format!("  └ Result: {}", result(items))),
+        Said::Thing(_) => None,
+    }
+}
+
+/// What a result comes to: the line by which it failed, the telling fields of JSON, or its first line.
+fn result<T: Text>(items: &[Item<T>]) -> String {
+    let Some(text) = items.iter().find_map(|item| item.text().map(|(text, _)| text)) else {
+        return "a picture or file".to_owned();
+    };
+    if text.len() <= LONGEST_JSON
+        && text.trim_start().starts_with(['{', '['])
+        && let Ok(value) = serde_json::from_str::<Value>(text)
+        && let Some(line) = fields(&value)
+    {
+        return line;
+    }
+    let failed = reports(text).first().map(|at| &text[*at..]);
+    first_line(failed.unwrap_or(text), RESULT)
+}
+
+fn fields(value: &Value) -> Option<String> {
+    let fields = match value {
+        Value::Array(items) => return Some(format!("{} items", thousands(items.len()))),
+        // What tools wrap their results in.
+        Value::Object(fields) => match fields.get("result") {
+            Some(inner @ (Value::Object(_) | Value::Array(_))) => return self::fields(inner),
+            _ => fields,
+        },
+        _ => return None,
+    };
+    let telling = TELLING.iter().filter_map(|key| Some((*key, fields.get(*key)?)));
+    let lists = fields.iter().filter(|(key, value)| value.is_array() && !TELLING.contains(&key.as_str()));
+    let named = telling.chain(lists.map(|(key, value)| (key.as_str(), value))).filter(|(_, value)| !value.is_null());
+    let said: Vec<String> =
+        named.take(NAMED).map(|(key, value)| format!("{}: {}", shown(key, RESULT), brief(value))).collect();
+    if said.is_empty() { None } else { Some(said.join(", ")) }
+}
+
+fn brief(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("{} items", thousands(items.len())),
+        Value::Object(fields) => format!("{} fields", thousands(fields.len())),
+        Value::String(text) => first_line(text, RESULT),
+        other => other.to_string(),
+    }
+}

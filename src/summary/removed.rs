@@ -1,0 +1,117 @@
+//! The messages that a summary stands for.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use foldhash::fast::RandomState;
+
+use super::body::parts;
+use crate::invariants::Pairs;
+use crate::message::{Conversation, Item, Part, Role, Text};
+use crate::store::noted_removals;
+
+/// The messages that leave, and what was said of those that left before.
+#[derive(Debug)]
+pub struct Removed<'a, T> {
+    /// The conversation that they leave.
+    pub conversation: &'a Conversation<T>,
+    /// Where they stand.
+    pub ranges: Vec<Range<usize>>,
+    /// The summaries in older notes that go with them; empty where there is none.
+    pub previous: String,
+    /// The lines in those notes.
+    pub lines: String,
+    /// The call behind each result, as message and part.
+    calls: HashMap<(usize, usize), (usize, usize), RandomState>,
+}
+
+/// One thing that a message says.
+#[derive(Debug)]
+pub enum Said<'a, T> {
+    /// Words, ours aside.
+    Words(&'a T),
+    /// The model's reasoning, where it can be read.
+    Thought(&'a T),
+    /// A call.
+    Call {
+        /// The tool.
+        tool: &'a T,
+        /// Its arguments, as JSON.
+        input: &'a T,
+    },
+    /// What a call returned.
+    Result {
+        /// The tool; empty where nothing says it.
+        tool: &'a str,
+        /// The message and the part of the call, where it is known.
+        call: Option<(usize, usize)>,
+        /// What it returned.
+        items: &'a [Item<T>],
+    },
+    /// Something that has no words.
+    Thing(&'static str),
+}
+
+impl<'a, T: Text> Removed<'a, T> {
+    /// Those of the messages in `ranges`, which are in order, and what the older notes say whose bodies are `older`.
+    /// O(parts of the conversation).
+    pub fn of<'b>(
+        conversation: &'a Conversation<T>,
+        ranges: Vec<Range<usize>>,
+        older: impl Iterator<Item = &'b str>,
+    ) -> Removed<'a, T> {
+        let (summaries, lines): (Vec<&str>, Vec<&str>) = older.map(parts).unzip();
+        let joined =
+            |texts: Vec<&str>, joint| texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(joint);
+        let pairs = Pairs::of(conversation);
+        let calls = pairs.calls().iter().filter_map(|call| Some((call.result?, (call.message, call.part)))).collect();
+        let (previous, lines) = (
+            joined(
+                summaries, "
+
+",
+            ),
+            joined(
+                lines, "
+",
+            ),
+        );
+        Removed { conversation, ranges, previous, lines, calls }
+    }
+
+    /// Their indices, in order.
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        self.ranges.iter().cloned().flatten()
+    }
+
+    /// Who a message is from.
+    pub fn role(&self, message: usize) -> Role {
+        self.conversation.messages[message].role
+    }
+
+    /// What a message says, with the index of each part.
+    pub fn said(&self, message: usize) -> impl Iterator<Item = (usize, Said<'a, T>)> + '_ {
+        let conversation = self.conversation;
+        let parts = conversation.messages[message].parts.iter().enumerate();
+        parts.filter_map(move |(index, part)| {
+            let said = match part {
+                Part::Text(text) if noted_removals(text).is_some() || text.trim().is_empty() => return None,
+                Part::Text(text) => Said::Words(text),
+                Part::Reasoning { text, .. } => Said::Thought(text),
+                Part::Call { name, input, .. } => Said::Call { tool: name, input },
+                Part::Result { tool, items, .. } => {
+                    let call = self.calls.get(&(message, index)).copied();
+                    let named = call.and_then(|(message, part)| match &conversation.messages[message].parts[part] {
+                        Part::Call { name, .. } => Some(&**name),
+                        _ => None,
+                    });
+                    Said::Result { tool: named.or(tool.as_deref()).unwrap_or_default(), call, items }
+                }
+                Part::Media(_) => Said::Thing("a picture, sound or film"),
+                Part::Document(_) => Said::Thing("a file"),
+                Part::CachePoint | Part::Opaque(_) => return None,
+            };
+            Some((index, said))
+        })
+    }
+}

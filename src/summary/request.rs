@@ -1,0 +1,67 @@
+//! What a model is asked for.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::cut::bounded;
+use super::source::source;
+use super::{Removed, SummaryPrompt};
+use crate::message::Text;
+use crate::tokens::{CountTokens, TextKind};
+
+/// Words of English prose for four tokens, nearly: the ratio of 0.75 that OpenAI states for its encodings
+/// (<https://help.openai.com/en/articles/4936856-what-are-tokens-and-how-to-count-them>).
+const WORDS_OF_FOUR_TOKENS: usize = 3;
+
+/// Models do not count well; a round number is met no worse.
+const ROUNDED_TO: usize = 10;
+
+/// The part of the input that the previous summary may take. It is no longer than a summary where we wrote it.
+const SHARE_OF_PREVIOUS: usize = 3;
+
+/// What a model is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SummaryRequest {
+    /// What stands above the request, for those who can say it apart.
+    pub system: String,
+    /// The whole request: the previous summary, the messages and what to make of them.
+    pub prompt: String,
+    /// The messages as text, the newest last.
+    pub text: String,
+    /// What was said of the messages that left before; empty where nothing was.
+    pub previous: String,
+    /// The messages in the caller's list.
+    pub messages: Vec<Range<usize>>,
+    /// Tokens that the summary may take. A longer one is cut.
+    pub max_tokens: usize,
+    /// The words that are asked for.
+    pub max_words: usize,
+}
+
+/// The request for a summary of `removed` in at most `max_tokens`. `sizes` are the tokens of each message; `input` is what
+/// the previous summary and the messages may take together. O(length).
+pub fn request<T: Text>(
+    removed: &Removed<'_, T>,
+    sizes: &[usize],
+    prompt: SummaryPrompt,
+    max_tokens: usize,
+    input: usize,
+    counter: &dyn CountTokens,
+) -> SummaryRequest {
+    let previous = bounded(&removed.previous, input / SHARE_OF_PREVIOUS, counter);
+    let text = source(removed, sizes, input - counter.count(&previous, TextKind::Prose).min(input), counter);
+    let words = max_tokens * WORDS_OF_FOUR_TOKENS / 4;
+    let words = words.min(prompt.most_words().unwrap_or(words));
+    let max_words = (words / ROUNDED_TO * ROUNDED_TO).max(ROUNDED_TO);
+    let spans = removed.conversation.spans();
+    SummaryRequest {
+        system: prompt.system().to_owned(),
+        prompt: prompt.request(&text, &previous, max_words),
+        messages: removed.ranges.iter().map(|range| spans.entries(range.clone())).collect(),
+        text,
+        previous,
+        max_tokens,
+        max_words,
+    }
+}
