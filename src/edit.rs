@@ -56,6 +56,8 @@ pub enum Standing {
         message: usize,
         /// Blocks of it that are older notes and go away.
         instead_of: Vec<usize>,
+        /// Whether an answer stands in the gap.
+        answer: Answer,
     },
     /// As a message of its own in the gap, with an answer behind it where roles ask for one.
     Own {

@@ -22,9 +22,6 @@ use ullage::store::Storing;
 use ullage::tokens::Estimate;
 use ullage::wire::{Format, read};
 
-/// Tokens by which a digest may use less of a bigger budget: the longest line of these conversations, and its frame.
-const SLACK: usize = 300;
-
 const URGENCIES: [Urgency; 2] = [Urgency::Soft, Urgency::Hard];
 
 /// The outcome and its budget; `None` where the budget is refused as too small, with a floor above it.
@@ -147,6 +144,8 @@ proptest! {
 
     #[test]
     fn rule_7_a_bigger_budget_never_keeps_less(messages in conversation(ANY, "t"), settings in settings()) {
+        // Where lines are chosen from the whole, tests/digest.rs says what holds.
+        prop_assume!(!settings.policy.stages.contains(&StageName::Digest));
         let input = render(&messages, Format::Bedrock);
         let mut least = 0;
         for share in (5..=120).step_by(5) {
@@ -156,13 +155,6 @@ proptest! {
                 prop_assert_eq!(least, 0, "{} is refused, though less was enough", budget);
                 continue;
             };
-            if settings.policy.stages.contains(&StageName::Digest) {
-                // It uses what there is, up to a line, and the frames around its lines.
-                let kept = outcome.plan.tokens_after;
-                prop_assert!(kept + SLACK >= least, "{} after {}\n{}", kept, least, outcome.plan.explain());
-                least = least.max(kept);
-                continue;
-            }
             // Notes aside: what one costs depends on the digits of its reference.
             let notes = outcome.plan.edits.iter().filter(|edit| matches!(edit.action, Action::Remove { .. }));
             let kept = outcome.plan.tokens_after - notes.map(|edit| edit.tokens_after).sum::<usize>();

@@ -35,8 +35,8 @@ fn policy() -> Policy {
         summary_lines: 60,
         summary_input: 900,
         keep_recent: 2,
-        high: 0.5,
-        low: 0.5,
+        high: 0.8,
+        low: 0.8,
         stages: vec![StageName::Offload, StageName::Compress, StageName::Window, StageName::Summarize],
         ..small_policy()
     }
@@ -109,10 +109,10 @@ fn without_a_summarizer_nothing_changes() {
     let input = render(&talk(20), Format::Bedrock);
     for policy in [policy(), silent()] {
         let plan =
-            plan(&engine(&policy, &exact(), Storing::On), &input, Format::Bedrock, 2_000, Urgency::Soft).unwrap();
+            plan(&engine(&policy, &exact(), Storing::On), &input, Format::Bedrock, 1_200, Urgency::Soft).unwrap();
         assert!(plan.removed().count() > 0 && plan.pending.is_none());
     }
-    assert_eq!(plan(&summarizing(&silent()), &input, Format::Bedrock, 2_000, Urgency::Soft).unwrap().pending, None);
+    assert_eq!(plan(&summarizing(&silent()), &input, Format::Bedrock, 1_200, Urgency::Soft).unwrap().pending, None);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn the_request_has_the_newest_text_whole_and_is_bounded() {
         for turns in [12, 60, 400] {
             let input = render(&talk(turns), format);
             let engine = summarizing(&policy());
-            let plan = plan(&engine, &input, format, 2_000, Urgency::Soft).unwrap();
+            let plan = plan(&engine, &input, format, 1_200, Urgency::Soft).unwrap();
             let asked = request(&engine, &plan, &input).unwrap();
             let newest = plan.removed().map(|range| range.end).max().unwrap() - 1;
             let turn = (newest - 2) / 2;
@@ -144,7 +144,7 @@ fn a_single_output_that_is_too_long_does_not_hide_the_rest() {
     messages[10] = Message::result("c4", &"noise and nothing else\n".repeat(3_000));
     let input = render(&messages, Format::Anthropic);
     let engine = summarizing(&Policy { stages: policy().stages[2..].to_vec(), ..policy() });
-    let plan = plan(&engine, &input, Format::Anthropic, 1_200, Urgency::Soft).unwrap();
+    let plan = plan(&engine, &input, Format::Anthropic, 700, Urgency::Soft).unwrap();
     let asked = request(&engine, &plan, &input).unwrap();
     for turn in 0..4 {
         assert!(asked.text.contains(&format!("Step {turn}")), "{}", asked.text);
@@ -158,7 +158,7 @@ fn the_summary_stands_behind_the_note_and_is_the_next_ones_input() {
         let engine = summarizing(&policy());
         let mut messages = talk(12);
         let input = render(&messages, format);
-        let (plan, output) = compacted(&engine, &input, format, 2_000, Answer::Text("  They agreed on port_8443.  "));
+        let (plan, output) = compacted(&engine, &input, format, 1_200, Answer::Text("  They agreed on port_8443.  "));
         assert!(
             output.to_string().contains("characters follow]\\nSummary of them:\\nThey agreed on port_8443."),
             "{output:#}"
@@ -170,7 +170,7 @@ fn the_summary_stands_behind_the_note_and_is_the_next_ones_input() {
         messages.pop();
         let more = render(&[&messages[..], &[Message::text("user", "And now?")]].concat(), format);
         later.as_array_mut().unwrap().extend(more.as_array().unwrap().iter().cloned());
-        let plan = self::plan(&engine, &later, format, 2_000, Urgency::Soft).unwrap();
+        let plan = self::plan(&engine, &later, format, 1_200, Urgency::Soft).unwrap();
         let asked = request(&engine, &plan, &later).unwrap();
         assert!(asked.previous.contains("They agreed on port_8443."), "{}: {}", format.name(), asked.previous);
         assert!(asked.prompt.contains("<previous_summary>") && !asked.text.contains("port_8443"));
@@ -194,11 +194,11 @@ fn a_body_is_told_apart_again() {
 fn lines_that_are_kept_are_no_summary_for_the_next() {
     let engine = summarizing(&policy());
     let input = render(&talk(12), Format::Bedrock);
-    let (first, mut later) = compacted(&engine, &input, Format::Bedrock, 2_000, Answer::Text("All is well."));
+    let (first, mut later) = compacted(&engine, &input, Format::Bedrock, 1_200, Answer::Text("All is well."));
     assert!(first.summary.unwrap().lines > 3);
     let more = render(&talk(12)[1..], Format::Bedrock);
     later.as_array_mut().unwrap().extend(more.as_array().unwrap().iter().cloned());
-    let plan = plan(&engine, &later, Format::Bedrock, 2_000, Urgency::Soft).unwrap();
+    let plan = plan(&engine, &later, Format::Bedrock, 1_200, Urgency::Soft).unwrap();
     assert_eq!(request(&engine, &plan, &later).unwrap().previous, "All is well.");
 }
 
@@ -206,7 +206,7 @@ fn lines_that_are_kept_are_no_summary_for_the_next() {
 fn a_longer_summary_is_cut_at_a_border_and_the_report_says_so() {
     let input = render(&talk(12), Format::OpenAi);
     let long = "One sentence about thing_1 and what it does. ".repeat(200);
-    let (plan, output) = compacted(&summarizing(&policy()), &input, Format::OpenAi, 2_000, Answer::Text(&long));
+    let (plan, output) = compacted(&summarizing(&policy()), &input, Format::OpenAi, 1_200, Answer::Text(&long));
     assert!(plan.warnings.iter().any(|warning| warning.contains("was cut")), "{:?}", plan.warnings);
     assert!(output.to_string().contains("what it does.\\n[... the summary was longer]"), "{output:#}");
 }
@@ -215,7 +215,7 @@ fn a_longer_summary_is_cut_at_a_border_and_the_report_says_so() {
 fn what_a_summary_lost_is_added_in_its_own_words() {
     let input = render(&talk(12), Format::Bedrock);
     let (plan, output) =
-        compacted(&summarizing(&policy()), &input, Format::Bedrock, 2_000, Answer::Text("All is well."));
+        compacted(&summarizing(&policy()), &input, Format::Bedrock, 1_200, Answer::Text("All is well."));
     let report = plan.summary.unwrap();
     assert!(report.lines > 3, "{report:?}");
     let text = output.to_string();
@@ -344,7 +344,7 @@ fn presets_ask_for_the_sections_of_their_systems() {
     let input = render(&talk(20), Format::Bedrock);
     let ask = |prompt| {
         let engine = summarizing(&Policy { summary_prompt: prompt, summary_tokens: 5_000, ..policy() });
-        let plan = plan(&engine, &input, Format::Bedrock, 2_000, Urgency::Soft).unwrap();
+        let plan = plan(&engine, &input, Format::Bedrock, 1_200, Urgency::Soft).unwrap();
         request(&engine, &plan, &input).unwrap()
     };
     for (prompt, headings) in [
@@ -376,7 +376,7 @@ fn presets_ask_for_the_sections_of_their_systems() {
 fn a_policy_that_always_summarizes_needs_no_summarizer() {
     let input = render(&talk(12), Format::Bedrock);
     let policy = Policy { summaries: Summaries::Always, ..policy() };
-    let plan = plan(&engine(&policy, &exact(), Storing::On), &input, Format::Bedrock, 2_000, Urgency::Soft).unwrap();
+    let plan = plan(&engine(&policy, &exact(), Storing::On), &input, Format::Bedrock, 1_200, Urgency::Soft).unwrap();
     assert!(plan.pending.is_some());
 }
 
@@ -384,7 +384,7 @@ fn a_policy_that_always_summarizes_needs_no_summarizer() {
 fn a_plan_goes_on_only_for_its_own_messages() {
     let input = render(&talk(12), Format::Bedrock);
     let engine = summarizing(&policy());
-    let plan = plan(&engine, &input, Format::Bedrock, 2_000, Urgency::Soft).unwrap();
+    let plan = plan(&engine, &input, Format::Bedrock, 1_200, Urgency::Soft).unwrap();
     let other = render(&talk(13), Format::Bedrock);
     assert_eq!(check(&plan, &&other).unwrap_err(), Error::Changed);
 }

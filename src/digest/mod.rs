@@ -92,7 +92,9 @@ fn fitted<T: Text>(
     let slots = past.gaps.len() + past.cuts.len();
     let made = |count: usize| {
         let texts = layout::texts(sources, lines, &picks[..count], slots, past.gaps.len());
-        let tokens: usize = texts.iter().map(|text| counter.count(text, TextKind::Prose)).sum();
+        let (gaps, cuts) = texts.split_at(past.gaps.len());
+        let count = |texts: &[String], kind| texts.iter().map(|text| counter.count(text, kind)).sum::<usize>();
+        let tokens = count(gaps, TextKind::Prose) + count(cuts, TextKind::ToolOutput);
         (texts, tokens)
     };
     let mut best = vec![String::new(); slots];

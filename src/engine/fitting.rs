@@ -13,8 +13,11 @@ const UNUSED: f64 = 0.03;
 /// Times that this is done at the most: by then what is left is little, or nothing more can stay.
 const REFILLS: usize = 3;
 
-/// Times the tokens by which lines came out too long are left free when they are chosen again. After that there are none.
+/// Times the tokens by which lines came out too long are left free when they are chosen again.
 const SPARED: usize = 2;
+
+/// Where more than the budget by this must be left free, no lines are kept.
+const LEAST_LINES: usize = 2;
 
 impl Engine {
     /// The plan for a conversation, within the budget of `with`.
@@ -41,7 +44,8 @@ impl Engine {
                 }
                 let over = plan.tokens_after - budget.limit;
                 if draft.is_digested() && with.spare < budget.limit {
-                    with.spare = if with.spare == 0 { over * SPARED } else { budget.limit };
+                    let spare = (with.spare + over) * SPARED;
+                    with.spare = if spare < budget.low / LEAST_LINES { spare } else { budget.limit };
                     continue;
                 }
                 if plan.tokens_after >= least {
@@ -51,16 +55,15 @@ impl Engine {
                 with.aim = with.aim.lowered(least - budget.limit);
                 continue;
             }
-            if best.as_ref().is_some_and(|best| plan.tokens_after <= best.tokens_after) {
-                return Ok(best.unwrap_or(plan));
-            }
             let left = unused_by(&plan, &draft, with);
+            if best.as_ref().is_none_or(|best| plan.tokens_after > best.tokens_after) {
+                best = Some(plan);
+            }
             if refills == REFILLS || left == 0 {
-                return Ok(plan);
+                return best.ok_or_else(|| floor(&draft, budget, least));
             }
             refills += 1;
             unused += left;
-            best = Some(plan);
         }
     }
 }

@@ -43,6 +43,8 @@ fn speakers<T>(conversation: &Conversation<T>) -> impl Iterator<Item = (usize, R
 pub enum Seam {
     /// Added to the user message in front of the gap.
     AppendBefore,
+    /// The same, and a short answer behind it from the other role.
+    AppendBeforeAnswered,
     /// Added to the user message behind the gap.
     AppendAfter,
     /// A message of its own.
@@ -53,14 +55,13 @@ pub enum Seam {
 
 /// The seam between the message in front of the gap and the one behind it, where there is one.
 ///
-/// A gap between two messages of one role is filled with a message of the other role, so that they alternate again;
-/// elsewhere one message more would break the alternation, and the note joins the user message at hand, or comes with
-/// an answer where that message is pinned.
+/// A note joins the user message at hand. Where the gap is between two user messages, a short answer of the assistant's
+/// keeps them apart; where that message is pinned, the note is a message of its own, with an answer if roles ask for one.
 pub fn seam(before: Option<(Role, Pin)>, after: Option<(Role, Pin)>) -> Seam {
     match (before, after) {
-        (Some((Role::User, _)), Some((Role::User, _))) | (Some((Role::User, Pin::Pinned)), None) => {
-            Seam::Insert(Role::Assistant)
-        }
+        // What is said of the past is told to the model, and does not become its own words.
+        (Some((Role::User, Pin::Free)), Some((Role::User, _))) => Seam::AppendBeforeAnswered,
+        (Some((Role::User, Pin::Pinned)), Some((Role::User, _)) | None) => Seam::Insert(Role::Assistant),
         (Some((Role::User, Pin::Free)), _) => Seam::AppendBefore,
         (Some((Role::User, Pin::Pinned)), Some(_)) => Seam::InsertPair(Role::Assistant),
         // An assistant message, or nothing but system messages, in front of the gap: the user speaks next.

@@ -25,7 +25,7 @@ pub(super) fn fill<T: Text>(
     let items: Vec<_> = cuts.iter().map(|cut| (cut.place.message, cut.place.part, cut.place.item)).collect();
     let older = gaps.iter().enumerate().flat_map(|(index, gap)| {
         let notes = match &gap.standing {
-            Standing::In { message, instead_of } => replaced_notes(draft, *message, instead_of),
+            Standing::In { message, instead_of, .. } => replaced_notes(draft, *message, instead_of),
             Standing::Own { .. } => Vec::new(),
         };
         // An older summary is for the next one to go on from, where there will be one.

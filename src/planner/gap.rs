@@ -91,7 +91,8 @@ impl Gap {
         let overhead = with.counter.overhead();
         let count = |text: &str| with.counter.count(text, TextKind::Prose) + overhead.block;
         match &self.standing {
-            Standing::In { .. } => count(text),
+            Standing::In { answer: Answer::None, .. } => count(text),
+            Standing::In { answer: Answer::Follows, .. } => count(text) + overhead.message + count(NOTE_ANSWER),
             Standing::Own { answer: Answer::None, .. } => count(text) + overhead.message,
             Standing::Own { answer: Answer::Follows, .. } => {
                 count(text) + count(NOTE_ANSWER) + overhead.message + overhead.message
@@ -110,17 +111,21 @@ fn standing<T: Text>(
         Neighbour::Message(index) => (messages[index].role, messages[index].pin),
         Neighbour::Inserted(role) => (role, Pin::Pinned),
     };
-    match (seam(before.map(state), after.map(state)), before, after) {
-        (Seam::AppendBefore, Some(Neighbour::Message(message)), _)
+    let seam = seam(before.map(state), after.map(state));
+    match (seam, before, after) {
+        (Seam::AppendBefore | Seam::AppendBeforeAnswered, Some(Neighbour::Message(message)), _)
         | (Seam::AppendAfter, _, Some(Neighbour::Message(message))) => {
             // Another gap of this plan may have replaced the older notes there already.
             let instead_of = if noted_in.insert(message) { notes_in(&messages[message]) } else { Vec::new() };
-            Standing::In { message, instead_of }
+            let answer = if seam == Seam::AppendBeforeAnswered { Answer::Follows } else { Answer::None };
+            Standing::In { message, instead_of, answer }
         }
         (Seam::InsertPair(role), ..) => Standing::Own { role, answer: Answer::Follows },
         (Seam::Insert(role), ..) => Standing::Own { role, answer: Answer::None },
         // A seam appends to a message that is there, and to none that was inserted.
-        (Seam::AppendBefore | Seam::AppendAfter, ..) => Standing::Own { role: Role::User, answer: Answer::None },
+        (Seam::AppendBefore | Seam::AppendBeforeAnswered | Seam::AppendAfter, ..) => {
+            Standing::Own { role: Role::User, answer: Answer::None }
+        }
     }
 }
 
@@ -137,7 +142,7 @@ fn notes_in<T: Text>(message: &Message<T>) -> Vec<usize> {
 /// history takes longer than deciding about it, and a dry run needs the reference but not the bytes.
 fn transcript<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Standing, with: &Sealing<'_>) -> Artifact {
     let mut notes = String::new();
-    if let Standing::In { message, instead_of } = standing {
+    if let Standing::In { message, instead_of, .. } = standing {
         for part in instead_of {
             if let Part::Text(text) = &draft.conversation.messages[*message].parts[*part] {
                 notes.push_str(&serde_json::json!({ "ullage": &**text }).to_string());
@@ -171,7 +176,7 @@ pub(super) fn older_notes<'d, T: Text>(
     standing: &'d Standing,
 ) -> impl Iterator<Item = Noted<'d>> {
     let (message, parts) = match standing {
-        Standing::In { message, instead_of } => (*message, &instead_of[..]),
+        Standing::In { message, instead_of, .. } => (*message, &instead_of[..]),
         Standing::Own { .. } => (gap.start, &[][..]),
     };
     let replaced = parts.iter().map(move |part| &messages[message].parts[*part]);
@@ -187,7 +192,7 @@ pub(super) fn replaced_notes<'d, T: Text>(draft: &'d Draft<'_, T>, message: usiz
 fn freed<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Standing) -> usize {
     let messages = gap.clone().map(|message| draft.tokens.message(message));
     match standing {
-        Standing::In { message, instead_of } => {
+        Standing::In { message, instead_of, .. } => {
             messages.chain(instead_of.iter().map(|part| draft.tokens.part(*message, *part))).sum()
         }
         Standing::Own { .. } => messages.sum(),

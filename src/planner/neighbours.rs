@@ -50,7 +50,8 @@ impl Neighbours {
         match note {
             Standing::Own { role, answer: Answer::None } => self.before = Some(Neighbour::Inserted(*role)),
             Standing::Own { role, answer: Answer::Follows } => self.before = Some(Neighbour::Inserted(role.other())),
-            Standing::In { .. } => {}
+            Standing::In { answer: Answer::Follows, .. } => self.before = Some(Neighbour::Inserted(Role::Assistant)),
+            Standing::In { answer: Answer::None, .. } => {}
         }
     }
 }

@@ -183,7 +183,7 @@ fn staying<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Vec<&
         let Action::Remove { messages, note } = &edit.action else { continue };
         removed[messages.clone()].fill(true);
         // Of several notes in one message, the first replaces the older ones.
-        if let Standing::In { message, instead_of } = &note.standing
+        if let Standing::In { message, instead_of, .. } = &note.standing
             && !instead_of.is_empty()
         {
             goes[*message] = instead_of;

@@ -88,7 +88,10 @@ impl Plan {
                 Action::Remove { messages, note } => {
                     kept[messages.clone()].fill(None);
                     match &note.standing {
-                        Standing::In { message, instead_of } => {
+                        Standing::In { message, instead_of, answer } => {
+                            if *answer == Answer::Follows {
+                                inserts.push((messages.start, Role::Assistant, NOTE_ANSWER));
+                            }
                             let (_, drop, append) = editing(&mut kept, *message);
                             drop.extend(instead_of);
                             append.push(&note.text);
