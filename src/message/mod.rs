@@ -174,8 +174,8 @@ impl<T: Text> Item<T> {
 }
 
 impl<T> Part<T> {
-    /// Every text that counts, in order, with its kind.
-    fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
+    /// Gives every text that counts to `each`, in order, with its kind.
+    pub fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
         match self {
             Part::Text(text) | Part::Reasoning { text, .. } => each(text, TextKind::Prose),
             Part::Call { id, name, input } => {
