@@ -53,7 +53,7 @@ const BLOCKS: [&[u8]; 40] = [
     b"ul",
 ];
 
-/// Elements whose text is for machines.
+/// Elements whose text is for machines, but for what a program reports in it.
 const HIDDEN: [&[u8]; 2] = [b"script", b"style"];
 
 /// Goes through the tags of HTML.
@@ -171,6 +171,7 @@ impl<'a> Reader<'a> {
 
     fn text(&mut self, value: &str, end: usize) {
         if self.hidden {
+            self.lines.push_reports(end, value);
             return;
         }
         if !self.preformatted {
@@ -202,10 +203,8 @@ impl Reader<'_> {
             CallbackEvent::AttributeValue { value } => self.attribute(&String::from_utf8_lossy(value)),
             CallbackEvent::EndTag { name } => self.close(name, span.end),
             CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value), span.end),
-            CallbackEvent::CloseStartTag { .. }
-            | CallbackEvent::Comment { .. }
-            | CallbackEvent::Doctype { .. }
-            | CallbackEvent::Error(_) => {}
+            CallbackEvent::Comment { value } => self.lines.push_reports(span.end, &String::from_utf8_lossy(value)),
+            CallbackEvent::CloseStartTag { .. } | CallbackEvent::Doctype { .. } | CallbackEvent::Error(_) => {}
         }
         None
     }

@@ -102,11 +102,10 @@ impl Reader<'_> {
             }
             CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
             // To HTML, a section of text is a comment.
-            CallbackEvent::Comment { value } => {
-                if let Some(value) = value.strip_prefix(b"[CDATA[") {
-                    self.text(&String::from_utf8_lossy(value.strip_suffix(b"]]").unwrap_or(value)));
-                }
-            }
+            CallbackEvent::Comment { value } => match value.strip_prefix(b"[CDATA[") {
+                Some(value) => self.text(&String::from_utf8_lossy(value.strip_suffix(b"]]").unwrap_or(value))),
+                None => self.lines.push_reports(span.end, &String::from_utf8_lossy(value)),
+            },
             CallbackEvent::Doctype { .. } | CallbackEvent::Error(_) => {}
         }
         None
