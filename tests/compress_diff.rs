@@ -11,9 +11,9 @@
 mod support;
 
 use proptest::prelude::*;
-use support::cases;
-use support::shrinking::{check_guarantees, saved, shrink};
-use ullage::compress::{Aim, ContentKind};
+use support::shrinking::{KIND, LEAST_BUDGET, check_guarantees, request, saved, shrink};
+use support::{cases, estimate, exact};
+use ullage::compress::{Aim, ContentKind, compress, is_gap_line};
 
 /// A hunk with `changed` lines replaced, among three unchanged ones on each side.
 fn hunk(file: usize, number: usize, changed: usize) -> String {
@@ -65,6 +65,23 @@ fn every_file_is_named_at_a_small_budget() {
         assert!(short.text.contains(&format!("diff src/readers/reader_{file}.rs (+30 -30)\n")), "{}", short.text);
     }
     assert!(short.text.contains("+    self.parse_checked_0_0"), "{}", short.text);
+}
+
+/// A diff of headers only, of which the form of its own is longer than the whole.
+#[test]
+fn a_diff_without_changes_keeps_no_less_with_a_bigger_budget() {
+    let text = "diff --git a/tests/compress_plain.rs b/tests/compress_plain.rs\nindex 53d0198..5f29725 100644\n\
+                --- a/tests/compress_plain.rs\n+++ b/tests/compress_plain.rs\n@@ -1,6 +1,12 @@";
+    for counter in [exact(), estimate()] {
+        let mut before = String::new();
+        for budget in LEAST_BUDGET..counter.count(text, KIND) {
+            let short = compress(text, &request("", Aim::Tokens(budget)), &*counter).unwrap().text;
+            for line in before.lines().filter(|line| !is_gap_line(line)) {
+                assert!(short.contains(line), "{budget}: {line:?} is lost: {short}");
+            }
+            before = short;
+        }
+    }
 }
 
 #[test]

@@ -107,9 +107,12 @@ fn what_a_program_reports_in_a_script_or_a_comment_is_kept() {
     let short = shrink("", &text, Aim::Essence).unwrap().text;
     assert!(failures.iter().all(|failure| short.contains(failure)), "{short}");
     check_guarantees("", &text, &failures.map(str::to_owned));
+    let between = failures.join("\n");
+    let text = page(60).replace("about</b>", &format!("about\n{between}\n</b>"));
+    check_guarantees("", &text, &failures.map(str::to_owned));
     let feed = (0..200).map(|i| format!("<item>Text {i}</item>\n")).collect::<String>();
-    let text = format!("<?xml version=\"1.0\"?>\n<feed>\n<!--\n{}\n-->\n{feed}</feed>\n", failures[1]);
-    check_guarantees("", &text, &[failures[1].to_owned()]);
+    let text = format!("<?xml version=\"1.0\"?>\n<feed>\n<!--\n{}\n-->\n{feed}\n{between}\n</feed>\n", failures[1]);
+    check_guarantees("", &text, &failures.map(str::to_owned));
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use html5gum::Span;
 use html5gum::emitters::callback::CallbackEvent;
 
-use super::lines::{Lines, push_words};
+use super::lines::{Lines, Told, push_words, told};
 use crate::compress::json::shortened;
 
 /// Elements that begin a line and end one.
@@ -175,7 +175,16 @@ impl<'a> Reader<'a> {
             return;
         }
         if !self.preformatted {
-            push_words(&mut self.line, value);
+            for told in told(value) {
+                match told {
+                    Told::Words(words) => push_words(&mut self.line, words),
+                    Told::Report(report) => {
+                        self.end_line(end);
+                        push_words(&mut self.line, report);
+                        self.end_line(end);
+                    }
+                }
+            }
             return;
         }
         for (place, line) in value.split('\n').enumerate() {

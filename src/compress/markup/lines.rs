@@ -113,6 +113,29 @@ impl Lines {
     }
 }
 
+/// A text between tags by its lines of source: those by which a program says that it failed, each alone, and what stands
+/// between them. On one line with others, two failures would be counted as one. O(length).
+pub(super) fn told(text: &str) -> Vec<Told<'_>> {
+    let mut told = Vec::new();
+    let mut from = 0;
+    if text.contains('\n') {
+        for start in reports(text).into_iter().filter(|start| text[..*start].ends_with('\n')) {
+            let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+            told.push(Told::Words(&text[from..start]));
+            told.push(Told::Report(&text[start..end]));
+            from = end;
+        }
+    }
+    told.push(Told::Words(&text[from..]));
+    told
+}
+
+/// What a text between tags says.
+pub(super) enum Told<'a> {
+    Words(&'a str),
+    Report(&'a str),
+}
+
 /// Adds `text` to a line, its spaces as one.
 pub(super) fn push_words(line: &mut String, text: &str) {
     if text.starts_with(char::is_whitespace) && !line.is_empty() && !line.ends_with(' ') {
