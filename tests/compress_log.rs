@@ -55,6 +55,31 @@ fn repeated_lines_are_counted_and_failures_kept() {
     );
 }
 
+/// Without a budget too.
+#[test]
+fn failures_that_are_alike_are_counted_exactly() {
+    let text: String = (0..3_000)
+        .map(|i| {
+            format!(
+                "2026-11-20 08:00:00 ERROR could not reach 10.0.{}.{} after {i} s\n    at net.go:{i}\n",
+                i % 7,
+                i % 99
+            )
+        })
+        .chain(["2026-11-20 09:00:00 ERROR disk full\n".to_owned()])
+        .collect();
+    let short = shrink("", &text, Aim::Essence).unwrap();
+    assert!(
+        short.text.contains("ERROR could not reach 10.0.0.0 after 0 s [3,000 lines like this]\n    at net.go:0"),
+        "{}",
+        short.text
+    );
+    assert!(short.text.ends_with("ERROR disk full\n"), "{}", short.text);
+    let counted: usize = short.left_out.iter().map(|left_out| left_out.alarms).sum();
+    assert_eq!(counted + short.text.matches("ERROR").count(), 3_001, "{}", short.text);
+    assert!(saved(&text, &short.text) >= 97.0, "{:.1} % saved", saved(&text, &short.text));
+}
+
 #[test]
 fn eight_times_the_lines_say_the_same() {
     let of = |lines| {

@@ -141,6 +141,27 @@ fn what_is_no_table_is_no_table() {
     assert_ne!(shrink("", &broken, Aim::Tokens(100)).unwrap().kind, ContentKind::Records);
 }
 
+/// Without a budget too.
+#[test]
+fn records_that_fail_alike_are_counted_exactly() {
+    let record = |i: usize| match i {
+        1_500 => json!({ "id": i, "error": "disk full", "host": "a" }),
+        _ => {
+            json!({ "id": i, "error": format!("connection to 10.0.0.{} refused after {} s", i % 99, i % 30), "host": "b" })
+        }
+    };
+    let records: Vec<Value> = (0..3_000).map(record).collect();
+    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+    for text in [Value::from(records).to_string(), lines] {
+        let short = shrink("", &text, Aim::Essence).unwrap();
+        assert!(short.text.contains("disk full"), "{}", short.text);
+        let counted: usize = short.left_out.iter().map(|left_out| left_out.alarms).sum();
+        let kept = short.text.matches(" refused after").count() + short.text.matches("| disk full").count();
+        assert!(kept >= 10 && counted + kept == 3_000, "{kept} kept, {counted} counted: {}", short.text);
+        assert!(saved(&text, &short.text) >= 97.0, "{:.1} % saved", saved(&text, &short.text));
+    }
+}
+
 proptest! {
     #![proptest_config(cases(24))]
 

@@ -12,6 +12,7 @@ use super::failing::{Sign, failing};
 use super::points::series;
 use super::tape::{Kind, Tape, index};
 use crate::compress::alarms::alarms;
+use crate::compress::alike::Alike;
 
 /// Each doubling of the place in an array costs as much as so many levels of depth: of many elements a few are
 /// wanted whole before many are in part.
@@ -43,6 +44,8 @@ pub(super) struct Tree<'a> {
     pub(super) text: &'a str,
     pub(super) tape: Tape,
     failing: Vec<usize>,
+    /// Those of them that are wanted before all else.
+    wanted: Vec<usize>,
     /// Arrays that are written as what can be said of their numbers.
     series: HashMap<usize, String, RandomState>,
 }
@@ -92,9 +95,16 @@ impl<'a> Tree<'a> {
         let found = failing(&tape, text, &alarms(text));
         let counted = found.iter().filter(|(_, sign)| *sign == Sign::Counted).count();
         let is_sure = |sign: Sign| sign == Sign::Said || counted <= COUNTED;
-        let failing = found.into_iter().filter(|(_, sign)| is_sure(*sign)).map(|(value, _)| value).collect();
+        let failing: Vec<usize> =
+            found.into_iter().filter(|(_, sign)| is_sure(*sign)).map(|(value, _)| value).collect();
         let series = series(&tape, text);
-        Some(Tree { text, tape, failing, series })
+        Some(Tree { text, tape, wanted: failing.clone(), failing, series })
+    }
+
+    /// Wants of failures that are alike some only; the others are counted where they are left out. O(failures).
+    pub(super) fn count_alike(&mut self) {
+        let mut alike = Alike::default();
+        self.wanted.retain(|value| alike.is_example(&self.text[self.tape.node(*value).span()]));
     }
 
     /// Whether there is something in the value that is kept or left out by itself.
@@ -104,14 +114,19 @@ impl<'a> Tree<'a> {
 
     /// How many failures the value at `index` reports, or what is in it.
     pub(super) fn failures(&self, index: usize) -> usize {
-        let first = self.failing.partition_point(|failing| *failing < index);
+        self.count_in(index, &self.failing)
+    }
+
+    /// How many of `values`, which are sorted, are the value at `index` or in it. O(log values).
+    fn count_in(&self, index: usize, values: &[usize]) -> usize {
+        let first = values.partition_point(|value| *value < index);
         let end = self.tape.next(index);
-        let rest = &self.failing[first..];
+        let rest = &values[first..];
         // A leaf is one value.
         if end == index + 1 {
             return usize::from(rest.first() == Some(&index));
         }
-        rest.partition_point(|failing| *failing < end)
+        rest.partition_point(|value| *value < end)
     }
 
     /// The values to keep, in the order in which they are wanted. O(v log v) for the v values directly in those kept.
@@ -181,11 +196,18 @@ impl<'a> Tree<'a> {
         kept
     }
 
+    /// Whether the value reports a failure of which enough are kept. Whole or not at all: in part, it would not be counted.
+    fn is_counted(&self, value: usize) -> bool {
+        self.failing.binary_search(&value).is_ok() && self.wanted.binary_search(&value).is_err()
+    }
+
     /// `beside` is the class of the value that it is in.
     fn class(&self, value: usize, parent: usize, beside: Class) -> Class {
         let is_in_object = self.tape.node(parent).kind == Kind::Object;
         match beside {
-            _ if self.failures(value) > 0 => Class::Failing,
+            _ if self.count_in(value, &self.wanted) > 0 => Class::Failing,
+            // Enough failures like those in it are kept.
+            _ if self.failures(value) > 0 => Class::Other,
             // Names and places of what failed, on the way to it.
             Class::Failing if is_in_object && self.tape.node(value).kind != Kind::Array => Class::Beside,
             Class::Beside if is_in_object && !self.tape.node(value).is_container() => Class::Beside,
@@ -210,7 +232,12 @@ impl<'a> Tree<'a> {
                 false => (place / MEMBERS + 1).ilog2(),
             };
             let want = (self.class(child, parent, class), level + 1 + further);
+            let is_counted = self.is_counted(child);
             let child = index(child);
+            if is_counted {
+                before = Some(child);
+                continue;
+            }
             waiting.entry(want).or_default().push(Candidate { value: child, parent: index(parent), before });
             before = Some(child);
         }
