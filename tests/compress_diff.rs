@@ -129,11 +129,47 @@ fn a_plain_diff_and_a_log_of_commits_are_diffs_too() {
     }
 }
 
+fn history(commits: usize, files: usize) -> String {
+    let commit = |number: usize| {
+        let author = if number % 10 == 9 { "Bob <bob@example.com>" } else { "Ann <ann@example.com>" };
+        let counts: String =
+            (0..files).map(|file| format!(" src/part_{file}/reader.rs | {} ++--\n", file * 7 % 50 + 1)).collect();
+        format!(
+            "commit {number:040x}\nAuthor: {author}\nDate:   Sat Nov 21 19:42:25 2026 +0000\n\n    Read part {number}\n\n    As it was \
+             asked for by those who write it.\n\n{counts} {files} files changed, 33 insertions(+), 3 deletions(-)\n\n"
+        )
+    };
+    (0..commits).map(commit).collect()
+}
+
+#[test]
+fn a_history_with_counts_keeps_its_subjects() {
+    let text = history(120, 8);
+    let short = shrink("", &text, Aim::Essence).unwrap();
+    assert_eq!(short.kind, ContentKind::Diff);
+    for commit in 0..120 {
+        assert!(short.text.contains(&format!("    Read part {commit}\n")), "{commit}: {}", short.text);
+    }
+    for kept in [
+        "commit 000000000000, 8 files\n",
+        "Author: Bob",
+        " src/part_7/reader.rs | 50 ++--\n",
+        " 8 files changed, 33 insertions",
+    ] {
+        assert!(short.text.contains(kept), "{kept} is lost: {}", short.text);
+    }
+    assert!(saved(&text, &short.text) > 40.0, "{}", saved(&text, &short.text));
+    let counts =
+        history(1, 300).lines().filter(|line| line.contains(" | ")).fold(String::new(), |all, line| all + line + "\n");
+    assert_eq!(shrink("", &counts, Aim::Essence).unwrap().kind, ContentKind::Diff);
+}
+
 proptest! {
     #![proptest_config(cases(20))]
 
     #[test]
     fn guarantees(files in 1_usize..12, hunks in 1_usize..8, changed in 0_usize..30) {
         check_guarantees("", &diff(files, hunks, changed), &[]);
+        check_guarantees("", &history(files * 4, hunks), &[]);
     }
 }
