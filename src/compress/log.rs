@@ -11,6 +11,7 @@ use super::ContentKind;
 use super::alarms::{Cursor, alarms};
 use super::alike::{MOST_ALIKE, shape};
 use super::outline::{Outline, Rank, Unit, lines};
+use super::trace::Stacks;
 use crate::numbers::thousands;
 
 /// A shape of at most so many lines is rare.
@@ -65,17 +66,24 @@ pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
     let mut failures = vec![0_usize; shapes.lines.len()];
     let mut trail = 0;
     let mut is_counted = false;
+    let mut stacks = Stacks::default();
     for (line, shape) in lines(text).zip(&shapes.of_line) {
         let here = cursor.until(line.end);
         seen[*shape] += 1;
         failures[*shape] += usize::from(!here.is_empty());
         let (turn, times) = (seen[*shape], shapes.lines[*shape]);
         let body = &text[line.clone()];
+        let is_inside = here.is_empty() && body.starts_with([' ', '\t']);
         trail = match () {
             () if !here.is_empty() => LONGEST_TRAIL,
-            () if trail > 0 && body.starts_with([' ', '\t']) => trail - 1,
+            () if trail > 0 && is_inside => trail - 1,
             () => 0,
         };
+        if is_inside && (trail > 0 || stacks.is_open()) {
+            stacks.add(&outline, body, line.start, *shape);
+        } else {
+            stacks.end(&mut outline, line.start);
+        }
         let rank = match () {
             () if !here.is_empty() && turn == 1 => Rank::Alarm,
             () if !here.is_empty() || trail > 0 => Rank::Failure,
@@ -97,6 +105,7 @@ pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
             outline.count(first);
         }
     }
+    stacks.end(&mut outline, text.len());
     (if repeats { ContentKind::Log } else { ContentKind::Text }, outline)
 }
 
