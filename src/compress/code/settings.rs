@@ -59,7 +59,9 @@ pub(super) fn mark(code: &mut Ranked<'_>, lines: &[&str]) {
     let step = lines.iter().map(|line| indent(line)).find(|width| *width > 0).unwrap_or(2);
     let places = places(lines);
     let mut times: HashMap<u64, usize, RandomState> = HashMap::default();
-    places.iter().for_each(|place| *times.entry(*place).or_default() += 1);
+    for place in &places {
+        *times.entry(*place).or_default() += 1;
+    }
     let mut seen: HashMap<u64, usize, RandomState> = HashMap::default();
     let (mut keys, mut in_section) = (0, false);
     for (index, line) in lines.iter().enumerate() {

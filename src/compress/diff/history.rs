@@ -43,7 +43,9 @@ pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
         let most = if starts.is_empty() { FILES_OF_ONE } else { FILES };
         mark_files(&mut history, &files, most);
         if !starts.is_empty() {
-            files.iter().for_each(|index| history.unmark(*index));
+            for index in &files {
+                history.unmark(*index);
+            }
         }
         let mut has_subject = false;
         for index in start..end {

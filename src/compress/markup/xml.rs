@@ -117,7 +117,7 @@ impl Reader<'_> {
             // To HTML, a section of text is a comment.
             CallbackEvent::Comment { value } => match value.strip_prefix(b"[CDATA[") {
                 Some(value) => {
-                    self.text(&String::from_utf8_lossy(value.strip_suffix(b"]]").unwrap_or(value)), span.end)
+                    self.text(&String::from_utf8_lossy(value.strip_suffix(b"]]").unwrap_or(value)), span.end);
                 }
                 None => self.lines.push_reports(span.end, &String::from_utf8_lossy(value)),
             },

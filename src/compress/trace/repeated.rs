@@ -39,13 +39,8 @@ impl Stacks {
     /// Takes the line at `start`, before its pieces are added to `outline`. Lines that differ in numbers only have one
     /// `shape`. O(line).
     pub(in crate::compress) fn add(&mut self, outline: &Outline<'_>, line: &str, start: usize, shape: usize) {
-        let open = self.open.get_or_insert_with(|| Open {
-            first_piece: outline.pieces.len(),
-            start,
-            lines: 0,
-            frames: 0,
-            key: 0,
-        });
+        let first_piece = outline.pieces.len();
+        let open = self.open.get_or_insert(Open { first_piece, start, lines: 0, frames: 0, key: 0 });
         open.lines += 1;
         open.frames += usize::from(frame(line.trim_end()).is_some());
         open.key = xxh3_64_with_seed(&shape.to_le_bytes(), open.key);
