@@ -162,6 +162,8 @@ fn a_history_with_counts_keeps_its_subjects() {
     let counts =
         history(1, 300).lines().filter(|line| line.contains(" | ")).fold(String::new(), |all, line| all + line + "\n");
     assert_eq!(shrink("", &counts, Aim::Essence).unwrap().kind, ContentKind::Diff);
+    let table: String = (0..200).map(|row| format!(" {row:4} | user{row} | {:6}\n", row * 7)).collect();
+    assert_ne!(shrink("", &table, Aim::Tokens(200)).unwrap().kind, ContentKind::Diff);
 }
 
 proptest! {
