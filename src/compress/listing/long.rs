@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::super::outline::{Outline, Rank};
 use super::super::ranked::{Ranked, Reports};
+use super::entry::{Entry, entry};
 use super::suffixes::{Suffixes, size};
 use crate::numbers::thousands;
 
@@ -34,64 +35,6 @@ const LARGE: u64 = 5;
 
 /// Said once, in front.
 const NOTE: &str = "[name, bytes; mode, owner and group only where unusual; a folder's entries where there was room]";
-
-/// An entry of a long list.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Entry<'a> {
-    mode: &'a str,
-    owner: &'a str,
-    group: &'a str,
-    size: &'a str,
-    name: &'a str,
-}
-
-impl<'a> Entry<'a> {
-    fn is_file(&self) -> bool {
-        self.mode.starts_with('-')
-    }
-
-    fn bytes(&self) -> u64 {
-        self.size.parse().unwrap_or(0)
-    }
-
-    /// The folder with its slash, where the name is a path, and the name in it.
-    fn split(&self) -> (&'a str, &'a str) {
-        // A link names what it leads to.
-        let path = self.name.split(" -> ").next().unwrap_or(self.name).trim_end_matches('/');
-        self.name.split_at(path.rfind('/').map_or(0, |at| at + 1))
-    }
-}
-
-/// Reads `-rw-r--r-- 1 root root 1234 Mar  5  2024 name`, with or without the inode and the blocks that `find` and `ls -is`
-/// write in front.
-pub(super) fn entry(line: &str) -> Option<Entry<'_>> {
-    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    let numbered = line.trim_start_matches(' ').split_once(' ').filter(|(inode, _)| is_number(inode));
-    let blocks = numbered.and_then(|(_, rest)| rest.trim_start_matches(' ').split_once(' '));
-    let line = blocks.filter(|(blocks, _)| is_number(blocks)).map_or(line, |(_, rest)| rest);
-    let mode = line.get(..10)?;
-    let is_mode = mode.starts_with(['-', 'd', 'l', 'c', 'b', 'p', 's'])
-        && mode.bytes().skip(1).all(|byte| matches!(byte, b'r' | b'w' | b'x' | b'-' | b's' | b'S' | b't' | b'T'));
-    if !is_mode {
-        return None;
-    }
-    let mut rest = line[10..].trim_start_matches(['.', '+', '@']);
-    let mut word = || {
-        rest = rest.trim_start_matches(' ');
-        let (word, behind) = rest.split_once(' ')?;
-        rest = behind;
-        Some(word)
-    };
-    let (_links, owner, group) = (word()?, word()?, word()?);
-    let mut size = word()?;
-    if size.ends_with(',') {
-        // A device has two numbers in place of a size.
-        size = word()?;
-    }
-    // Month, day, time or year; with full times, date, time, zone.
-    let (_, _, _) = (word()?, word()?, word()?);
-    Some(Entry { mode, owner, group, size, name: rest.trim_start_matches(' ') }).filter(|entry| !entry.name.is_empty())
-}
 
 /// Lines around entries: the name of a folder, its total.
 pub(super) fn is_frame(line: &str) -> bool {
@@ -245,7 +188,7 @@ impl Usual {
     }
 
     fn is_unusual(&self, entry: &Entry<'_>) -> bool {
-        !self.has_usual_owner(entry) || !has_usual_mode(entry)
+        !self.has_usual_owner(entry) || !entry.has_usual_mode()
     }
 
     /// The name and the size; a slash marks a folder, a star a program.
@@ -263,7 +206,7 @@ impl Usual {
             }
             _ => {}
         }
-        if !has_usual_mode(&entry) {
+        if !entry.has_usual_mode() {
             out.push(' ');
             out.push_str(entry.mode);
         }
@@ -274,19 +217,4 @@ impl Usual {
         out.push('\n');
         out
     }
-}
-
-/// What files, programs, folders and links have where nobody set anything.
-fn has_usual_mode(entry: &Entry<'_>) -> bool {
-    matches!(
-        entry.mode,
-        "-rw-r--r--"
-            | "-rw-rw-r--"
-            | "-rwxr-xr-x"
-            | "-rwxrwxr-x"
-            | "drwxr-xr-x"
-            | "drwxrwxr-x"
-            | "lrwxrwxrwx"
-            | "lrwxr-xr-x"
-    )
 }
