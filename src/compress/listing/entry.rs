@@ -36,6 +36,9 @@ impl<'a> Entry<'a> {
 
     /// The folder with its slash, where the name is a path, and the name in it.
     pub(super) fn split(&self) -> (&'a str, &'a str) {
+        if !self.name.contains('/') {
+            return ("", self.name);
+        }
         // A link names what it leads to.
         let path = self.name.split(" -> ").next().unwrap_or(self.name).trim_end_matches('/');
         self.name.split_at(path.rfind('/').map_or(0, |at| at + 1))
@@ -45,10 +48,8 @@ impl<'a> Entry<'a> {
 /// Reads `-rw-r--r-- 1 root root 1234 Mar  5  2024 name`, with or without the inode and the blocks that `find` and `ls -is`
 /// write in front.
 pub(super) fn entry(line: &str) -> Option<Entry<'_>> {
-    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    let numbered = line.trim_start_matches(' ').split_once(' ').filter(|(inode, _)| is_number(inode));
-    let blocks = numbered.and_then(|(_, rest)| rest.trim_start_matches(' ').split_once(' '));
-    let line = blocks.filter(|(blocks, _)| is_number(blocks)).map_or(line, |(_, rest)| rest);
+    // Most lines begin with the mode, and have nothing in front of it.
+    let line = if line.starts_with(['-', 'd', 'l']) { line } else { without_inode(line) };
     let mode = line.get(..10)?;
     let is_mode = mode.starts_with(['-', 'd', 'l', 'c', 'b', 'p', 's'])
         && mode.bytes().skip(1).all(|byte| matches!(byte, b'r' | b'w' | b'x' | b'-' | b's' | b'S' | b't' | b'T'));
@@ -71,4 +72,14 @@ pub(super) fn entry(line: &str) -> Option<Entry<'_>> {
     // Month, day, time or year; with full times, date, time, zone.
     let (_, _, _) = (word()?, word()?, word()?);
     Some(Entry { mode, owner, group, size, name: rest.trim_start_matches(' ') }).filter(|entry| !entry.name.is_empty())
+}
+
+/// The line behind the inode and the blocks, if it has these.
+fn without_inode(line: &str) -> &str {
+    let number = |line: &str| {
+        let (word, rest) = line.trim_start_matches(' ').split_once(' ')?;
+        (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())).then_some(rest.len())
+    };
+    let behind = number(line).and_then(|rest| number(&line[line.len() - rest..]));
+    behind.map_or(line, |rest| &line[line.len() - rest..])
 }

@@ -118,7 +118,7 @@ impl Lines {
 pub(super) fn told(text: &str) -> Vec<Told<'_>> {
     let mut told = Vec::new();
     let mut from = 0;
-    if text.contains('\n') {
+    if text.contains('\n') && !text.trim_start().is_empty() {
         for start in reports(text).into_iter().filter(|start| text[..*start].ends_with('\n')) {
             let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
             told.push(Told::Words(&text[from..start]));
