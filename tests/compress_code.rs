@@ -119,6 +119,32 @@ fn settings_keep_their_upper_levels() {
 }
 
 #[test]
+fn documents_and_items_that_are_alike_are_counted() {
+    let service = |i: usize| {
+        format!(
+            "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: svc-{i}\nspec:\n  ports:\n  - port: {i}\n    protocol: TCP\n"
+        )
+    };
+    let lock =
+        |i: usize| format!("[[package]]\nname = \"part-{i}\"\nversion = \"1.{i}.0\"\nchecksum = \"{i:064x}\"\n\n");
+    let task = |i: usize| format!("- name: step {i}\n  command: run {i}\n  when: ready\n");
+    for (text, kept) in [
+        (
+            (0..300).map(service).collect::<String>(),
+            "kind: Service [300 keys like this]\nmetadata: [300 keys like this]\n  name: svc-0\n",
+        ),
+        ((0..300).map(lock).collect(), "[[package]] [300 keys like this]\nname = \"part-0\"\n"),
+        ((0..300).map(task).collect(), "- name: step 0 [300 keys like this]\n  command: run 0\n"),
+    ] {
+        let short = shrink("", &text, Aim::Essence).unwrap();
+        assert_eq!(short.kind, ContentKind::Code);
+        assert!(short.text.contains(kept), "{kept} is lost: {}", short.text);
+        assert!(saved(&text, &short.text) > 80.0, "{}", saved(&text, &short.text));
+        check_guarantees("", &text, &[]);
+    }
+}
+
+#[test]
 fn gaps_name_the_lines_of_the_file() {
     for separator in ["\t", "→", ": ", " | "] {
         let short = shrink("read_file", &numbered(&python(20, 9), 301, separator), Aim::Essence).unwrap();

@@ -103,6 +103,26 @@ fn prose_is_no_table() {
     assert_ne!(shrink("", &text, Aim::Tokens(60)).unwrap().kind, ContentKind::Table);
 }
 
+#[test]
+fn a_failure_in_a_line_of_a_cell_is_whole() {
+    let note = |i: usize| {
+        let words = "one of many words that were said about it ".repeat(9);
+        if i == 40 {
+            format!("{words}\n{}\n{words}", &words[..words.len() - 4]) + "\nfatal: no such branch qq7\n" + &words
+        } else {
+            words
+        }
+    };
+    let rows: String = (0..90).map(|i| format!("{i},Ann,\"{}\",EUR\n", note(i))).collect();
+    for pad in (0..160).step_by(5) {
+        let text =
+            format!("id,name,note,currency\n{}", rows.replace("\nfatal", &format!("{}\nfatal", "x".repeat(pad))));
+        let short = shrink("", &text, Aim::Tokens(400)).unwrap();
+        assert_eq!(short.kind, ContentKind::Table);
+        assert!(short.text.contains("fatal: no such branch qq7\n"), "{}", short.text);
+    }
+}
+
 proptest! {
     #![proptest_config(cases(24))]
 

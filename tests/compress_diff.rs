@@ -11,9 +11,9 @@
 mod support;
 
 use proptest::prelude::*;
-use support::cases;
-use support::shrinking::{check_guarantees, saved, shrink};
-use ullage::compress::{Aim, ContentKind};
+use support::shrinking::{KIND, LEAST_BUDGET, check_guarantees, request, saved, shrink};
+use support::{cases, estimate, exact};
+use ullage::compress::{Aim, ContentKind, compress, is_gap_line};
 
 /// A hunk with `changed` lines replaced, among three unchanged ones on each side.
 fn hunk(file: usize, number: usize, changed: usize) -> String {
@@ -67,6 +67,23 @@ fn every_file_is_named_at_a_small_budget() {
     assert!(short.text.contains("+    self.parse_checked_0_0"), "{}", short.text);
 }
 
+/// A diff of headers only, of which the form of its own is longer than the whole.
+#[test]
+fn a_diff_without_changes_keeps_no_less_with_a_bigger_budget() {
+    let text = "diff --git a/tests/compress_plain.rs b/tests/compress_plain.rs\nindex 53d0198..5f29725 100644\n\
+                --- a/tests/compress_plain.rs\n+++ b/tests/compress_plain.rs\n@@ -1,6 +1,12 @@";
+    for counter in [exact(), estimate()] {
+        let mut before = String::new();
+        for budget in LEAST_BUDGET..counter.count(text, KIND) {
+            let short = compress(text, &request("", Aim::Tokens(budget)), &*counter).unwrap().text;
+            for line in before.lines().filter(|line| !is_gap_line(line)) {
+                assert!(short.contains(line), "{budget}: {line:?} is lost: {short}");
+            }
+            before = short;
+        }
+    }
+}
+
 #[test]
 fn files_that_tools_write_are_counted() {
     let versions: String = (0..900).map(|n| format!("-version = \"1.{n}\"\n+version = \"2.{n}\"\n")).collect();
@@ -112,11 +129,49 @@ fn a_plain_diff_and_a_log_of_commits_are_diffs_too() {
     }
 }
 
+fn history(commits: usize, files: usize) -> String {
+    let commit = |number: usize| {
+        let author = if number % 10 == 9 { "Bob <bob@example.com>" } else { "Ann <ann@example.com>" };
+        let counts: String =
+            (0..files).map(|file| format!(" src/part_{file}/reader.rs | {} ++--\n", file * 7 % 50 + 1)).collect();
+        format!(
+            "commit {number:040x}\nAuthor: {author}\nDate:   Sat Nov 21 19:42:25 2026 +0000\n\n    Read part {number}\n\n    As it was \
+             asked for by those who write it.\n\n{counts} {files} files changed, 33 insertions(+), 3 deletions(-)\n\n"
+        )
+    };
+    (0..commits).map(commit).collect()
+}
+
+#[test]
+fn a_history_with_counts_keeps_its_subjects() {
+    let text = history(120, 8);
+    let short = shrink("", &text, Aim::Essence).unwrap();
+    assert_eq!(short.kind, ContentKind::Diff);
+    for commit in 0..120 {
+        assert!(short.text.contains(&format!("    Read part {commit}\n")), "{commit}: {}", short.text);
+    }
+    for kept in [
+        "commit 000000000000, 8 files\n",
+        "Author: Bob",
+        " src/part_7/reader.rs | 50 ++--\n",
+        " 8 files changed, 33 insertions",
+    ] {
+        assert!(short.text.contains(kept), "{kept} is lost: {}", short.text);
+    }
+    assert!(saved(&text, &short.text) > 40.0, "{}", saved(&text, &short.text));
+    let counts =
+        history(1, 300).lines().filter(|line| line.contains(" | ")).fold(String::new(), |all, line| all + line + "\n");
+    assert_eq!(shrink("", &counts, Aim::Essence).unwrap().kind, ContentKind::Diff);
+    let table: String = (0..200).map(|row| format!(" {row:4} | user{row} | {:6}\n", row * 7)).collect();
+    assert_ne!(shrink("", &table, Aim::Tokens(200)).unwrap().kind, ContentKind::Diff);
+}
+
 proptest! {
     #![proptest_config(cases(20))]
 
     #[test]
     fn guarantees(files in 1_usize..12, hunks in 1_usize..8, changed in 0_usize..30) {
         check_guarantees("", &diff(files, hunks, changed), &[]);
+        check_guarantees("", &history(files * 4, hunks), &[]);
     }
 }

@@ -168,6 +168,28 @@ fn failures_in(text: &str) -> Vec<String> {
     text.match_indices("error ").map(|(at, _)| text[at..at + 12].to_owned()).collect()
 }
 
+/// Without a budget too.
+#[test]
+fn failures_that_are_alike_are_counted() {
+    let job = |i: usize| match i {
+        1_500 => ("job_1500".to_owned(), json!({ "error": { "message": "disk full" } })),
+        _ => (
+            format!("job_{i}"),
+            json!({ "error": { "code": i, "message": format!("no answer after {i} s") }, "host": "b" }),
+        ),
+    };
+    let text = json!({ "jobs": (0..3_000).map(job).collect::<serde_json::Map<_, _>>() }).to_string();
+    let short = shrink("", &text, Aim::Essence).unwrap().text;
+    assert!(short.contains("disk full") && short.contains("job_1500"), "{short}");
+    let counted: usize = short
+        .split(" of them ")
+        .filter_map(|front| front.rsplit(' ').next()?.replace(',', "").parse::<usize>().ok())
+        .sum();
+    let kept = short.matches("\"error\":").count();
+    assert!(kept > 10 && kept + counted == 3_000, "{kept} kept, {counted} counted: {short}");
+    assert!(saved(&text, &short) >= 60.0, "{:.1} % saved", saved(&text, &short));
+}
+
 proptest! {
     #![proptest_config(cases(60))]
 

@@ -29,6 +29,21 @@ fn long(folders: usize, files: usize) -> String {
     (0..folders).map(folder).collect()
 }
 
+/// `find -ls` of the same.
+fn found(folders: usize, files: usize) -> String {
+    let entry = |inode: usize, size: usize, path: String| {
+        format!("   {inode:>6}      4 -rw-r--r--   1 root     root     {size:>8} May 11  2023 {path}\n")
+    };
+    let folder = |folder: usize| {
+        let at = format!("./share/doc/package-{folder}");
+        let files: String =
+            (0..files).map(|file| entry(folder * 99 + file, 1_000 + file, format!("{at}/page_{file}.html"))).collect();
+        let special = if folder == 3 { entry(7, 98_000_123, format!("{at}/dump.html")) } else { String::new() };
+        format!("   {folder:>6}      4 drwxr-xr-x   2 root     root         4096 Jan 28  2023 {at}\n{files}{special}")
+    };
+    (0..folders).map(folder).collect()
+}
+
 fn paths(folders: usize, files: usize) -> String {
     let folder = |folder: usize| {
         let files: String = (0..files).map(|file| format!("./src/package_{folder}/part_{file}.rs\n")).collect();
@@ -108,6 +123,22 @@ fn what_is_no_list_is_not_taken_for_one() {
         let kind = shrink("ls", &text, Aim::Tokens(100)).map(|short| short.kind);
         assert_ne!(kind, Some(ContentKind::Listing), "{text}");
     }
+}
+
+#[test]
+fn what_find_lists_is_named_under_its_folder() {
+    let text = found(20, 40);
+    let short = shrink("", &text, Aim::Essence).unwrap();
+    assert_eq!(short.kind, ContentKind::Listing);
+    for kept in [
+        "./share/doc/package-7/: 40 files (40 .html), 40.7 kB\n  page_0.html 1,000\n",
+        "  dump.html 98,000,123\n",
+        "./share/doc/package-19/",
+    ] {
+        assert!(short.text.contains(kept), "{kept} is lost: {}", short.text);
+    }
+    assert!(saved(&text, &short.text) > 80.0, "{}", saved(&text, &short.text));
+    check_guarantees("", &text, &[]);
 }
 
 proptest! {

@@ -55,6 +55,67 @@ fn repeated_lines_are_counted_and_failures_kept() {
     );
 }
 
+/// Without a budget too.
+#[test]
+fn failures_that_are_alike_are_counted_exactly() {
+    let text: String = (0..3_000)
+        .map(|i| {
+            format!(
+                "2026-11-20 08:00:00 ERROR could not reach 10.0.{}.{} after {i} s\n    at net.go:{i}\n",
+                i % 7,
+                i % 99
+            )
+        })
+        .chain(["2026-11-20 09:00:00 ERROR disk full\n".to_owned()])
+        .collect();
+    let short = shrink("", &text, Aim::Essence).unwrap();
+    assert!(
+        short.text.contains("ERROR could not reach 10.0.0.0 after 0 s [3,000 lines like this]\n    at net.go:0"),
+        "{}",
+        short.text
+    );
+    assert!(short.text.ends_with("ERROR disk full\n"), "{}", short.text);
+    let counted: usize = short.left_out.iter().map(|left_out| left_out.alarms).sum();
+    assert_eq!(counted + short.text.matches("ERROR").count(), 3_001, "{}", short.text);
+    assert!(saved(&text, &short.text) >= 97.0, "{:.1} % saved", saved(&text, &short.text));
+}
+
+#[test]
+fn a_stack_that_repeats_is_shown_once() {
+    let java = |i: usize| {
+        let frames: String = (0..25)
+            .map(|frame| format!("\tat com.example.shop.C{frame}.run(C{frame}.java:{})\n", i % 3 + frame))
+            .collect();
+        format!("java.io.IOException: no disk {i}\n{frames}")
+    };
+    let python = |i: usize| {
+        let frames: String = (0..10)
+            .map(|frame| format!("  File \"/app/m{frame}.py\", line {frame}, in run\n    return next(x)\n"))
+            .collect();
+        format!("Traceback (most recent call last):\n{frames}ValueError: bad value {i}\n")
+    };
+    let text: String = (0..600)
+        .map(|i| {
+            let failure = match i % 40 {
+                7 => format!("2026-11-20 08:00:00 ERROR order {i} failed\n{}", java(i)),
+                9 => format!("2026-11-20 08:00:00 ERROR item {i} is gone\n{}", python(i)),
+                _ => String::new(),
+            };
+            format!("2026-11-20 08:00:00 INFO served request {i} in {} ms\n{failure}", i % 90)
+        })
+        .collect();
+    let short = shrink("", &text, Aim::Essence).unwrap();
+    assert_eq!(short.kind, ContentKind::Log);
+    assert_eq!(short.text.matches("at com.example.shop.C3.run").count(), 1, "{}", short.text);
+    assert_eq!(short.text.matches("/app/m3.py").count(), 1, "{}", short.text);
+    assert_eq!(short.text.matches("[25 lines of a stack that was seen before]").count(), 14, "{}", short.text);
+    assert_eq!(short.text.matches("java.io.IOException: no disk").count(), 15, "{}", short.text);
+    assert!(saved(&text, &short.text) >= 85.0, "{:.1} % saved", saved(&text, &short.text));
+    let failures: Vec<String> =
+        (0..600).filter(|i| i % 40 == 9).map(|i| format!("ValueError: bad value {i}")).collect();
+    check_guarantees("", &text, &failures);
+}
+
 #[test]
 fn eight_times_the_lines_say_the_same() {
     let of = |lines| {

@@ -96,6 +96,25 @@ fn depth_and_breakage_take_no_longer() {
     }
 }
 
+#[test]
+fn what_a_program_reports_in_a_script_or_a_comment_is_kept() {
+    let failures = ["TypeError: qq1 is not a function", "ERROR could not bind qq2", "fatal: no such branch qq3"];
+    let hidden = format!(
+        "<script>let a = 1;\n{}\n</script><!-- built:\n{}\n--><style>\n{}\n.a {{ color: red }}</style>",
+        failures[0], failures[1], failures[2]
+    );
+    let text = page(60).replace("<!-- a comment -->", &hidden);
+    let short = shrink("", &text, Aim::Essence).unwrap().text;
+    assert!(failures.iter().all(|failure| short.contains(failure)), "{short}");
+    check_guarantees("", &text, &failures.map(str::to_owned));
+    let between = failures.join("\n");
+    let text = page(60).replace("about</b>", &format!("about\n{between}\n</b>"));
+    check_guarantees("", &text, &failures.map(str::to_owned));
+    let feed = (0..200).map(|i| format!("<item>Text {i}</item>\n")).collect::<String>();
+    let text = format!("<?xml version=\"1.0\"?>\n<feed>\n<!--\n{}\n-->\n{feed}\n{between}\n</feed>\n", failures[1]);
+    check_guarantees("", &text, &failures.map(str::to_owned));
+}
+
 proptest! {
     #![proptest_config(cases(32))]
 

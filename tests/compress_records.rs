@@ -141,6 +141,56 @@ fn what_is_no_table_is_no_table() {
     assert_ne!(shrink("", &broken, Aim::Tokens(100)).unwrap().kind, ContentKind::Records);
 }
 
+#[test]
+fn spans_without_a_duration_tell_how_long_they_took() {
+    let nanos = |i: u64| {
+        let start = 1_700_000_000_000_000_000_u64 + i * 1_000_003;
+        let length = if i == 250 { 9_000_000_001 } else { 1_000 + i };
+        json!({ "name": "query", "startTimeUnixNano": start.to_string(), "endTimeUnixNano": (start + length).to_string() })
+    };
+    let times = |i: u64| {
+        let length = if i == 250 { 9 } else { 1 };
+        json!({ "name": "query", "start_time": format!("2026-02-28T23:59:{:02}.250Z", i % 50), "end_time": format!("2026-02-28T23:59:{:02}.500Z", i % 50 + length) })
+    };
+    let short = |record: &dyn Fn(u64) -> Value| {
+        let records: Vec<Value> = (0..500).map(record).collect();
+        let short = shrink("", &Value::from(records).to_string(), Aim::Essence).unwrap();
+        assert_eq!(short.kind, ContentKind::Records);
+        short.text
+    };
+    let said = short(&nanos);
+    assert!(
+        said.contains(
+            "endTimeUnixNano - startTimeUnixNano: 1000 to 9000000000, median 1249, p95 1475, total 9000620000\n"
+        ),
+        "{said}"
+    );
+    assert!(said.contains("1700000009250000751"), "the longest is shown: {said}");
+    let said = short(&times);
+    assert!(said.contains("end_time - start_time: 1.25 to 9.25, median 1.25, p95 1.25, total 633\n"), "{said}");
+}
+
+/// Without a budget too.
+#[test]
+fn records_that_fail_alike_are_counted_exactly() {
+    let record = |i: usize| match i {
+        1_500 => json!({ "id": i, "error": "disk full", "host": "a" }),
+        _ => {
+            json!({ "id": i, "error": format!("connection to 10.0.0.{} refused after {} s", i % 99, i % 30), "host": "b" })
+        }
+    };
+    let records: Vec<Value> = (0..3_000).map(record).collect();
+    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+    for text in [Value::from(records).to_string(), lines] {
+        let short = shrink("", &text, Aim::Essence).unwrap();
+        assert!(short.text.contains("disk full"), "{}", short.text);
+        let counted: usize = short.left_out.iter().map(|left_out| left_out.alarms).sum();
+        let kept = short.text.matches(" refused after").count() + short.text.matches("| disk full").count();
+        assert!(kept >= 10 && counted + kept == 3_000, "{kept} kept, {counted} counted: {}", short.text);
+        assert!(saved(&text, &short.text) >= 97.0, "{:.1} % saved", saved(&text, &short.text));
+    }
+}
+
 proptest! {
     #![proptest_config(cases(24))]
 

@@ -39,11 +39,41 @@ fn files_are_named_once() {
     assert!(saved(&text, &short.text) > 40.0);
 }
 
+/// `rg --heading -C1`
+fn headed(files: usize, each: usize) -> String {
+    let line = |line: usize| {
+        format!(
+            "{}:    let value_{line} = parse_request(&input[{line}])?;\n{}-    // next\n--\n",
+            line * 7 + 1,
+            line * 7 + 2
+        )
+    };
+    (0..files)
+        .map(|file| format!("src/module_{file}/handlers/request.rs\n{}\n", (0..each).map(line).collect::<String>()))
+        .collect()
+}
+
+#[test]
+fn files_may_be_named_by_lines_of_their_own() {
+    let text = headed(20, 15);
+    let short = shrink("rg", &text, Aim::Essence).unwrap();
+    assert_eq!(short.kind, ContentKind::Search);
+    for file in 0..20 {
+        let kept = format!("src/module_{file}/handlers/request.rs (15 matches)\n  1:    let value_0");
+        assert!(short.text.contains(&kept), "{}", short.text);
+    }
+    assert!(saved(&text, &short.text) > 40.0, "{}", saved(&text, &short.text));
+    // A file with numbers in front of its lines is none.
+    let file: String = (1..200).map(|line| format!("{line}: let a = {line};\n")).collect();
+    assert_ne!(shrink("", &file, Aim::Tokens(200)).unwrap().kind, ContentKind::Search);
+}
+
 proptest! {
     #![proptest_config(cases(40))]
 
     #[test]
     fn guarantees(files in 1_usize..40, each in 1_usize..60) {
         check_guarantees("", &results(files, each), &[]);
+        check_guarantees("", &headed(files, each), &[]);
     }
 }

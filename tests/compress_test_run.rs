@@ -206,6 +206,18 @@ fn a_traceback_of_unittest_is_kept() {
     }
 }
 
+#[test]
+fn expected_failures_are_counted_as_such() {
+    let passes: String = (0..40).map(|i| format!("tests/test_a.py::test_{i} PASSED\n")).collect();
+    let text = format!(
+        "===== test session starts =====\ncollected 43 items\n\n{passes}tests/test_a.py::test_b SKIPPED (no disk)\n\
+         tests/test_a.py::test_c XFAIL (known)\ntests/test_a.py::test_d XPASS\n\n\
+         ===== 40 passed, 1 skipped, 1 xfailed, 1 xpassed in 0.31s =====\n"
+    );
+    let short = shrink("pytest", &text, Aim::Essence).unwrap().text;
+    assert!(short.contains("\n40 passed, 1 skipped, 1 xfailed, 1 xpassed\n"), "{short}");
+}
+
 proptest! {
     #![proptest_config(cases(12))]
 

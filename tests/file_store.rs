@@ -313,3 +313,24 @@ fn what_another_store_stores_again_is_new() {
     store.clean([], Sparing::Own).unwrap();
     assert_eq!(store.list().unwrap(), sorted(&[references[0].clone(), references[7].clone()]));
 }
+
+/// What stood in deleted content says nothing of what is stored under its reference later.
+#[test]
+fn what_was_deleted_is_forgotten() {
+    let folder = tempdir().unwrap();
+    let contents = numbered(4);
+    let outputs: Vec<Reference> = contents.iter().map(|content| Reference::of("bash", content)).collect();
+    let naming = |output: &Reference| format!("[ullage: stored as {output}; more]").into_bytes();
+    aged(folder.path(), &contents);
+    let store = FileStore::new(folder.path()).retaining(Some(Retention::new(1, 1)));
+    let transcript = Reference::salted("transcript", b"one conversation", 0);
+    store.put(&transcript, &naming(&outputs[0])).unwrap();
+    let live = transcript.to_string();
+    store.clean([live.as_bytes()], Sparing::Own).unwrap();
+    assert_eq!(store.list().unwrap(), sorted(&[outputs[0].clone(), transcript.clone()]));
+    store.delete(&transcript).unwrap();
+    store.put(&outputs[1], &contents[1]).unwrap();
+    store.put(&transcript, &naming(&outputs[1])).unwrap();
+    store.clean([live.as_bytes()], Sparing::Nothing).unwrap();
+    assert_eq!(store.list().unwrap(), sorted(&[outputs[1].clone(), transcript]));
+}

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, final
 from typing_extensions import Self
 
 __all__ = [
+    "RETRIEVAL_LIMIT",
     "BudgetError",
     "Engine",
     "FileStore",
@@ -46,6 +47,7 @@ __all__ = [
     "window_and_reserve",
 ]
 
+RETRIEVAL_LIMIT: int
 __version__: str
 
 class UllageError(Exception):
@@ -584,7 +586,7 @@ class NativeStore:
         """Every reference, sorted."""
     def delete(self, reference: str) -> bool:
         """Forgets ``reference``; whether there was anything to forget."""
-    def search(self, pattern: str, *, context: int = 0, limit: int = 20_000) -> str:
+    def search(self, pattern: str, *, context: int = 0, limit: int = ...) -> str:
         """Lines that match in everything that is stored, see ``ullage.search``.
 
         Raises:

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
     from ullage.store import Store
 
-# Characters that a retrieval gives back unless another number is asked for: about 5,000 tokens, so
-# that reading an output back cannot overflow the window that it was moved out of.
-DEFAULT_LIMIT = 20_000
+DEFAULT_LIMIT = _core.RETRIEVAL_LIMIT
 
 
 def retrieve(  # noqa: PLR0917 - the order is the public face's

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from ullage._core import RETRIEVAL_LIMIT
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
@@ -54,7 +56,7 @@ class FullStore(Store, Protocol):
         ...
 
     def search(
-        self, pattern: str, *, context: int = 0, limit: int = 20_000
+        self, pattern: str, *, context: int = 0, limit: int = RETRIEVAL_LIMIT
     ) -> str | Awaitable[str]:
         """Lines that match in all that is stored, as ``ullage.search`` gives them.
 

@@ -183,6 +183,8 @@ def _read(arguments: Any) -> dict[str, Any]:
             arguments = json.loads(arguments or "{}")
         except ValueError as error:
             raise _MistakeError(f"the arguments are no JSON: {error}") from error
+        except RecursionError as error:
+            raise _MistakeError("the arguments are nested too deeply: give an object") from error
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, Mapping):

@@ -61,6 +61,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("RETRIEVAL_LIMIT", crate::store::RETRIEVAL_LIMIT)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

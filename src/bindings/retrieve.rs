@@ -1,6 +1,7 @@
 //! Reading stored outputs back, and finding the references to them.
 
 use std::collections::{BTreeSet, HashSet};
+use std::ops::RangeInclusive;
 
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -14,9 +15,6 @@ use crate::error::Error;
 use crate::store::{self, Reference, Request, Search, mentions};
 use crate::wire::{Kind, MAX_MESSAGE_DEPTH, Node, too_deep};
 
-/// Characters that a search gives back unless another number is asked for: as many as a retrieval.
-pub const SEARCH_LIMIT: usize = 20_000;
-
 #[pyfunction]
 #[allow(clippy::similar_names, clippy::too_many_arguments)] // `content` and `context` are the public names.
 #[pyo3(signature = (reference, content, *, pattern, lines, pointer, context, head, tail, limit, place))]
@@ -25,7 +23,7 @@ pub fn retrieve(
     reference: &Bound<'_, PyString>,
     content: &[u8],
     pattern: Option<&Bound<'_, PyString>>,
-    lines: Option<(Amount, Amount)>,
+    lines: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
     pointer: Option<&Bound<'_, PyString>>,
     context: Amount,
     head: Option<Amount>,
@@ -34,15 +32,7 @@ pub fn retrieve(
     place: Option<&Bound<'_, PyString>>,
 ) -> PyResult<String> {
     let reference = Reference::parse(&PyText::of(reference))?;
-    let lines = match lines {
-        Some((Amount(first), Amount(last))) if first == 0 || last < first => {
-            return Err(PyErr::from(Error::Store {
-                problem: format!("there are no lines {first} to {last}"),
-                remedy: "count lines from 1, the first not behind the last".to_owned(),
-            }));
-        }
-        lines => lines.map(|(Amount(first), Amount(last))| first..=last),
-    };
+    let lines = lines.map(|(first, last)| range_of_lines(&first, &last)).transpose()?;
     let [pattern, pointer, place] = [pattern, pointer, place].map(|text| text.map(PyText::of));
     let request = Request {
         pointer: pointer.as_deref(),
@@ -55,6 +45,17 @@ pub fn retrieve(
         place: place.as_deref(),
     };
     Ok(py.detach(|| store::retrieve(&reference, content, &request))?)
+}
+
+/// The lines from `first` to `last`, both included.
+fn range_of_lines(first: &Bound<'_, PyAny>, last: &Bound<'_, PyAny>) -> PyResult<RangeInclusive<usize>> {
+    match (first.extract()?, last.extract()?) {
+        (Amount(start), Amount(end)) if start > 0 && start <= end => Ok(start..=end),
+        _ => Err(PyErr::from(Error::Store {
+            problem: format!("there are no lines {first} to {last}"),
+            remedy: "count lines from 1, the first not behind the last".to_owned(),
+        })),
+    }
 }
 
 /// A search through the artifacts of any store, one after the other.

@@ -7,11 +7,12 @@ use pyo3::PyClassInitializer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use super::retrieve::SEARCH_LIMIT;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::error::Error;
-use crate::store::{self, Deletion, FileStore, MemoryStore, Places, Reference, Retention, Sparing, Store};
+use crate::store::{
+    self, Deletion, FileStore, MemoryStore, Places, RETRIEVAL_LIMIT, Reference, Retention, Sparing, Store,
+};
 
 /// What the native stores have in common.
 #[pyclass(frozen, subclass, name = "NativeStore", module = "ullage._core")]
@@ -51,7 +52,7 @@ impl PyStore {
 
     // Stated for the stub, which shows numbers.
     #[pyo3(
-        signature = (pattern, *, context = Amount(0), limit = Amount(SEARCH_LIMIT)),
+        signature = (pattern, *, context = Amount(0), limit = Amount(RETRIEVAL_LIMIT)),
         text_signature = "($self, pattern, *, context=0, limit=20000)"
     )]
     fn search(

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::gap::gap_tokens;
-use super::outline::{Outline, Rank};
+use super::outline::{Essence, Outline, Rank};
 use crate::tokens::{CountTokens, TextKind};
 
 /// Share of the pieces of a rank that is taken from the front of the text, in hundredths. Commands print what they do
@@ -57,6 +57,7 @@ impl<'a> Choosing<'a> {
                 .filter(|rank| rank.is_essential())
                 .flat_map(|rank| &ranks[*rank as usize])
                 .copied()
+                .filter(|piece| self.outline.pieces[*piece].essence == Essence::ByRank)
                 .collect();
         };
         let mut gaps = Gaps::of(self.outline);

@@ -89,7 +89,11 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
             () if is_shown || is_rule(&text[record.clone()]) => Rank::Sample,
             () => Rank::Ordinary,
         };
-        outline.push_line(text, record.clone(), rank, here);
+        // A quoted cell may hold lines: each is whole, so that what one reports is not cut in two.
+        for line in lines(&text[record.clone()]).map(|line| record.start + line.start..record.start + line.end) {
+            let [from, to] = [line.start, line.end].map(|end| here.partition_point(|alarm| *alarm < end));
+            outline.push_line(text, line, rank, &here[from..to]);
+        }
     }
     Some(outline)
 }

@@ -9,7 +9,9 @@ use foldhash::fast::RandomState;
 
 use super::ContentKind;
 use super::alarms::{Cursor, alarms};
+use super::alike::{MOST_ALIKE, shape};
 use super::outline::{Outline, Rank, Unit, lines};
+use super::trace::Stacks;
 use crate::numbers::thousands;
 
 /// A shape of at most so many lines is rare.
@@ -60,17 +62,28 @@ pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
     let mut seen = vec![0_usize; shapes.lines.len()];
+    // A letter of the level may be all that tells a failure: `E0314` and `I0314` have one shape.
+    let mut failures = vec![0_usize; shapes.lines.len()];
     let mut trail = 0;
+    let mut is_counted = false;
+    let mut stacks = Stacks::default();
     for (line, shape) in lines(text).zip(&shapes.of_line) {
         let here = cursor.until(line.end);
         seen[*shape] += 1;
+        failures[*shape] += usize::from(!here.is_empty());
         let (turn, times) = (seen[*shape], shapes.lines[*shape]);
         let body = &text[line.clone()];
+        let is_inside = here.is_empty() && body.starts_with([' ', '\t']);
         trail = match () {
             () if !here.is_empty() => LONGEST_TRAIL,
-            () if trail > 0 && body.starts_with([' ', '\t']) => trail - 1,
+            () if trail > 0 && is_inside => trail - 1,
             () => 0,
         };
+        if is_inside && (trail > 0 || stacks.is_open()) {
+            stacks.add(&outline, body, line.start, *shape);
+        } else {
+            stacks.end(&mut outline, line.start);
+        }
         let rank = match () {
             () if !here.is_empty() && turn == 1 => Rank::Alarm,
             () if !here.is_empty() || trail > 0 => Rank::Failure,
@@ -80,12 +93,19 @@ pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
             () if !repeats || turn == 1 || times <= RARE => Rank::Sample,
             () => Rank::Ordinary,
         };
+        // What belongs to a failure goes with it.
+        is_counted = if here.is_empty() { is_counted && trail > 0 } else { failures[*shape] > MOST_ALIKE };
+        let first = outline.pieces.len();
         if turn == 1 && times > RARE && repeats && line.len() <= LONGEST_COUNTED && !is_blank(body) {
             outline.push_made(line, counted(body, times), rank, !here.is_empty());
         } else {
             outline.push_line(text, line, rank, here);
         }
+        if is_counted {
+            outline.count(first);
+        }
     }
+    stacks.end(&mut outline, text.len());
     (if repeats { ContentKind::Log } else { ContentKind::Text }, outline)
 }
 
@@ -105,33 +125,4 @@ const LONGEST_COUNTED: usize = 400;
 fn counted(line: &str, times: usize) -> String {
     let body = line.trim_end_matches(['\n', '\r']);
     format!("{body} [{} lines like this]\n", thousands(times))
-}
-
-/// What is left of a line when its numbers, ids and values are taken out, as 64 bits: two shapes that meet are counted as
-/// one, which costs a sample and never a failure.
-fn shape(line: &[u8]) -> u64 {
-    let (mut shape, mut word, mut holds_digit, mut is_value) = (0, 0, false, false);
-    for byte in line {
-        if byte.is_ascii_alphanumeric() {
-            holds_digit |= byte.is_ascii_digit();
-            word = mixed(word, *byte);
-            continue;
-        }
-        // A word with a digit in it is a number, a time, an id; a value such as that of `user=alice` says which, not what.
-        shape = mixed(if holds_digit || is_value { shape } else { shape ^ word }, *byte);
-        is_value = match byte {
-            b'=' => true,
-            b' ' | b',' | b';' | b'&' | b')' | b']' | b'}' | b'\t' | b'\n' => false,
-            _ => is_value,
-        };
-        (word, holds_digit) = (0, false);
-    }
-    if holds_digit || is_value { shape } else { shape ^ word }
-}
-
-/// One step of FNV-1a with a 64-bit prime: fast on a few bytes, and these hashes leave no process.
-fn mixed(hash: u64, byte: u8) -> u64 {
-    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0100_0000_01b3;
-    (hash ^ OFFSET ^ u64::from(byte)).wrapping_mul(PRIME)
 }

@@ -8,6 +8,7 @@
 //! the same budget; the same input gives the same bytes.
 
 mod alarms;
+mod alike;
 mod blob;
 mod build;
 mod choose;

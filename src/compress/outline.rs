@@ -75,6 +75,17 @@ pub struct Piece {
     pub alarm: bool,
     /// What is said where it is left out.
     pub absence: Absence,
+    /// Whether it is kept where there is no budget.
+    pub essence: Essence,
+}
+
+/// Whether a piece is kept where there is no budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Essence {
+    /// As its rank says.
+    ByRank,
+    /// It is left out, and counted: enough failures like it are kept.
+    Counted,
 }
 
 /// What is said where a piece is left out.
@@ -122,17 +133,38 @@ impl<'a> Outline<'a> {
 
     /// Adds `source` as it is.
     pub fn push(&mut self, source: Range<usize>, rank: Rank, alarm: bool) {
-        self.pieces.push(Piece { source, wording: Wording::Source, rank, alarm, absence: Absence::Marked });
+        self.pieces.push(Piece {
+            source,
+            wording: Wording::Source,
+            rank,
+            alarm,
+            absence: Absence::Marked,
+            essence: Essence::ByRank,
+        });
     }
 
     /// Adds `text` in place of `source`. `text` must end with a line end.
     pub fn push_made(&mut self, source: Range<usize>, text: impl Into<Box<str>>, rank: Rank, alarm: bool) {
-        self.pieces.push(Piece { source, wording: Wording::Made(text.into()), rank, alarm, absence: Absence::Marked });
+        self.pieces.push(Piece {
+            source,
+            wording: Wording::Made(text.into()),
+            rank,
+            alarm,
+            absence: Absence::Marked,
+            essence: Essence::ByRank,
+        });
     }
 
     /// Adds what will be made of `source` if it is kept.
     pub fn push_reworded(&mut self, source: Range<usize>, rank: Rank, alarm: bool) {
-        self.pieces.push(Piece { source, wording: Wording::Reworded, rank, alarm, absence: Absence::Marked });
+        self.pieces.push(Piece {
+            source,
+            wording: Wording::Reworded,
+            rank,
+            alarm,
+            absence: Absence::Marked,
+            essence: Essence::ByRank,
+        });
     }
 
     /// Adds a line of `text` with its line end; a long one in slices, of which those that hold one of `alarms` (offsets
@@ -156,6 +188,11 @@ impl<'a> Outline<'a> {
     /// Has nothing said about the pieces from `first` on where they are left out, but for failures.
     pub fn unmark(&mut self, first: usize) {
         self.pieces[first..].iter_mut().for_each(|piece| piece.absence = Absence::Plain);
+    }
+
+    /// Has the pieces from `first` on counted where there is no budget, since enough failures like them are kept.
+    pub fn count(&mut self, first: usize) {
+        self.pieces[first..].iter_mut().for_each(|piece| piece.essence = Essence::Counted);
     }
 
     /// The text of a piece.

@@ -27,6 +27,7 @@ const ROOMS: &[Room] = &[
     Room { kind: ContentKind::Records, claims: json::claims_records, means: Means::Pieces(json::records) },
     Room { kind: ContentKind::Json, claims: json::claims, means: Means::Whole(json_shrunk) },
     Room { kind: ContentKind::Diff, claims: diff::claims, means: Means::Pieces(diff::outline) },
+    Room { kind: ContentKind::Diff, claims: diff::claims_history, means: Means::Pieces(diff::history) },
     Room {
         kind: ContentKind::TestRun,
         claims: test_run::claims,

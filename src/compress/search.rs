@@ -1,4 +1,4 @@
-//! Results of a search: `grep -n`, ripgrep, `git grep`. Each file is named once, with how much was found in it.
+//! Results of a search: `grep -n`, ripgrep, with headings too, `git grep`. Each file is named once, with how much was found in it.
 
 use std::ops::Range;
 
@@ -23,8 +23,13 @@ const LONGEST_RESULT: usize = 200;
 /// Failures stand out if at most one of so many lines reports one.
 const RARE_AMONG: usize = 10;
 
-/// Whether most lines look like `path:12:text`, `path-12-text` or `path:text`, and not all like the second.
+/// Whether most lines look like `path:12:text`, `path-12-text` or `path:text`, and not all like the second, or like `12:text`
+/// under a path.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
+    let is_headed = sample.lines.windows(2).any(|pair| is_heading(pair[0]) && is_under_heading(pair[1]));
+    if is_headed && sample.share(|line| is_heading(line) || is_under_heading(line) || line == SEPARATOR) >= RESULTS {
+        return true;
+    }
     let is_match = |line: &str| path(line).is_some_and(|path| is_match(line, path));
     sample.lines.len() > 1
         && sample.any(is_match)
@@ -39,13 +44,19 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let mut outline = Outline::of(Unit::Lines);
     // Whoever searched for errors found nothing else; among other results they stand out.
     let are_rare = found.len() * RARE_AMONG < newlines(text) + 1;
-    let all: Vec<(Range<usize>, Option<&str>)> = lines(text).map(|line| (line.clone(), path(&text[line]))).collect();
+    let all = results(text);
     let mut next = 0;
     while next < all.len() {
         let (line, path) = all[next].clone();
+        let body = text[line.clone()].trim_end();
+        let has_heading = path == Some(body);
         let Some(path) = path else {
             let here = cursor.until(line.end);
-            outline.push_line(text, line, Rank::Ordinary, here);
+            let first = outline.pieces.len();
+            outline.push_line(text, line, if body.is_empty() { Rank::Bulk } else { Rank::Ordinary }, here);
+            if body.is_empty() {
+                outline.unmark(first);
+            }
             next += 1;
             continue;
         };
@@ -55,9 +66,13 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
         };
         let in_file = all[next..].iter().take_while(belongs).count();
         let in_file = &all[next..next + in_file];
-        let matches = in_file.iter().filter(|(line, _)| is_match(&text[line.clone()], path)).count();
-        outline.push_made(line.start..line.start, heading(path, matches), Rank::Key, false);
-        for (turn, (line, _)) in in_file.iter().enumerate() {
+        let is_match = |line: &str| if has_heading { is_match_under_heading(line) } else { is_match(line, path) };
+        let matches = in_file.iter().filter(|(line, _)| is_match(&text[line.clone()])).count();
+        // A heading of the search itself is written anew with its count.
+        let named = if has_heading { line.clone() } else { line.start..line.start };
+        cursor.until(named.end);
+        outline.push_made(named, heading(path, matches), Rank::Key, false);
+        for (turn, (line, _)) in in_file.iter().skip(usize::from(has_heading)).enumerate() {
             let alarm = !cursor.until(line.end).is_empty();
             let rank = match () {
                 () if alarm && are_rare => Rank::Failure,
@@ -69,6 +84,42 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
         next += in_file.len();
     }
     Some(outline.rewording(without_path))
+}
+
+/// The lines, each with the file that it is a result in. With `rg --heading` that is named once, by a line of its own.
+fn results(text: &str) -> Vec<(Range<usize>, Option<&str>)> {
+    let mut all: Vec<(Range<usize>, Option<&str>)> =
+        lines(text).map(|line| (line.clone(), path(text[line].trim_end()))).collect();
+    let mut open = None;
+    for index in 0..all.len() {
+        let body = text[all[index].0.clone()].trim_end();
+        let heads = || all.get(index + 1).is_some_and(|(next, _)| is_under_heading(&text[next.clone()]));
+        if all[index].1.is_none() && is_heading(body) && heads() {
+            open = Some(body);
+        } else if !is_under_heading(body) && body != SEPARATOR {
+            open = None;
+        }
+        if body != SEPARATOR && open.is_some() {
+            all[index].1 = open;
+        }
+    }
+    all
+}
+
+/// Whether the line may name the file of the results under it.
+fn is_heading(line: &str) -> bool {
+    let line = line.trim_end();
+    is_path(line) && !line.contains(':') && (line.contains('/') || line.contains('.'))
+}
+
+/// `12:text` or, around matches, `12-text`.
+fn is_under_heading(line: &str) -> bool {
+    let behind = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    behind.len() < line.len() && behind.starts_with([':', '-'])
+}
+
+fn is_match_under_heading(line: &str) -> bool {
+    line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(':')
 }
 
 fn heading(path: &str, matches: usize) -> String {

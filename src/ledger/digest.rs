@@ -39,32 +39,80 @@ pub(super) fn beginning<T: Text>(conversation: &Conversation<T>) -> u128 {
 
 /// A digest of the texts of a message, and of the kinds and the order of everything in it.
 pub(super) fn digest<T>(message: &Message<T>, keys: &[u128]) -> u128 {
+    let kinds = message.parts.iter().fold(mix(role(message.role), message.parts.len() as u128), kinds);
+    keys.iter().fold(kinds, |digest, key| mix(digest, *key))
+}
+
+/// The digest of the message as every format can tell it; `digest` is that of the message as it stands.
+///
+/// Chat says reasoning, words and calls in fields of their own, and so forgets which came first; Chat and the AI SDK say
+/// results before all else; and not every format marks where a cache ends. One conversation must have one name in all of
+/// them. O(parts).
+pub(super) fn told<T>(message: &Message<T>, keys: &[u128], digest_as_it_stands: u128) -> u128 {
+    if message.parts.is_sorted_by_key(turn) && message.parts.last().is_none_or(|part| turn(part) < Turn::Mark) {
+        return digest_as_it_stands;
+    }
+    let mut rest = keys;
+    let mut parts: Vec<(&Part<T>, &[u128])> = Vec::with_capacity(message.parts.len());
+    for part in &message.parts {
+        let mut texts = 0;
+        part.texts(|_, _| texts += 1);
+        let (own, others) = rest.split_at(texts);
+        rest = others;
+        parts.push((part, own));
+    }
+    parts.retain(|(part, _)| turn(part) < Turn::Mark);
+    parts.sort_by_key(|(part, _)| turn(part));
+    let kinds =
+        parts.iter().fold(mix(role(message.role), parts.len() as u128), |digest, (part, _)| kinds(digest, part));
+    parts.iter().flat_map(|(_, keys)| *keys).fold(kinds, |digest, key| mix(digest, *key))
+}
+
+/// When a part has its turn in a message of Chat.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    Result,
+    Reasoning,
+    Content,
+    Call,
+    /// Said by few formats, and nothing to the model.
+    Mark,
+}
+
+fn turn<T>(part: &Part<T>) -> Turn {
+    match part {
+        Part::Result { .. } => Turn::Result,
+        Part::Reasoning { .. } => Turn::Reasoning,
+        Part::Text(_) | Part::Media(_) | Part::Document(_) | Part::Opaque(_) => Turn::Content,
+        Part::Call { .. } => Turn::Call,
+        Part::CachePoint => Turn::Mark,
+    }
+}
+
+/// Adds to a digest of what kind a part is, and of what kinds its items are.
+fn kinds<T>(digest: u128, part: &Part<T>) -> u128 {
     /// Apart from every number that stands for a kind of part or item.
     const MEDIA: u128 = 1 << 127;
     let sized = |digest, media: &Media| mix(digest, MEDIA | media.key());
     let file = |digest, document: &Document<T>| {
         document.media.iter().fold(mix(digest, MEDIA ^ document.texts.len() as u128), sized)
     };
-    let mut digest = mix(role(message.role), message.parts.len() as u128);
-    for part in &message.parts {
-        digest = match part {
-            Part::Text(_) => mix(digest, 1),
-            Part::Reasoning { signature, .. } => mix(digest, 2 + 8 * u128::from(*signature == Signature::Signed)),
-            Part::Call { .. } => mix(digest, 3),
-            Part::CachePoint => mix(digest, 4),
-            Part::Opaque(_) => mix(digest, 5),
-            Part::Media(media) => sized(digest, media),
-            Part::Document(document) => file(digest, document),
-            Part::Result { items, .. } => items.iter().fold(mix(digest, 6), |digest, item| match item {
-                Item::Text(_) => mix(digest, 1),
-                Item::Json(_) => mix(digest, 2),
-                Item::Opaque(_) => mix(digest, 3),
-                Item::Media(media) => sized(digest, media),
-                Item::Document(document) => file(digest, document),
-            }),
-        };
+    match part {
+        Part::Text(_) => mix(digest, 1),
+        Part::Reasoning { signature, .. } => mix(digest, 2 + 8 * u128::from(*signature == Signature::Signed)),
+        Part::Call { .. } => mix(digest, 3),
+        Part::CachePoint => mix(digest, 4),
+        Part::Opaque(_) => mix(digest, 5),
+        Part::Media(media) => sized(digest, media),
+        Part::Document(document) => file(digest, document),
+        Part::Result { items, .. } => items.iter().fold(mix(digest, 6), |digest, item| match item {
+            Item::Text(_) => mix(digest, 1),
+            Item::Json(_) => mix(digest, 2),
+            Item::Opaque(_) => mix(digest, 3),
+            Item::Media(media) => sized(digest, media),
+            Item::Document(document) => file(digest, document),
+        }),
     }
-    keys.iter().fold(digest, |digest, key| mix(digest, *key))
 }
 
 fn role(role: Role) -> u128 {

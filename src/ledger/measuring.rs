@@ -3,7 +3,7 @@
 use crate::message::{Conversation, Document, Item, Part, Text};
 use crate::tokens::{CountTokens, MediaRule, Overhead, Scale, TextKind};
 
-use super::digest::{beginning, digest, key};
+use super::digest::{beginning, digest, key, told};
 use super::measured::{Measured, MeasuredMessage, MeasuredPart};
 
 /// What the conversation with these texts is measured at, given the counts of the texts.
@@ -36,10 +36,12 @@ pub(super) fn add_up<T: Text>(
             total += part;
         }
         let seen = counts.len() - measuring.counts.len();
-        let digest = digest(message, &texts.keys[digested..seen]);
+        let keys = &texts.keys[digested..seen];
+        let digest = digest(message, keys);
+        let told = told(message, keys, digest);
         digested = seen;
         let unscaled = measuring.unscaled - unscaled_before;
-        measured.messages.push(MeasuredMessage { total, unscaled, first_part, digest });
+        measured.messages.push(MeasuredMessage { total, unscaled, first_part, digest, told });
     }
     measured
 }

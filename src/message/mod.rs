@@ -174,7 +174,7 @@ impl<T: Text> Item<T> {
 }
 
 impl<T> Part<T> {
-    /// Every text that counts, in order, with its kind.
+    /// Gives every text that counts to `each`, in order, with its kind.
     pub fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
         match self {
             Part::Text(text) | Part::Reasoning { text, .. } => each(text, TextKind::Prose),

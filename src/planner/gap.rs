@@ -150,7 +150,7 @@ fn transcript<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Stan
             }
         }
     }
-    let digest = draft.tokens.digest(gap.clone());
+    let digest = draft.tokens.told(gap.clone());
     // Two gaps of one plan may hold the same words; their places tell them apart.
     let place = gap.start.to_le_bytes();
     let identity = [&digest.to_le_bytes(), &place[..], notes.as_bytes()].concat();

@@ -24,7 +24,7 @@ pub use memory::MemoryStore;
 pub use mentions::mentions;
 pub use nearest::nearest;
 pub use reference::Reference;
-pub use retrieve::{Request, Search, compiled, retrieve, search};
+pub use retrieve::{RETRIEVAL_LIMIT, Request, Search, compiled, retrieve, search};
 pub use style::{MarkStyle, Places};
 
 use crate::error::{Error, Result};

@@ -157,6 +157,7 @@ def test_an_unknown_reference_is_answered_with_the_nearest(read):
         pytest.param(None, "Error: give a reference, or a pattern", id="none"),
         pytest.param("", "Error: give a reference, or a pattern", id="no-text"),
         pytest.param("{", "Error: the arguments are no JSON", id="broken-json"),
+        pytest.param("[" * 100_000, "Error: the arguments are nested too deeply", id="deep-json"),
         pytest.param([1], "Error: the arguments are a list", id="list"),
         pytest.param({"pattern": "x", "head": 1}, "Error: head: only together", id="head-alone"),
         pytest.param({"refrence": LOG}, "the nearest: reference", id="misspelt"),
@@ -288,3 +289,9 @@ def test_what_a_store_offers_is_told_apart():
     assert isinstance(ullage.MemoryStore(), ullage.FullStore)
     assert isinstance(Sync(), ullage.Store)
     assert not isinstance(Sync(), ullage.FullStore)
+
+
+@pytest.mark.parametrize("lines", [(-1, 3), (0, 3), (3, 2), (1, -1), (5, -(10**30))])
+def test_lines_that_cannot_be_are_named_as_they_were_given(lines):
+    with pytest.raises(ullage.StoreError, match=f"no lines {lines[0]} to {lines[1]}"):
+        ullage.retrieve(Sync(), LOG, lines=lines)

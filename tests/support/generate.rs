@@ -86,13 +86,19 @@ fn pinned_and_cached() -> impl Strategy<Value = (bool, bool)> {
     (prop::bool::weighted(0.07), prop::bool::weighted(0.1))
 }
 
-type Round = (Option<Block>, Option<String>, Vec<(usize, Vec<Item>)>, (bool, bool), (bool, bool));
+type Round = (Vec<Block>, Vec<(usize, Vec<Item>)>, (bool, bool), (bool, bool));
 
-/// A round of a tool loop: thinking, words, parallel calls, and their results.
+/// A round of a tool loop: thinking and words in either order, parallel calls, and their results.
 fn round(shape: Shape) -> impl Strategy<Value = Round> {
+    let said = (thinking(), prop::option::of(text(80)), prop::bool::weighted(0.2));
     (
-        thinking(),
-        prop::option::of(text(80)),
+        said.prop_map(|(thinking, words, words_first)| {
+            let mut said: Vec<Block> = thinking.into_iter().chain(words.map(Block::Text)).collect();
+            if words_first {
+                said.reverse();
+            }
+            said
+        }),
         vec((0..TOOLS.len(), items(shape)), 1..4),
         pinned_and_cached(),
         pinned_and_cached(),
@@ -144,8 +150,7 @@ fn flatten(turns: Vec<Turn>, name: &str) -> Vec<Message> {
         let (pinned, cached) = turn.flags;
         out.push(Message { pinned, cached, ..Message::new("user", turn.request) });
         out.extend(turn.again.iter().map(|text| Message::text("user", text)));
-        for (thinking, words, tools, call_flags, result_flags) in turn.rounds {
-            let mut asked: Vec<Block> = thinking.into_iter().chain(words.map(Block::Text)).collect();
+        for (mut asked, tools, call_flags, result_flags) in turn.rounds {
             let mut results = Vec::new();
             for (tool, items) in tools {
                 calls += 1;

@@ -1,7 +1,13 @@
-//! YAML, TOML, INI: the keys of the upper two levels, with their first entries.
+//! YAML, TOML, INI: the keys of the upper two levels, with their first entries; of what repeats, the first.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::super::outline::Rank;
 use super::super::ranked::{Ranked, indent};
+use crate::numbers::thousands;
 
 /// Of a hundred lines, so many must be settings.
 pub(super) const SETTINGS: usize = 80;
@@ -44,31 +50,80 @@ fn key(body: &str) -> Option<&str> {
     (is_key(key) && !body.ends_with([';', '{']) && !body.contains('(')).then_some(key)
 }
 
-/// Ranks the lines by their level.
+/// The places of keys that repeat, as those of list items and of documents do: so many are essential.
+const ALIKE: usize = 3;
+
+/// Ranks the lines by their level, and by how often the same key stood at the same place before.
 pub(super) fn mark(code: &mut Ranked<'_>, lines: &[&str]) {
     // The width of the first indentation is that of a level.
     let step = lines.iter().map(|line| indent(line)).find(|width| *width > 0).unwrap_or(2);
+    let places = places(lines);
+    let mut times: HashMap<u64, usize, RandomState> = HashMap::default();
+    for place in &places {
+        *times.entry(*place).or_default() += 1;
+    }
+    let mut seen: HashMap<u64, usize, RandomState> = HashMap::default();
     let (mut keys, mut in_section) = (0, false);
     for (index, line) in lines.iter().enumerate() {
         let body = line.trim();
         if body.is_empty() || body.starts_with('#') {
             continue;
         }
+        let turn = seen.entry(places[index]).or_default();
+        *turn += 1;
         let is_header = is_section(body) && indent(line) == 0;
         in_section |= is_header;
         let level = indent(line) / step.max(1) + usize::from(in_section && !is_header);
-        match level {
+        let rank = match level {
             0 => {
                 keys = 0;
-                code.set(index, Rank::Key);
+                Some(Rank::Key)
             }
             1 if key(body).is_some() => {
                 keys += 1;
-                if keys <= KEYS {
-                    code.set(index, Rank::Sample);
-                }
+                (keys <= KEYS).then_some(Rank::Sample)
             }
+            _ => None,
+        };
+        match rank {
+            Some(rank) if *turn <= ALIKE => code.set(index, rank),
             _ => {}
         }
+        let times = times[&places[index]];
+        if rank == Some(Rank::Key) && *turn == 1 && times > ALIKE {
+            code.instead(index, format!("{} [{} keys like this]", code.line(index).trim_end(), thousands(times)));
+        }
     }
+}
+
+/// For each line, a hash of the keys on the way to it and of its own; items of a list have one place.
+fn places(lines: &[&str]) -> Vec<u64> {
+    // The blocks that the line is in, by their indentation.
+    let mut open: Vec<(usize, u64)> = Vec::new();
+    let mut section = 0;
+    let place = |line: &&str| {
+        let body = line.trim();
+        let indent = indent(line);
+        while open.last().is_some_and(|(outer, _)| *outer >= indent) {
+            open.pop();
+        }
+        if is_section(body) && indent == 0 {
+            section = xxh3_64(body.as_bytes());
+            return section;
+        }
+        let mut at = open.last().map_or(section, |(_, place)| *place);
+        let mut inner = indent;
+        let mut rest = body;
+        // The keys of an item stand behind its dash.
+        while let Some(item) = rest.strip_prefix("- ") {
+            at = xxh3_64_with_seed(b"-", at);
+            open.push((inner, at));
+            inner += rest.len() - item.trim_start().len();
+            rest = item.trim_start();
+        }
+        let at = xxh3_64_with_seed(key(rest).unwrap_or("").as_bytes(), at);
+        open.push((inner, at));
+        at
+    };
+    lines.iter().map(place).collect()
 }

@@ -1,7 +1,10 @@
 //! Changes of files: `git diff`, `git show`, `git log -p`, unified diffs. Each file is named with how much changed in
 //! it; what changed comes before what did not.
 
+mod history;
 mod read;
+
+pub(super) use history::{claims as claims_history, outline as history};
 
 use std::collections::HashSet;
 use std::ops::Range;

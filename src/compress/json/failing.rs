@@ -1,6 +1,11 @@
 //! Which values of JSON report a failure.
 
 use super::tape::{Kind, Tape, after_space};
+use crate::compress::alarms::alarms;
+use crate::compress::alike::Alike;
+
+/// Numbers that report a failure, such as `"errors": 3`; where more do, they are a measure.
+const COUNTED: usize = 3;
 
 /// How sure it is that a value reports a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,4 +58,56 @@ fn sign_of(tape: &Tape, text: &str, value: usize) -> Option<Sign> {
     };
     let sign = if node.kind == Kind::Number { Sign::Counted } else { Sign::Said };
     (!says_none).then_some(sign)
+}
+
+/// The values of a tree that report a failure.
+#[derive(Debug)]
+pub(super) struct Failures {
+    all: Vec<usize>,
+    /// Those of them that are wanted before all else.
+    wanted: Vec<usize>,
+}
+
+impl Failures {
+    /// Wants all of them. O(length).
+    pub(super) fn of(tape: &Tape, text: &str) -> Failures {
+        let found = failing(tape, text, &alarms(text));
+        let counted = found.iter().filter(|(_, sign)| *sign == Sign::Counted).count();
+        let is_sure = |sign: Sign| sign == Sign::Said || counted <= COUNTED;
+        let all: Vec<usize> = found.into_iter().filter(|(_, sign)| is_sure(*sign)).map(|(value, _)| value).collect();
+        Failures { wanted: all.clone(), all }
+    }
+
+    /// Wants of those that are alike some only. O(failures).
+    pub(super) fn count_alike(&mut self, tape: &Tape, text: &str) {
+        let mut alike = Alike::default();
+        self.wanted.retain(|value| alike.is_example(&text[tape.node(*value).span()]));
+    }
+
+    /// How many the value at `index` reports, or what is in it. O(log failures).
+    pub(super) fn within(&self, tape: &Tape, index: usize) -> usize {
+        count(&self.all, tape, index)
+    }
+
+    /// Whether any of them is wanted. O(log failures).
+    pub(super) fn are_wanted_within(&self, tape: &Tape, index: usize) -> bool {
+        count(&self.wanted, tape, index) > 0
+    }
+
+    /// Whether the value reports one of which enough are kept. Left out whole: in part, it would not be counted.
+    pub(super) fn is_counted(&self, value: usize) -> bool {
+        self.all.binary_search(&value).is_ok() && self.wanted.binary_search(&value).is_err()
+    }
+}
+
+/// How many of `values`, which are sorted, are the value at `index` or in it.
+fn count(values: &[usize], tape: &Tape, index: usize) -> usize {
+    let first = values.partition_point(|value| *value < index);
+    let end = tape.next(index);
+    let rest = &values[first..];
+    // A leaf is one value.
+    if end == index + 1 {
+        return usize::from(rest.first() == Some(&index));
+    }
+    rest.partition_point(|value| *value < end)
 }

@@ -8,10 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 use foldhash::fast::RandomState;
 
 use super::cut::shortened;
-use super::failing::{Sign, failing};
+use super::failing::Failures;
 use super::points::series;
 use super::tape::{Kind, Tape, index};
-use crate::compress::alarms::alarms;
 
 /// Each doubling of the place in an array costs as much as so many levels of depth: of many elements a few are
 /// wanted whole before many are in part.
@@ -20,9 +19,6 @@ const ARRAY_STEP: u32 = 2;
 /// Members of an object without members of their own that stand on one level; behind them, each doubling costs a level.
 /// Of those with members, each doubling does.
 const MEMBERS: usize = 8;
-
-/// Numbers that report a failure, such as `"errors": 3`; where more do, they are a measure.
-const COUNTED: usize = 3;
 
 /// What is written where something is left out takes no more bytes than this, numbers as long as a text allows.
 pub(super) const LONGEST_MARK: &str = r#","...": "123,456,789 more keys, 123,456,789 of them errors""#;
@@ -42,7 +38,7 @@ pub(super) enum Kept {
 pub(super) struct Tree<'a> {
     pub(super) text: &'a str,
     pub(super) tape: Tape,
-    failing: Vec<usize>,
+    failures: Failures,
     /// Arrays that are written as what can be said of their numbers.
     series: HashMap<usize, String, RandomState>,
 }
@@ -89,12 +85,14 @@ impl<'a> Tree<'a> {
     /// `None` unless `text` is an object or an array in JSON. O(length).
     pub(super) fn of(text: &'a str) -> Option<Tree<'a>> {
         let tape = Tape::of(text).filter(|tape| tape.node(0).is_container())?;
-        let found = failing(&tape, text, &alarms(text));
-        let counted = found.iter().filter(|(_, sign)| *sign == Sign::Counted).count();
-        let is_sure = |sign: Sign| sign == Sign::Said || counted <= COUNTED;
-        let failing = found.into_iter().filter(|(_, sign)| is_sure(*sign)).map(|(value, _)| value).collect();
+        let failures = Failures::of(&tape, text);
         let series = series(&tape, text);
-        Some(Tree { text, tape, failing, series })
+        Some(Tree { text, tape, failures, series })
+    }
+
+    /// Wants of failures that are alike some only; the others are counted where they are left out. O(failures).
+    pub(super) fn count_alike(&mut self) {
+        self.failures.count_alike(&self.tape, self.text);
     }
 
     /// Whether there is something in the value that is kept or left out by itself.
@@ -104,14 +102,7 @@ impl<'a> Tree<'a> {
 
     /// How many failures the value at `index` reports, or what is in it.
     pub(super) fn failures(&self, index: usize) -> usize {
-        let first = self.failing.partition_point(|failing| *failing < index);
-        let end = self.tape.next(index);
-        let rest = &self.failing[first..];
-        // A leaf is one value.
-        if end == index + 1 {
-            return usize::from(rest.first() == Some(&index));
-        }
-        rest.partition_point(|failing| *failing < end)
+        self.failures.within(&self.tape, index)
     }
 
     /// The values to keep, in the order in which they are wanted. O(v log v) for the v values directly in those kept.
@@ -185,7 +176,9 @@ impl<'a> Tree<'a> {
     fn class(&self, value: usize, parent: usize, beside: Class) -> Class {
         let is_in_object = self.tape.node(parent).kind == Kind::Object;
         match beside {
-            _ if self.failures(value) > 0 => Class::Failing,
+            _ if self.failures.are_wanted_within(&self.tape, value) => Class::Failing,
+            // Enough failures like those in it are kept.
+            _ if self.failures(value) > 0 => Class::Other,
             // Names and places of what failed, on the way to it.
             Class::Failing if is_in_object && self.tape.node(value).kind != Kind::Array => Class::Beside,
             Class::Beside if is_in_object && !self.tape.node(value).is_container() => Class::Beside,
@@ -210,9 +203,11 @@ impl<'a> Tree<'a> {
                 false => (place / MEMBERS + 1).ilog2(),
             };
             let want = (self.class(child, parent, class), level + 1 + further);
-            let child = index(child);
-            waiting.entry(want).or_default().push(Candidate { value: child, parent: index(parent), before });
-            before = Some(child);
+            let value = index(child);
+            if !self.failures.is_counted(child) {
+                waiting.entry(want).or_default().push(Candidate { value, parent: index(parent), before });
+            }
+            before = Some(value);
         }
     }
 

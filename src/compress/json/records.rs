@@ -9,6 +9,7 @@ use super::failing::{Sign, failing};
 use super::row::{BETWEEN, inside, row_of};
 use super::tape::{Kind, Tape, after_space};
 use crate::compress::alarms::{Cursor, alarms};
+use crate::compress::alike::Alike;
 use crate::compress::outline::{Outline, Rank, Unit, lines};
 use crate::compress::sample::Sample;
 use crate::compress::table::{CellKind, Table};
@@ -184,12 +185,16 @@ impl<'a> Records<'a> {
             ranks[row] = Rank::Sample;
         }
         let mut is_failing = vec![false; table.rows];
+        // The rows to keep where there is no budget: those that stand for others, and of failures some of each kind.
+        let mut is_example: Vec<bool> = ranks.iter().map(|rank| rank.is_essential()).collect();
+        let mut alike = Alike::default();
         let mut seen: HashSet<&str, RandomState> = HashSet::with_hasher(RandomState::default());
         for (row, said) in self.failing {
             // What follows a number differs from record to record.
             let first = seen.insert(said.split(|c: char| c.is_ascii_digit()).next().unwrap_or(said));
             ranks[row] = if first { Rank::Alarm } else { ranks[row].min(Rank::Failure) };
             is_failing[row] = true;
+            is_example[row] |= alike.is_example(said);
         }
         let mut in_column = vec![0; table.columns.len()];
         self.counted.iter().for_each(|(_, column)| in_column[*column] += 1);
@@ -197,6 +202,7 @@ impl<'a> Records<'a> {
             if in_column[column] * COUNTED <= table.rows {
                 ranks[row] = ranks[row].min(Rank::Failure);
                 is_failing[row] = true;
+                is_example[row] |= alike.is_example(table.columns[column].name);
             }
         }
         let mut outline = Outline::of(unit);
@@ -222,7 +228,11 @@ impl<'a> Records<'a> {
         };
         for row in 0..table.rows {
             push_others(&mut outline, &mut covered, self.starts[row]);
+            let first = outline.pieces.len();
             outline.push_reworded(covered..ends[row], ranks[row], is_failing[row]);
+            if !is_example[row] {
+                outline.count(first);
+            }
             covered = ends[row];
         }
         push_others(&mut outline, &mut covered, text.len());

@@ -33,8 +33,9 @@ pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
 
 /// `text` with less in it; `None` if it is no JSON. O(length), and where a budget is small little more than reading.
 pub(in crate::compress) fn shrink(text: &str, aim: Aim, kind: TextKind, counter: &dyn CountTokens) -> Option<String> {
-    let tree = Tree::of(text)?;
+    let mut tree = Tree::of(text)?;
     let Aim::Tokens(budget) = aim else {
+        tree.count_alike();
         let size = text.len() * ESSENTIAL_SHARE / 100;
         let order = tree.order(&Limit { size, failures: usize::MAX, level: ESSENTIAL_LEVEL, cost: &|text| text.len() });
         return Some(write(&tree, &tree.kept(&order)));

@@ -1,10 +1,11 @@
-//! `ls -l`, `ls -la`, `ls -lR`: an entry is shown by its name and size, and by what is unusual about it.
+//! `ls -l`, `ls -la`, `ls -lR`, `find -ls`: an entry is shown by its name and size, and by what is unusual about it.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use super::super::outline::{Outline, Rank};
 use super::super::ranked::{Ranked, Reports};
+use super::entry::{Entry, entry};
 use super::suffixes::{Suffixes, size};
 use crate::numbers::thousands;
 
@@ -16,6 +17,9 @@ const FIRST: usize = 20;
 
 /// Folders so deep under the first are named before those under them.
 const UPPER: usize = 1;
+
+/// Fewer entries of a path in a row stand better for themselves.
+const LEAST: usize = 3;
 
 /// The largest files of the whole list are essential, so many of them.
 const LARGEST: usize = 10;
@@ -31,52 +35,6 @@ const LARGE: u64 = 5;
 
 /// Said once, in front.
 const NOTE: &str = "[name, bytes; mode, owner and group only where unusual; a folder's entries where there was room]";
-
-/// An entry of a long list.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Entry<'a> {
-    mode: &'a str,
-    owner: &'a str,
-    group: &'a str,
-    size: &'a str,
-    name: &'a str,
-}
-
-impl Entry<'_> {
-    fn is_file(&self) -> bool {
-        self.mode.starts_with('-')
-    }
-
-    fn bytes(&self) -> u64 {
-        self.size.parse().unwrap_or(0)
-    }
-}
-
-/// Reads `-rw-r--r-- 1 root root 1234 Mar  5  2024 name`.
-pub(super) fn entry(line: &str) -> Option<Entry<'_>> {
-    let mode = line.get(..10)?;
-    let is_mode = mode.starts_with(['-', 'd', 'l', 'c', 'b', 'p', 's'])
-        && mode.bytes().skip(1).all(|byte| matches!(byte, b'r' | b'w' | b'x' | b'-' | b's' | b'S' | b't' | b'T'));
-    if !is_mode {
-        return None;
-    }
-    let mut rest = line[10..].trim_start_matches(['.', '+', '@']);
-    let mut word = || {
-        rest = rest.trim_start_matches(' ');
-        let (word, behind) = rest.split_once(' ')?;
-        rest = behind;
-        Some(word)
-    };
-    let (_links, owner, group) = (word()?, word()?, word()?);
-    let mut size = word()?;
-    if size.ends_with(',') {
-        // A device has two numbers in place of a size.
-        size = word()?;
-    }
-    // Month, day, time or year; with full times, date, time, zone.
-    let (_, _, _) = (word()?, word()?, word()?);
-    Some(Entry { mode, owner, group, size, name: rest.trim_start_matches(' ') }).filter(|entry| !entry.name.is_empty())
-}
 
 /// Lines around entries: the name of a folder, its total.
 pub(super) fn is_frame(line: &str) -> bool {
@@ -95,7 +53,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     let entries: Vec<Option<Entry<'_>>> = (0..list.len()).map(|index| entry(list.line(index))).collect();
     let files = || entries.iter().flatten().filter(|entry| entry.is_file());
     let mut suffixes = Suffixes::default();
-    files().for_each(|entry| suffixes.add(entry.name));
+    files().for_each(|entry| suffixes.add(entry.split().1));
     let mut sizes: Vec<u64> = files().map(Entry::bytes).collect();
     sizes.sort_unstable_by(|one, two| two.cmp(one));
     let mean = sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size)) / sizes.len().max(1) as u64;
@@ -104,10 +62,13 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     let folders = folders(&list, &entries);
     let samples = if folders.len() <= MANY_FOLDERS { SAMPLES } else { 0 };
     list.before(0, NOTE.to_owned(), Rank::Key);
-    let depth = |folder: &Folder| folder.heading.map_or(0, |heading| list.line(heading).matches('/').count());
+    let depth = |folder: &Folder<'_>| match folder.heading {
+        Some(heading) => list.line(heading).matches('/').count(),
+        None => folder.path.matches('/').count(),
+    };
     let depths: Vec<usize> = folders.iter().map(depth).collect();
     let mut rare = 0;
-    for (number, Folder { heading, lines }) in folders.iter().enumerate() {
+    for (number, Folder { heading, path, lines }) in folders.iter().enumerate() {
         let samples = if number == 0 { FIRST } else { samples };
         let inside: Vec<&Entry<'_>> = lines.clone().filter_map(|index| entries[index].as_ref()).collect();
         let summary = summary(&inside);
@@ -116,11 +77,23 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
                 list.instead(*heading, format!("{} {summary}", list.line(*heading).trim_end()));
                 list.set(*heading, if depths[number] <= depths[0] + UPPER { Rank::Key } else { Rank::Sample });
             }
-            None => list.before(lines.start, summary, Rank::Key),
+            None if path.is_empty() => list.before(lines.start, summary, Rank::Key),
+            None if lines.len() >= LEAST => {
+                let rank = if depths[number] <= depths[0] + UPPER { Rank::Key } else { Rank::Sample };
+                list.before(lines.start, format!("{path}: {summary}"), rank);
+            }
+            None => {
+                for index in lines.clone() {
+                    list.instead(index, format!("{path}{}", usual.reworded(list.line(index)).trim()));
+                }
+            }
         }
+        let is_headed = path.is_empty() || lines.len() >= LEAST;
         let mut turn = 0;
         for index in lines.clone() {
-            list.unmark(index);
+            if is_headed {
+                list.unmark(index);
+            }
             let Some(entry) = &entries[index] else {
                 list.set(index, Rank::Bulk);
                 continue;
@@ -131,7 +104,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
                 continue;
             }
             turn += 1;
-            let is_rare = entry.is_file() && suffixes.is_rare(entry.name) || usual.is_unusual(entry);
+            let is_rare = entry.is_file() && suffixes.is_rare(entry.split().1) || usual.is_unusual(entry);
             rare += usize::from(is_rare);
             let stands_out = is_rare && rare <= RARE || entry.is_file() && entry.bytes() > large;
             if turn <= samples || stands_out {
@@ -142,18 +115,23 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     list.outline().rewording(move |line| usual.reworded(line))
 }
 
-/// A folder, with the line that names it and the lines of its entries.
-struct Folder {
+/// A folder, with the line that names it or the path that its entries have in common, and the lines of its entries.
+struct Folder<'a> {
     heading: Option<usize>,
+    path: &'a str,
     lines: Range<usize>,
 }
 
-fn folders(list: &Ranked<'_>, entries: &[Option<Entry<'_>>]) -> Vec<Folder> {
-    let mut folders = vec![Folder { heading: None, lines: 0..0 }];
+fn folders<'a>(list: &Ranked<'_>, entries: &[Option<Entry<'a>>]) -> Vec<Folder<'a>> {
+    let mut folders = vec![Folder { heading: None, path: "", lines: 0..0 }];
     for (index, entry) in entries.iter().enumerate() {
         let is_heading = entry.is_none() && folder(list.line(index)).is_some();
+        let path = entry.map_or("", |entry| entry.split().0);
+        let is_other = |last: &Folder<'_>| last.heading.is_none() && last.path != path;
         if is_heading {
-            folders.push(Folder { heading: Some(index), lines: index + 1..index + 1 });
+            folders.push(Folder { heading: Some(index), path: "", lines: index + 1..index + 1 });
+        } else if entry.is_some() && folders.last().is_some_and(is_other) {
+            folders.push(Folder { heading: None, path, lines: index..index + 1 });
         } else if let Some(last) = folders.last_mut() {
             last.lines.end = index + 1;
         }
@@ -172,7 +150,7 @@ fn summary(inside: &[&Entry<'_>]) -> String {
             b'-' => {
                 files += 1;
                 bytes = entry.bytes().saturating_add(bytes);
-                suffixes.add(entry.name);
+                suffixes.add(entry.split().1);
             }
             _ => others += 1,
         }
@@ -210,13 +188,13 @@ impl Usual {
     }
 
     fn is_unusual(&self, entry: &Entry<'_>) -> bool {
-        !self.has_usual_owner(entry) || !has_usual_mode(entry)
+        !self.has_usual_owner(entry) || !entry.has_usual_mode()
     }
 
     /// The name and the size; a slash marks a folder, a star a program.
     fn reworded(&self, line: &str) -> String {
         let Some(entry) = entry(line.trim_end_matches(['\n', '\r'])) else { return line.to_owned() };
-        let mut out = format!("  {}", entry.name);
+        let mut out = format!("  {}", entry.split().1);
         match entry.mode.as_bytes()[0] {
             b'd' => out.push('/'),
             b'-' => {
@@ -228,7 +206,7 @@ impl Usual {
             }
             _ => {}
         }
-        if !has_usual_mode(&entry) {
+        if !entry.has_usual_mode() {
             out.push(' ');
             out.push_str(entry.mode);
         }
@@ -239,19 +217,4 @@ impl Usual {
         out.push('\n');
         out
     }
-}
-
-/// What files, programs, folders and links have where nobody set anything.
-fn has_usual_mode(entry: &Entry<'_>) -> bool {
-    matches!(
-        entry.mode,
-        "-rw-r--r--"
-            | "-rw-rw-r--"
-            | "-rwxr-xr-x"
-            | "-rwxrwxr-x"
-            | "drwxr-xr-x"
-            | "drwxrwxr-x"
-            | "lrwxrwxrwx"
-            | "lrwxr-xr-x"
-    )
 }

@@ -2,6 +2,7 @@
 //! how much is in it; a few of its entries are kept, and those that stand out.
 
 mod du;
+mod entry;
 mod long;
 mod paths;
 mod status;
@@ -22,8 +23,8 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
     if sample.lines.len() < LEAST {
         return false;
     }
-    let is_long = |line: &str| long::entry(line).is_some() || long::is_frame(line);
-    sample.any(|line| long::entry(line).is_some()) && sample.share(is_long) >= ENTRIES
+    let is_long = |line: &str| entry::entry(line).is_some() || long::is_frame(line);
+    sample.any(|line| entry::entry(line).is_some()) && sample.share(is_long) >= ENTRIES
         || sample.share(|line| tree::depth(line).is_some()) >= ENTRIES
         || sample.share(|line| du::entry(line).is_some()) >= ENTRIES
         || sample.any(status::is_head) && sample.share(status::is_line) >= ENTRIES
@@ -36,7 +37,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let sample = Sample::of(text, "");
     let most = |is: &dyn Fn(&str) -> bool| sample.share(is) >= ENTRIES / 2;
     match () {
-        () if most(&|line| long::entry(line).is_some()) => Some(long::outline(text)),
+        () if most(&|line| entry::entry(line).is_some()) => Some(long::outline(text)),
         () if most(&|line| tree::depth(line).is_some()) => Some(tree::outline(text)),
         () if most(&|line| du::entry(line).is_some()) => Some(du::outline(text)),
         () if sample.any(status::is_head) || most(&status::is_short) => Some(status::outline(text)),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use html5gum::Span;
 use html5gum::emitters::callback::CallbackEvent;
 
-use super::lines::{Lines, push_words};
+use super::lines::{Lines, Told, push_words, told};
 use crate::compress::json::shortened;
 
 /// Elements that begin a line and end one.
@@ -53,7 +53,7 @@ const BLOCKS: [&[u8]; 40] = [
     b"ul",
 ];
 
-/// Elements whose text is for machines.
+/// Elements whose text is for machines, but for what a program reports in it.
 const HIDDEN: [&[u8]; 2] = [b"script", b"style"];
 
 /// Goes through the tags of HTML.
@@ -171,10 +171,20 @@ impl<'a> Reader<'a> {
 
     fn text(&mut self, value: &str, end: usize) {
         if self.hidden {
+            self.lines.push_reports(end, value);
             return;
         }
         if !self.preformatted {
-            push_words(&mut self.line, value);
+            for told in told(value) {
+                match told {
+                    Told::Words(words) => push_words(&mut self.line, words),
+                    Told::Report(report) => {
+                        self.end_line(end);
+                        push_words(&mut self.line, report);
+                        self.end_line(end);
+                    }
+                }
+            }
             return;
         }
         for (place, line) in value.split('\n').enumerate() {
@@ -202,10 +212,8 @@ impl Reader<'_> {
             CallbackEvent::AttributeValue { value } => self.attribute(&String::from_utf8_lossy(value)),
             CallbackEvent::EndTag { name } => self.close(name, span.end),
             CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value), span.end),
-            CallbackEvent::CloseStartTag { .. }
-            | CallbackEvent::Comment { .. }
-            | CallbackEvent::Doctype { .. }
-            | CallbackEvent::Error(_) => {}
+            CallbackEvent::Comment { value } => self.lines.push_reports(span.end, &String::from_utf8_lossy(value)),
+            CallbackEvent::CloseStartTag { .. } | CallbackEvent::Doctype { .. } | CallbackEvent::Error(_) => {}
         }
         None
     }

@@ -1,6 +1,6 @@
 //! The lines that markup comes to, and how much each is needed.
 
-use crate::compress::alarms::alarms;
+use crate::compress::alarms::{alarms, reports};
 use crate::compress::outline::{Outline, Rank, Unit};
 
 /// The share of the bytes of the source that says what the whole is, in hundredths, headings apart.
@@ -15,9 +15,17 @@ struct Line {
     /// Where its source ends.
     end: usize,
     text: String,
-    is_heading: bool,
-    /// How many lines of the same sort stand before it.
-    turn: usize,
+    sort: Sort,
+}
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Heading,
+    /// A failure, by its form.
+    Report,
+    /// One of the lines of an element, with how many of them stand before it.
+    Body(usize),
 }
 
 /// The lines of a text.
@@ -34,18 +42,27 @@ impl Lines {
             let window = &rest[..rest.floor_char_boundary(LONGEST)];
             let (part, behind) =
                 rest.split_at(window.rfind(' ').filter(|at| *at > LONGEST / 2).map_or(window.len(), |at| at + 1));
-            self.lines.push(Line { end, text: format!("{}\n", part.trim_end()), is_heading: false, turn });
+            self.lines.push(Line { end, text: format!("{}\n", part.trim_end()), sort: Sort::Body(turn) });
             rest = behind;
         }
         if !rest.trim().is_empty() {
-            self.lines.push(Line { end, text: format!("{}\n", rest.trim_end()), is_heading: false, turn });
+            self.lines.push(Line { end, text: format!("{}\n", rest.trim_end()), sort: Sort::Body(turn) });
+        }
+    }
+
+    /// Adds the lines of what a page does not show, such as a comment, by which a program says that it failed.
+    pub(super) fn push_reports(&mut self, end: usize, hidden: &str) {
+        for start in reports(hidden) {
+            let line = hidden[start..].lines().next().unwrap_or_default().trim();
+            let text = format!("{}\n", &line[..line.floor_char_boundary(LONGEST)]);
+            self.lines.push(Line { end, text, sort: Sort::Report });
         }
     }
 
     /// Adds a heading.
     pub(super) fn push_heading(&mut self, end: usize, text: &str) {
         let text = &text[..text.floor_char_boundary(LONGEST)];
-        self.lines.push(Line { end, text: format!("{}\n", text.trim_end()), is_heading: true, turn: 0 });
+        self.lines.push(Line { end, text: format!("{}\n", text.trim_end()), sort: Sort::Heading });
     }
 
     /// The lines as pieces of `text`. `None` if there are none.
@@ -61,12 +78,12 @@ impl Lines {
             } else {
                 text.floor_char_boundary(line.end.min(text.len())).max(covered)
             };
-            let alarm = !alarms(&line.text).is_empty();
-            let rank = match () {
-                () if alarm => Rank::Failure,
-                () if line.is_heading => Rank::Key,
-                () if line.turn < most_turns => Rank::Sample,
-                () => Rank::Ordinary,
+            let alarm = line.sort == Sort::Report || !alarms(&line.text).is_empty();
+            let rank = match line.sort {
+                _ if alarm => Rank::Failure,
+                Sort::Body(turn) if turn < most_turns => Rank::Sample,
+                Sort::Body(_) => Rank::Ordinary,
+                Sort::Heading | Sort::Report => Rank::Key,
             };
             outline.push_made(covered..end, line.text, rank, alarm);
             covered = end;
@@ -79,8 +96,10 @@ impl Lines {
         /// Where so many lines of a sort fit, all do.
         const MOST: usize = 10_000;
         let mut bytes_of_turn = vec![0; MOST];
-        for line in self.lines.iter().filter(|line| !line.is_heading) {
-            bytes_of_turn[line.turn.min(MOST - 1)] += line.text.len();
+        for line in &self.lines {
+            if let Sort::Body(turn) = line.sort {
+                bytes_of_turn[turn.min(MOST - 1)] += line.text.len();
+            }
         }
         let mut left = bytes;
         bytes_of_turn
@@ -92,6 +111,29 @@ impl Lines {
             })
             .count()
     }
+}
+
+/// A text between tags by its lines of source: those by which a program says that it failed, each alone, and what stands
+/// between them. On one line with others, two failures would be counted as one. O(length).
+pub(super) fn told(text: &str) -> Vec<Told<'_>> {
+    let mut told = Vec::new();
+    let mut from = 0;
+    if text.contains('\n') && !text.trim_start().is_empty() {
+        for start in reports(text).into_iter().filter(|start| text[..*start].ends_with('\n')) {
+            let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+            told.push(Told::Words(&text[from..start]));
+            told.push(Told::Report(&text[start..end]));
+            from = end;
+        }
+    }
+    told.push(Told::Words(&text[from..]));
+    told
+}
+
+/// What a text between tags says.
+pub(super) enum Told<'a> {
+    Words(&'a str),
+    Report(&'a str),
 }
 
 /// Adds `text` to a line, its spaces as one.

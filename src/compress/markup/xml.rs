@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use html5gum::Span;
 use html5gum::emitters::callback::CallbackEvent;
 
-use super::lines::{Lines, push_words};
+use super::lines::{Lines, Told, push_words, told};
 use crate::compress::json::shortened;
 
 /// Deeper elements stand as far in as those of this depth.
@@ -60,7 +60,20 @@ impl<'a> Reader<'a> {
         self.has_text = false;
     }
 
-    fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str, end: usize) {
+        for told in told(text) {
+            match told {
+                Told::Words(words) => self.words(words),
+                Told::Report(report) => {
+                    self.end_line(end);
+                    self.words(report);
+                    self.end_line(end);
+                }
+            }
+        }
+    }
+
+    fn words(&mut self, text: &str) {
         if text.trim().is_empty() {
             return;
         }
@@ -100,13 +113,14 @@ impl Reader<'_> {
                 self.end_line(span.end);
                 self.depth = self.depth.saturating_sub(1);
             }
-            CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
+            CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value), span.end),
             // To HTML, a section of text is a comment.
-            CallbackEvent::Comment { value } => {
-                if let Some(value) = value.strip_prefix(b"[CDATA[") {
-                    self.text(&String::from_utf8_lossy(value.strip_suffix(b"]]").unwrap_or(value)));
+            CallbackEvent::Comment { value } => match value.strip_prefix(b"[CDATA[") {
+                Some(value) => {
+                    self.text(&String::from_utf8_lossy(value.strip_suffix(b"]]").unwrap_or(value)), span.end);
                 }
-            }
+                None => self.lines.push_reports(span.end, &String::from_utf8_lossy(value)),
+            },
             CallbackEvent::Doctype { .. } | CallbackEvent::Error(_) => {}
         }
         None

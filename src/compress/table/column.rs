@@ -1,5 +1,7 @@
 //! A column: what is known of its cells, and which of them stand out.
 
+use super::spans::{Edge, Moment, edge};
+
 /// A column of at most so many different cells has categories.
 const CATEGORIES: usize = 20;
 
@@ -61,6 +63,9 @@ pub(in crate::compress) struct Column<'a> {
     pub(super) categories: Vec<Category<'a>>,
     has_categories: bool,
     last: usize,
+    /// Which end of a span it says, and when that was.
+    pub(super) edge: Option<Edge>,
+    pub(super) moments: Vec<(u32, Moment)>,
 }
 
 impl<'a> Column<'a> {
@@ -79,6 +84,8 @@ impl<'a> Column<'a> {
             categories: Vec::new(),
             has_categories: true,
             last: 0,
+            edge: edge(name).map(|(edge, _)| edge),
+            moments: Vec::new(),
         }
     }
 
@@ -93,6 +100,12 @@ impl<'a> Column<'a> {
     pub(super) fn add(&mut self, row: usize, kind: CellKind, cell: &'a str) {
         self.filled += 1;
         self.kinds[kind as usize] += 1;
+        if self.edge.is_some()
+            && let Some(moment) = Moment::of(cell)
+        {
+            // OK because a text has fewer rows than a tape has places.
+            self.moments.push((u32::try_from(row).unwrap_or(u32::MAX), moment));
+        }
         if kind == CellKind::Number {
             self.add_number(row, cell);
         } else if kind == CellKind::Text && is_time(cell) {

@@ -3,11 +3,13 @@
 //! Shared by records of JSON and by tables of text. Cells are borrowed and given out as they stand in the source.
 
 mod column;
+mod spans;
 mod summary;
 
 pub(super) use column::{CellKind, is_time};
 
 use column::Column;
+use spans::Spans;
 
 /// Rows of the front and of the end that are shown as they are.
 const FRONT: usize = 6;
@@ -53,7 +55,8 @@ impl<'a> Table<'a> {
 
     /// What can be said of each column.
     pub(super) fn summary(&self) -> Vec<String> {
-        self.columns.iter().filter_map(|column| column.summary(self.rows)).collect()
+        let columns = self.columns.iter().filter_map(|column| column.summary(self.rows));
+        columns.chain(Spans::of(&self.columns).map(|spans| spans.summary())).collect()
     }
 
     /// The rows that are shown: the first and the last, and those with an outlier or with what few rows have. Sorted.
@@ -64,6 +67,7 @@ impl<'a> Table<'a> {
             shown.extend(column.outliers());
             shown.extend(column.rare(self.rows));
         }
+        shown.extend(Spans::of(&self.columns).iter().flat_map(Spans::longest));
         shown.sort_unstable();
         shown.dedup();
         shown

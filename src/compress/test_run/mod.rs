@@ -26,7 +26,7 @@ const COUNTED_RUN: usize = 8;
 /// No more such lines are essential: they are as many as there are files.
 const COUNTED_RUNS: usize = 60;
 
-/// Skipped tests that are essential, for their reasons.
+/// Tests skipped or expected to fail that are essential, for their reasons.
 const SKIPPED: usize = 5;
 
 /// Whether there is a line that only a run of tests prints, or most lines tell how a test went.
@@ -84,8 +84,8 @@ fn mark_statuses(run: &mut Ranked<'_>) {
                 run.set(*index, Rank::Bulk);
                 run.reports(*index, Reports::Nothing);
             }
-            Status::Skipped => {
-                run.set(*index, if counts.skipped <= SKIPPED { Rank::Sample } else { Rank::Ordinary });
+            Status::Skipped | Status::Xfailed | Status::Xpassed => {
+                run.set(*index, if counts.aside() <= SKIPPED { Rank::Sample } else { Rank::Ordinary });
                 run.reports(*index, Reports::Nothing);
             }
             // What went wrong stands in a section of its own, which comes first.

@@ -8,8 +8,11 @@ use crate::numbers::thousands;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     Passed,
-    /// Skipped, ignored, or expected to fail.
+    /// Skipped or ignored.
     Skipped,
+    /// Failed as it was expected to, or passed though it was not: as pytest names these.
+    Xfailed,
+    Xpassed,
     Failed,
 }
 
@@ -18,6 +21,8 @@ pub(super) enum Status {
 pub(super) struct Counts {
     pub passed: usize,
     pub skipped: usize,
+    pub xfailed: usize,
+    pub xpassed: usize,
     pub failed: usize,
 }
 
@@ -32,10 +37,17 @@ impl Counts {
         *self.of_mut(status) += 1;
     }
 
+    /// How many neither passed nor failed.
+    pub(super) fn aside(&self) -> usize {
+        self.skipped + self.xfailed + self.xpassed
+    }
+
     fn of_mut(&mut self, status: Status) -> &mut usize {
         match status {
             Status::Passed => &mut self.passed,
             Status::Skipped => &mut self.skipped,
+            Status::Xfailed => &mut self.xfailed,
+            Status::Xpassed => &mut self.xpassed,
             Status::Failed => &mut self.failed,
         }
     }
@@ -43,7 +55,13 @@ impl Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = [(self.failed, "failed"), (self.passed, "passed"), (self.skipped, "skipped")];
+        let named = [
+            (self.failed, "failed"),
+            (self.passed, "passed"),
+            (self.skipped, "skipped"),
+            (self.xfailed, "xfailed"),
+            (self.xpassed, "xpassed"),
+        ];
         let parts: Vec<String> = named
             .iter()
             .filter(|(count, _)| *count > 0)
@@ -92,7 +110,9 @@ fn pytest(line: &str) -> Option<(Status, &str)> {
 fn pytest_word(word: &str) -> Option<Status> {
     match word {
         "PASSED" => Some(Status::Passed),
-        "SKIPPED" | "XFAIL" | "XPASS" => Some(Status::Skipped),
+        "SKIPPED" => Some(Status::Skipped),
+        "XFAIL" => Some(Status::Xfailed),
+        "XPASS" => Some(Status::Xpassed),
         "FAILED" | "ERROR" => Some(Status::Failed),
         _ => None,
     }
@@ -112,7 +132,8 @@ fn dotted(line: &str) -> Option<(Status, &str)> {
     let (name, word) = (&line[..at], line[at..].trim_start_matches([' ', '.']));
     let status = match word.split([' ', ',']).next()? {
         "ok" => Status::Passed,
-        "ignored" | "skipped" | "expected" => Status::Skipped,
+        "ignored" | "skipped" => Status::Skipped,
+        "expected" => Status::Xfailed,
         "FAILED" | "FAIL" | "ERROR" | "unexpected" => Status::Failed,
         _ => return None,
     };

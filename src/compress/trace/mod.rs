@@ -2,6 +2,9 @@
 //! libraries are counted, repeated ones too.
 
 mod frame;
+mod repeated;
+
+pub(super) use repeated::Stacks;
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -57,6 +57,13 @@ impl State {
     fn forget(&mut self, reference: &Reference) {
         Arc::make_mut(&mut self.index).remove(reference);
     }
+
+    /// Forgets all about what was deleted: other content may be stored under its reference.
+    fn forget_all(&mut self, reference: &Reference) {
+        self.forget(reference);
+        self.own.remove(reference);
+        self.named.remove(reference);
+    }
 }
 
 impl FileStore {
@@ -194,9 +201,7 @@ impl Store for FileStore {
                 Err(error) => return Err(failed("delete", &path, &error)),
             }
         }
-        let mut state = self.state.lock();
-        state.forget(reference);
-        state.own.remove(reference);
+        self.state.lock().forget_all(reference);
         Ok(found)
     }
 }

@@ -89,10 +89,7 @@ impl FileStore {
                     _ => {}
                 }
             }
-            let mut state = self.state.lock();
-            state.forget(reference);
-            state.own.remove(reference);
-            state.named.remove(reference);
+            self.state.lock().forget_all(reference);
             removed.push(reference.clone());
         }
         removed.sort();

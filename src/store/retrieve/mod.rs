@@ -19,6 +19,10 @@ use crate::numbers::thousands;
 use selection::Selection;
 use show::{End, beginning, numbered};
 
+/// Characters that a retrieval or a search gives back unless another number is asked for: about 5,000 tokens, so that
+/// reading an output back cannot overflow the window that it was moved out of.
+pub const RETRIEVAL_LIMIT: usize = 20_000;
+
 /// Bytes of a pointer in the line in front: that line must stay short enough to be recognised.
 const LONGEST_POINTER: usize = 40;
 

@@ -1,0 +1,55 @@
+//! Which lines and failures are alike: they differ in numbers, ids and values only.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+/// Of failures that are alike so many are kept where there is no budget, and the others counted: enough to see what the
+/// values in them have in common.
+pub(super) const MOST_ALIKE: usize = 20;
+
+/// Counts failures by what they have in common.
+#[derive(Debug, Default)]
+pub(super) struct Alike {
+    seen: HashMap<u64, usize, RandomState>,
+}
+
+impl Alike {
+    /// Whether the failure that `said` tells of is one of the first of its kind. O(1).
+    pub(super) fn is_example(&mut self, said: &str) -> bool {
+        /// Bytes that are looked at: what failed is said first.
+        const FRONT: usize = 400;
+        let times = self.seen.entry(shape(&said.as_bytes()[..said.len().min(FRONT)])).or_default();
+        *times += 1;
+        *times <= MOST_ALIKE
+    }
+}
+
+/// What is left of a line when its numbers, ids and values are taken out, as 64 bits: two shapes that meet are counted as
+/// one, which costs a sample, and never a failure without a count.
+pub(super) fn shape(line: &[u8]) -> u64 {
+    let (mut shape, mut word, mut holds_digit, mut is_value) = (0, 0, false, false);
+    for byte in line {
+        if byte.is_ascii_alphanumeric() {
+            holds_digit |= byte.is_ascii_digit();
+            word = mixed(word, *byte);
+            continue;
+        }
+        // A word with a digit in it is a number, a time, an id; a value such as that of `user=alice` says which, not what.
+        shape = mixed(if holds_digit || is_value { shape } else { shape ^ word }, *byte);
+        is_value = match byte {
+            b'=' => true,
+            b' ' | b',' | b';' | b'&' | b')' | b']' | b'}' | b'\t' | b'\n' => false,
+            _ => is_value,
+        };
+        (word, holds_digit) = (0, false);
+    }
+    if holds_digit || is_value { shape } else { shape ^ word }
+}
+
+/// One step of FNV-1a with a 64-bit prime: fast on a few bytes, and these hashes leave no process.
+fn mixed(hash: u64, byte: u8) -> u64 {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    (hash ^ OFFSET ^ u64::from(byte)).wrapping_mul(PRIME)
+}

@@ -1,0 +1,63 @@
+//! Stacks inside of other text, such as a log: one that was seen before is folded into a line.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::frame::frame;
+use crate::compress::outline::{Essence, Outline, Rank};
+use crate::numbers::thousands;
+
+/// Fewer lines stand for themselves.
+const LEAST: usize = 3;
+
+/// The stacks of a text, while its lines are read one by one.
+#[derive(Debug, Default)]
+pub(in crate::compress) struct Stacks {
+    open: Option<Open>,
+    seen: HashSet<u64, RandomState>,
+}
+
+/// The lines behind a failure that are being read.
+#[derive(Debug)]
+struct Open {
+    first_piece: usize,
+    start: usize,
+    lines: usize,
+    frames: usize,
+    /// Of the shapes of the lines.
+    key: u64,
+}
+
+impl Stacks {
+    /// Whether the line before belongs to what may be a stack.
+    pub(in crate::compress) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Takes the line at `start`, before its pieces are added to `outline`. Lines that differ in numbers only have one
+    /// `shape`. O(line).
+    pub(in crate::compress) fn add(&mut self, outline: &Outline<'_>, line: &str, start: usize, shape: usize) {
+        let first_piece = outline.pieces.len();
+        let open = self.open.get_or_insert(Open { first_piece, start, lines: 0, frames: 0, key: 0 });
+        open.lines += 1;
+        open.frames += usize::from(frame(line.trim_end()).is_some());
+        open.key = xxh3_64_with_seed(&shape.to_le_bytes(), open.key);
+    }
+
+    /// Folds the pieces of the stack that ends at `end` into one if the same stack was seen before.
+    pub(in crate::compress) fn end(&mut self, outline: &mut Outline<'_>, end: usize) {
+        let Some(open) = self.open.take() else { return };
+        if open.lines < LEAST || open.frames == 0 || self.seen.insert(open.key) {
+            return;
+        }
+        let essence = outline.pieces[open.first_piece].essence;
+        outline.pieces.truncate(open.first_piece);
+        let text = format!("    [{} lines of a stack that was seen before]\n", thousands(open.lines));
+        outline.push_made(open.start..end, text, Rank::Failure, false);
+        if essence == Essence::Counted {
+            outline.count(open.first_piece);
+        }
+    }
+}
