@@ -62,7 +62,10 @@ pub(super) fn of<'a, T: Text>(past: &Past<'a, T>) -> Vec<Source<'a>> {
     for (index, message) in past.conversation.messages.iter().enumerate() {
         while gaps.next_if(|(_, gap)| gap.end <= index).is_some() {}
         let gap = gaps.peek().filter(|(_, range)| range.contains(&index)).map(|(gap, _)| *gap);
-        for (at, part) in message.parts.iter().enumerate() {
+        // Whatever the format, one conversation gives one digest.
+        let mut parts: Vec<(usize, &Part<T>)> = message.parts.iter().enumerate().collect();
+        parts.sort_by_key(|(_, part)| part.turn());
+        for (at, part) in parts {
             let place = Place { message: index, slot: gap, stays: gap.is_none(), tokens: past.tokens.part(index, at) };
             match part {
                 Part::Result { items, .. } => {

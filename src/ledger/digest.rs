@@ -1,7 +1,7 @@
 //! Digests: what a text is remembered by, and what a conversation is recognized by.
 
 use crate::media::Media;
-use crate::message::{Conversation, Document, Item, Message, Part, Role, Signature, Text, digest_of};
+use crate::message::{Conversation, Document, Item, Message, Part, Role, Signature, Text, Turn, digest_of};
 use crate::tokens::TextKind;
 
 /// What the count of a text of this kind is remembered by.
@@ -49,7 +49,7 @@ pub(super) fn digest<T>(message: &Message<T>, keys: &[u128]) -> u128 {
 /// results before all else; and not every format marks where a cache ends. One conversation must have one name in all of
 /// them. O(parts).
 pub(super) fn told<T>(message: &Message<T>, keys: &[u128], digest_as_it_stands: u128) -> u128 {
-    if message.parts.is_sorted_by_key(turn) && message.parts.last().is_none_or(|part| turn(part) < Turn::Mark) {
+    if message.parts.is_sorted_by_key(Part::turn) && message.parts.last().is_none_or(|part| part.turn() < Turn::Mark) {
         return digest_as_it_stands;
     }
     let mut rest = keys;
@@ -61,32 +61,11 @@ pub(super) fn told<T>(message: &Message<T>, keys: &[u128], digest_as_it_stands: 
         rest = others;
         parts.push((part, own));
     }
-    parts.retain(|(part, _)| turn(part) < Turn::Mark);
-    parts.sort_by_key(|(part, _)| turn(part));
+    parts.retain(|(part, _)| part.turn() < Turn::Mark);
+    parts.sort_by_key(|(part, _)| part.turn());
     let kinds =
         parts.iter().fold(mix(role(message.role), parts.len() as u128), |digest, (part, _)| kinds(digest, part));
     parts.iter().flat_map(|(_, keys)| *keys).fold(kinds, |digest, key| mix(digest, *key))
-}
-
-/// When a part has its turn in a message of Chat.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Turn {
-    Result,
-    Reasoning,
-    Content,
-    Call,
-    /// Said by few formats, and nothing to the model.
-    Mark,
-}
-
-fn turn<T>(part: &Part<T>) -> Turn {
-    match part {
-        Part::Result { .. } => Turn::Result,
-        Part::Reasoning { .. } => Turn::Reasoning,
-        Part::Text(_) | Part::Media(_) | Part::Document(_) | Part::Opaque(_) => Turn::Content,
-        Part::Call { .. } => Turn::Call,
-        Part::CachePoint => Turn::Mark,
-    }
 }
 
 /// Adds to a digest of what kind a part is, and of what kinds its items are.

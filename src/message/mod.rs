@@ -5,6 +5,7 @@
 
 mod span;
 mod tie;
+mod turn;
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -13,6 +14,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 pub use span::{Span, Spans};
 pub use tie::Tie;
+pub use turn::Turn;
 
 use crate::media::Media;
 use crate::tokens::TextKind;
