@@ -64,6 +64,14 @@ impl Budget {
         Ok(Budget { high: limit, ..Budget::with_marks(limit, policy) })
     }
 
+    /// The same budget while the provider answers from its prompt cache: compaction starts later, by `cache_relax` of the
+    /// limit, but at `ceiling` of it at the latest.
+    #[must_use]
+    pub fn relaxed(self, policy: &Policy) -> Budget {
+        let high = share(self.limit, (policy.high + policy.cache_relax).min(policy.ceiling));
+        Budget { high: self.high.max(high), ..self }
+    }
+
     /// The same budget, its limit and marks lower by `tokens`.
     #[must_use]
     pub fn lowered(self, tokens: usize) -> Budget {

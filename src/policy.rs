@@ -64,6 +64,12 @@ pub struct Policy {
     /// Share of the budget to which it goes down. Far below `high`, because every compaction throws away the
     /// provider's prompt cache: rarely and deeply beats a little on every turn.
     pub low: f64,
+    /// What is added to `high` while the provider answers from its prompt cache, which a compaction would throw away.
+    pub cache_relax: f64,
+    /// More than this `high` never comes to by that.
+    pub ceiling: f64,
+    /// Requests within which a compaction that could wait must pay back what caching the prompt again costs.
+    pub pay_back_within: usize,
     /// Messages at the start that are never removed, system messages aside. The first request never is.
     pub keep_first: usize,
     /// Messages at the end that are left alone as long as the rest suffices.
@@ -112,6 +118,9 @@ impl Default for Policy {
             reserve_output: 8_000,
             high: 0.85,
             low: 0.5,
+            cache_relax: 0.1,
+            ceiling: 0.98,
+            pay_back_within: 20,
             keep_first: 1,
             keep_recent: 6,
             compressor: Compressor::Content,
@@ -190,6 +199,12 @@ impl Policy {
                 "low",
                 format!("it is {}, and must be above 0 and at most `high` ({})", self.low, self.high),
             );
+        }
+        if !(self.cache_relax >= 0.0 && self.cache_relax <= 1.0) {
+            return refuse("cache_relax", format!("it is {}, and must be from 0 to 1", self.cache_relax));
+        }
+        if !(self.ceiling > 0.0 && self.ceiling <= 1.0) {
+            return refuse("ceiling", format!("it is {}, and must be above 0 and at most 1", self.ceiling));
         }
         if self.shrink_to == 0 || self.shrink_to > self.shrink_above {
             return refuse("shrink_to", format!("it must be from 1 to `shrink_above` ({})", self.shrink_above));

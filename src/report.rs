@@ -43,6 +43,8 @@ pub struct Report {
     pub tokens_before: usize,
     /// Tokens of the messages after.
     pub tokens_after: usize,
+    /// Tokens from the first message that changed on, which the provider has to write into its prompt cache again.
+    pub rewritten: usize,
     /// The most that they might take.
     pub budget: usize,
     /// Each stage that did something.

@@ -317,6 +317,10 @@ class Policy:
         reserve_output: Room kept free for the answer; must be below ``window``.
         high: Share of the budget at which compaction starts.
         low: Share of the budget to which it goes down.
+        cache_relax: What is added to ``high`` while the provider answers from its prompt cache.
+        ceiling: More than this ``high`` never comes to by that.
+        pay_back_within: Requests within which a compaction that could wait must pay back what
+            caching the prompt again costs.
         keep_first: Messages at the start that are never removed, system messages aside. The
             first request never is.
         keep_recent: Messages at the end that are left alone as long as the rest suffices.
@@ -355,6 +359,9 @@ class Policy:
     reserve_output: int
     high: float
     low: float
+    cache_relax: float
+    ceiling: float
+    pay_back_within: int
     keep_first: int
     keep_recent: int
     compressor: str
@@ -382,6 +389,9 @@ class Policy:
         reserve_output: int = 8_000,
         high: float = 0.85,
         low: float = 0.5,
+        cache_relax: float = 0.1,
+        ceiling: float = 0.98,
+        pay_back_within: int = 20,
         keep_first: int = 1,
         keep_recent: int = 6,
         compressor: str = "content",
@@ -506,7 +516,9 @@ class Engine:
     def resume(
         self, plan: Plan, messages: Sequence[Any], text: str | None, *, reason: str
     ) -> Plan: ...
-    def observe(self, messages: Sequence[Any], reported: int, *, append_only: bool) -> bool: ...
+    def observe(
+        self, messages: Sequence[Any], reported: int, *, cached: int | None, append_only: bool
+    ) -> bool: ...
     def record_shrink(self, saved: int) -> None: ...
     def fixed_tokens(self, system: Any, tools: Any) -> int: ...
     def record(self, plan: Plan) -> None: ...

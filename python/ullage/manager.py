@@ -276,12 +276,15 @@ class ContextManager:
             values = self._engine.status(messages, budget=budget, fixed=fixed)
         return Status(**values)
 
-    def observe(self, messages: Sequence[Any], reported_tokens: int) -> bool:
+    def observe(
+        self, messages: Sequence[Any], reported_tokens: int, cached_tokens: int | None = None
+    ) -> bool:
         """Learns from what the provider reported for a request.
 
         Args:
             messages: The messages of the request, before its answer.
             reported_tokens: Its whole prompt, cached parts included.
+            cached_tokens: What of it the provider read from its prompt cache, where it says so.
 
         Returns:
             Whether the report could be the size of this request; one that could not is ignored.
@@ -290,9 +293,15 @@ class ContextManager:
         :meth:`TokenCounter.observe`. From the third report of a conversation on, what the provider
         counts beside its messages takes its part of the window, where that is more than the system
         prompt and the tools; at most three quarters of what the reserve leaves.
+
+        While the provider reads from its cache, compactions of this conversation start later, by
+        the policy's ``cache_relax``, and only if they pay back within ``pay_back_within`` requests,
+        unless the messages do not fit otherwise.
         """
         with self._stopwatch.running():
-            return self._engine.observe(messages, reported_tokens, append_only=self._append_only)
+            return self._engine.observe(
+                messages, reported_tokens, cached=cached_tokens, append_only=self._append_only
+            )
 
     @property
     def stats(self) -> Stats:

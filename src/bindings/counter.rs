@@ -174,7 +174,7 @@ impl PyTokenCounter {
     ) -> PyResult<bool> {
         let reported = reported_tokens.extract()?;
         let format = format.map(named_format).transpose()?;
-        Ok(self.counting.observe(messages, reported, format, History::of(append_only))?)
+        Ok(self.counting.observe(messages, reported, format, History::of(append_only))?.0)
     }
 
     fn __repr__(&self) -> String {

@@ -69,16 +69,17 @@ impl Counting {
         Ok(now)
     }
 
-    /// Learns from a report for `messages`; whether it could be their size.
+    /// Learns from a report for `messages`: whether it could be their size, and what the conversation is recognized by.
     pub fn observe(
         &self,
         messages: &Bound<'_, PyAny>,
         Amount(reported): Amount,
         format: Option<Format>,
         history: History,
-    ) -> Result<bool> {
+    ) -> Result<(bool, u128)> {
         let counted = self.count(messages, format, history)?;
-        Ok(self.ledger.observe(counted.beginning, counted.unscaled, reported) == Learned::Something)
+        let learned = self.ledger.observe(counted.beginning, counted.unscaled, reported);
+        Ok((learned == Learned::Something, counted.beginning))
     }
 
     /// What a system prompt and tool definitions count.

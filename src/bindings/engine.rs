@@ -16,7 +16,7 @@ use super::raised::nothing_raised;
 use super::store::PyFileStore;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{Ask, Engine, Reading, Room, Summarizer, check};
+use crate::engine::{Ask, CacheAnswer, Engine, Reading, Room, Summarizer, check};
 use crate::error::Error;
 use crate::planner::{Answer, Urgency};
 use crate::store::{Reference, Storing};
@@ -131,9 +131,20 @@ impl PyEngine {
         Ok(report.map(|report| pythonize(py, &report)).transpose()?)
     }
 
-    #[pyo3(signature = (messages, reported, *, append_only))]
-    fn observe(&self, messages: &Bound<'_, PyAny>, reported: Amount, append_only: bool) -> PyResult<bool> {
-        Ok(self.counting.observe(messages, reported, self.format, History::of(append_only))?)
+    #[pyo3(signature = (messages, reported, *, cached, append_only))]
+    fn observe(
+        &self,
+        messages: &Bound<'_, PyAny>,
+        reported: Amount,
+        cached: Option<Amount>,
+        append_only: bool,
+    ) -> PyResult<bool> {
+        let (learned, beginning) = self.counting.observe(messages, reported, self.format, History::of(append_only))?;
+        if let Some(Amount(cached)) = cached {
+            let answer = if cached > 0 { CacheAnswer::Hit } else { CacheAnswer::Miss };
+            self.engine.note_cache(beginning, answer);
+        }
+        Ok(learned)
     }
 
     #[pyo3(signature = (messages, *, budget, fixed))]

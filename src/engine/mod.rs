@@ -2,6 +2,7 @@
 
 mod apply;
 mod arrival;
+mod caching;
 mod fitting;
 mod fixed;
 mod summaries;
@@ -10,6 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+
+use caching::{CacheHits, reason_to_wait};
 
 use crate::budget::Budget;
 use crate::draft::Bounds;
@@ -25,6 +28,7 @@ use crate::wire::{self, Format, Node};
 
 pub use apply::{apply, check, content};
 pub use arrival::{Content, Shrunk};
+pub use caching::CacheAnswer;
 pub use fixed::fixed_tokens;
 pub use summaries::Summarizer;
 
@@ -67,6 +71,7 @@ pub struct Engine {
     storing: Storing,
     places: Option<Arc<dyn Places>>,
     summarizer: Summarizer,
+    cache_hits: CacheHits,
     stats: Mutex<Stats>,
 }
 
@@ -77,7 +82,15 @@ impl Engine {
     /// `Policy` if a setting is out of range.
     pub fn new(policy: Policy, ledger: Arc<Ledger>, storing: Storing) -> Result<Engine> {
         let (policy, summarizer) = (policy.checked()?, Summarizer::Absent);
-        Ok(Engine { policy, ledger, storing, places: None, summarizer, stats: Mutex::default() })
+        Ok(Engine {
+            policy,
+            ledger,
+            storing,
+            places: None,
+            summarizer,
+            cache_hits: CacheHits::default(),
+            stats: Mutex::default(),
+        })
     }
 
     /// The same with a store that says where it keeps things, for a policy whose marks name the place.
@@ -150,6 +163,13 @@ impl Engine {
             urgency: ask.urgency,
         };
         let mut plan = self.fitted(&reading.conversation, &tokens, ask.urgency, bounds, &mut with)?;
+        if ask.urgency == Urgency::Soft
+            && ask.room.budget.is_none()
+            && self.cache_hits.has(tokens.beginning())
+            && let Some(reason) = reason_to_wait(&plan, &self.policy)
+        {
+            return Ok(plan.postponed(reason));
+        }
         if self.summarizes() {
             wait_for_summary(&mut plan, &reading.conversation, &self.policy, counter);
         }
@@ -160,8 +180,18 @@ impl Engine {
     fn budget(&self, room: Room, beginning: u128) -> Result<Budget> {
         match room.budget {
             Some(limit) => Budget::given(limit, &self.policy),
-            None => Budget::of(&self.policy, room.fixed, self.ledger.beside(beginning)),
+            None => {
+                let budget = Budget::of(&self.policy, room.fixed, self.ledger.beside(beginning))?;
+                Ok(if self.cache_hits.has(beginning) { budget.relaxed(&self.policy) } else { budget })
+            }
         }
+    }
+
+    /// Notes whether the provider answered the last request of the conversation with this beginning from its prompt cache.
+    /// While it does, compaction starts later (see [`Policy::cache_relax`]) and must pay back (see
+    /// [`Policy::pay_back_within`]).
+    pub fn note_cache(&self, beginning: u128, answer: CacheAnswer) {
+        self.cache_hits.note(beginning, answer);
     }
 
     /// What a soft compaction reports of a conversation of `total` tokens if it has nothing to do; `None` if it has.

@@ -27,7 +27,11 @@ impl Plan {
         }
         if !self.edits.is_empty() {
             let saved = self.tokens_before.saturating_sub(self.tokens_after);
-            line(&mut out, &format!("after: {} tokens, {} saved", thousands(self.tokens_after), thousands(saved)));
+            let (after, rewritten) = (thousands(self.tokens_after), thousands(self.rewritten()));
+            line(
+                &mut out,
+                &format!("after: {after} tokens, {} saved, {rewritten} to be cached again", thousands(saved)),
+            );
         }
         if let Some(pending) = &self.pending {
             line(&mut out, &format!("a summary of up to {} tokens is still to be made", thousands(pending.tokens)));

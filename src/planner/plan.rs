@@ -53,6 +53,8 @@ pub struct Plan {
     pub tokens_before: usize,
     /// Tokens of the messages after.
     pub tokens_after: usize,
+    /// Tokens in front of the first message that changes, which stay in the provider's prompt cache.
+    pub unchanged: usize,
     /// The edits, in the order of the conversation.
     pub edits: Vec<Edit>,
     /// What must be stored first.
@@ -66,12 +68,30 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Tokens that the provider has to write into its prompt cache again.
+    pub fn rewritten(&self) -> usize {
+        self.tokens_after.saturating_sub(self.unchanged)
+    }
+
     /// The messages that go away.
     pub fn removed(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.edits.iter().filter_map(|edit| match &edit.action {
             Action::Remove { messages, .. } => Some(messages.clone()),
             Action::Shorten { .. } => None,
         })
+    }
+
+    /// The plan that does nothing, for this reason.
+    #[must_use]
+    pub fn postponed(self, reason: String) -> Plan {
+        Plan {
+            tokens_after: self.tokens_before,
+            unchanged: self.tokens_before,
+            edits: Vec::new(),
+            artifacts: Vec::new(),
+            warnings: vec![reason],
+            ..self
+        }
     }
 
     /// The outcome as a list of changes, one for each message that is there afterwards. O(messages + edits).
@@ -122,6 +142,7 @@ impl Plan {
         let mut report = Report {
             tokens_before: self.tokens_before,
             tokens_after: self.tokens_after,
+            rewritten: self.rewritten(),
             budget: self.budget.limit,
             removed_messages: self.removed().map(|range| self.spans.entries(range).len()).sum(),
             references: self.artifacts.iter().map(|artifact| artifact.reference.to_string()).collect(),
@@ -161,6 +182,7 @@ impl Plan {
             "budget": { "limit": self.budget.limit, "high": self.budget.high, "low": self.budget.low },
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
+            "rewritten": self.rewritten(),
             "edits": self.edits.iter().map(|edit| edit.to_json(&self.spans)).collect::<Vec<_>>(),
             "references": self.artifacts.iter().map(|artifact| artifact.reference.as_str()).collect::<Vec<_>>(),
             "pending": self.pending.as_ref().map(|pending| json!({ "summary_tokens": pending.tokens })),

@@ -48,6 +48,7 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
         budget: with.budget,
         tokens_before: draft.tokens.total(),
         tokens_after: draft.tokens.total(),
+        unchanged: draft.tokens.total(),
         edits: Vec::new(),
         artifacts: Vec::new(),
         pending: None,
@@ -82,6 +83,9 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     plan.edits.sort_by_cached_key(Edit::first_message);
     for edit in &plan.edits {
         plan.tokens_after = plan.tokens_after + edit.tokens_after - edit.tokens_before;
+    }
+    if let Some(first) = plan.edits.iter().map(Edit::first_message).min() {
+        plan.unchanged = (0..first).map(|message| draft.tokens.message(message)).sum();
     }
     let asked = with.urgency == Urgency::Hard || !plan.edits.is_empty();
     if asked && plan.tokens_after > with.budget.low {

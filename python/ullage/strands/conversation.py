@@ -130,8 +130,9 @@ class MappingConversationManager(ConversationManager):
         reported = _prompt_tokens(messages[index])
         if reported is None:
             return
+        cached = _cached_tokens(messages[index])
         try:
-            self._engine_for(agent).observe(messages[:index], reported)
+            self._engine_for(agent).observe(messages[:index], reported, cached)
         except UllageError as error:
             logger.debug("error=<%s> | the usage taught nothing", error)
 
@@ -160,6 +161,12 @@ def _prompt_tokens(answer: Any) -> int | None:
     parts = ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     counts = [usage.get(part) or 0 for part in parts]
     return sum(counts) if all(isinstance(count, int) and count >= 0 for count in counts) else None
+
+
+def _cached_tokens(answer: Any) -> int | None:
+    """What of the prompt was read from the provider's cache, where Strands notes it."""
+    cached = (answer.get("metadata") or {}).get("usage", {}).get("cacheReadInputTokens")
+    return cached if isinstance(cached, int) and cached >= 0 else None
 
 
 def _fixed(agent: Agent) -> dict[str, Any]:

@@ -1,0 +1,62 @@
+//! What providers answer from their prompt caches, and whether a compaction is worth throwing that away.
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+
+use crate::economics::{PlanCost, Prices};
+use crate::planner::Plan;
+use crate::policy::Policy;
+
+/// Conversations that are remembered: more than one engine works on at a time.
+const REMEMBERED: usize = 64;
+
+/// The conversations whose last request was answered from a cache, the newest last.
+#[derive(Debug, Default)]
+pub(super) struct CacheHits(Mutex<VecDeque<u128>>);
+
+impl CacheHits {
+    /// Notes how the last request of the conversation with this beginning was answered.
+    pub(super) fn note(&self, beginning: u128, answer: CacheAnswer) {
+        let mut known = self.0.lock();
+        known.retain(|other| *other != beginning);
+        if answer == CacheAnswer::Hit {
+            if known.len() == REMEMBERED {
+                known.pop_front();
+            }
+            known.push_back(beginning);
+        }
+    }
+
+    /// Whether it was answered from a cache.
+    pub(super) fn has(&self, beginning: u128) -> bool {
+        self.0.lock().contains(&beginning)
+    }
+}
+
+/// What a provider says of its prompt cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheAnswer {
+    /// Part of the prompt was read from it.
+    Hit,
+    /// Nothing was.
+    Miss,
+}
+
+/// Why `plan`, which could wait, should wait: it would not pay back in time. `None` where it should not.
+pub(super) fn reason_to_wait(plan: &Plan, policy: &Policy) -> Option<String> {
+    let fits = plan.tokens_before <= plan.budget.limit;
+    if plan.edits.is_empty() || !fits {
+        return None;
+    }
+    let cost = PlanCost::of(plan.tokens_before, plan.tokens_after, plan.unchanged, Prices::default());
+    let requests = cost.pays_back_after.filter(|requests| *requests <= policy.pay_back_within as u64);
+    match (requests, cost.pays_back_after) {
+        (Some(_), _) => None,
+        (None, Some(requests)) => Some(format!(
+            "a compaction would pay back after {requests} requests, and so waits until it must: {} is the most",
+            policy.pay_back_within
+        )),
+        (None, None) => Some("a compaction would never pay back, and so waits until it must".to_owned()),
+    }
+}
