@@ -40,7 +40,7 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Fil
         if range.is_empty() {
             continue;
         }
-        let age = libm::exp(-crate::digest::knob("K_FALL",FALL) * ages.log(source.message));
+        let age = libm::exp(-crate::digest::knob("K_FALL", FALL) * ages.log(source.message));
         match (source.origin, source.file) {
             (Origin::Output | Origin::Written, Some(file)) => {
                 let near = nearness(source, file, lines, index, files);
@@ -48,13 +48,16 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Fil
                 for (at, line) in range.enumerate() {
                     let text = &source.text[lines.lines[line].text.clone()];
                     if files.is_live(file, index, source.message, text) {
-                        let raised = libm::exp(crate::digest::knob("K_NEAR",NEAR_EDITS) * near[at] + crate::digest::knob("K_SPOKEN",SPOKEN_OF) * spoken[at]);
-                        worths[line] = crate::digest::knob("K_FILE",OF_FILES) * age * raised;
+                        let raised = libm::exp(
+                            crate::digest::knob("K_NEAR", NEAR_EDITS) * near[at]
+                                + crate::digest::knob("K_SPOKEN", SPOKEN_OF) * spoken[at],
+                        );
+                        worths[line] = crate::digest::knob("K_FILE", OF_FILES) * age * raised;
                     }
                 }
             }
-            (Origin::Asked, _) => worths[range].fill(crate::digest::knob("K_ASK",OF_REQUESTS) * age),
-            (Origin::Said, _) => worths[range].fill(crate::digest::knob("K_SAY",OF_STATEMENTS) * age),
+            (Origin::Asked, _) => worths[range].fill(crate::digest::knob("K_ASK", OF_REQUESTS) * age),
+            (Origin::Said, _) => worths[range].fill(crate::digest::knob("K_SAY", OF_STATEMENTS) * age),
             _ => {}
         }
     }

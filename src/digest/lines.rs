@@ -75,7 +75,18 @@ impl Lines {
             reading.lines.of_source.push(start..reading.lines.lines.len());
         }
         let Reading { mut lines, known, .. } = reading;
-        lines.worth = known.iter().map(|known| if known.stays { 0.0 } else if known.spoken_stays { worth(known, ages) * crate::digest::knob("K_TALK",0.5) } else { worth(known, ages) }).collect();
+        lines.worth = known
+            .iter()
+            .map(|known| {
+                if known.stays {
+                    0.0
+                } else if known.spoken_stays {
+                    worth(known, ages) * crate::digest::knob("K_TALK", 0.5)
+                } else {
+                    worth(known, ages)
+                }
+            })
+            .collect();
         lines.spoken = known.iter().map(|known| known.spoken).collect();
         lines
     }

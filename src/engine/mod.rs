@@ -147,7 +147,7 @@ impl Engine {
         let mut least = usize::MAX;
         loop {
             let conversation = &reading.conversation;
-            let draft = outline(conversation, &tokens, &self.policy, with.aim, ask.urgency, self.storing, bounds)?;
+            let draft = outline(conversation, &tokens, &self.policy, bounds, &with)?;
             let plan = seal(&draft, &with);
             if plan.tokens_after <= budget.limit {
                 return Ok(plan);

@@ -8,6 +8,7 @@ mod fill;
 mod gap;
 mod neighbours;
 mod plan;
+mod prune;
 mod seal;
 mod shorten;
 mod tools;
@@ -25,6 +26,7 @@ use crate::message::{Conversation, Text};
 use crate::policy::{Policy, StageName};
 use crate::stages::propose;
 use crate::store::Storing;
+use crate::validity::reasoning_that_may_go;
 
 /// Whether a compaction waits for the high mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +37,8 @@ pub enum Urgency {
     Hard,
 }
 
-/// The draft that brings `conversation` as far inside `budget` as it can be brought. O(parts) for each level of pressure.
+/// The draft that brings `conversation` as far inside the budget that is aimed at as it can be brought. O(length) for each
+/// level of pressure.
 ///
 /// # Errors
 /// `Message` if the conversation breaks a rule of the providers as it came.
@@ -43,17 +46,17 @@ pub fn outline<'a, T: Text>(
     conversation: &'a Conversation<T>,
     tokens: &'a Measured,
     policy: &'a Policy,
-    budget: Budget,
-    urgency: Urgency,
-    storing: Storing,
     bounds: Bounds,
+    with: &Sealing<'_>,
 ) -> Result<Draft<'a, T>> {
+    let (budget, storing) = (with.aim, with.referring.storing);
     let pairs = Pairs::of(conversation);
     if let Some(violation) = pairs.violations(conversation).into_iter().next() {
         return Err(refusal(&violation, conversation.entry(violation.message)));
     }
-    let mut draft = Draft::new(conversation, tokens, pairs, policy, bounds);
-    let starts_at = match urgency {
+    let may_go = reasoning_that_may_go(with.format);
+    let mut draft = Draft::new(conversation, tokens, pairs, policy, bounds, may_go);
+    let starts_at = match with.urgency {
         Urgency::Soft => budget.high,
         Urgency::Hard => budget.low,
     };
@@ -90,8 +93,12 @@ impl Aims {
             return Aims { structure: budget.low, enough: budget.high };
         }
         let whole = draft.tokens.total().max(1);
-        let structure = ((budget.low.saturating_mul(budget.low) / whole) as f64 * crate::digest::knob("K_WIN",1.0)) as usize;
-        Aims { structure, enough: structure.max((budget.low as f64 * crate::digest::knob("K_HALF",MOST_STRUCTURE)) as usize) }
+        let structure =
+            ((budget.low.saturating_mul(budget.low) / whole) as f64 * crate::digest::knob("K_WIN", 1.0)) as usize;
+        Aims {
+            structure,
+            enough: structure.max((budget.low as f64 * crate::digest::knob("K_HALF", MOST_STRUCTURE)) as usize),
+        }
     }
 
     fn enough(self, pressure: Pressure, budget: Budget) -> usize {
