@@ -52,6 +52,8 @@ pub(super) enum Extent {
     Going,
     /// What an earlier compaction left.
     Rest,
+    /// Nothing: an earlier compaction found it superseded.
+    Gone,
 }
 
 /// A call, and what it returned.
@@ -75,7 +77,7 @@ pub(super) struct Answer<'a> {
     pub outcome: Outcome,
 }
 
-/// The answers of messages that stay, oldest first: those of one text that is not superseded already. O(length of calls).
+/// The answers of messages that stay, oldest first: those of one text. O(length of calls).
 pub(super) fn of<'a, T: Text>(draft: &Draft<'a, T>) -> Vec<Answer<'a>> {
     let messages = &draft.conversation.messages;
     let read = |site: &crate::invariants::CallSite| {
@@ -86,12 +88,10 @@ pub(super) fn of<'a, T: Text>(draft: &Draft<'a, T>) -> Vec<Answer<'a>> {
         let Part::Call { name, input, .. } = &messages[site.message].parts[site.part] else { return None };
         let Part::Result { items, .. } = &messages[message].parts[part] else { return None };
         let [Item::Text(text) | Item::Json(text)] = &items[..] else { return None };
-        if is_superseded(text) {
-            return None;
-        }
         let left = marked(text, Storing::On, &[]);
         let place = Place { message, part, item: 0 };
         let (text, extent) = match left {
+            _ if is_superseded(text) => ("", Extent::Gone),
             Some(marked) => (marked.body, Extent::Rest),
             None if draft.is_cut(place) => (&**text, Extent::Going),
             None => (&**text, Extent::Whole),

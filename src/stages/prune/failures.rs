@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::answers::{Answer, Outcome};
+use super::answers::{Answer, Extent, Outcome};
 use super::{Form, Superseded, newest_first, successor};
 use crate::store::shown;
 
@@ -20,7 +20,7 @@ enum Target<'a> {
 pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
     let mut went_well: HashMap<(&str, Target<'_>), usize, RandomState> = HashMap::default();
     let mut found = Vec::new();
-    for (_, answer) in newest_first(answers) {
+    for (_, answer) in newest_first(answers).filter(|(_, answer)| answer.extent != Extent::Gone) {
         let key = (answer.tool, target(answer));
         match (answer.outcome, went_well.get(&key)) {
             (Outcome::Failed, Some(message)) => {

@@ -60,8 +60,17 @@ impl Files {
             let next = later.ids.len() as u64;
             let file = *later.ids.entry(path).or_insert(next);
             if answer.said.writing != Writing::Nothing {
+                // Of an output that is not all there it cannot be told whether the call failed.
+                if matches!(answer.extent, Extent::Rest | Extent::Gone) {
+                    continue;
+                }
                 files.written.insert(index, later.form_of_written(file, answer));
                 later.write(file, index, answer);
+                continue;
+            }
+            if answer.extent == Extent::Gone {
+                // Perhaps because of that write.
+                needed.extend(later.whole.get(&file));
                 continue;
             }
             let lines: Vec<LineKey> = lines(answer.text).map(|line| key(file, line)).collect();
@@ -117,7 +126,7 @@ impl<'a> Later<'a> {
             }
         }
         self.written.extend(answer.said.written.iter().flat_map(|text| lines(text)).map(|line| key(file, line)));
-        if answer.said.writing == Writing::Whole {
+        if answer.said.writing == Writing::Whole && !answer.said.written.is_empty() {
             self.whole.entry(file).or_insert(index);
         }
     }

@@ -65,7 +65,9 @@ const COMMANDS: [&str; 44] = [
 pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
     let mut newest: HashMap<u128, usize, RandomState> = HashMap::default();
     let mut found = Vec::new();
-    for (_, answer) in newest_first(answers).filter(|(_, answer)| tells_a_state(answer)) {
+    for (_, answer) in
+        newest_first(answers).filter(|(_, answer)| answer.extent != Extent::Gone && tells_a_state(answer))
+    {
         match newest.get(&answer.question) {
             Some(message) => {
                 let by = successor(*message, &format!("a later {} of the same", shown(answer.tool)));
