@@ -324,7 +324,7 @@ class Policy:
         offload_above: An older tool result above this is moved out.
         offload_preview: What is left of it.
         compress_to: A tool result above this is shortened to this size where nothing else helped.
-        stages: The stages in their order: "offload", "compress", "window".
+        stages: The stages in their order: "offload", "compress", "prune", "window", "digest".
 
     Raises:
         PolicyError: If a setting is unknown or out of range.
@@ -361,7 +361,7 @@ class Policy:
         offload_above: int = 400,
         offload_preview: int = 100,
         compress_to: int = 1_000,
-        stages: Sequence[str] = ("offload", "compress", "window"),
+        stages: Sequence[str] = ("offload", "compress", "prune", "window", "digest"),
     ) -> Policy: ...
     @staticmethod
     def preset(name: str) -> Policy:
