@@ -56,7 +56,7 @@ fn a_use_of_a_higher_floor_is_reported_where_it_stands() {
     assert_eq!(
         reported("src/message.rs", text),
         [
-            "src/message.rs:4: `crate::engine::Engine`: `message` is on floor 2, `engine` on floor 8; look down, never up"
+            "src/message.rs:4: `crate::engine::Engine`: `message` is on floor 2, `engine` on floor 9; look down, never up"
         ]
     );
 }

@@ -86,11 +86,11 @@ impl<T: Text> Draft<'_, T> {
             }
             _ => return,
         };
-        let is_changed = self.parts.contains_key(&(message, part));
-        if !self.may_touch(message) || is_changed || at_most >= tokens_before {
+        let now = self.parts.get(&(message, part)).map_or(tokens_before, |cut| cut.at_most);
+        if !self.may_touch(message) || at_most >= now {
             return;
         }
-        self.total = self.total - tokens_before + at_most;
+        self.total = self.total - now + at_most;
         self.parts.insert((message, part), PartCut { stage, change, tokens_before, at_most });
     }
 

@@ -3,7 +3,7 @@
 use super::Form;
 use super::answers::{Answer, Outcome};
 use super::files::Files;
-use crate::calls::{Sense, texts};
+use crate::calls::{Sense, Writing, texts};
 use crate::draft::{Draft, PartChange, Proposal, Rewriting, Rewritten};
 use crate::message::{Part, Text};
 use crate::store::{Went, is_ours};
@@ -16,8 +16,8 @@ const LEAST: usize = 240;
 pub(super) struct Found {
     /// Message of the call.
     pub message: usize,
-    /// Whether what it wrote is seen further down.
-    pub form: Form,
+    /// In what form the least of its texts is still seen.
+    form: Form,
     part: usize,
     rewriting: Rewriting,
 }
@@ -29,33 +29,43 @@ impl Found {
     }
 }
 
-/// Every call with long texts that are of a file, oldest first, those before the others of which all is seen further down.
-/// A call that failed is none, nor is one that something else was left out for. O(length of their arguments).
-pub(super) fn find<T: Text>(draft: &Draft<'_, T>, answers: &[Answer<'_>], files: &Files) -> Vec<Found> {
+/// Every call with long texts that are of a file and may go, oldest first, those before the others of which all is seen
+/// further down. A call that failed is none. O(length of their arguments).
+pub(super) fn find<T: Text>(
+    draft: &Draft<'_, T>,
+    answers: &[Answer<'_>],
+    files: &Files,
+    goes: impl Fn(Form) -> bool,
+) -> Vec<Found> {
     let mut found = Vec::new();
     for (index, answer) in answers.iter().enumerate() {
         let (message, part) = answer.call;
-        let (Some(path), Some(form)) = (&answer.said.path, files.written(index)) else { continue };
         let Part::Call { input, .. } = &draft.conversation.messages[message].parts[part] else { continue };
+        let writes = answer.said.writing != Writing::Nothing && answer.outcome == Outcome::Fine;
         // What stands for characters that are none would not come back as it was.
-        let is_text = !input.contains(char::REPLACEMENT_CHARACTER);
-        if answer.outcome == Outcome::Failed || input.len() < LEAST || !is_text {
+        if !writes || input.len() < LEAST || input.contains(char::REPLACEMENT_CHARACTER) {
             continue;
         }
-        let long = texts(input).into_iter().filter(|text| text.text.len() >= LEAST && !is_ours(&text.text));
-        let texts: Vec<_> = long
-            .map(|text| Rewritten {
-                steps: text.steps,
-                literal: text.literal,
-                characters: text.text.chars().count(),
-                went: if text.sense == Sense::Written { Went::Into } else { Went::OutOf },
-            })
-            .collect();
-        if !texts.is_empty() {
+        let Some(path) = &answer.said.path else { continue };
+        let mut forms = Vec::new();
+        let texts = texts(input).into_iter().filter_map(|text| {
+            let (went, form) = match text.sense {
+                Sense::Written => (Went::Into, files.written(index, &text.text)?),
+                Sense::Replaced => (Went::OutOf, Form::Newer),
+            };
+            if text.text.len() < LEAST || is_ours(&text.text) || !goes(form) {
+                return None;
+            }
+            forms.push(form);
+            let characters = text.text.chars().count();
+            Some(Rewritten { steps: text.steps, literal: text.literal, characters, went })
+        });
+        let texts: Vec<_> = texts.collect();
+        if let Some(form) = forms.into_iter().max() {
             found.push(Found { message, part, form, rewriting: Rewriting { path: path.clone(), texts } });
         }
     }
     // Stable, so each kind stays in its order.
-    found.sort_by_key(|found| found.form == Form::Newer);
+    found.sort_by_key(|found| found.form);
     found
 }

@@ -15,6 +15,7 @@ use super::{Form, Superseded, newest_first, successor};
 use crate::anchors::strip_line_number;
 use crate::calls::Writing;
 use crate::draft::Successor;
+use crate::message::digest_of;
 use crate::store::shown;
 
 /// Newer reads of a file whose line numbers are remembered: most are of the whole file, or of a few places in it.
@@ -45,8 +46,8 @@ struct Later<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Files {
     superseded: Vec<Superseded>,
-    /// For the answers that wrote something, whether all of it is seen further down.
-    written: HashMap<usize, Form, RandomState>,
+    /// The form in which each text is still seen that the call of an answer wrote, by its digest.
+    written: HashMap<(usize, u128), Form, RandomState>,
 }
 
 impl Files {
@@ -64,7 +65,9 @@ impl Files {
                 if matches!(answer.extent, Extent::Rest | Extent::Gone) {
                     continue;
                 }
-                files.written.insert(index, later.form_of_written(file, answer));
+                for text in &answer.said.written {
+                    files.written.insert((index, digest_of(text)), later.form_of_written(file, text));
+                }
                 later.write(file, index, answer);
                 continue;
             }
@@ -83,7 +86,7 @@ impl Files {
             }
         }
         files.superseded.reverse();
-        files.written.retain(|index, form| *form == Form::Copied || !needed.contains(index));
+        files.written.retain(|(index, _), form| *form == Form::Copied || !needed.contains(index));
         files
     }
 
@@ -92,9 +95,9 @@ impl Files {
         self.superseded.iter().map(|found| Superseded { place: found.place, by: found.by.clone(), form: found.form })
     }
 
-    /// Whether what an answer's call wrote is seen further down; `None` where it wrote nothing, or is needed.
-    pub(super) fn written(&self, answer: usize) -> Option<Form> {
-        self.written.get(&answer).copied()
+    /// In what form a text is still seen that an answer's call wrote; `None` where it wrote none such, or it is needed.
+    pub(super) fn written(&self, answer: usize, text: &str) -> Option<Form> {
+        self.written.get(&(answer, digest_of(text))).copied()
     }
 }
 
@@ -131,9 +134,19 @@ impl<'a> Later<'a> {
         }
     }
 
-    fn form_of_written(&self, file: u64, answer: &Answer<'_>) -> Form {
-        let mut written = answer.said.written.iter().flat_map(|text| lines(text));
-        if written.all(|line| self.seen.contains_key(&key(file, line))) { Form::Copied } else { Form::Newer }
+    fn form_of_written(&self, file: u64, text: &str) -> Form {
+        let mut form = Form::Copied;
+        for key in lines(text).map(|line| key(file, line)) {
+            if self.seen.contains_key(&key) {
+                continue;
+            }
+            form = Form::Newer;
+            let is_newer = self.replaced.contains_key(&key) || self.written.contains(&key);
+            if !is_newer && !self.whole.contains_key(&file) {
+                return Form::Elsewhere;
+            }
+        }
+        form
     }
 
     /// What supersedes a read, in what form it is still seen, and the write that is needed for it.

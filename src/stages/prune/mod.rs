@@ -6,11 +6,12 @@
 //! | a failed call | the same call that went well |
 //! | what was read of a file | a later read of as much or more, or calls that wrote or replaced all its lines |
 //! | a listing or a status | the same asked again |
-//! | what a call wrote into a file, or replaced there | the file |
+//! | what a call replaced in a file | what it wrote |
+//! | what a call wrote into a file | a later read of it, or later edits; in an emergency the file |
 //! | reasoning of turns that are over | the answer behind it, where the provider does without |
 //!
-//! The newest copy stays, and so does what is recent. Without a store only what stands word for word further down goes by
-//! itself; the rest waits for pressure.
+//! The newest copy of an output stays, and so does what is recent. Without a store only what stands word for word further down
+//! goes by itself; the rest waits for pressure.
 
 mod answers;
 mod arguments;
@@ -35,19 +36,27 @@ struct Superseded {
 }
 
 /// In what form the model still sees what goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Form {
     /// Word for word.
     Copied,
-    /// As it is now, or not at all.
+    /// As it is now, or as what came of it.
     Newer,
+    /// Not at all: it is in the file.
+    Elsewhere,
 }
 
 /// What is superseded, in the order in which it should go: what loses least first, and the older first. O(length).
 pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, pressure: Pressure, storing: Storing) -> Vec<Proposal> {
     let recent = draft.recent_start(pressure);
-    // What goes without a copy in sight and without a store is lost.
-    let goes = |form: Form| storing == Storing::On || form == Form::Copied || pressure > Pressure::Normal;
+    let goes = |form: Form| match form {
+        Form::Copied => true,
+        // Without a store, what goes is lost.
+        Form::Newer => storing == Storing::On || pressure > Pressure::Normal,
+        // What was written is what the next edits have to quote: on recorded coding sessions, taking it at once cost a fifth
+        // of the edits that could still be made.
+        Form::Elsewhere => pressure == Pressure::Emergency,
+    };
     let answers = answers::of(draft);
     let files = files::Files::of(&answers);
     let mut outputs = repeats::find(draft);
@@ -59,8 +68,8 @@ pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, pressure: Pressure, storing
     let settled = draft.recent_start(pressure.min(Pressure::High));
     let reasoning = reasoning::find(draft).filter(|(message, _)| *message < settled && goes(Form::Newer));
     let dropped = reasoning.map(|(message, part)| reasoning::dropped(message, part));
-    let written = arguments::find(draft, &answers, &files);
-    let written = written.into_iter().filter(|found| found.message < settled && goes(found.form));
+    let written = arguments::find(draft, &answers, &files, goes);
+    let written = written.into_iter().filter(|found| found.message < settled);
     let outputs = outputs.map(|Superseded { place, by, .. }| Proposal::Supersede { place, by });
     outputs.chain(dropped).chain(written.map(arguments::Found::proposal)).collect()
 }
