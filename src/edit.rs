@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::message::{Role, Spans};
 use crate::policy::StageName;
 use crate::store::Reference;
+use crate::wire::{Arguments, Step};
 
 /// One item of one tool result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,6 +29,22 @@ pub enum Action {
         place: Place,
         /// The new text.
         text: String,
+    },
+    /// Texts in the arguments of a call become shorter ones.
+    Rewrite {
+        /// Index of the message.
+        message: usize,
+        /// Index of the call in the message.
+        part: usize,
+        /// The arguments as they are afterwards.
+        arguments: Arguments,
+    },
+    /// A part goes away.
+    Drop {
+        /// Index of the message.
+        message: usize,
+        /// Index of the part in the message.
+        part: usize,
     },
     /// Messages go away, and a note takes their place.
     Remove {
@@ -90,9 +107,19 @@ pub struct Edit {
     pub tokens_after: usize,
     /// Where the original is, if it was stored.
     pub reference: Option<Reference>,
+    /// What supersedes what it touches, where that is why.
+    pub superseded_by: Option<String>,
 }
 
 impl Edit {
+    /// Why it is done, for people.
+    pub fn why(&self) -> String {
+        match &self.superseded_by {
+            Some(by) => format!("superseded by {by}"),
+            None => self.stage.reason().to_owned(),
+        }
+    }
+
     /// Tokens that it saves.
     pub fn saved(&self) -> usize {
         self.tokens_before.saturating_sub(self.tokens_after)
@@ -101,7 +128,9 @@ impl Edit {
     /// Indices of the messages that it touches.
     pub fn touches(&self) -> impl Iterator<Item = usize> + '_ {
         let (messages, noted) = match &self.action {
-            Action::Shorten { place, .. } => (place.message..place.message + 1, None),
+            Action::Shorten { place: Place { message, .. }, .. }
+            | Action::Rewrite { message, .. }
+            | Action::Drop { message, .. } => (*message..message + 1, None),
             Action::Remove { messages, note } => match note.standing {
                 Standing::In { message, .. } => (messages.clone(), Some(message)),
                 Standing::Own { .. } => (messages.clone(), None),
@@ -119,7 +148,7 @@ impl Edit {
     pub fn to_json(&self, spans: &Spans) -> Value {
         let mut out = json!({
             "stage": self.stage.name(),
-            "why": self.stage.reason(),
+            "why": self.why(),
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "reference": self.reference.as_ref().map(Reference::as_str),
@@ -130,6 +159,19 @@ impl Edit {
                 let (entry, part) = spans.place(place.message, place.part);
                 out["place"] = json!({ "message": entry, "part": part, "item": place.item });
                 out["text"] = json!(text);
+            }
+            Action::Rewrite { message, part, arguments } => {
+                out["action"] = json!("rewrite");
+                let (entry, part) = spans.place(*message, *part);
+                out["place"] = json!({ "message": entry, "part": part });
+                let steps = |steps: &[Step]| steps.iter().map(step_json).collect::<Vec<_>>();
+                let texts = arguments.texts.iter().map(|(at, text)| json!({ "at": steps(at), "text": text }));
+                out["texts"] = texts.collect();
+            }
+            Action::Drop { message, part } => {
+                out["action"] = json!("drop");
+                let (entry, part) = spans.place(*message, *part);
+                out["place"] = json!({ "message": entry, "part": part });
             }
             Action::Remove { messages, note } => {
                 out["action"] = json!("remove");
@@ -143,5 +185,12 @@ impl Edit {
             }
         }
         out
+    }
+}
+
+fn step_json(step: &Step) -> Value {
+    match step {
+        Step::Field(name) => json!(name),
+        Step::Element(index) => json!(index),
     }
 }

@@ -11,7 +11,7 @@
 //! | 1 words | [`numbers`], [`anchors`], [`error`], [`parallel`], [`shared`], [`media`], [`tokens`] |
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
-//! | 4 means | [`compress`], [`store`], [`validity`], and above them [`digest`] |
+//! | 4 means | [`compress`], [`store`], [`validity`], and above them [`calls`], [`digest`] |
 //! | 5 decisions as data | [`summary`], [`policy`], [`economics`], [`budget`], [`edit`], [`draft`], [`report`] |
 //! | 6 stages | [`stages`] |
 //! | 7 planner | [`planner`] |
@@ -19,6 +19,7 @@
 
 pub mod anchors;
 pub mod budget;
+pub mod calls;
 pub mod compress;
 pub mod digest;
 pub mod draft;

@@ -16,6 +16,8 @@ pub enum StageName {
     Offload,
     /// Shortens long tool results where they stand.
     Compress,
+    /// Leaves a line in place of what is superseded: said again, out of date, or in a file by now.
+    Prune,
     /// Removes the oldest messages.
     Window,
     /// Keeps, of all that the others take away, the lines that are most likely needed.
@@ -30,6 +32,7 @@ impl StageName {
         match self {
             StageName::Offload => "an older tool result; its preview and reference stay",
             StageName::Compress => "a long tool result; what is needed most in it stays",
+            StageName::Prune => "what is superseded; a line stays that says so",
             StageName::Window => "the oldest messages that may go",
             StageName::Digest => "the lines most likely needed of what goes",
             StageName::Summarize => "what was in the messages that went",
@@ -41,6 +44,7 @@ impl StageName {
         match self {
             StageName::Offload => "offload",
             StageName::Compress => "compress",
+            StageName::Prune => "prune",
             StageName::Window => "window",
             StageName::Digest => "digest",
             StageName::Summarize => "summarize",
@@ -142,6 +146,7 @@ impl Default for Policy {
             stages: vec![
                 StageName::Offload,
                 StageName::Compress,
+                StageName::Prune,
                 StageName::Window,
                 StageName::Digest,
                 StageName::Summarize,

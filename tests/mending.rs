@@ -248,7 +248,7 @@ fn reasoning_that_is_written_several_times_counts_once_and_goes_at_once() {
     let reasoning = |part: &&Part<_>| matches!(part, Part::Reasoning { .. });
     assert_eq!(conversation.messages[1].parts.iter().filter(reasoning).count(), 1);
 
-    let drop = vec![Change::Edit { message: 1, items: vec![], drop: vec![0], append: vec![] }];
+    let drop = vec![Change::Edit { message: 1, items: vec![], drop: vec![0], append: vec![], calls: vec![] }];
     let out = rewrite(&&messages, &conversation, Format::OpenAi, &drop).expect("it can be written");
     let left: Vec<&str> = out[0].as_object().expect("a message").keys().map(String::as_str).collect();
     assert_eq!(left, ["role", "content", "tool_calls"]);

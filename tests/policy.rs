@@ -148,12 +148,12 @@ fn a_plan_explains_itself() {
         plan(1_000),
         "5 messages, 2,053 tokens; budget 1,000 (starts above 1,000, goes down to 1,000)\n  \
          compress message 2, block 0: shortened, 1,600 -> 141 tokens (a long tool result; what is needed most in it stays)\n\
-         after: 594 tokens, 1,459 saved\n"
+         after: 594 tokens, 1,459 saved, 570 to be cached again\n"
     );
     assert_eq!(
         plan(150),
         "5 messages, 2,053 tokens; budget 150 (starts above 150, goes down to 150)\n  \
          window   messages 1 to 3: removed, 2,033 -> 40 tokens (the oldest messages that may go)\n\
-         after: 60 tokens, 1,993 saved\n"
+         after: 60 tokens, 1,993 saved, 60 to be cached again\n"
     );
 }

@@ -98,6 +98,9 @@ proptest! {
                         prop_assert!(originals.contains(content) || input.to_string().contains(content));
                         prop_assert_eq!(reference, &Reference::of(&artifact.tool, content.as_bytes()));
                     }
+                    Source::Part { .. } => {
+                        prop_assert_eq!(reference, &Reference::of(&artifact.tool, content.as_bytes()));
+                    }
                     Source::Transcript { messages, .. } => {
                         prop_assert_eq!(content, lines(&all[outcome.plan.spans.entries(messages.clone())]));
                     }
@@ -108,7 +111,10 @@ proptest! {
                 prop_assert!(edit.reference.as_ref().is_some_and(|reference| named.contains(reference.as_str())));
                 let text = match &edit.action {
                     Action::Shorten { text, .. } => text,
+                    Action::Rewrite { arguments, .. } => &arguments.input,
                     Action::Remove { note, .. } => &note.text,
+                    // Nothing stands for it.
+                    Action::Drop { .. } => continue,
                 };
                 prop_assert!(text.contains(edit.reference.as_ref().unwrap().as_str()), "{}", text);
             }

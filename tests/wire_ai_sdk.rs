@@ -352,10 +352,15 @@ fn nothing_is_left_of_a_message_whose_parts_all_go() {
         items: vec![],
         drop: (0..conversation.messages[message].parts.len()).collect(),
         append: vec![],
+        calls: vec![],
     };
     let changes: Vec<Change<'_>> = (0..conversation.messages.len()).map(all).collect();
     assert_eq!(rewrite(&&messages, &conversation, FORMAT, &changes), Ok(vec![]));
-    let one = edited(&messages, FORMAT, &Change::Edit { message: 3, items: vec![], drop: vec![1], append: vec![] });
+    let one = edited(
+        &messages,
+        FORMAT,
+        &Change::Edit { message: 3, items: vec![], drop: vec![1], append: vec![], calls: vec![] },
+    );
     let mut expected = messages.as_array().cloned().unwrap_or_default();
     expected.remove(4);
     assert_eq!(one, expected);

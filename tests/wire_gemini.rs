@@ -240,7 +240,7 @@ fn what_is_not_understood_is_kept_whole() {
     let conversation = read(&&messages, GEMINI).unwrap();
     let expected: Vec<_> = parts.as_array().unwrap().iter().map(|part| Part::Opaque(part.to_string())).collect();
     assert_eq!(conversation.messages[0].parts.iter().map(owned).collect::<Vec<_>>(), expected);
-    let edit = Change::Edit { message: 0, items: vec![], drop: vec![4], append: vec!["more"] };
+    let edit = Change::Edit { message: 0, items: vec![], drop: vec![4], append: vec!["more"], calls: vec![] };
     let out = rewrite(&&messages, &conversation, GEMINI, &[edit, Change::Keep { message: 1 }]).unwrap();
     let mut left = parts.as_array().unwrap().clone();
     left.remove(4);
@@ -323,7 +323,7 @@ fn a_shortened_response_keeps_its_wrapper_and_everything_beside_it() {
     for messages in [history(), in_camel(&history())] {
         let conversation = read(&&messages, GEMINI).unwrap();
         let items = vec![(0, 0, "short"), (1, 0, "two rows")];
-        let edit = Change::Edit { message: 2, items, drop: vec![], append: vec!["a note"] };
+        let edit = Change::Edit { message: 2, items, drop: vec![], append: vec!["a note"], calls: vec![] };
         let out = rewrite(
             &&messages,
             &conversation,
@@ -518,7 +518,7 @@ fn edits<T: ullage::message::Text>(conversation: &Conversation<T>) -> Vec<Change
                 let shortened = pieces.iter().enumerate().filter(|(_, it)| matches!(it, Item::Text(_) | Item::Json(_)));
                 items.extend(shortened.map(|(item, _)| (part, item, "short")));
             }
-            Change::Edit { message, items, drop: vec![], append: vec!["a note"] }
+            Change::Edit { message, items, drop: vec![], append: vec!["a note"], calls: vec![] }
         })
         .collect()
 }

@@ -324,10 +324,15 @@ fn nothing_is_left_of_an_item_whose_parts_all_go() {
         items: vec![],
         drop: (0..conversation.messages[message].parts.len()).collect(),
         append: vec![],
+        calls: vec![],
     };
     let changes: Vec<Change<'_>> = (0..conversation.messages.len()).map(all).collect();
     assert_eq!(rewrite(&&items, &conversation, FORMAT, &changes).unwrap(), Vec::<Value>::new());
-    let half = edited(&items, FORMAT, &Change::Edit { message: 2, items: vec![], drop: vec![1], append: vec![] });
+    let half = edited(
+        &items,
+        FORMAT,
+        &Change::Edit { message: 2, items: vec![], drop: vec![1], append: vec![], calls: vec![] },
+    );
     let mut expected = items.as_array().unwrap().clone();
     expected.remove(3);
     assert_eq!(half, expected);

@@ -349,7 +349,8 @@ class Policy:
         summary_timeout: Seconds that a summarizer has.
         summary_ahead: Share of the budget from which on the next summary is made while the agent
             goes on; none is at ``high`` or above.
-        stages: The stages in their order: "offload", "compress", "window", "summarize".
+        stages: The stages in their order: "offload", "compress", "prune", "window", "digest",
+            "summarize".
 
     Raises:
         PolicyError: If a setting is unknown or out of range.
@@ -410,7 +411,14 @@ class Policy:
         summary_lines: int = 500,
         summary_timeout: float = 60.0,
         summary_ahead: float = 1.0,
-        stages: Sequence[str] = ("offload", "compress", "window", "summarize"),
+        stages: Sequence[str] = (
+            "offload",
+            "compress",
+            "prune",
+            "window",
+            "digest",
+            "summarize",
+        ),
     ) -> Policy: ...
     @staticmethod
     def preset(name: str) -> Policy:

@@ -91,6 +91,13 @@ impl Node for PyNode<'_> {
         attribute(&self.0, name).map(PyNode)
     }
 
+    fn field(&self, name: &str) -> Option<Self> {
+        if let Ok(dict) = self.0.cast::<PyDict>() {
+            return found(dict.get_item(name)).map(PyNode);
+        }
+        attribute(&self.0, &PyString::new(self.0.py(), name)).map(PyNode)
+    }
+
     fn length(&self) -> Option<usize> {
         match self.0.cast::<PyList>() {
             Ok(list) => Some(list.len()),

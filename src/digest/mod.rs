@@ -8,7 +8,6 @@
 
 mod age;
 mod anchor_worth;
-mod calls;
 mod cover;
 mod edit_worth;
 mod files;

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::Past;
-use super::calls::{self, Call};
 use super::layout;
+use crate::calls::{self, Call};
 use crate::message::{Item, Message, Part, Role, Text};
 use crate::store::{Storing, marked, noted_removals};
 

@@ -48,6 +48,10 @@ pub fn content<'a, N: Node>(
             }
             Ok(Cow::Borrowed(text.as_bytes()))
         }
+        Source::Part { message, part } => Ok(Cow::Borrowed(match &conversation.messages[*message].parts[*part] {
+            Part::Reasoning { text, .. } | Part::Call { input: text, .. } => text.as_bytes(),
+            _ => b"", // A plan only stores these.
+        })),
         Source::Transcript { notes, messages: range } => {
             let mut out = notes.clone();
             for entry in plan.spans.entries(range.clone()).filter_map(|entry| messages.at(entry)) {

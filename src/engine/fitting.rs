@@ -5,7 +5,7 @@ use crate::draft::{Bounds, Draft};
 use crate::error::Result;
 use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
-use crate::planner::{Plan, Sealing, Urgency, floor, outline, seal};
+use crate::planner::{Plan, Sealing, floor, outline, seal};
 
 /// A plan that leaves more than this share of its target unused is made again with more that stays whole.
 const UNUSED: f64 = 0.03;
@@ -29,14 +29,13 @@ impl Engine {
         &self,
         conversation: &Conversation<T>,
         tokens: &Measured,
-        urgency: Urgency,
         bounds: Bounds,
         with: &mut Sealing<'_>,
     ) -> Result<Plan> {
         let budget = with.budget;
         let (mut least, mut unused, mut refills, mut best) = (usize::MAX, 0, 0, None::<Plan>);
         loop {
-            let draft = outline(conversation, tokens, &self.policy, with.aim, urgency, self.storing, bounds, unused)?;
+            let draft = outline(conversation, tokens, &self.policy, bounds, with, unused)?;
             let plan = seal(&draft, with);
             if plan.tokens_after > budget.limit {
                 if let Some(best) = best {

@@ -162,7 +162,7 @@ impl Engine {
             referring: self.referring(ask.salt, ask.distrusted),
             urgency: ask.urgency,
         };
-        let mut plan = self.fitted(&reading.conversation, &tokens, ask.urgency, bounds, &mut with)?;
+        let mut plan = self.fitted(&reading.conversation, &tokens, bounds, &mut with)?;
         if ask.urgency == Urgency::Soft
             && ask.room.budget.is_none()
             && self.cache_hits.has(tokens.beginning())

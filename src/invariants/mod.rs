@@ -18,6 +18,7 @@ pub use content::is_blank;
 pub use order::first_accompanied;
 pub use pairs::{Awaits, CallSite, Pairs};
 pub use roles::{Seam, seam};
+pub use thinking::{MayGo, droppable};
 
 use crate::message::{Conversation, Text};
 

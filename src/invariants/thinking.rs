@@ -27,6 +27,45 @@ pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, cuts: &mut CutPoin
     }
 }
 
+/// Which reasoning of turns that are over a provider does without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayGo {
+    /// What is not signed.
+    Unsigned,
+    /// All of it.
+    All,
+}
+
+/// The reasoning that may go: that of turns which are over, in messages that say something beside it and call nothing, sorted.
+///
+/// Anthropic: "you can omit thinking and `redacted_thinking` blocks from prior assistant role turns"
+/// (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>). `DeepSeek` wants
+/// all of it back that stands beside calls, of earlier turns too, and answers 400 without; "a plain assistant text turn does
+/// not require it" (<https://github.com/esengine/DeepSeek-Reasonix/pull/4022>). Its API comes in several formats. O(parts).
+pub fn droppable<T: Text>(conversation: &Conversation<T>, may_go: MayGo) -> Vec<(usize, usize)> {
+    let messages = &conversation.messages;
+    let begins_turn = |message: &Message<T>| message.role == Role::User && !message.has_result();
+    let over = messages.iter().rposition(begins_turn).unwrap_or_default();
+    let answers = messages[..over].iter().enumerate().filter(|(_, message)| message.role == Role::Assistant);
+    let mut found = Vec::new();
+    for (index, message) in answers.filter(|(_, message)| only_speaks(message)) {
+        let goes = |part: &Part<T>| match part {
+            Part::Reasoning { signature: Signature::Unsigned, .. } => true,
+            Part::Reasoning { signature: Signature::Signed, .. } => may_go == MayGo::All,
+            _ => false,
+        };
+        found.extend(message.parts.iter().enumerate().filter(|(_, part)| goes(part)).map(|(part, _)| (index, part)));
+    }
+    found
+}
+
+/// Whether a message has words beside its reasoning, and asks for nothing: not even for what the provider runs itself.
+fn only_speaks<T: Text>(message: &Message<T>) -> bool {
+    let says = |part: &Part<T>| matches!(part, Part::Text(text) if !text.trim().is_empty());
+    let asks = |part: &Part<T>| matches!(part, Part::Call { .. } | Part::Opaque(_));
+    message.parts.iter().any(says) && !message.parts.iter().any(asks)
+}
+
 fn is_signed<T>(message: &Message<T>) -> bool {
     message.parts.iter().any(|part| matches!(part, Part::Reasoning { signature: Signature::Signed, .. }))
 }

@@ -56,6 +56,14 @@ fn explain_edit(out: &mut String, edit: &Edit, spans: &Spans) {
             let (entry, part) = spans.place(place.message, place.part);
             format!("message {entry}, block {part}: shortened")
         }
+        Action::Rewrite { message, part, .. } => {
+            let (entry, part) = spans.place(*message, *part);
+            format!("message {entry}, block {part}: arguments shortened")
+        }
+        Action::Drop { message, part } => {
+            let (entry, part) = spans.place(*message, *part);
+            format!("message {entry}, block {part}: dropped")
+        }
         Action::Remove { messages, .. } => match spans.entries(messages.clone()) {
             entries if entries.len() == 1 => format!("message {}: removed", entries.start),
             entries => format!("messages {} to {}: removed", entries.start, entries.end - 1),
@@ -72,7 +80,7 @@ fn explain_edit(out: &mut String, edit: &Edit, spans: &Spans) {
             edit.stage.name(),
             thousands(edit.tokens_before),
             thousands(edit.tokens_after),
-            edit.stage.reason()
+            edit.why()
         ),
     );
 }

@@ -72,6 +72,7 @@ impl Gap {
             tokens_before: self.freed,
             tokens_after,
             reference: self.reference,
+            superseded_by: None,
             action: Action::Remove { messages: self.messages, note: Note { text, standing: self.standing } },
         }
     }

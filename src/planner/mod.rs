@@ -9,6 +9,7 @@ mod gap;
 mod neighbours;
 mod pending;
 mod plan;
+mod prune;
 mod seal;
 mod shorten;
 mod tools;
@@ -27,6 +28,7 @@ use crate::message::{Conversation, Text};
 use crate::policy::{Policy, StageName};
 use crate::stages::propose;
 use crate::store::Storing;
+use crate::validity::reasoning_that_may_go;
 
 /// Whether a compaction waits for the high mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +39,8 @@ pub enum Urgency {
     Hard,
 }
 
-/// The draft that brings `conversation` as far inside `budget` as it can be brought; `unused` tokens were left over by one
-/// before. O(parts) for each level of pressure.
+/// The draft that brings `conversation` as far inside the budget that is aimed at as it can be brought; `unused` tokens were
+/// left over by one before. O(length) for each level of pressure.
 ///
 /// # Errors
 /// `Message` if the conversation breaks a rule of the providers as it came.
@@ -46,18 +48,18 @@ pub fn outline<'a, T: Text>(
     conversation: &'a Conversation<T>,
     tokens: &'a Measured,
     policy: &'a Policy,
-    budget: Budget,
-    urgency: Urgency,
-    storing: Storing,
     bounds: Bounds,
+    with: &Sealing<'_>,
     unused: usize,
 ) -> Result<Draft<'a, T>> {
+    let (budget, storing) = (with.aim, with.referring.storing);
     let pairs = Pairs::of(conversation);
     if let Some(violation) = pairs.violations(conversation).into_iter().next() {
         return Err(refusal(&violation, conversation.entry(violation.message)));
     }
-    let mut draft = Draft::new(conversation, tokens, pairs, policy, bounds);
-    let starts_at = match urgency {
+    let may_go = reasoning_that_may_go(with.format);
+    let mut draft = Draft::new(conversation, tokens, pairs, policy, bounds, may_go);
+    let starts_at = match with.urgency {
         Urgency::Soft => budget.high,
         Urgency::Hard => budget.low,
     };

@@ -165,7 +165,7 @@ fn removed_by<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Re
         .iter()
         .filter_map(|edit| match &edit.action {
             Action::Remove { messages, note } => Some((messages.clone(), &note.standing)),
-            Action::Shorten { .. } => None,
+            _ => None,
         })
         .collect();
     removals.sort_unstable_by_key(|(messages, _)| messages.start);

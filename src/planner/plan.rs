@@ -11,13 +11,20 @@ use crate::edit::{Action, Answer, Edit, Place, Standing};
 use crate::message::{Role, Spans};
 use crate::report::{Report, StageReport, SummaryReport};
 use crate::store::{NOTE_ANSWER, Reference};
-use crate::wire::{Change, Format};
+use crate::wire::{Arguments, Change, Format};
 
 /// Where the content of an artifact is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// The text of an item of a tool result.
     Item(Place),
+    /// The words of a part that is reasoning, or the arguments of one that is a call.
+    Part {
+        /// Index of the message.
+        message: usize,
+        /// Index of the part in the message.
+        part: usize,
+    },
     /// Messages that go away, one to a line as JSON.
     Transcript {
         /// Lines in front of them, which lead to what was removed before.
@@ -77,7 +84,7 @@ impl Plan {
     pub fn removed(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.edits.iter().filter_map(|edit| match &edit.action {
             Action::Remove { messages, .. } => Some(messages.clone()),
-            Action::Shorten { .. } => None,
+            Action::Shorten { .. } | Action::Rewrite { .. } | Action::Drop { .. } => None,
         })
     }
 
@@ -102,9 +109,12 @@ impl Plan {
         for edit in &self.edits {
             match &edit.action {
                 Action::Shorten { place, text } => {
-                    let (items, ..) = editing(&mut kept, place.message);
-                    items.push((place.part, place.item, text));
+                    editing(&mut kept, place.message).items.push((place.part, place.item, text));
                 }
+                Action::Rewrite { message, part, arguments } => {
+                    editing(&mut kept, *message).calls.push((*part, arguments));
+                }
+                Action::Drop { message, part } => editing(&mut kept, *message).drop.push(*part),
                 Action::Remove { messages, note } => {
                     kept[messages.clone()].fill(None);
                     match &note.standing {
@@ -112,7 +122,7 @@ impl Plan {
                             if *answer == Answer::Follows {
                                 inserts.push((messages.start, Role::Assistant, NOTE_ANSWER));
                             }
-                            let (_, drop, append) = editing(&mut kept, *message);
+                            let Editing { drop, append, .. } = editing(&mut kept, *message);
                             drop.extend(instead_of);
                             append.push(&note.text);
                         }
@@ -192,16 +202,22 @@ impl Plan {
     }
 }
 
-type Editing<'e, 'a> = (&'e mut Vec<(usize, usize, &'a str)>, &'e mut Vec<usize>, &'e mut Vec<&'a str>);
+/// The parts of the edit of a message.
+struct Editing<'e, 'a> {
+    items: &'e mut Vec<(usize, usize, &'a str)>,
+    drop: &'e mut Vec<usize>,
+    append: &'e mut Vec<&'a str>,
+    calls: &'e mut Vec<(usize, &'a Arguments)>,
+}
 
 /// The parts of the edit of `message`, which from now on is one.
 fn editing<'e, 'a>(kept: &'e mut [Option<Change<'a>>], message: usize) -> Editing<'e, 'a> {
     let slot = &mut kept[message];
     if !matches!(slot, Some(Change::Edit { .. })) {
-        *slot = Some(Change::Edit { message, items: Vec::new(), drop: Vec::new(), append: Vec::new() });
+        *slot = Some(Change::Edit { message, items: vec![], drop: vec![], append: vec![], calls: vec![] });
     }
     match slot {
-        Some(Change::Edit { items, drop, append, .. }) => (items, drop, append),
+        Some(Change::Edit { items, drop, append, calls, .. }) => Editing { items, drop, append, calls },
         _ => unreachable!("the slot was just made an edit"),
     }
 }

@@ -4,6 +4,7 @@ use super::Urgency;
 use super::fill::fill;
 use super::gap::gaps;
 use super::plan::Plan;
+use super::prune::parts;
 use super::shorten::{Framed, Referring};
 use super::tools::ToolNames;
 use crate::budget::Budget;
@@ -59,20 +60,24 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     let cuts: Vec<_> = draft.cuts().collect();
     let tools = if cuts.is_empty() { ToolNames::default() } else { ToolNames::of(draft.conversation, &draft.pairs) };
     let cuts: Vec<_> = cuts.into_iter().filter_map(|cut| Framed::of(draft.conversation, cut, &tools)).collect();
+    let (superseded, cuts): (Vec<_>, Vec<_>) = cuts.into_iter().partition(Framed::is_superseded);
+    let mut sealed = parallel::map(&superseded, |_| 1, CUTS_WORTH_A_THREAD, |cut| cut.superseded(with));
+    sealed.extend(parts(draft, with));
     let is_digested = draft.is_digested() && !(gaps.is_empty() && cuts.is_empty());
-    let (sealed, bodies) = if is_digested {
+    let bodies = if is_digested {
         let saves = |cut: &Framed<'_>| cut.saves(with);
         let saved: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
         let saved = saved + gaps.iter().map(|gap| gap.saves(with)).sum::<usize>();
+        let saved = saved + sealed.iter().flatten().map(|(edit, _)| edit.saved()).sum::<usize>();
         let summary = if gaps.is_empty() { 0 } else { draft.bounds.summary };
         let bare = plan.tokens_before.saturating_sub(saved) + summary;
         let room = with.aim.low.saturating_sub(bare).saturating_sub(with.spare);
         let Digest { gaps, cuts: bodies } = fill(draft, &gaps, &cuts, room, with);
-        let sealed = cuts.iter().zip(&bodies).map(|(cut, body)| cut.with_body(body, with)).collect();
-        (sealed, gaps)
+        sealed.extend(cuts.iter().zip(&bodies).map(|(cut, body)| cut.with_body(body, with)));
+        gaps
     } else {
-        let sealed = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, |cut| cut.sealed(with));
-        (sealed, vec![String::new(); gaps.len()])
+        sealed.extend(parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, |cut| cut.sealed(with)));
+        vec![String::new(); gaps.len()]
     };
     for (edit, artifact) in sealed.into_iter().flatten() {
         plan.edits.push(edit);

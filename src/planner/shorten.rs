@@ -8,7 +8,7 @@ use crate::compress::{Aim, Request, compress};
 use crate::draft::Cut;
 use crate::edit::{Action, Edit, Place};
 use crate::message::{Conversation, Part, Text};
-use crate::store::{MarkStyle, Places, Reference, Storing, Whereabouts, marked};
+use crate::store::{MarkStyle, Places, Reference, Storing, Whereabouts, marked, superseded_marked};
 use crate::tokens::{CountTokens, TextKind};
 
 /// A text that was shortened, and where the whole of it is.
@@ -104,6 +104,29 @@ impl<'a> Framed<'a> {
         self.edit(shorten(self.tool, self.text, self.cut.keep, &with.counter, with.referring)?, with)
     }
 
+    /// Whether nothing of it is kept, because of something that came later.
+    pub(super) fn is_superseded(&self) -> bool {
+        self.cut.superseded_by.is_some()
+    }
+
+    /// What it becomes where it is superseded: the line that says so.
+    pub(super) fn superseded(&self, with: &Sealing<'_>) -> Option<SealedCut> {
+        let by = self.cut.superseded_by.as_deref()?;
+        let Referring { storing, salt, distrusted, style, places } = with.referring;
+        if let Some(marked) = marked(self.text, storing, distrusted) {
+            let short = ShortText { text: marked.superseded(by), to_store: None, stored_before: marked.reference };
+            return self.edit(short, with);
+        }
+        let to_store = match storing {
+            Storing::On => Some(Reference::salted(self.tool, self.text.as_bytes(), salt)),
+            Storing::Off => None,
+        };
+        let whereabouts = to_store.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
+        let characters = self.text.chars().count();
+        let text = superseded_marked(self.tool, characters, &whereabouts, by, (style, places));
+        self.edit(ShortText { text, to_store, stored_before: None }, with)
+    }
+
     /// What it becomes with `body` behind its mark; `None` where that is no shorter.
     pub(super) fn with_body(&self, body: &str, with: &Sealing<'_>) -> Option<SealedCut> {
         self.edit(self.around(body, with), with)
@@ -131,6 +154,7 @@ impl<'a> Framed<'a> {
             tokens_before: self.cut.tokens_before,
             tokens_after,
             reference: short.to_store.or(short.stored_before),
+            superseded_by: self.cut.superseded_by.as_deref().map(str::to_owned),
             action: Action::Shorten { place: self.place, text: short.text },
         };
         Some((edit, artifact))

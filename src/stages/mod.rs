@@ -5,6 +5,7 @@
 
 mod compress;
 mod offload;
+mod prune;
 mod window;
 
 use crate::draft::{Draft, Pressure, Proposal};
@@ -12,7 +13,8 @@ use crate::message::Text;
 use crate::policy::StageName;
 use crate::store::Storing;
 
-/// What the stage `name` proposes for `draft`, in the order in which it should be taken. O(parts).
+/// What the stage `name` proposes for `draft`, in the order in which it should be taken. O(parts), and
+/// for what is superseded O(length).
 pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, pressure: Pressure, storing: Storing) -> Vec<Proposal> {
     match name {
         StageName::Offload => match storing {
@@ -20,6 +22,7 @@ pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, pressure: Pressur
             Storing::Off => Vec::new(),
         },
         StageName::Compress => compress::propose(draft, pressure),
+        StageName::Prune => prune::propose(draft, pressure, storing),
         StageName::Window => window::propose(draft, pressure),
         // It takes nothing away: the planner fills what room is left once it is known what goes.
         StageName::Digest => Vec::new(),

@@ -3,15 +3,16 @@
 
 use super::reference::safe_name;
 use super::style::{Framed, framed};
+use super::superseded::{self, GONE, behind_reason, is_retrieved};
 use super::{Reference, Storing};
 use crate::numbers::thousands;
 
 /// What every line that ullage leaves in a conversation begins with.
-const MARK: &str = "[ullage: ";
-const STORED: &str = " is stored as ";
+pub(super) const MARK: &str = "[ullage: ";
+pub(super) const STORED: &str = " is stored as ";
 const REMOVED: &str = " earlier messages are stored as ";
 const DROPPED: &str = " earlier messages were removed to fit the context window";
-const RETRIEVED: &str = "[ullage: retrieved from ";
+pub(super) const RETRIEVED: &str = "[ullage: retrieved from ";
 const SHORTENED: &str = " was shortened to fit the context window";
 
 /// What a mark ends in, behind how much follows it. A text that has grown since, or that only quotes a mark, does not have
@@ -41,7 +42,7 @@ pub fn output_marked(tool: &str, characters: usize, whereabouts: &Whereabouts<'_
 }
 
 /// `body` behind a line that ends in how much follows.
-fn behind(said: &str, body: &str) -> String {
+pub(super) fn behind(said: &str, body: &str) -> String {
     format!("{said}; {}{FOLLOW}\n{body}", thousands(length(body)))
 }
 
@@ -80,7 +81,10 @@ pub fn marked_reference(text: &str) -> Option<Reference> {
     let line = first_line(text)?;
     let rest = match line.strip_prefix(RETRIEVED) {
         Some(rest) => rest,
-        None => line.strip_prefix(MARK)?.split_once(STORED)?.1,
+        None => match behind_reason(line.strip_prefix(MARK)?) {
+            rest if is_retrieved(rest) => &rest[RETRIEVED.len() - MARK.len()..],
+            rest => rest.split_once(STORED)?.1,
+        },
     };
     let end = rest.find([',', ';', ']'])?;
     Reference::parse(&rest[..end]).ok()
@@ -102,6 +106,8 @@ pub struct Marked<'a> {
 enum Frame<'a> {
     /// A line of ours in front, without how much follows.
     Line(&'a str),
+    /// A line of ours that stands for something superseded, without its bracket.
+    Superseded(&'a str),
     /// The words of another system.
     Words(Framed<'a>),
 }
@@ -111,7 +117,16 @@ impl Marked<'_> {
     pub fn around(&self, body: &str) -> String {
         match &self.frame {
             Frame::Line(said) => behind(said, body),
+            Frame::Superseded(said) => superseded::with_body(said, body),
             Frame::Words(words) => words.around(body),
+        }
+    }
+
+    /// Our line around it, without its bracket; `None` for the words of another system.
+    pub(super) fn line(&self) -> Option<&str> {
+        match &self.frame {
+            Frame::Line(said) | Frame::Superseded(said) => Some(said),
+            Frame::Words(_) => None,
         }
     }
 }
@@ -129,16 +144,22 @@ pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> 
     }
     let mark = first_line(text)?;
     let body = text[mark.len()..].trim_start_matches('\n');
-    let (said, follow) = mark.strip_suffix(FOLLOW)?.rsplit_once("; ")?;
-    if follow != thousands(length(body)) {
-        return None;
-    }
+    let frame = match superseded::said(mark) {
+        Some(said) if body.trim().is_empty() => Frame::Superseded(said),
+        _ => {
+            let (said, follow) = mark.strip_suffix(FOLLOW)?.rsplit_once("; ")?;
+            if follow != thousands(length(body)) {
+                return None;
+            }
+            Frame::Line(said)
+        }
+    };
     let reference = marked_reference(mark);
     let ours = match &reference {
         Some(reference) => !distrusted.contains(reference),
-        None => storing == Storing::Off && mark.contains(SHORTENED),
+        None => storing == Storing::Off && (mark.contains(SHORTENED) || mark.contains(GONE)),
     };
-    ours.then_some(Marked { frame: Frame::Line(said), body, reference })
+    ours.then_some(Marked { frame, body, reference })
 }
 
 /// What a note about removed messages says.
@@ -174,7 +195,7 @@ pub fn noted_removals(text: &str) -> Option<Noted<'_>> {
 
 fn first_line(text: &str) -> Option<&str> {
     /// A mark is shorter than this; looking no further keeps the check O(1) on a text of one long line.
-    const LONGEST_MARK: usize = 200;
+    const LONGEST_MARK: usize = 600;
     if !text.starts_with(MARK) {
         return None;
     }

@@ -9,6 +9,7 @@ mod nearest;
 mod reference;
 mod retrieve;
 mod style;
+mod superseded;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub use nearest::nearest;
 pub use reference::Reference;
 pub use retrieve::{RETRIEVAL_LIMIT, Request, Search, compiled, retrieve, search};
 pub use style::{MarkStyle, Places};
+pub use superseded::{Went, argument_marked, is_ours, is_superseded, shown, superseded_marked};
 
 use crate::error::{Error, Result};
 

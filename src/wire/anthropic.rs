@@ -5,7 +5,7 @@
 
 use super::change::EntryEdit;
 use super::compose::Composition;
-use super::content::write::{compose_blocks, compose_message, edit_content, new_message, with_items};
+use super::content::write::{compose_blocks, compose_message, edit_content, new_message, with_arguments, with_items};
 use super::content::{
     check_map, field, item_of, pin_of, read_content, read_items, refuse_calls_beside, rendered, required_content,
     required_text, role_of, signed_by,
@@ -107,7 +107,8 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
 }
 
 pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
-    edit_content(entry, edit, Key::Content, text_block, |block, changes| with_items(block, changes, text_block))
+    let items = |block: &N, changes: &[(usize, &str)]| with_items(block, changes, text_block);
+    edit_content(entry, edit, Key::Content, text_block, items, |call, new| with_arguments(call, &[Key::Input], new))
 }
 
 pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {

@@ -3,9 +3,9 @@
 //! A message is `{role, content: [block]}` and a block is a map whose one key says what it is
 //! (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html>).
 
-use super::change::EntryEdit;
+use super::change::{Arguments, EntryEdit};
 use super::compose::Composition;
-use super::content::write::{compose_blocks, compose_message, edit_content, new_message};
+use super::content::write::{compose_blocks, compose_message, edit_content, new_message, with_arguments};
 use super::content::{
     check_map, field, item_of, json_item, pin_of, read_content, read_items, refuse_calls_beside, rendered,
     required_content, required_text, role_of, signed_by,
@@ -98,7 +98,7 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
 }
 
 pub(super) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
-    edit_content(entry, edit, Key::Content, text_block, replace_items)
+    edit_content(entry, edit, Key::Content, text_block, replace_items, replace_arguments)
 }
 
 pub(super) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
@@ -167,4 +167,12 @@ fn replace_items<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Ou
         }
     };
     block.with(Key::ToolResult, result.with(Key::Content, block.list(items)?)?)
+}
+
+/// The block with other arguments of its call.
+fn replace_arguments<N: Build>(block: &N, new: &Arguments) -> Result<N::Out> {
+    match block.present(Key::ToolUse) {
+        Some(call) => block.with(Key::ToolUse, with_arguments(&call, &[Key::Input], new)?),
+        None => Ok(block.keep()),
+    }
 }

@@ -20,6 +20,8 @@ pub enum Change<'a> {
         drop: Vec<usize>,
         /// Texts to add at the end.
         append: Vec<&'a str>,
+        /// Calls whose arguments change, by their parts.
+        calls: Vec<(usize, &'a Arguments)>,
     },
     /// A message put together anew.
     Compose {
@@ -37,6 +39,24 @@ pub enum Change<'a> {
         /// Its one text.
         text: &'a str,
     },
+}
+
+/// The arguments of a call with other texts in some places.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arguments {
+    /// All of them as they read afterwards: what a host that keeps them as a text gets.
+    pub input: String,
+    /// The new texts, in the order of their places.
+    pub texts: Vec<(Vec<Step>, String)>,
+}
+
+/// One step on the way to a value inside of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// The field of this name.
+    Field(String),
+    /// An element of a list.
+    Element(usize),
 }
 
 /// What a message is put together from.
@@ -100,11 +120,24 @@ pub(super) struct EntryEdit<'a> {
     /// In order.
     pub(super) drop: Vec<usize>,
     pub(super) append: &'a [&'a str],
+    /// In the order of their parts.
+    pub(super) calls: Vec<(usize, &'a Arguments)>,
 }
 
 impl<'a> EntryEdit<'a> {
     pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.drop.is_empty() && self.append.is_empty()
+        self.items.is_empty() && self.drop.is_empty() && self.append.is_empty() && self.calls.is_empty()
+    }
+
+    /// The same with other texts at the end.
+    pub(super) fn appending(&self, append: &'a [&'a str]) -> EntryEdit<'a> {
+        EntryEdit { items: self.items.clone(), drop: self.drop.clone(), append, calls: self.calls.clone() }
+    }
+
+    /// The new arguments of the call that is a part, if it gets any.
+    pub(super) fn arguments_of(&self, part: usize) -> Option<&'a Arguments> {
+        let first = self.calls.partition_point(|(at, _)| *at < part);
+        self.calls.get(first).filter(|(at, _)| *at == part).map(|(_, arguments)| *arguments)
     }
 
     /// The new texts for the items of a part, in their order.

@@ -26,6 +26,10 @@ impl<'a> Node for &'a Value {
         Value::get(self, key.name())
     }
 
+    fn field(&self, name: &str) -> Option<Self> {
+        Value::get(self, name)
+    }
+
     fn length(&self) -> Option<usize> {
         self.as_array().map(Vec::len)
     }
@@ -82,6 +86,14 @@ impl Build for &Value {
                     None => fields.shift_remove(key.name()),
                 };
             }
+        }
+        Ok(copy)
+    }
+
+    fn with_fields(&self, changes: Vec<(&str, Value)>) -> Result<Value> {
+        let mut copy = (*self).clone();
+        if let Value::Object(fields) = &mut copy {
+            fields.extend(changes.into_iter().map(|(name, value)| (name.to_owned(), value)));
         }
         Ok(copy)
     }

@@ -20,7 +20,7 @@ mod openai_chat;
 mod openai_responses;
 mod rewrite;
 
-pub use change::{Change, Piece};
+pub use change::{Arguments, Change, Piece, Step};
 pub use detect::{detect_format, format_to_read, formats_of};
 pub use format::Format;
 pub use gemini::only_text;

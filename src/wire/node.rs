@@ -68,6 +68,9 @@ pub trait Node: Clone {
     /// The field `key`, also when it is null. `None` where there is no such field.
     fn get(&self, key: Key) -> Option<Self>;
 
+    /// The field of a name that no format has: inside of a call's arguments.
+    fn field(&self, name: &str) -> Option<Self>;
+
     /// The elements of a list, `None` for anything else.
     fn items(&self) -> Option<Vec<Self>> {
         self.length().map(|length| (0..length).filter_map(|index| self.at(index)).collect())
@@ -147,6 +150,9 @@ pub trait Build: Node {
     fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out> {
         self.with_all(vec![(key, Some(value))])
     }
+
+    /// A shallow copy of this map or object with these fields set, whatever their names.
+    fn with_fields(&self, fields: Vec<(&str, Self::Out)>) -> Result<Self::Out>;
 
     /// A new list.
     fn list(&self, items: Vec<Self::Out>) -> Result<Self::Out>;

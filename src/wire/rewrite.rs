@@ -3,7 +3,7 @@
 //! A message that does not change is given back as the very same object; one that does is a shallow copy that shares
 //! everything but the changed path.
 
-use super::change::{Change, EntryEdit, Piece};
+use super::change::{Arguments, Change, EntryEdit, Piece, Step};
 use super::compose::{Composition, Material, Place, runs};
 use super::dialect;
 use super::format::Format;
@@ -32,9 +32,9 @@ pub fn rewrite<N: Build, T>(
             Change::Keep { message } => {
                 out.extend(entries[conversation.messages[*message].span.entries()].iter().map(Build::keep));
             }
-            Change::Edit { message, items, drop, append } => {
+            Change::Edit { message, items, drop, append, calls } => {
                 let span = &conversation.messages[*message].span;
-                for (entry, edit) in edits_of_entries(span, items, drop, append) {
+                for (entry, edit) in edits_of_entries(span, items, drop, append, calls) {
                     if edit.is_empty() {
                         out.push(entries[entry].keep());
                     } else {
@@ -67,11 +67,14 @@ fn edits_of_entries<'a>(
     items: &[(usize, usize, &'a str)],
     drop: &[usize],
     append: &'a [&'a str],
+    calls: &[(usize, &'a Arguments)],
 ) -> Vec<(usize, EntryEdit<'a>)> {
-    let (mut items, mut drop) = (items.to_vec(), drop.to_vec());
+    let (mut items, mut drop, mut calls) = (items.to_vec(), drop.to_vec(), calls.to_vec());
     items.sort_by_key(|(part, item, _)| (*part, *item));
     drop.sort_unstable();
+    calls.sort_by_key(|(part, _)| *part);
     let (mut items, mut drop) = (items.into_iter().peekable(), drop.into_iter().peekable());
+    let mut calls = calls.into_iter().peekable();
     let last = span.entries().end - 1;
     let edits = span.entries().map(|entry| {
         let local = |part: usize| {
@@ -84,6 +87,9 @@ fn edits_of_entries<'a>(
         }
         while let Some(part) = drop.next_if(|part| local(*part).is_some()) {
             edit.drop.extend(local(part));
+        }
+        while let Some((part, arguments)) = calls.next_if(|(part, _)| local(*part).is_some()) {
+            edit.calls.extend(local(part).map(|part| (part, arguments)));
         }
         (entry, edit)
     });
@@ -127,6 +133,51 @@ pub fn item_node<N: Node>(entry: &N, format: Format, part: usize, item: usize) -
 pub(super) fn text_for<'a>(changes: &[(usize, &'a str)], position: usize) -> Option<&'a str> {
     let first = changes.partition_point(|(item, _)| *item < position);
     changes.get(first).filter(|(item, _)| *item == position).map(|(_, text)| *text)
+}
+
+/// The arguments of a call with new texts in them: as a text where the host keeps them so.
+pub(super) fn rewritten<N: Build>(arguments: &N, new: &Arguments) -> Result<N::Out> {
+    if arguments.kind() == Kind::Text {
+        return Ok(arguments.string(&new.input));
+    }
+    let texts: Vec<(&[Step], &str)> = new.texts.iter().map(|(steps, text)| (&steps[..], &**text)).collect();
+    with_texts(arguments, &texts)
+}
+
+/// A value with new texts in some places, which come in their order; what is not on the way to one is shared.
+fn with_texts<N: Build>(value: &N, texts: &[(&[Step], &str)]) -> Result<N::Out> {
+    if let [([], text)] = texts {
+        return Ok(value.string(text));
+    }
+    let mut fields: Vec<(&str, N::Out)> = Vec::new();
+    let mut elements: Vec<(usize, N::Out)> = Vec::new();
+    for inside in texts.chunk_by(|(one, _), (other, _)| one.first() == other.first()) {
+        let rest: Vec<(&[Step], &str)> =
+            inside.iter().map(|(steps, text)| (steps.get(1..).unwrap_or_default(), *text)).collect();
+        match inside[0].0.first() {
+            Some(Step::Field(name)) => {
+                if let Some(field) = value.field(name) {
+                    fields.push((name, with_texts(&field, &rest)?));
+                }
+            }
+            Some(Step::Element(index)) => {
+                if let Some(element) = value.at(*index) {
+                    elements.push((*index, with_texts(&element, &rest)?));
+                }
+            }
+            None => {}
+        }
+    }
+    match value.items() {
+        Some(items) => {
+            let mut elements = elements.into_iter().peekable();
+            let rebuilt = items.iter().enumerate().map(|(index, item)| {
+                elements.next_if(|(at, _)| *at == index).map_or_else(|| item.keep(), |(_, element)| element)
+            });
+            value.list(rebuilt.collect())
+        }
+        None => value.with_fields(fields),
+    }
 }
 
 /// The items of a tool result, some of them replaced by texts.

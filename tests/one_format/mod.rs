@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use ullage::message::{Conversation, Document, Item, Message, Part};
-use ullage::wire::{Change, Format, item_node, read, rewrite};
+use ullage::wire::{Arguments, Change, Format, Step, item_node, read, rewrite};
 
 /// Texts that a tree may hold.
 const WORDS: &[&str] = &["", "a", "b", "{\"a\": 1}", "data:image/png;base64,AAAA", "https://x/y", "\u{0}\u{1F600}"];
@@ -82,7 +82,7 @@ pub fn said(text: &str) -> Item<String> {
 
 /// An edit of the first message.
 pub fn edit<'a>(items: Vec<(usize, usize, &'a str)>, drop: Vec<usize>, append: Vec<&'a str>) -> Change<'a> {
-    Change::Edit { message: 0, items, drop, append }
+    Change::Edit { message: 0, items, drop, append, calls: vec![] }
 }
 
 /// The list with one message changed.
@@ -95,6 +95,16 @@ pub fn edited(entries: &Value, format: Format, change: &Change<'_>) -> Vec<Value
         })
         .collect();
     rewrite(&entries, &conversation, format, &changes).unwrap()
+}
+
+/// Other arguments for a call, whose first text is another one; `None` where it has none.
+fn arguments(input: &str) -> Option<Arguments> {
+    const NEW: &str = "new";
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(input) else { return None };
+    let (name, text) = fields.iter_mut().find(|(_, value)| value.is_string())?;
+    let steps = vec![Step::Field(name.clone())];
+    *text = json!(NEW);
+    Some(Arguments { input: Value::Object(fields).to_string(), texts: vec![(steps, NEW.to_owned())] })
 }
 
 /// Entries with a type, a role, and fields that hold anything.
@@ -157,11 +167,21 @@ pub fn assert_edits_change_what_they_name(entries: &Value, format: Format) {
     let after = |change: Change<'_>| all_parts(&Value::Array(edited(entries, format, &change)), format);
     let mut first = 0;
     for (index, message) in before.messages.iter().enumerate() {
-        let change = |items, drop, append| Change::Edit { message: index, items, drop, append };
+        let change = |items, drop, append| Change::Edit { message: index, items, drop, append, calls: vec![] };
         for (at, part) in message.parts.iter().enumerate() {
             let mut expected = parts.clone();
             expected.remove(first + at);
             assert_eq!(after(change(vec![], vec![at], vec![])), expected, "{entries}");
+            if let Part::Call { input, .. } = part {
+                let Some(arguments) = arguments(input) else { continue };
+                let mut expected = parts.clone();
+                if let Part::Call { input, .. } = &mut expected[first + at] {
+                    input.clone_from(&arguments.input);
+                }
+                let calls = vec![(at, &arguments)];
+                let edit = Change::Edit { message: index, items: vec![], drop: vec![], append: vec![], calls };
+                assert_eq!(after(edit), expected, "{entries}");
+            }
             let Part::Result { items, .. } = part else { continue };
             for (item, old) in items.iter().enumerate() {
                 let (entry, start) = message.span.entry_of(at);

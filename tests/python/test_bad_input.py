@@ -462,7 +462,7 @@ POLICIES = [
     pytest.param({"stages": []}, "stages", id="no-stages"),
     pytest.param({"stages": "offload"}, "stages", id="stages-text"),
     pytest.param({"stages": ["offload", "offload"]}, "stages", id="stage-twice"),
-    pytest.param({"stages": ["prune"]}, "stages.*prune", id="stage-unknown"),
+    pytest.param({"stages": ["prnue"]}, "stages.*prnue", id="stage-unknown"),
     pytest.param({"stages": [5]}, "stages", id="stage-number"),
 ]
 

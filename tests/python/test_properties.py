@@ -49,7 +49,7 @@ policies = st.builds(
     offload_above=st.sampled_from((60, 400)),
     offload_preview=st.sampled_from((20, 60)),
     compress_to=st.sampled_from((40, 300)),
-    stages=st.permutations(("offload", "compress", "window")),
+    stages=st.permutations(("offload", "compress", "prune", "window")),
 )
 
 

@@ -197,6 +197,8 @@ pub fn settings() -> impl Strategy<Value = Settings> {
         1 => Just(vec![StageName::Digest, StageName::Window, StageName::Compress]),
         1 => Just(vec![StageName::Compress]),
         1 => Just(vec![StageName::Compress, StageName::Window, StageName::Offload]),
+        1 => Just(vec![StageName::Prune]),
+        1 => Just(vec![StageName::Prune, StageName::Offload, StageName::Window, StageName::Digest]),
     ];
     let sizes =
         (0_usize..3, 0_usize..9, prop::sample::select(vec![(1, 1), (60, 20), (150, 40), (400, 100)]), 1_usize..1_500);

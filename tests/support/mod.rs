@@ -134,6 +134,11 @@ pub fn ask(budget: usize, urgency: Urgency) -> Ask<'static> {
     Ask { room: Room { budget: Some(budget), fixed: 0 }, urgency, salt: 0, distrusted: &[] }
 }
 
+/// Asks for what the policy's window leaves.
+pub fn ask_window(urgency: Urgency) -> Ask<'static> {
+    Ask { room: Room { budget: None, fixed: 0 }, urgency, salt: 0, distrusted: &[] }
+}
+
 /// What came of a compaction.
 #[derive(Debug, Clone)]
 pub struct Outcome {
@@ -145,6 +150,11 @@ pub struct Outcome {
 /// Reads, plans and applies, as a host without a store does.
 pub fn compact(engine: &Engine, messages: &Value, format: Format, budget: usize, urgency: Urgency) -> Result<Outcome> {
     run(engine, messages, format, ask(budget, urgency))
+}
+
+/// The same inside the policy's window.
+pub fn compact_in_window(engine: &Engine, messages: &Value, format: Format, urgency: Urgency) -> Result<Outcome> {
+    run(engine, messages, format, ask_window(urgency))
 }
 
 /// The same with a store, as a host does it: where other content has a reference, with another salt.

@@ -8,16 +8,44 @@ use crate::bindings::raised::host_error;
 use crate::error::Result;
 use crate::wire::{Build, Key, Kind, Node};
 
-fn set_items(dict: &Bound<'_, PyDict>, fields: Vec<(Key, Option<Bound<'_, PyAny>>)>) -> PyResult<()> {
-    let py = dict.py();
-    for (key, value) in fields {
+/// The fields of a copy that are other than before; those without a value go away.
+type Fields<'py> = Vec<(Bound<'py, PyString>, Option<Bound<'py, PyAny>>)>;
+
+fn set_items(dict: &Bound<'_, PyDict>, fields: Fields<'_>) -> PyResult<()> {
+    for (name, value) in fields {
         match value {
-            Some(value) => dict.set_item(name(py, key), value)?,
-            None if dict.contains(name(py, key))? => dict.del_item(name(py, key))?,
+            Some(value) => dict.set_item(name, value)?,
+            None if dict.contains(&name)? => dict.del_item(name)?,
             None => {}
         }
     }
     Ok(())
+}
+
+/// A shallow copy of a dict or an object, of its own kind, with other fields.
+fn copied<'py>(object: &Bound<'py, PyAny>, fields: Fields<'py>) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    // A dict of the host's own kind is copied as that kind, below.
+    if let Ok(dict) = object.cast_exact::<PyDict>() {
+        let copy = dict.copy()?;
+        set_items(&copy, fields)?;
+        return Ok(copy.into_any());
+    }
+    if let Some(model_copy) = object.getattr_opt("model_copy")? {
+        let update = PyDict::new(py);
+        for (name, value) in fields {
+            update.set_item(name, value)?;
+        }
+        let arguments = PyDict::new(py);
+        arguments.set_item("update", update)?;
+        return model_copy.call((), Some(&arguments));
+    }
+    let copy = py.import("copy")?.call_method1("copy", (object,))?;
+    match copy.cast::<PyDict>() {
+        Ok(dict) => set_items(dict, fields)?,
+        Err(_) => fields.into_iter().try_for_each(|(name, value)| copy.setattr(name, value))?,
+    }
+    Ok(copy)
 }
 
 fn new_dict<'py>(py: Python<'py>, entries: Vec<(Key, Bound<'py, PyAny>)>) -> PyResult<Bound<'py, PyDict>> {
@@ -34,31 +62,13 @@ impl<'py> Build for PyNode<'py> {
     }
 
     fn with_all(&self, fields: Vec<(Key, Option<Self::Out>)>) -> Result<Self::Out> {
-        let py = self.0.py();
-        let build = || -> PyResult<Self::Out> {
-            // A dict of the host's own kind is copied as that kind, below.
-            if let Ok(dict) = self.0.cast_exact::<PyDict>() {
-                let copy = dict.copy()?;
-                set_items(&copy, fields)?;
-                return Ok(copy.into_any());
-            }
-            if let Some(model_copy) = self.0.getattr_opt("model_copy")? {
-                let update = PyDict::new(py);
-                for (key, value) in fields {
-                    update.set_item(name(py, key), value)?;
-                }
-                let arguments = PyDict::new(py);
-                arguments.set_item("update", update)?;
-                return model_copy.call((), Some(&arguments));
-            }
-            let copy = py.import("copy")?.call_method1("copy", (&self.0,))?;
-            match copy.cast::<PyDict>() {
-                Ok(dict) => set_items(dict, fields)?,
-                Err(_) => fields.into_iter().try_for_each(|(key, value)| copy.setattr(name(py, key), value))?,
-            }
-            Ok(copy)
-        };
-        build().map_err(|e| host_error(&e))
+        let named = fields.into_iter().map(|(key, value)| (name(self.0.py(), key).clone(), value));
+        copied(&self.0, named.collect()).map_err(|e| host_error(&e))
+    }
+
+    fn with_fields(&self, fields: Vec<(&str, Self::Out)>) -> Result<Self::Out> {
+        let named = fields.into_iter().map(|(name, value)| (PyString::new(self.0.py(), name), Some(value)));
+        copied(&self.0, named.collect()).map_err(|e| host_error(&e))
     }
 
     fn list(&self, items: Vec<Self::Out>) -> Result<Self::Out> {

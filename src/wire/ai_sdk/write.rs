@@ -4,9 +4,9 @@ use super::{TOOL, is_plain_result, is_tool, result};
 use crate::error::Result;
 use crate::message::Role;
 use crate::wire::anthropic::text_block;
-use crate::wire::change::EntryEdit;
+use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material};
-use crate::wire::content::write::{edit_content, new_message, with_items};
+use crate::wire::content::write::{edit_content, new_message, with_arguments, with_items};
 use crate::wire::content::{field, item_of};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Kind, Node};
@@ -24,11 +24,13 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
     if !gone {
         out.push(if plain {
             with_items(entry, &edit.of_part(0), text_block)?
-        } else if edit.drop.is_empty() && edit.items.is_empty() && inside.is_empty() {
-            entry.keep()
         } else {
-            let edit = EntryEdit { items: edit.items.clone(), drop: edit.drop.clone(), append: inside };
-            edit_content(entry, &edit, Key::Content, text_block, result::replace)?
+            let edit = edit.appending(inside);
+            let arguments = |call: &N, new: &Arguments| with_arguments(call, &[Key::Input, Key::Args], new);
+            match edit.is_empty() {
+                true => entry.keep(),
+                false => edit_content(entry, &edit, Key::Content, text_block, result::replace, arguments)?,
+            }
         });
     }
     for text in behind {

@@ -2,11 +2,11 @@
 
 use crate::error::Result;
 use crate::message::Role;
-use crate::wire::change::EntryEdit;
+use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Kind, Node};
-use crate::wire::rewrite::{replaced, text_for};
+use crate::wire::rewrite::{replaced, rewritten, text_for};
 
 /// A message whose content is a list of blocks, or a string that becomes one, with the changes of `edit`.
 pub(in crate::wire) fn edit_content<N: Build>(
@@ -15,6 +15,7 @@ pub(in crate::wire) fn edit_content<N: Build>(
     key: Key,
     text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
     replace_items: impl Fn(&N, &[(usize, &str)]) -> Result<N::Out>,
+    replace_arguments: impl Fn(&N, &Arguments) -> Result<N::Out>,
 ) -> Result<N::Out> {
     let content = entry.present(key);
     let mut blocks = Vec::new();
@@ -26,7 +27,11 @@ pub(in crate::wire) fn edit_content<N: Build>(
             continue;
         }
         let changes = edit.of_part(position);
-        blocks.push(if changes.is_empty() { block.keep() } else { replace_items(block, &changes)? });
+        blocks.push(match edit.arguments_of(position) {
+            Some(arguments) => replace_arguments(block, arguments)?,
+            None if changes.is_empty() => block.keep(),
+            None => replace_items(block, &changes)?,
+        });
     }
     for text in edit.append {
         blocks.push(text_block(entry, entry.string(text))?);
@@ -50,6 +55,14 @@ pub(in crate::wire) fn with_items<N: Build>(
             Some(text) => holder.with(Key::Content, holder.string(text)),
             None => Ok(holder.keep()),
         },
+    }
+}
+
+/// A call with other arguments, which stand in the first of these fields that it has.
+pub(in crate::wire) fn with_arguments<N: Build>(call: &N, keys: &[Key], arguments: &Arguments) -> Result<N::Out> {
+    match keys.iter().find_map(|key| Some((*key, call.present(*key)?))) {
+        Some((key, old)) => call.with(key, rewritten(&old, arguments)?),
+        None => Ok(call.keep()),
     }
 }
 

@@ -3,9 +3,9 @@
 use super::{FUNCTION_CALL, FUNCTION_RESPONSE, INLINE_DATA, MIME_TYPE, find, find_map, only_text};
 use crate::error::Result;
 use crate::message::Role;
-use crate::wire::change::EntryEdit;
+use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material};
-use crate::wire::content::write::{compose_blocks, edit_content};
+use crate::wire::content::write::{compose_blocks, edit_content, with_arguments};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 use crate::wire::rewrite::text_for;
@@ -15,9 +15,8 @@ use crate::wire::rewrite::text_for;
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     let behind = if has_response(entry) { edit.append } else { &[] };
     if !behind.is_empty() {
-        let inside = EntryEdit { items: edit.items.clone(), drop: edit.drop.clone(), append: &[] };
-        let changes = !inside.items.is_empty() || !inside.drop.is_empty();
-        out.push(if changes { with_parts(entry, &inside)? } else { entry.keep() });
+        let inside = edit.appending(&[]);
+        out.push(if inside.is_empty() { entry.keep() } else { with_parts(entry, &inside)? });
         out.push(new_content(entry, entry.string(Role::User.name()), behind)?);
     } else if entry.field_count().is_none() && first_part(entry).is_none() {
         // A copy of an object takes what it is given, so parts are made of the class of those beside them. Where there are
@@ -41,7 +40,7 @@ fn has_response<N: Node>(content: &N) -> bool {
 }
 
 fn with_parts<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
-    edit_content(entry, edit, Key::Parts, text_part, replace_response)
+    edit_content(entry, edit, Key::Parts, text_part, replace_response, replace_arguments)
 }
 
 fn new_content<N: Build>(like: &N, role: N::Out, texts: &[&str]) -> Result<N::Out> {
@@ -73,6 +72,14 @@ fn replace_response<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N::
         None => returned.map(vec![(Key::Result, returned.string(text))])?,
     };
     part.with(key, response.with(Key::Response, shorter)?)
+}
+
+/// The part with other arguments of its call.
+fn replace_arguments<N: Build>(part: &N, new: &Arguments) -> Result<N::Out> {
+    match find_map(part, FUNCTION_CALL) {
+        Some((key, call)) => part.with(key, with_arguments(&call, &[Key::Args], new)?),
+        None => Ok(part.keep()),
+    }
 }
 
 /// Responses are a content of their own, and what else there is comes behind it in one.

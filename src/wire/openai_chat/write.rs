@@ -8,10 +8,10 @@ use super::{IN_ORDER, Spot, is_reasoning, is_result, repeating, spots};
 use crate::error::Result;
 use crate::message::Role;
 use crate::wire::anthropic;
-use crate::wire::change::EntryEdit;
+use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material, Place};
 use crate::wire::content::item_of;
-use crate::wire::content::write::{new_message, with_items};
+use crate::wire::content::write::{new_message, with_arguments, with_items};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 
@@ -43,22 +43,42 @@ fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> R
     for key in IN_ORDER {
         let appended = if key == Key::Content { edit.append } else { &[] };
         let of_key = || spots.iter().enumerate().filter(|(_, spot)| spot.key() == key);
-        if of_key().all(|(part, _)| !edit.drops(part)) && appended.is_empty() {
+        let same = |part: usize| !edit.drops(part) && edit.arguments_of(part).is_none();
+        if of_key().all(|(part, _)| same(part)) && appended.is_empty() {
+            continue;
+        }
+        let function = of_key().find_map(|(part, spot)| match spot {
+            Spot::Field(Key::FunctionCallSnake, call) => Some((call, edit.arguments_of(part)?)),
+            _ => None,
+        });
+        if let Some((call, new)) = function {
+            fields.push((key, Some(replace_arguments(call, new)?)));
             continue;
         }
         let mut blocks = Vec::new();
-        for (_, spot) in of_key().filter(|(part, _)| !edit.drops(*part)) {
-            blocks.push(match spot {
-                Spot::Block(_, block) => block.keep(),
-                Spot::Field(_, text) => anthropic::text_block(entry, text.keep())?,
+        for (part, spot) in of_key().filter(|(part, _)| !edit.drops(*part)) {
+            blocks.push(match (spot, edit.arguments_of(part)) {
+                (Spot::Block(_, call), Some(new)) => replace_arguments(call, new)?,
+                (Spot::Block(_, block), None) => block.keep(),
+                (Spot::Field(_, text), _) => anthropic::text_block(entry, text.keep())?,
             });
         }
+
         for text in appended {
             blocks.push(anthropic::text_block(entry, entry.string(text))?);
         }
         fields.push((key, if blocks.is_empty() { None } else { Some(entry.list(blocks)?) }));
     }
     entry.with_all(fields)
+}
+
+/// A call with other arguments, wherever its maker has put them.
+fn replace_arguments<N: Build>(call: &N, new: &Arguments) -> Result<N::Out> {
+    const ARGUMENTS: [Key; 3] = [Key::Arguments, Key::Input, Key::Args];
+    match [Key::Function, Key::Custom].into_iter().find_map(|key| Some((key, call.present(key)?))) {
+        Some((key, inner)) => call.with(key, with_arguments(&inner, &ARGUMENTS, new)?),
+        None => with_arguments(call, &ARGUMENTS, new),
+    }
 }
 
 pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {

@@ -6,9 +6,12 @@ use crate::message::Role;
 use crate::wire::change::EntryEdit;
 use crate::wire::compose::{Composition, Material};
 use crate::wire::content::field;
-use crate::wire::content::write::edit_content;
+use crate::wire::content::write::{edit_content, with_arguments};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
+
+/// Where the items of calls have their arguments.
+const ARGUMENTS: [Key; 5] = [Key::Arguments, Key::Input, Key::Action, Key::Actions, Key::Operation];
 
 /// The item with the changes of `edit`, nothing where all of it goes away. Only a message has room for a text; behind any
 /// other item it is a message of its own.
@@ -20,12 +23,16 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
             let own = field(entry, Key::Role).is_some_and(|role| &*role == "assistant");
             let kind = if own { "output_text" } else { "input_text" };
             let block = |like: &N, text| text_block(like, kind, text);
-            out.push(edit_content(entry, edit, Key::Content, block, |block, _| Ok(block.keep()))?);
+            let keep = |block: &N, _: &[(usize, &str)]| Ok(block.keep());
+            out.push(edit_content(entry, edit, Key::Content, block, keep, |block, _| Ok(block.keep()))?);
         }
         return Ok(());
     }
     if !edit.drops(0) {
-        out.push(output::replace(entry, &edit.of_part(0))?);
+        out.push(match edit.arguments_of(0) {
+            Some(new) => with_arguments(entry, &ARGUMENTS, new)?,
+            None => output::replace(entry, &edit.of_part(0))?,
+        });
     }
     edit.append.iter().try_for_each(|text| {
         out.push(message(entry, Role::User, text)?);

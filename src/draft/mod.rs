@@ -4,57 +4,23 @@
 //! the most its note can take. So nothing is cut or hashed that a later stage removes anyway, and a draft that is
 //! inside its budget stays inside when its texts are made.
 
+mod bounds;
+mod pruning;
+
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
 
 use crate::edit::Place;
-use crate::invariants::{CutPoints, Pairs};
+use crate::invariants::{CutPoints, MayGo, Pairs, droppable};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Item, Part, Pin, Role, Text};
 use crate::policy::{Policy, StageName};
-use crate::store::{MarkStyle, NOTE_ANSWER, Noted, Places, Reference, Whereabouts, noted_removals, removal_note};
-use crate::tokens::{CountTokens, TextKind};
-
-/// What the texts that a plan adds take, as its counter counts them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// The mark in front of a shortened text.
-    pub mark: usize,
-    /// The note in a gap, with its answer and their overheads.
-    pub note: usize,
-    /// What comes to one of the notes, where there is one: a summary.
-    pub summary: usize,
-}
-
-impl Bounds {
-    /// The bounds under `counter`: what a long mark and a long note take, and some more, since a hash can take as many
-    /// tokens as it has digits. A mark of an even longer tool name can take more; the plan is then made again, tighter.
-    pub fn of(counter: &dyn CountTokens, style: MarkStyle) -> Bounds {
-        /// Tokens that the digits of a hash can take above those of the sample.
-        const HASH: usize = 10;
-        /// Tokens that the number of characters behind a mark can take above one digit.
-        const FOLLOWING: usize = 4;
-        let (sample, overhead) = (Reference::of("a_long_tool_name", b"sample"), counter.overhead());
-        let stored = Whereabouts::Stored(&sample);
-        let mark = style.frame("a_long_tool_name", 123_456_789, "", &stored, Some(&LongPath));
-        let note = removal_note(123_456, &Whereabouts::Stored(&sample), "");
-        let prose = |text: &str| counter.count(text, TextKind::Prose) + overhead.block + overhead.message;
-        Bounds {
-            mark: counter.count(&mark, TextKind::ToolOutput) + HASH + FOLLOWING,
-            note: prose(&note) + HASH + prose(NOTE_ANSWER),
-            summary: 0,
-        }
-    }
-}
-
-/// A path as long as most are.
-#[derive(Debug)]
-struct LongPath;
-
-impl Places for LongPath {
-    fn place(&self, reference: &Reference) -> Option<String> {
-        Some(format!("/home/somebody/projects/some_project/artifacts/session/{reference}_20261121_180953.log"))
-    }
-}
+use crate::store::{Noted, noted_removals};
+pub use bounds::Bounds;
+pub use pruning::{PartChange, PartCut, Rewriting, Rewritten, Successor};
 
 /// How hard the planner is pressed. Each level takes what the one before it spared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,7 +39,7 @@ impl Pressure {
 }
 
 /// A shortening that the planner accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     /// The stage that proposed it.
     pub stage: StageName,
@@ -81,6 +47,8 @@ pub struct Cut {
     pub keep: usize,
     /// Tokens of the item before.
     pub tokens_before: usize,
+    /// What supersedes the item, where that is why: then nothing of it is kept.
+    pub superseded_by: Option<Arc<str>>,
 }
 
 /// What a stage proposes.
@@ -92,6 +60,22 @@ pub enum Proposal {
         place: Place,
         /// Tokens of its text to keep.
         keep: usize,
+    },
+    /// Keep nothing of an item, because of something that came later.
+    Supersede {
+        /// The item.
+        place: Place,
+        /// What came later.
+        by: Successor,
+    },
+    /// Change a part that is no result.
+    Change {
+        /// Its message.
+        message: usize,
+        /// Its place there.
+        part: usize,
+        /// What becomes of it.
+        change: PartChange,
     },
     /// Remove whole groups of messages.
     Remove {
@@ -122,6 +106,12 @@ pub struct Draft<'a, T> {
     cuts: Vec<Option<(Place, Cut)>>,
     /// Tokens of the older notes in messages that stay, which go with the gap behind them.
     replaced: Vec<usize>,
+    /// The accepted changes of other parts.
+    parts: BTreeMap<(usize, usize), PartCut>,
+    /// The items that were superseded because of something in a message.
+    successors: HashMap<usize, Vec<usize>, RandomState>,
+    /// Reasoning that may go, by message and part.
+    droppable: Vec<(usize, usize)>,
     total: usize,
     /// What comes to a note now that there is one.
     summary: usize,
@@ -142,6 +132,7 @@ impl<'a, T: Text> Draft<'a, T> {
         pairs: Pairs,
         policy: &'a Policy,
         bounds: Bounds,
+        may_go: MayGo,
     ) -> Draft<'a, T> {
         let cut_points = CutPoints::of(conversation, &pairs);
         let groups = cut_points.groups();
@@ -171,6 +162,13 @@ impl<'a, T: Text> Draft<'a, T> {
             removed: vec![false; conversation.messages.len()],
             cuts: vec![None; tokens.item_count()],
             replaced: vec![0; conversation.messages.len()],
+            parts: BTreeMap::new(),
+            successors: HashMap::default(),
+            droppable: if policy.stages.contains(&StageName::Prune) {
+                droppable(conversation, may_go)
+            } else {
+                Vec::new()
+            },
             total: tokens.total(),
             summary: 0,
         }
@@ -233,10 +231,28 @@ impl<'a, T: Text> Draft<'a, T> {
     }
 
     fn item_tokens(&self, place: Place) -> usize {
-        match self.cuts[self.index_of(place)] {
-            Some((_, cut)) => cut.keep + self.bounds.mark,
+        match &self.cuts[self.index_of(place)] {
+            Some((_, cut)) => self.most_of(cut),
             None => self.tokens.item(place.message, place.part, place.item),
         }
+    }
+
+    /// The most tokens that an item takes after a cut.
+    fn most_of(&self, cut: &Cut) -> usize {
+        match cut.superseded_by {
+            Some(_) => self.bounds.superseded,
+            None => cut.keep + self.bounds.mark,
+        }
+    }
+
+    /// Whether an item is to be shortened.
+    pub fn is_cut(&self, place: Place) -> bool {
+        self.cuts[self.index_of(place)].is_some()
+    }
+
+    /// The reasoning that may go, as far as the provider is concerned: message and part.
+    pub fn droppable(&self) -> &[(usize, usize)] {
+        &self.droppable
     }
 
     fn index_of(&self, place: Place) -> usize {
@@ -248,6 +264,8 @@ impl<'a, T: Text> Draft<'a, T> {
     pub fn accept(&mut self, stage: StageName, proposal: Proposal) {
         match proposal {
             Proposal::Shorten { place, keep } => self.shorten(stage, place, keep),
+            Proposal::Supersede { place, by } => self.supersede(stage, place, by),
+            Proposal::Change { message, part, change } => self.change_part(stage, message, part, change),
             Proposal::Remove { messages } => self.remove(messages),
         }
     }
@@ -266,7 +284,7 @@ impl<'a, T: Text> Draft<'a, T> {
         }
         let tokens_before = self.tokens.item(place.message, place.part, place.item);
         let index = self.index_of(place);
-        self.cuts[index] = Some((place, Cut { stage, keep, tokens_before }));
+        self.cuts[index] = Some((place, Cut { stage, keep, tokens_before, superseded_by: None }));
         self.total = self.total - now + then;
     }
 
@@ -286,7 +304,7 @@ impl<'a, T: Text> Draft<'a, T> {
         self.replace_notes(messages.start);
         for message in messages {
             self.removed[message] = true;
-            self.cuts[self.tokens.items_of(message)].fill(None);
+            self.forget(message);
         }
         self.total = self.total + self.bounds.note - notes_gone * self.bounds.note - freed;
         self.summary = self.bounds.summary;
@@ -306,24 +324,25 @@ impl<'a, T: Text> Draft<'a, T> {
 
     /// Takes back every shortening.
     pub fn restore(&mut self) {
-        for slot in &mut self.cuts {
-            if let Some((_, cut)) = slot.take() {
-                self.total = self.total + cut.tokens_before - cut.keep - self.bounds.mark;
+        for slot in 0..self.cuts.len() {
+            if let Some((_, cut)) = self.cuts[slot].take() {
+                self.total = self.total + cut.tokens_before - self.most_of(&cut);
             }
         }
+        self.restore_parts();
     }
 
     /// The most tokens that the message takes with the edits so far.
     pub fn message_tokens(&self, message: usize) -> usize {
         let cuts = self.cuts[self.tokens.items_of(message)].iter().flatten();
         cuts.fold(self.tokens.message(message) - self.replaced[message], |total, (_, cut)| {
-            total - cut.tokens_before + cut.keep + self.bounds.mark
-        })
+            total - cut.tokens_before + self.most_of(cut)
+        }) - self.saved_in_parts(message)
     }
 
     /// The shortenings, in the order of the conversation.
     pub fn cuts(&self) -> impl Iterator<Item = (Place, Cut)> + '_ {
-        self.cuts.iter().flatten().copied()
+        self.cuts.iter().flatten().cloned()
     }
 
     /// The gaps: maximal ranges of removed messages.

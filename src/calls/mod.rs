@@ -2,7 +2,12 @@
 //!
 //! Told by the names of its arguments, which the tools of most agents share, never by the name of the tool.
 
+mod texts;
+
 use serde_json::{Map, Value};
+
+use crate::store::is_ours;
+pub use texts::{ArgumentText, Sense, texts};
 
 /// Arguments that name the file a call is about.
 const PATHS: [&str; 10] = [
@@ -35,6 +40,12 @@ const WRITTEN: [&str; 10] = [
     "new_source",
 ];
 
+/// Those that hold a whole file, unless another argument says where they go.
+const CONTENTS: [&str; 3] = ["content", "contents", "file_text"];
+
+/// Parts of the names of arguments that say so.
+const PLACES: [&str; 5] = ["insert", "line", "append", "mode", "offset"];
+
 /// Arguments that hold what is replaced.
 const REPLACED: [&str; 6] = ["old_string", "old_str", "old_text", "oldString", "oldText", "search_string"];
 
@@ -52,19 +63,35 @@ const TITLE: usize = 60;
 
 /// What a call says.
 #[derive(Debug, Default)]
-pub(super) struct Call {
+pub struct Call {
     /// The file that it is about, if it is about one.
     pub path: Option<String>,
     /// What it writes into the file.
     pub written: Vec<String>,
     /// What that takes the place of.
     pub replaced: Vec<String>,
+    /// How much of the file it writes.
+    pub writing: Writing,
     /// Its most telling argument, short.
     pub about: String,
+    /// The command line that it runs, if it runs one.
+    pub command: Option<String>,
+}
+
+/// How much of its file a call writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Writing {
+    /// Nothing, as far as its arguments tell.
+    #[default]
+    Nothing,
+    /// Some of it.
+    Part,
+    /// All of it.
+    Whole,
 }
 
 /// Reads the arguments of a call; nothing where they are no object. O(length).
-pub(super) fn read(input: &str) -> Call {
+pub fn read(input: &str) -> Call {
     let Ok(Value::Object(mut arguments)) = serde_json::from_str(input) else { return Call::default() };
     let mut call = Call { about: about(&arguments), ..Call::default() };
     if !SEARCHES.iter().any(|name| arguments.contains_key(*name)) {
@@ -75,15 +102,31 @@ pub(super) fn read(input: &str) -> Call {
             edits.iter_mut().filter_map(Value::as_object_mut).for_each(|edit| call.take(edit));
         }
     }
+    if call.path.is_some() {
+        call.writing = writing(&arguments);
+    }
+    call.command = command(&arguments).map(str::to_owned);
     call.take(&mut arguments);
     call
+}
+
+fn writing(arguments: &Map<String, Value>) -> Writing {
+    let has = |names: &[&str]| names.iter().any(|name| arguments.contains_key(*name));
+    let places = || arguments.keys().any(|name| PLACES.iter().any(|place| name.to_lowercase().contains(place)));
+    match () {
+        () if !has(&WRITTEN) && !has(&EDITS) => Writing::Nothing,
+        () if has(&CONTENTS) && !has(&REPLACED) && !has(&EDITS) && !places() => Writing::Whole,
+        () => Writing::Part,
+    }
 }
 
 impl Call {
     fn take(&mut self, arguments: &mut Map<String, Value>) {
         let mut texts = |names: &[&str], into: &mut Vec<String>| {
             for name in names {
-                if let Some(Value::String(text)) = arguments.get_mut(*name) {
+                if let Some(Value::String(text)) = arguments.get_mut(*name)
+                    && !is_ours(text)
+                {
                     into.push(std::mem::take(text));
                 }
             }

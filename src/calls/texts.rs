@@ -1,0 +1,139 @@
+//! The texts in the arguments of a call, and where they stand, so that one can be replaced and all else stays byte for byte.
+
+use std::ops::Range;
+
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{EDITS, REPLACED, WRITTEN};
+use crate::wire::Step;
+
+/// What a text in the arguments of a call is to its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sense {
+    /// It is written into the file.
+    Written,
+    /// It goes out of the file.
+    Replaced,
+}
+
+/// A text in the arguments of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArgumentText {
+    /// The way to it.
+    pub steps: Vec<Step>,
+    /// Where it stands in the arguments as JSON, its quotes included.
+    pub literal: Range<usize>,
+    /// What it is to the file.
+    pub sense: Sense,
+    /// The text.
+    pub text: String,
+}
+
+/// The texts in arguments that a call writes into a file or replaces there, in their order; none where the arguments are
+/// no object. O(length).
+pub fn texts(input: &str) -> Vec<ArgumentText> {
+    let mut found = Finding { input, texts: Vec::new() };
+    let object = Fields { found: &mut found, before: &[], depth: Depth::Call };
+    match object.deserialize(&mut serde_json::Deserializer::from_str(input)) {
+        Ok(()) => found.texts,
+        Err(_) => Vec::new(),
+    }
+}
+
+struct Finding<'a> {
+    input: &'a str,
+    texts: Vec<ArgumentText>,
+}
+
+impl Finding<'_> {
+    fn take(&mut self, before: &[Step], name: &str, value: &RawValue) {
+        let sense = match name {
+            name if WRITTEN.contains(&name) => Sense::Written,
+            name if REPLACED.contains(&name) => Sense::Replaced,
+            _ => return,
+        };
+        let Ok(text) = serde_json::from_str::<String>(value.get()) else { return };
+        // A raw value is a piece of what it was read from.
+        let start = value.get().as_ptr() as usize - self.input.as_ptr() as usize;
+        let steps = before.iter().cloned().chain([Step::Field(name.to_owned())]).collect();
+        self.texts.push(ArgumentText { steps, literal: start..start + value.get().len(), sense, text });
+    }
+}
+
+/// Whether an object is all arguments, or one of several edits among them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Call,
+    Edit,
+}
+
+/// Reads an object and keeps the texts in it.
+struct Fields<'f, 'a> {
+    found: &'f mut Finding<'a>,
+    before: &'f [Step],
+    depth: Depth,
+}
+
+impl<'de> DeserializeSeed<'de> for Fields<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Fields<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            let value: &RawValue = map.next_value()?;
+            if self.depth == Depth::Call && EDITS.contains(&&*name) {
+                let list = Edits { found: self.found, name: &name };
+                // What is no list of objects holds no edits.
+                let _ = list.deserialize(&mut serde_json::Deserializer::from_str(value.get()));
+            } else {
+                self.found.take(self.before, &name, value);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a list of edits.
+struct Edits<'f, 'a> {
+    found: &'f mut Finding<'a>,
+    name: &'f str,
+}
+
+impl<'de> DeserializeSeed<'de> for Edits<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Edits<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut index = 0;
+        while let Some(edit) = list.next_element::<&RawValue>()? {
+            let before = [Step::Field(self.name.to_owned()), Step::Element(index)];
+            let object = Fields { found: self.found, before: &before, depth: Depth::Edit };
+            let _ = object.deserialize(&mut serde_json::Deserializer::from_str(edit.get()));
+            index += 1;
+        }
+        Ok(())
+    }
+}

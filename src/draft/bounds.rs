@@ -1,0 +1,65 @@
+//! What the texts that a plan adds take at the most.
+
+use crate::store::{
+    MarkStyle, NOTE_ANSWER, Places, Reference, Went, Whereabouts, argument_marked, removal_note, superseded_marked,
+};
+use crate::tokens::{CountTokens, TextKind};
+
+/// What the texts that a plan adds take, as its counter counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// The mark in front of a shortened text.
+    pub mark: usize,
+    /// The line in place of a superseded output.
+    pub superseded: usize,
+    /// The line in place of a text in the arguments of a call.
+    pub argument: usize,
+    /// The overhead of a call.
+    pub call: usize,
+    /// The note in a gap, with its answer and their overheads.
+    pub note: usize,
+    /// What comes to one of the notes, where there is one: a summary.
+    pub summary: usize,
+}
+
+impl Bounds {
+    /// The bounds under `counter`: what a long mark and a long note take, and some more, since a hash can take as many
+    /// tokens as it has digits. A mark of an even longer tool name can take more; the plan is then made again, tighter.
+    pub fn of(counter: &dyn CountTokens, style: MarkStyle) -> Bounds {
+        /// Tokens that the digits of a hash can take above those of the sample.
+        const HASH: usize = 10;
+        /// Tokens that the number of characters behind a mark can take above one digit.
+        const FOLLOWING: usize = 4;
+        /// A name as long as most are, and one of a file.
+        const TOOL: &str = "a_long_tool_name";
+        const PATH: &str = "packages/some_package/src/components/some_component.tsx";
+        /// Characters of an output that are many.
+        const MANY: usize = 123_456_789;
+        let (sample, overhead) = (Reference::of(TOOL, b"sample"), counter.overhead());
+        let stored = Whereabouts::Stored(&sample);
+        let mark = style.frame(TOOL, MANY, "", &stored, Some(&LongPath));
+        let superseded =
+            superseded_marked(TOOL, MANY, &stored, &format!("a later read of {PATH}"), (style, Some(&LongPath)));
+        let argument = argument_marked(MANY, Went::OutOf, PATH, &stored);
+        let note = removal_note(123_456, &Whereabouts::Stored(&sample), "");
+        let prose = |text: &str| counter.count(text, TextKind::Prose) + overhead.block + overhead.message;
+        Bounds {
+            mark: counter.count(&mark, TextKind::ToolOutput) + HASH + FOLLOWING,
+            superseded: counter.count(&superseded, TextKind::ToolOutput) + HASH,
+            argument: counter.count(&argument, TextKind::Json) + HASH,
+            call: overhead.call,
+            note: prose(&note) + HASH + prose(NOTE_ANSWER),
+            summary: 0,
+        }
+    }
+}
+
+/// A path as long as most are.
+#[derive(Debug)]
+struct LongPath;
+
+impl Places for LongPath {
+    fn place(&self, reference: &Reference) -> Option<String> {
+        Some(format!("/home/somebody/projects/some_project/artifacts/session/{reference}_20261121_180953.log"))
+    }
+}

@@ -1,0 +1,136 @@
+//! What a draft does with what is superseded: a line in place of an item, shorter arguments, reasoning that goes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Cut, Draft};
+use crate::edit::Place;
+use crate::message::{Part, Text};
+use crate::policy::StageName;
+use crate::store::Went;
+use crate::wire::Step;
+
+/// What supersedes something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Successor {
+    /// Its message: while this stays, what it supersedes is not needed.
+    pub message: usize,
+    /// What it is, in words, as in `a later read of src/lib.rs`. Without a semicolon.
+    pub named: Arc<str>,
+}
+
+/// Texts in the arguments of a call that are to give way to a line each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewriting {
+    /// The file that they are of.
+    pub path: String,
+    /// The texts, in their order.
+    pub texts: Vec<Rewritten>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The way to it.
+    pub steps: Vec<Step>,
+    /// Where it stands in the arguments as JSON.
+    pub literal: Range<usize>,
+    /// Its characters.
+    pub characters: usize,
+    /// What it was to the file.
+    pub went: Went,
+}
+
+/// What becomes of a part that is no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PartChange {
+    /// Texts in the arguments of a call become lines.
+    Rewrite(Rewriting),
+    /// It goes away.
+    Drop,
+}
+
+/// A change of a part that the planner accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartCut {
+    /// The stage that proposed it.
+    pub stage: StageName,
+    /// What becomes of it.
+    pub change: PartChange,
+    /// Tokens of the part before.
+    pub tokens_before: usize,
+    /// The most that it takes afterwards.
+    pub(super) at_most: usize,
+}
+
+impl<T: Text> Draft<'_, T> {
+    pub(super) fn supersede(&mut self, stage: StageName, place: Place, by: Successor) {
+        let (now, then) = (self.item_tokens(place), self.bounds.superseded);
+        if !self.may_touch(place.message) || self.removed[by.message] || then >= now {
+            return;
+        }
+        let tokens_before = self.tokens.item(place.message, place.part, place.item);
+        let index = self.index_of(place);
+        self.successors.entry(by.message).or_default().push(index);
+        let superseded_by = Some(by.named);
+        self.cuts[index] = Some((place, Cut { stage, keep: 0, tokens_before, superseded_by }));
+        self.total = self.total - now + then;
+    }
+
+    pub(super) fn change_part(&mut self, stage: StageName, message: usize, part: usize, change: PartChange) {
+        let tokens_before = self.tokens.part(message, part);
+        let at_most = match (&change, &self.conversation.messages[message].parts[part]) {
+            (PartChange::Drop, Part::Reasoning { .. }) if self.droppable.binary_search(&(message, part)).is_ok() => 0,
+            (PartChange::Rewrite(rewriting), Part::Call { id, name, input }) => {
+                self.most_of_call(rewriting, [id, name, input])
+            }
+            _ => return,
+        };
+        let now = self.parts.get(&(message, part)).map_or(tokens_before, |cut| cut.at_most);
+        if !self.may_touch(message) || at_most >= now {
+            return;
+        }
+        self.total = self.total - now + at_most;
+        self.parts.insert((message, part), PartCut { stage, change, tokens_before, at_most });
+    }
+
+    /// The most tokens that a call takes with other arguments.
+    fn most_of_call(&self, rewriting: &Rewriting, [id, name, input]: [&T; 3]) -> usize {
+        /// Bytes of names and short values for each token: denser than any but random ones. Where it is not enough, the
+        /// plan comes out too large and is made again, tighter.
+        const BYTES_A_TOKEN: usize = 2;
+        let gone: usize = rewriting.texts.iter().map(|text| text.literal.len()).sum();
+        let stays = id.len() + name.len() + input.len() - gone;
+        self.bounds.call + stays.div_ceil(BYTES_A_TOKEN) + rewriting.texts.len() * self.bounds.argument
+    }
+
+    /// What was accepted for parts of messages that stay, in the order of the conversation.
+    pub fn part_cuts(&self) -> impl Iterator<Item = ((usize, usize), &PartCut)> {
+        self.parts.iter().map(|(place, cut)| (*place, cut))
+    }
+
+    /// Tokens by which the changes of its parts make a message shorter.
+    pub(super) fn saved_in_parts(&self, message: usize) -> usize {
+        self.parts.range((message, 0)..(message + 1, 0)).map(|(_, cut)| cut.tokens_before - cut.at_most).sum()
+    }
+
+    /// Takes back what was done in a message that goes, and what was done elsewhere because of something in it.
+    pub(super) fn forget(&mut self, message: usize) {
+        self.cuts[self.tokens.items_of(message)].fill(None);
+        let parts: Vec<_> = self.parts.range((message, 0)..(message + 1, 0)).map(|(place, _)| *place).collect();
+        for place in parts {
+            self.parts.remove(&place);
+        }
+        for index in self.successors.remove(&message).unwrap_or_default() {
+            if let Some((_, cut)) = self.cuts[index].take_if(|(_, cut)| cut.superseded_by.is_some()) {
+                self.total = self.total + cut.tokens_before - self.bounds.superseded;
+            }
+        }
+    }
+
+    pub(super) fn restore_parts(&mut self) {
+        self.total += self.parts.values().map(|cut| cut.tokens_before - cut.at_most).sum::<usize>();
+        self.parts.clear();
+        self.successors.clear();
+    }
+}

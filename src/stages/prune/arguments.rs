@@ -1,0 +1,71 @@
+//! What calls wrote into files, and what they replaced there: by now it stands in the file, or no longer does.
+
+use super::Form;
+use super::answers::{Answer, Outcome};
+use super::files::Files;
+use crate::calls::{Sense, Writing, texts};
+use crate::draft::{Draft, PartChange, Proposal, Rewriting, Rewritten};
+use crate::message::{Part, Text};
+use crate::store::{Went, is_ours};
+
+/// A shorter text is hardly longer than the line that would stand for it.
+const LEAST: usize = 240;
+
+/// A call with long texts.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// Message of the call.
+    pub message: usize,
+    /// In what form the least of its texts is still seen.
+    form: Form,
+    part: usize,
+    rewriting: Rewriting,
+}
+
+impl Found {
+    pub(super) fn proposal(self) -> Proposal {
+        let Found { message, part, rewriting, .. } = self;
+        Proposal::Change { message, part, change: PartChange::Rewrite(rewriting) }
+    }
+}
+
+/// Every call with long texts that are of a file and may go, oldest first, those before the others of which all is seen
+/// further down. A call that failed is none. O(length of their arguments).
+pub(super) fn find<T: Text>(
+    draft: &Draft<'_, T>,
+    answers: &[Answer<'_>],
+    files: &Files,
+    goes: impl Fn(Form) -> bool,
+) -> Vec<Found> {
+    let mut found = Vec::new();
+    for (index, answer) in answers.iter().enumerate() {
+        let (message, part) = answer.call;
+        let Part::Call { input, .. } = &draft.conversation.messages[message].parts[part] else { continue };
+        let writes = answer.said.writing != Writing::Nothing && answer.outcome == Outcome::Fine;
+        // What stands for characters that are none would not come back as it was.
+        if !writes || input.len() < LEAST || input.contains(char::REPLACEMENT_CHARACTER) {
+            continue;
+        }
+        let Some(path) = &answer.said.path else { continue };
+        let mut forms = Vec::new();
+        let texts = texts(input).into_iter().filter_map(|text| {
+            let (went, form) = match text.sense {
+                Sense::Written => (Went::Into, files.written(index, &text.text)?),
+                Sense::Replaced => (Went::OutOf, Form::Newer),
+            };
+            if text.text.len() < LEAST || is_ours(&text.text) || !goes(form) {
+                return None;
+            }
+            forms.push(form);
+            let characters = text.text.chars().count();
+            Some(Rewritten { steps: text.steps, literal: text.literal, characters, went })
+        });
+        let texts: Vec<_> = texts.collect();
+        if let Some(form) = forms.into_iter().max() {
+            found.push(Found { message, part, form, rewriting: Rewriting { path: path.clone(), texts } });
+        }
+    }
+    // Stable, so each kind stays in its order.
+    found.sort_by_key(|found| found.form);
+    found
+}

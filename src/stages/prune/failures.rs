@@ -1,0 +1,57 @@
+//! A failed call and the same call that went well later.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::answers::{Answer, Extent, Outcome};
+use super::{Form, Superseded, newest_first, successor};
+use crate::store::shown;
+
+/// What a call is to be done to, as far as a retry goes: the same file, the same command, or the same arguments.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Target<'a> {
+    File(&'a str),
+    Command(&'a str),
+    Question(u128),
+}
+
+/// Every output of a failed call that went well later, oldest first. O(answers).
+pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
+    let mut went_well: HashMap<(&str, Target<'_>), usize, RandomState> = HashMap::default();
+    let mut found = Vec::new();
+    for (_, answer) in newest_first(answers).filter(|(_, answer)| answer.extent != Extent::Gone) {
+        let key = (answer.tool, target(answer));
+        match (answer.outcome, went_well.get(&key)) {
+            (Outcome::Failed, Some(message)) => {
+                let by = successor(*message, &format!("a later call of {} that went well", shown(answer.tool)));
+                found.push(Superseded { place: answer.place, by, form: Form::Newer });
+            }
+            (Outcome::Failed, None) => {}
+            (Outcome::Fine, _) => {
+                went_well.insert(key, answer.place.message);
+            }
+        }
+    }
+    found.reverse();
+    found
+}
+
+fn target<'b>(answer: &'b Answer<'_>) -> Target<'b> {
+    match (&answer.said.path, &answer.said.command) {
+        (Some(path), _) => Target::File(path),
+        (None, Some(command)) => Target::Command(bare(command)),
+        (None, None) => Target::Question(answer.question),
+    }
+}
+
+/// A command without the folder that it goes to first and without what shortens its output.
+pub(super) fn bare(command: &str) -> &str {
+    let command = command.trim();
+    let command = match command.split_once("&&") {
+        Some((first, rest)) if first.trim_start().starts_with("cd ") => rest,
+        _ => command,
+    };
+    let command = command.split('|').next().unwrap_or_default().trim();
+    command.strip_suffix("2>&1").unwrap_or(command).trim()
+}

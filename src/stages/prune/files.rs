@@ -1,0 +1,232 @@
+//! What was read of files, and what was read, written and replaced there since.
+//!
+//! Walked backwards: for each line of each file it is known whether a later read shows it, and whether a later call has
+//! replaced it. What was read is superseded once each of its lines is one or the other; or else where the same was asked
+//! again, where a later read has its line numbers and more, or where the whole file was written since.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
+
+use foldhash::fast::RandomState;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::answers::{Answer, Extent, Outcome};
+use super::{Form, Superseded, newest_first, successor};
+use crate::anchors::strip_line_number;
+use crate::calls::Writing;
+use crate::draft::Successor;
+use crate::message::digest_of;
+use crate::store::shown;
+
+/// Newer reads of a file whose line numbers are remembered: most are of the whole file, or of a few places in it.
+const SPANS: usize = 8;
+
+/// A line of a file, by its content.
+type LineKey = u64;
+
+/// What came later, by the place that the walk has reached.
+#[derive(Debug, Default)]
+struct Later<'a> {
+    ids: HashMap<&'a str, u64, RandomState>,
+    /// The newest read of each line: its message.
+    seen: HashMap<LineKey, usize, RandomState>,
+    /// Lines that were written.
+    written: HashSet<LineKey, RandomState>,
+    /// Lines that were replaced and not written since: the message of the call's result.
+    replaced: HashMap<LineKey, usize, RandomState>,
+    /// The newest answer to each question about a file.
+    asked: HashMap<u128, usize, RandomState>,
+    /// What the newest reads of each file show.
+    spans: HashMap<u64, Vec<(RangeInclusive<u32>, usize)>, RandomState>,
+    /// The newest call that wrote all of a file: its place among the answers.
+    whole: HashMap<u64, usize, RandomState>,
+}
+
+/// What was found about files.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    superseded: Vec<Superseded>,
+    /// The form in which each text is still seen that the call of an answer wrote, by its digest.
+    written: HashMap<(usize, u128), Form, RandomState>,
+}
+
+impl Files {
+    /// What the answers say of files. O(length of those that do).
+    pub(super) fn of(answers: &[Answer<'_>]) -> Files {
+        let (mut later, mut files) = (Later::default(), Files::default());
+        // Writes that something was left out for.
+        let mut needed: HashSet<usize, RandomState> = HashSet::default();
+        for (index, answer) in newest_first(answers) {
+            let (Some(path), Outcome::Fine) = (&answer.said.path, answer.outcome) else { continue };
+            let next = later.ids.len() as u64;
+            let file = *later.ids.entry(path).or_insert(next);
+            if answer.said.writing != Writing::Nothing {
+                // Of an output that is not all there it cannot be told whether the call failed.
+                if matches!(answer.extent, Extent::Rest | Extent::Gone) {
+                    continue;
+                }
+                for text in &answer.said.written {
+                    files.written.insert((index, digest_of(text)), later.form_of_written(file, text));
+                }
+                later.write(file, index, answer);
+                continue;
+            }
+            if answer.extent == Extent::Gone {
+                // Perhaps because of that write.
+                needed.extend(later.whole.get(&file));
+                continue;
+            }
+            let lines: Vec<LineKey> = lines(answer.text).map(|line| key(file, line)).collect();
+            match later.supersedes(file, &lines, answer, answers) {
+                Some((by, form, writer)) => {
+                    needed.extend(writer);
+                    files.superseded.push(Superseded { place: answer.place, by, form });
+                }
+                None => later.read(file, &lines, answer),
+            }
+        }
+        files.superseded.reverse();
+        files.written.retain(|(index, _), form| *form == Form::Copied || !needed.contains(index));
+        files
+    }
+
+    /// What was read of files and is superseded, oldest first.
+    pub(super) fn superseded(&self) -> impl Iterator<Item = Superseded> {
+        self.superseded.iter().map(|found| Superseded { place: found.place, by: found.by.clone(), form: found.form })
+    }
+
+    /// In what form a text is still seen that an answer's call wrote; `None` where it wrote none such, or it is needed.
+    pub(super) fn written(&self, answer: usize, text: &str) -> Option<Form> {
+        self.written.get(&(answer, digest_of(text))).copied()
+    }
+}
+
+impl<'a> Later<'a> {
+    fn read(&mut self, file: u64, lines: &[LineKey], answer: &Answer<'_>) {
+        let message = answer.place.message;
+        if answer.extent != Extent::Going {
+            for line in lines {
+                self.seen.entry(*line).or_insert(message);
+            }
+        }
+        if answer.extent == Extent::Rest {
+            return;
+        }
+        self.asked.entry(answer.question).or_insert(message);
+        let spans = self.spans.entry(file).or_default();
+        if let Some(span) = span(answer.text).filter(|_| spans.len() < SPANS) {
+            spans.push((span, message));
+        }
+    }
+
+    fn write(&mut self, file: u64, index: usize, answer: &Answer<'_>) {
+        let message = answer.place.message;
+        for line in answer.said.replaced.iter().flat_map(|text| lines(text)) {
+            let key = key(file, line);
+            // One that was written later stands there again.
+            if !self.written.contains(&key) {
+                self.replaced.entry(key).or_insert(message);
+            }
+        }
+        self.written.extend(answer.said.written.iter().flat_map(|text| lines(text)).map(|line| key(file, line)));
+        if answer.said.writing == Writing::Whole && !answer.said.written.is_empty() {
+            self.whole.entry(file).or_insert(index);
+        }
+    }
+
+    fn form_of_written(&self, file: u64, text: &str) -> Form {
+        let mut form = Form::Copied;
+        for key in lines(text).map(|line| key(file, line)) {
+            if self.seen.contains_key(&key) {
+                continue;
+            }
+            form = Form::Newer;
+            let is_newer = self.replaced.contains_key(&key) || self.written.contains(&key);
+            if !is_newer && !self.whole.contains_key(&file) {
+                return Form::Elsewhere;
+            }
+        }
+        form
+    }
+
+    /// What supersedes a read, in what form it is still seen, and the write that is needed for it.
+    fn supersedes(
+        &self,
+        file: u64,
+        lines: &[LineKey],
+        answer: &Answer<'_>,
+        answers: &[Answer<'_>],
+    ) -> Option<(Successor, Form, Option<usize>)> {
+        let path = shown(answer.said.path.as_deref().unwrap_or_default());
+        let read = |message| successor(message, &format!("a later read of {path}"));
+        // The first message after which a line is missing, for each way to be superseded.
+        let (mut seen, mut replaced, mut live) = (None::<usize>, None::<usize>, 0);
+        for line in lines {
+            let first = |first: Option<usize>, message: usize| Some(first.map_or(message, |first| first.min(message)));
+            match (self.seen.get(line), self.replaced.get(line)) {
+                (Some(message), _) => seen = first(seen, *message),
+                (None, Some(message)) => replaced = first(replaced, *message),
+                (None, None) => live += 1,
+            }
+        }
+        match (live, seen, replaced) {
+            (0, Some(message), None) => return Some((read(message), Form::Copied, None)),
+            (0, seen, Some(message)) => {
+                let by = successor(seen.map_or(message, |seen| seen.min(message)), &format!("later edits of {path}"));
+                return Some((by, Form::Newer, None));
+            }
+            _ => {}
+        }
+        let spans = || {
+            let own = span(answer.text)?;
+            let covers = |span: &RangeInclusive<u32>| span.start() <= own.start() && own.end() <= span.end();
+            self.spans.get(&file)?.iter().find(|(span, _)| covers(span)).map(|(_, message)| *message)
+        };
+        if let Some(message) = self.asked.get(&answer.question).copied().or_else(spans) {
+            return Some((read(message), Form::Newer, None));
+        }
+        let writer = *self.whole.get(&file)?;
+        let by = successor(answers[writer].call.0, &format!("a later write of {path}"));
+        Some((by, Form::Newer, Some(writer)))
+    }
+}
+
+/// The lines of a text that say something, without the numbers that a tool has put in front of them.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let is_numbered = is_numbered(text);
+    let bare = move |line| if is_numbered { strip_line_number(line) } else { line };
+    text.lines().map(bare).map(str::trim_end).filter(|line| !line.is_empty())
+}
+
+fn is_numbered(text: &str) -> bool {
+    /// Lines that are looked at: a file may begin with one that only looks numbered.
+    const LOOKED_AT: usize = 3;
+    let mut first = text.lines().filter(|line| !line.trim().is_empty()).take(LOOKED_AT).peekable();
+    first.peek().is_some() && first.all(|line| number(line).is_some())
+}
+
+/// The number in front of a line.
+fn number(line: &str) -> Option<u32> {
+    let front = &line[..line.len() - strip_line_number(line).len()];
+    let digits = front.trim_start();
+    digits[..digits.find(|c: char| !c.is_ascii_digit())?].parse().ok()
+}
+
+/// The numbers of the lines of a text, if each has one and none is left out.
+fn span(text: &str) -> Option<RangeInclusive<u32>> {
+    if !is_numbered(text) {
+        return None;
+    }
+    let mut numbers = text.lines().map_while(number);
+    let first = numbers.next()?;
+    let (mut last, mut in_a_row) = (first, true);
+    for number in numbers {
+        in_a_row &= last.checked_add(1) == Some(number);
+        last = number;
+    }
+    in_a_row.then_some(first..=last)
+}
+
+fn key(file: u64, line: &str) -> LineKey {
+    xxh3_64_with_seed(line.as_bytes(), file)
+}

@@ -1,0 +1,114 @@
+//! A listing or a status, and the same asked again: only the newest says how things are.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::answers::{Answer, Extent, Outcome};
+use super::failures::bare;
+use super::{Form, Superseded, newest_first, successor};
+use crate::store::shown;
+
+/// Words in the names of tools that say how things are.
+const TOOLS: [&str; 13] =
+    ["list", "ls", "status", "tree", "glob", "grep", "search", "find", "diff", "diagnostics", "todo", "test", "lint"];
+
+/// Commands that do.
+const COMMANDS: [&str; 44] = [
+    "ls",
+    "dir",
+    "tree",
+    "find",
+    "fd",
+    "du",
+    "df",
+    "ps",
+    "pwd",
+    "wc",
+    "stat",
+    "grep",
+    "rg",
+    "git status",
+    "git diff",
+    "git log",
+    "git branch",
+    "git show",
+    "git stash list",
+    "docker ps",
+    "docker images",
+    "kubectl get",
+    "kubectl describe",
+    "pip list",
+    "npm ls",
+    "npm test",
+    "npm run build",
+    "npm run lint",
+    "pytest",
+    "python -m pytest",
+    "python3 -m pytest",
+    "tox",
+    "cargo test",
+    "cargo build",
+    "cargo check",
+    "cargo clippy",
+    "go test",
+    "go build",
+    "go vet",
+    "make",
+    "tsc",
+    "eslint",
+    "ruff",
+    "mypy",
+];
+
+/// Every listing and status that was asked for again, oldest first. O(answers).
+pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
+    let mut newest: HashMap<u128, usize, RandomState> = HashMap::default();
+    let mut found = Vec::new();
+    for (_, answer) in
+        newest_first(answers).filter(|(_, answer)| answer.extent != Extent::Gone && tells_a_state(answer))
+    {
+        match newest.get(&answer.question) {
+            Some(message) => {
+                let by = successor(*message, &format!("a later {} of the same", shown(answer.tool)));
+                found.push(Superseded { place: answer.place, by, form: Form::Newer });
+            }
+            None if answer.outcome == Outcome::Fine && answer.extent != Extent::Rest => {
+                newest.insert(answer.question, answer.place.message);
+            }
+            None => {}
+        }
+    }
+    found.reverse();
+    found
+}
+
+fn tells_a_state(answer: &Answer<'_>) -> bool {
+    match &answer.said.command {
+        Some(command) => {
+            let bare = bare(command);
+            // Of several commands in a row one may do something.
+            let is_one = !bare.contains([';', '&', '>', '\n']);
+            let is =
+                |known: &str| bare.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+            is_one && COMMANDS.into_iter().any(is)
+        }
+        None => words(answer.tool).any(|word| TOOLS.contains(&&*word)),
+    }
+}
+
+/// The words of a tool's name: `listFiles` has two, and so has `list_files`.
+fn words(name: &str) -> impl Iterator<Item = String> {
+    let mut words = vec![String::new()];
+    let mut small = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && small) {
+            words.push(String::new());
+        }
+        small = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.into_iter()
+}

@@ -1,0 +1,85 @@
+//! Leaves a line in place of what is superseded: nothing that the model sees nowhere else, or in a newer form.
+//!
+//! | what | superseded by |
+//! |---|---|
+//! | an output | the same output further down |
+//! | a failed call | the same call that went well |
+//! | what was read of a file | a later read of as much or more, or calls that wrote or replaced all its lines |
+//! | a listing or a status | the same asked again |
+//! | what a call replaced in a file | what it wrote |
+//! | what a call wrote into a file | a later read of it, or later edits; in an emergency the file |
+//! | reasoning of turns that are over | the answer behind it, where the provider does without |
+//!
+//! The newest copy of an output stays, and so does what is recent. Without a store only what stands word for word further down
+//! goes by itself; the rest waits for pressure.
+
+mod answers;
+mod arguments;
+mod failures;
+mod files;
+mod listings;
+mod reasoning;
+mod repeats;
+
+use crate::draft::{Draft, Pressure, Proposal, Successor};
+use crate::edit::Place;
+use crate::message::Text;
+use crate::store::Storing;
+use answers::Answer;
+
+/// An output that is superseded.
+#[derive(Debug)]
+struct Superseded {
+    place: Place,
+    by: Successor,
+    form: Form,
+}
+
+/// In what form the model still sees what goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Form {
+    /// Word for word.
+    Copied,
+    /// As it is now, or as what came of it.
+    Newer,
+    /// Not at all: it is in the file.
+    Elsewhere,
+}
+
+/// What is superseded, in the order in which it should go: what loses least first, and the older first. O(length).
+pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, pressure: Pressure, storing: Storing) -> Vec<Proposal> {
+    let recent = draft.recent_start(pressure);
+    let goes = |form: Form| match form {
+        Form::Copied => true,
+        // Without a store, what goes is lost.
+        Form::Newer => storing == Storing::On || pressure > Pressure::Normal,
+        // What was written is what the next edits have to quote: on recorded coding sessions, taking it at once cost a fifth
+        // of the edits that could still be made.
+        Form::Elsewhere => pressure == Pressure::Emergency,
+    };
+    let answers = answers::of(draft);
+    let files = files::Files::of(&answers);
+    let mut outputs = repeats::find(draft);
+    outputs.extend(failures::find(&answers));
+    outputs.extend(files.superseded());
+    outputs.extend(listings::find(&answers));
+    let outputs = outputs.into_iter().filter(|found| found.place.message < recent && goes(found.form));
+    // The newest exchange is being worked on, whatever the pressure.
+    let settled = draft.recent_start(pressure.min(Pressure::High));
+    let reasoning = reasoning::find(draft).filter(|(message, _)| *message < settled && goes(Form::Newer));
+    let dropped = reasoning.map(|(message, part)| reasoning::dropped(message, part));
+    let written = arguments::find(draft, &answers, &files, goes);
+    let written = written.into_iter().filter(|found| found.message < settled);
+    let outputs = outputs.map(|Superseded { place, by, .. }| Proposal::Supersede { place, by });
+    outputs.chain(dropped).chain(written.map(arguments::Found::proposal)).collect()
+}
+
+/// A word for a successor, without what marks are read by.
+fn successor(message: usize, named: &str) -> Successor {
+    Successor { message, named: named.into() }
+}
+
+/// The answers, newest first.
+fn newest_first<'b, 'a>(answers: &'b [Answer<'a>]) -> impl Iterator<Item = (usize, &'b Answer<'a>)> {
+    answers.iter().enumerate().rev()
+}

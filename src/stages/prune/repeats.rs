@@ -1,0 +1,49 @@
+//! The same output seen again: the newest copy stays.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::{Form, Superseded, successor};
+use crate::draft::Draft;
+use crate::edit::Place;
+use crate::message::{Item, Part, Text};
+use crate::store::is_superseded;
+
+/// A shorter output is no longer than the line that would stand for it.
+const LEAST: usize = 120;
+
+/// Every output of which a copy stands further down, oldest first. O(length), or less where the host knows the digests of
+/// its texts.
+pub(super) fn find<T: Text>(draft: &Draft<'_, T>) -> Vec<Superseded> {
+    let mut newest: HashMap<u128, usize, RandomState> = HashMap::default();
+    let mut found = Vec::new();
+    for (message, content) in draft.conversation.messages.iter().enumerate().rev() {
+        if draft.is_removed(message) {
+            continue;
+        }
+        for (part, block) in content.parts.iter().enumerate().rev() {
+            let Part::Result { items, .. } = block else { continue };
+            for (item, content) in items.iter().enumerate().rev() {
+                let (Item::Text(text) | Item::Json(text)) = content else { continue };
+                if text.len() < LEAST || is_superseded(text) {
+                    continue;
+                }
+                let place = Place { message, part, item };
+                match newest.get(&text.digest()) {
+                    // One that is to be shortened is no copy any more.
+                    Some(copy) => {
+                        let by = successor(*copy, "the same output further down");
+                        found.push(Superseded { place, by, form: Form::Copied });
+                    }
+                    None if draft.is_cut(place) => {}
+                    None => {
+                        newest.insert(text.digest(), message);
+                    }
+                }
+            }
+        }
+    }
+    found.reverse();
+    found
+}

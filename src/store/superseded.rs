@@ -1,0 +1,118 @@
+//! The lines that stand for what is superseded: why it is, and where it is now. Nothing of it stays behind them.
+
+use super::marks::{MARK, RETRIEVED, STORED, behind};
+use super::reference::safe_name;
+use super::style::framed;
+use super::{MarkStyle, Marked, Places, Whereabouts};
+use crate::numbers::thousands;
+
+/// What a line begins with that stands for something superseded.
+const SUPERSEDED: &str = "superseded by ";
+
+/// What parts the reason from the rest of the line.
+const PART: &str = "; ";
+
+/// What became of an output that is stored nowhere.
+pub(super) const GONE: &str = " was removed to fit the context window";
+
+/// Characters of a path in a mark. Its end is what tells files apart.
+const LONGEST_PATH: usize = 60;
+
+/// The line in place of an output of `tool` of so many characters, which `by` supersedes; where the style of the marks is
+/// another system's, in its words. O(1).
+pub fn superseded_marked(
+    tool: &str,
+    characters: usize,
+    whereabouts: &Whereabouts<'_>,
+    by: &str,
+    (style, places): (MarkStyle, Option<&dyn Places>),
+) -> String {
+    let output = format!("{} output of {} characters", safe_name(tool), thousands(characters));
+    match whereabouts {
+        Whereabouts::Lost => format!("{MARK}{SUPERSEDED}{by}{PART}{output}{GONE}]"),
+        Whereabouts::Stored(reference) if style == MarkStyle::Ullage => {
+            format!("{MARK}{SUPERSEDED}{by}{PART}{output}{STORED}{reference}; retrieve it by that reference]")
+        }
+        Whereabouts::Stored(_) => style.frame(tool, characters, &format!("{SUPERSEDED}{by}"), whereabouts, places),
+    }
+}
+
+impl Marked<'_> {
+    /// The line in place of what ullage has shortened or retrieved before, with its reference.
+    pub fn superseded(&self, by: &str) -> String {
+        match self.line() {
+            Some(said) => {
+                let said = said.strip_prefix(MARK).unwrap_or(said);
+                format!("{MARK}{SUPERSEDED}{by}{PART}{said}]")
+            }
+            None => self.around(&format!("{SUPERSEDED}{by}")),
+        }
+    }
+}
+
+/// Whether `text` stands for something superseded. O(1) but for another system's words, which are looked through.
+pub fn is_superseded(text: &str) -> bool {
+    match text.strip_prefix(MARK) {
+        Some(said) => said.starts_with(SUPERSEDED),
+        None => framed(text).is_some_and(|(words, _)| words.body.starts_with(SUPERSEDED)),
+    }
+}
+
+/// What a line of ours says behind its reason, if it has one. A reason has no semicolon.
+pub(super) fn behind_reason(said: &str) -> &str {
+    let reason = said.strip_prefix(SUPERSEDED).and_then(|said| said.split_once(PART));
+    reason.map_or(said, |(_, rest)| rest)
+}
+
+/// What is said of a whole line of ours that stands for something superseded, without its bracket.
+pub(super) fn said(line: &str) -> Option<&str> {
+    let inside = line.strip_prefix(MARK)?.strip_suffix(']')?;
+    let rest = behind_reason(inside);
+    let tells = rest.len() < inside.len() && (rest.contains(STORED) || rest.contains(GONE) || is_retrieved(rest));
+    tells.then(|| &line[..line.len() - 1])
+}
+
+/// Whether what a line says behind its reason is that something was retrieved.
+pub(super) fn is_retrieved(rest: &str) -> bool {
+    RETRIEVED.strip_prefix(MARK).is_some_and(|retrieved| rest.starts_with(retrieved))
+}
+
+/// What a text in the arguments of a call was to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Went {
+    /// It was written into the file.
+    Into,
+    /// It was taken out of the file.
+    OutOf,
+}
+
+/// The line in place of a text of so many characters in the arguments of a call, which went into a file or out of it. O(1).
+pub fn argument_marked(characters: usize, went: Went, path: &str, whereabouts: &Whereabouts<'_>) -> String {
+    let characters = thousands(characters);
+    let (path, went) = (shown(path), if went == Went::Into { "written to" } else { "replaced in" });
+    match whereabouts {
+        Whereabouts::Stored(reference) => format!(
+            "{MARK}{characters} characters {went} {path}; the arguments of this call are stored as {reference}; retrieve them by \
+             that reference]"
+        ),
+        Whereabouts::Lost => format!("{MARK}{characters} characters {went} {path}; read the file to see it as it is]"),
+    }
+}
+
+/// Whether a text begins like a line of ours. O(1).
+pub fn is_ours(text: &str) -> bool {
+    text.starts_with(MARK)
+}
+
+/// A path as it stands in a mark: in one line, without what a mark is read by, and its end where it is long.
+pub fn shown(path: &str) -> String {
+    let length = path.chars().count();
+    let tail = path.chars().skip(length.saturating_sub(LONGEST_PATH));
+    let shown: String = tail.map(|c| if c.is_control() || matches!(c, ';' | '[' | ']') { '?' } else { c }).collect();
+    if length > LONGEST_PATH { format!("...{shown}") } else { shown }
+}
+
+/// The line of a superseded text with something behind it, as a stage may put there that knows nothing of it.
+pub(super) fn with_body(said: &str, body: &str) -> String {
+    if body.trim().is_empty() { format!("{said}]") } else { behind(said, body) }
+}
