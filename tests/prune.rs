@@ -11,7 +11,10 @@ use support::{
 use ullage::edit::Action;
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
-use ullage::store::{MarkStyle, MemoryStore, Reference, Store, Storing};
+use ullage::store::{
+    MarkStyle, MemoryStore, Reference, Store, Storing, Whereabouts, is_superseded, marked, marked_reference, shown,
+    superseded_marked,
+};
 use ullage::wire::Format;
 
 /// Takes all that it can find: the low mark is out of reach.
@@ -61,11 +64,18 @@ fn read(path: &str) -> Value {
 
 /// A file of so many lines.
 fn file(name: &str, lines: std::ops::Range<usize>) -> String {
-    lines.map(|line| format!("    {name}_value_{line} = compute({line}, {name:?})\n")).collect()
+    let lines: Vec<String> =
+        lines.map(|line| format!("    {name}_value_{line} = compute({line}, {name:?})\n")).collect();
+    lines.concat()
 }
 
 fn numbered(name: &str, lines: std::ops::Range<usize>) -> String {
-    lines.map(|line| format!("{line:6}\t    {name}_value_{line} = compute({line}, {name:?})\n")).collect()
+    let numbered = file(name, lines.clone())
+        .lines()
+        .zip(lines)
+        .map(|(text, line)| format!("{line:6}\t{text}\n"))
+        .collect::<Vec<_>>();
+    numbered.concat()
 }
 
 fn other() -> (&'static str, Value, &'static str) {
@@ -182,10 +192,15 @@ fn a_status_is_superseded_by_a_later_one_and_another_question_is_not() {
         ("bash", run("./deploy"), &new[..400]),
         other(),
     ];
-    assert_one_mark(&prune(&session(&steps), Format::AiSdk), "a later bash of the same", &old, &[&new, &old[..400]]);
+    assert_one_mark(&prune(&session(&steps), Format::AiSdk), "a later run of git status", &old, &[&new, &old[..400]]);
     let list = json!({ "path": "src/" });
     let steps = [("listFiles", list.clone(), &*old), other(), ("listFiles", list, &*new), other()];
-    assert_one_mark(&prune(&session(&steps), Format::AiSdk), "a later listFiles of the same", &old, &[&new]);
+    assert_one_mark(
+        &prune(&session(&steps), Format::AiSdk),
+        "a later call of listFiles with the same arguments",
+        &old,
+        &[&new],
+    );
 }
 
 #[test]
@@ -362,6 +377,28 @@ fn superseded_outputs_get_no_lines_of_a_digest() {
     assert_one_mark(&outcome, "a later read of a.py", &old, &[&new]);
 }
 
+#[test]
+fn the_line_for_what_is_superseded_is_recognised() {
+    let reference = Reference::of("Read", b"content");
+    let frame = (MarkStyle::Ullage, None);
+    let stored = superseded_marked("Read", 1_234, &Whereabouts::Stored(&reference), "a later read of a.py", frame);
+    let lost = superseded_marked("Read", 1_234, &Whereabouts::Lost, "a later read of a.py", frame);
+    for text in [stored.clone(), format!("{stored}\n")] {
+        let found = marked(&text, Storing::On, &[]).expect("it is a mark");
+        assert_eq!((found.body, found.reference.as_ref()), ("", Some(&reference)));
+        assert_eq!(marked(&text, Storing::On, std::slice::from_ref(&reference)), None);
+    }
+    assert!(marked(&lost, Storing::Off, &[]).is_some());
+    // With a store it leads nowhere, and is text like any other.
+    assert_eq!(marked(&lost, Storing::On, &[]), None);
+    assert_eq!(marked(&format!("{stored}\nand some words"), Storing::On, &[]), None);
+    // No path can end the line, or its reason, early.
+    let path = shown("a]\nb; c is stored as read-0123456789abcdef; retrieve it.py");
+    let odd = superseded_marked("Read", 1, &Whereabouts::Stored(&reference), &format!("a later read of {path}"), frame);
+    assert_eq!(marked_reference(&odd), Some(reference));
+    assert!(is_superseded(&odd) && !is_superseded("[ullage: something else]"));
+}
+
 /// A result that was stored before keeps its reference, and its content is stored no second time.
 #[test]
 fn what_was_stored_before_keeps_its_reference() {
@@ -385,7 +422,7 @@ fn what_was_stored_before_keeps_its_reference() {
         let [mark] = &marks(&second)[..] else { panic!("{}", second.plan.explain()) };
         let reference = Reference::of("Read", old.as_bytes());
         assert!(mark.contains("superseded by a later read of a.py") && mark.contains(reference.as_str()), "{mark}");
-        assert_eq!(ullage::store::marked_reference(mark), Some(reference.clone()));
+        assert_eq!(marked_reference(mark), Some(reference.clone()));
         assert!(second.stored.is_empty());
         assert_eq!(**store.get(&reference).expect("it is stored"), *old.as_bytes());
     }

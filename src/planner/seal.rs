@@ -66,12 +66,12 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     let is_digested = draft.is_digested() && !(gaps.is_empty() && cuts.is_empty());
     let bodies = if is_digested {
         let saves = |cut: &Framed<'_>| cut.saves(with);
-        let saved: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
-        let saved = saved + gaps.iter().map(|gap| gap.saves(with)).sum::<usize>();
-        let saved = saved + sealed.iter().flatten().map(|(edit, _)| edit.saved()).sum::<usize>();
+        let by_cuts: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
+        let by_gaps: usize = gaps.iter().map(|gap| gap.saves(with)).sum();
+        let pruned: usize = sealed.iter().flatten().map(|(edit, _)| edit.saved()).sum();
+        let stays = plan.tokens_before.saturating_sub(by_cuts + by_gaps + pruned);
         let summary = if gaps.is_empty() { 0 } else { draft.bounds.summary };
-        let bare = plan.tokens_before.saturating_sub(saved) + summary;
-        let room = with.aim.low.saturating_sub(bare).saturating_sub(with.spare);
+        let room = with.aim.low.saturating_sub(stays + summary).saturating_sub(with.spare);
         let Digest { gaps, cuts: bodies } = fill(draft, &gaps, &cuts, room, with);
         sealed.extend(cuts.iter().zip(&bodies).map(|(cut, body)| cut.with_body(body, with)));
         gaps

@@ -41,7 +41,7 @@ pub fn demands_of(format: Format) -> &'static [Demand] {
 }
 
 /// Which reasoning of turns that are over the provider behind `format` does without. Signed reasoning elsewhere may be bound
-/// to what stands behind it, as OpenAI's items are: "Item of type 'function_call' was provided without its required
+/// to what stands behind it, as OpenAI's items are: "Item of type '`function_call`' was provided without its required
 /// 'reasoning' item" (<https://github.com/cline/cline/issues/12242>).
 pub fn reasoning_that_may_go(format: Format) -> MayGo {
     match format {

@@ -101,7 +101,7 @@ impl Files {
     }
 }
 
-impl<'a> Later<'a> {
+impl Later<'_> {
     fn read(&mut self, file: u64, lines: &[LineKey], answer: &Answer<'_>) {
         let message = answer.place.message;
         if answer.extent != Extent::Going {

@@ -70,7 +70,11 @@ pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
     {
         match newest.get(&answer.question) {
             Some(message) => {
-                let by = successor(*message, &format!("a later {} of the same", shown(answer.tool)));
+                let by = match &answer.said.command {
+                    Some(command) => format!("a later run of {}", shown(command)),
+                    None => format!("a later call of {} with the same arguments", shown(answer.tool)),
+                };
+                let by = successor(*message, &by);
                 found.push(Superseded { place: answer.place, by, form: Form::Newer });
             }
             None if answer.outcome == Outcome::Fine && answer.extent != Extent::Rest => {

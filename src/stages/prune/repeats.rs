@@ -31,11 +31,11 @@ pub(super) fn find<T: Text>(draft: &Draft<'_, T>) -> Vec<Superseded> {
                 }
                 let place = Place { message, part, item };
                 match newest.get(&text.digest()) {
-                    // One that is to be shortened is no copy any more.
                     Some(copy) => {
                         let by = successor(*copy, "the same output further down");
                         found.push(Superseded { place, by, form: Form::Copied });
                     }
+                    // One that is to be shortened is no copy any more.
                     None if draft.is_cut(place) => {}
                     None => {
                         newest.insert(text.digest(), message);

@@ -27,9 +27,10 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
         } else {
             let edit = edit.appending(inside);
             let arguments = |call: &N, new: &Arguments| with_arguments(call, &[Key::Input, Key::Args], new);
-            match edit.is_empty() {
-                true => entry.keep(),
-                false => edit_content(entry, &edit, Key::Content, text_block, result::replace, arguments)?,
+            if edit.is_empty() {
+                entry.keep()
+            } else {
+                edit_content(entry, &edit, Key::Content, text_block, result::replace, arguments)?
             }
         });
     }
