@@ -252,7 +252,7 @@ fn without_an_answer_the_engine_says_what_happened() {
     for format in Format::ALL {
         let input = render(&messages, format);
         let answer = Answer::Nothing("TimeoutError: no answer in 5 s");
-        let (plan, output) = compacted(&summarizing(&policy), &input, format, 2_900, answer);
+        let (plan, output) = compacted(&summarizing(&policy), &input, format, 2_300, answer);
         assert_eq!(plan.summary.unwrap().by, SummaryBy::Engine);
         assert!(plan.warnings.iter().any(|warning| warning.contains("TimeoutError: no answer in 5 s")));
         let text = output.to_string();
@@ -280,7 +280,7 @@ fn the_one_liners_are_those_of_the_sre_agent() {
     );
     let policy = Policy { summary_fallback: SummaryFallback::OneLiners, summary_lines: 0, keep_recent: 2, ..policy() };
     let input = render(&messages, Format::Gemini);
-    let (_, output) = compacted(&summarizing(&policy), &input, Format::Gemini, 1_000, Answer::Text(" \n"));
+    let (_, output) = compacted(&summarizing(&policy), &input, Format::Gemini, 600, Answer::Text(" \n"));
     let text = output.to_string();
     for said in [
         "• Called tool: read_file\\n  └ Result: ",
@@ -308,7 +308,7 @@ fn five_compactions_neither_lose_nor_grow_what_was_said_first() {
             let more = render(&more[1..], Format::Anthropic);
             let list = output.as_array_mut().unwrap();
             list.extend(more.as_array().unwrap().iter().cloned());
-            let (plan, after) = compacted(&engine, &output, Format::Anthropic, 2_400, Answer::Nothing("none"));
+            let (plan, after) = compacted(&engine, &output, Format::Anthropic, 1_600, Answer::Nothing("none"));
             sizes.push(plan.summary.unwrap().tokens);
             assert_eq!(after.to_string().matches("told without a model:").count(), usize::from(!first.is_empty()));
             output = after;
@@ -328,7 +328,7 @@ fn a_former_account_goes_on_in_the_next() {
     let mut output = render(&talk(12), Format::Anthropic);
     let mut calls = Vec::new();
     for _ in 0..4 {
-        let (_, after) = compacted(&engine, &output, Format::Anthropic, 2_400, Answer::Nothing("none"));
+        let (_, after) = compacted(&engine, &output, Format::Anthropic, 1_600, Answer::Nothing("none"));
         let text = after.to_string();
         let (_, told) = text.split_once("read_file: ").unwrap();
         calls.push(told.split(' ').next().unwrap().parse::<usize>().unwrap());
@@ -482,7 +482,7 @@ proptest! {
 fn the_generated_conversations_ask_for_summaries() {
     let mut runner = TestRunner::deterministic();
     let (mut pending, mut with_lines) = (0, 0);
-    for _ in 0..200 {
+    for _ in 0..300 {
         let messages = conversation(ANY, "t").new_tree(&mut runner).unwrap().current();
         let settings = settings().new_tree(&mut runner).unwrap().current();
         let policy = Policy { summary_tokens: 200, summary_lines: 60, summary_ratio: 1.0, ..settings.policy.clone() };
@@ -494,5 +494,5 @@ fn the_generated_conversations_ask_for_summaries() {
         let done = resume(&engine, &plan, &input, Answer::Text("Fine."));
         with_lines += usize::from(done.summary.is_some_and(|summary| summary.lines > 0));
     }
-    assert!(pending > 25 && with_lines > 15, "{pending} of 200 ask, {with_lines} get lines");
+    assert!(pending > 25 && with_lines > 15, "{pending} of 300 ask, {with_lines} get lines");
 }

@@ -324,10 +324,12 @@ def mention(messages, reference):
 def test_a_compaction_removes_what_is_old_and_not_referred_to(tmp_path):
     references = old_artifacts(tmp_path, 160)
     store = ullage.FileStore(tmp_path)
-    engine = ullage.ContextManager(ullage.Policy(window=20_000, reserve_output=1_000), store=store)
+    stages = ["offload", "compress", "window"]  # So that single outputs are stored as well.
+    policy = ullage.Policy(window=20_000, reserve_output=1_000, stages=stages)
+    engine = ullage.ContextManager(policy, store=store)
     messages = render(long_conversation(30, 300), "bedrock")
     mention(messages, references[0])
-    engine.compact(messages, 6_000, hard=True)
+    engine.compact(messages, 15_000, hard=True)
     left = store.list()
     new = [reference for reference in left if not reference.startswith("old-")]
     assert len(new) > 2

@@ -320,7 +320,10 @@ def test_odd_results_are_shortened_and_everything_stays_valid(text):
     assert len(report.references) == len(one.store.list())
 
 
-def test_bytes_in_a_json_result_are_stored_whole():
+@pytest.mark.parametrize(
+    ("stages", "tool"), [(["offload"], "read_file"), (["window", "digest"], "transcript")]
+)
+def test_bytes_in_a_json_result_are_stored_whole(stages, tool):
     messages = render(long_conversation(1), "bedrock")
     value = {"blob": b"\x00secret" * 9, "rows": [f"row {i}" for i in range(3_000)]}
     messages[2]["content"][0]["toolResult"]["content"] = [{"json": value}]
@@ -329,9 +332,10 @@ def test_bytes_in_a_json_result_are_stored_whole():
         message["content"] = json.loads(
             json.dumps(message["content"]).replace("call-", f"later-{number // 2}-")
         )
-    one = engine()
+    policy = ullage.Policy(window=6_000, reserve_output=1_000, stages=stages)
+    one = ullage.ContextManager(policy, store=ullage.MemoryStore())
     one.compact(messages)
-    stored = b"".join(one.store.get(r) for r in one.store.list() if r.startswith("read_file"))
+    stored = b"".join(one.store.get(r) for r in one.store.list() if r.startswith(tool))
     assert b"AHNlY3JldA" in stored, "the base64 of the bytes"
 
 

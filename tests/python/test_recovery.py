@@ -18,9 +18,10 @@ POLICY = ullage.Policy(window=20_000, reserve_output=1_000, keep_recent=2)
 def test_bytes_that_were_no_text_come_back_as_they_were():
     listing = b"caf\xe9.txt\n" * 4_000
     text = os.fsdecode(listing)
-    for way in ("shrink", "compact"):
+    for way, stages in (("shrink", ["offload"]), ("cut", ["offload"]), ("remove", ["window"])):
         store = ullage.MemoryStore()
-        engine = ullage.ContextManager(POLICY, store=store)
+        policy = ullage.Policy(window=20_000, reserve_output=1_000, keep_recent=2, stages=stages)
+        engine = ullage.ContextManager(policy, store=store)
         if way == "shrink":
             engine.shrink(
                 "ls", {"toolUseId": "1", "status": "success", "content": [{"text": text}]}
@@ -29,7 +30,12 @@ def test_bytes_that_were_no_text_come_back_as_they_were():
             messages = render(long_conversation(8, 30), "bedrock")
             messages[2]["content"][0]["toolResult"]["content"] = [{"text": text}]
             engine.compact(messages, 9_000, hard=True)
-        assert listing in [store.get(reference) for reference in store.list()], way
+        stored = [store.get(reference) for reference in store.list()]
+        if way == "remove":
+            lines = [json.loads(line) for content in stored for line in content.splitlines()]
+            results = [block.get("toolResult") for line in lines for block in line["content"]]
+            stored = [os.fsencode(result["content"][0]["text"]) for result in results if result]
+        assert listing in stored, way
 
 
 def test_a_number_that_is_an_enum_is_stored_as_its_number():

@@ -20,8 +20,8 @@ pub(super) fn render(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes, 
     match node.kind() {
         Kind::Null => out.push_str("null"),
         Kind::Text => {
-            if let Some(text) = node.text() {
-                render_text(&text, out);
+            if let Ok(string) = object.cast::<PyString>() {
+                render_string(string, out, bytes)?;
             }
         }
         Kind::Scalar => render_scalar(object, out)?,
@@ -53,13 +53,26 @@ fn render_dict(dict: &Bound<'_, PyDict>, out: &mut String, bytes: Bytes, depth: 
             out.push(',');
         }
         match key.cast::<PyString>() {
-            Ok(key) => render_text(&PyText::of(key), out),
+            Ok(key) => render_string(key, out, bytes)?,
             Err(_) => render_text(&key.str().map_err(|e| host_error(&e))?.to_string_lossy(), out),
         }
         out.push(':');
         render(&value, out, bytes, depth - 1)?;
     }
     out.push('}');
+    Ok(())
+}
+
+/// Appends a string. What is stored must come back as it was: lone surrogates, which are not text, are then escaped.
+fn render_string(string: &Bound<'_, PyString>, out: &mut String, bytes: Bytes) -> Result<()> {
+    let text = PyText::of(string);
+    if let (Bytes::Whole, PyText::Owned(_)) = (bytes, &text) {
+        let escaped =
+            string.py().import("json").and_then(|json| json.call_method1("dumps", (string,))?.extract::<String>());
+        out.push_str(&escaped.map_err(|e| host_error(&e))?);
+    } else {
+        render_text(&text, out);
+    }
     Ok(())
 }
 
