@@ -131,8 +131,9 @@ class MappingConversationManager(ConversationManager):
         if reported is None:
             return
         cached = _cached_tokens(messages[index])
+        said = {} if cached is None else {"cached_tokens": cached}
         try:
-            self._engine_for(agent).observe(messages[:index], reported, cached)
+            self._engine_for(agent).observe(messages[:index], reported, **said)
         except UllageError as error:
             logger.debug("error=<%s> | the usage taught nothing", error)
 
