@@ -269,7 +269,7 @@ fn what_was_condensed_is_condensed_again_with_its_numbers_and_titles() {
 }
 
 fn counters() -> Vec<Arc<dyn CountTokens>> {
-    let encodings = [Encoding::O200kBase, Encoding::Cl100kBase].map(|encoding| Exact::new(encoding));
+    let encodings = [Encoding::O200kBase, Encoding::Cl100kBase].map(Exact::new);
     let exact = encodings.into_iter().map(|exact| Arc::new(exact) as Arc<dyn CountTokens>);
     exact.chain([estimate(), Arc::new(Estimate::ratio(3.1).unwrap())]).collect()
 }
@@ -377,6 +377,48 @@ fn what_the_user_asked_for_is_kept() {
         let outcome = pressed(&render(&session.messages, Format::Anthropic), share, &exact());
         assert!(outcome.output.to_string().contains(WISH), "{share} %");
         assert!(outcome.plan.removed().any(|range| range.len() > 20), "it was among what went");
+    }
+}
+
+#[test]
+fn a_slice_of_a_long_line_is_a_part_of_the_line_with_that_number() {
+    let line = |line: usize| match line % 4 {
+        0 => (0..150).map(|word| format!("w{line}_{word}, ")).collect::<String>().trim_end().to_owned(),
+        1 => format!("key_{line}={}", "z".repeat(1_500)),
+        _ => format!("short_{line}"),
+    };
+    let lines: Vec<String> = (0..24).map(line).collect();
+    for text in [lines.join("\n"), numbered(&lines, 1)] {
+        let mut session = Session::new("Have a look.");
+        session.call("First this.", "read_file", json!({ "file_path": "/srv/long.txt" }), &text);
+        session.say("I see.", "And what of w8_20 and w20_140?");
+        let mut input = render(&session.messages, Format::Anthropic);
+        for share in [60, 60, 60] {
+            let outcome = pressed(&input, share, &exact());
+            let kept = kept(&outcome.output);
+            assert!(kept.iter().any(|kept| kept.line.contains("w8_20")));
+            assert!(kept.iter().any(|kept| kept.line.len() > 200), "slices in a row are one line");
+            for kept in kept.iter().filter(|kept| kept.title.is_empty() || kept.title.contains("long.txt")) {
+                assert!(lines[kept.number - 1].contains(&kept.line), "{kept:?}");
+            }
+            input = outcome.output;
+        }
+    }
+}
+
+#[test]
+fn matches_of_a_search_keep_their_own_numbers() {
+    let found = |index: usize| format!("{}:    total_{index} = add(total_{index}, rate)", 7 + index * 13);
+    let text: String = (0..80).map(|index| found(index) + "\n").collect();
+    let mut session = Session::new("Have a look.");
+    session.call("Where?", "grep", json!({ "pattern": "total", "path": "/srv/shop" }), &text);
+    go_on(&mut session, 0..6);
+    session.say("I see.", "And what of total_30?");
+    let outcome = pressed(&render(&session.messages, Format::Anthropic), 40, &exact());
+    let matches: Vec<Kept> = kept(&outcome.output).into_iter().filter(|kept| kept.title.contains("grep")).collect();
+    assert!(matches.len() > 3, "{matches:?}");
+    for Kept { number, line, .. } in matches {
+        assert_eq!(format!("{number}:{line}"), found((number - 7) / 13));
     }
 }
 
