@@ -1,7 +1,7 @@
 //! How a digest is written, and read back when it is condensed again.
 //!
-//! A line `[from ...]` names the source, a file by its path and afterwards by its name alone; the lines of it that are kept follow as they were, in runs. The first line of each
-//! run has its number in front: `12→`.
+//! A line `[from ...]` names the source, a file by its path and afterwards by its name alone; the lines of it that are kept
+//! follow as they were, in runs. The first line of each run has its number in front: `12→`.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub(super) const AS_WRITTEN: &str = ", as written";
 
 const FROM: &str = "[from ";
 const FROM_END: &str = "]";
-const NUMBER_END: char = '→';
+pub(super) const NUMBER_END: char = '→';
 
 /// The lines of `picks` as a text for each of so many slots. Only in the first ones, which are those of gaps, the source is
 /// named. O(picks log picks + length).
@@ -30,7 +30,7 @@ pub(super) fn texts(sources: &[Source<'_>], lines: &Lines, picks: &[Pick], slots
     order.sort_unstable();
     let mut texts = vec![String::new(); slots];
     let mut named = Named::default();
-    let mut last = None;
+    let (mut last, mut number) = (None, 0);
     for (source_index, line) in order {
         let source = &sources[source_index as usize];
         let Some((slot, text)) = source.slot.and_then(|slot| Some((slot, texts.get_mut(slot)?))) else { continue };
@@ -43,14 +43,20 @@ pub(super) fn texts(sources: &[Source<'_>], lines: &Lines, picks: &[Pick], slots
             text.push_str(FROM_END);
             text.push('\n');
         }
-        // A line that looks like a numbered one, or like a title, says which it is.
-        if !runs_on || strip_line_number(content) != content || content.starts_with(FROM) {
+        if runs_on && kept.number == number {
+            // The next slice of a long line.
+            text.pop();
+        } else if !runs_on
+            || kept.number != number + 1
+            || strip_line_number(content) != content
+            || content.starts_with(FROM)
+        {
             text.push_str(&kept.number.to_string());
             text.push(NUMBER_END);
         }
         text.push_str(content);
         text.push('\n');
-        last = Some((source_index, line));
+        (last, number) = (Some((source_index, line)), kept.number);
     }
     texts.iter_mut().for_each(|text| text.truncate(text.trim_end().len()));
     texts

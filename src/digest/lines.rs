@@ -183,11 +183,13 @@ fn each_line(text: &str, mut each: impl FnMut(Range<usize>, u32)) {
         start += line.len();
         number += 1;
         if numbering == Numbering::Printed
-            && let Some((printed, rest)) = numbered_line(&text[from..end])
+            && let Some((printed, rest)) = numbered_line(line)
         {
             number = printed;
-            from = end - rest.len();
+            // Behind the number of a blank line nothing stands but its mark, which is a space too.
+            from = start - rest.len();
         }
+        let end = end.max(from);
         while end - from > LONGEST_LINE {
             let slice = end_of_slice(text, from, end);
             each(from..slice, number);

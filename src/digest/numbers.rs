@@ -1,5 +1,6 @@
 //! The numbers that lines have, where a tool has put them there.
 
+use super::layout::NUMBER_END;
 use crate::anchors::strip_line_number;
 
 /// Lines of a text that are looked at to tell whether they are numbered.
@@ -15,8 +16,12 @@ pub(super) enum Numbering {
 }
 
 impl Numbering {
-    /// How the lines of `text` are numbered: as printed where most of the first ones have a number, and these grow.
+    /// How the lines of `text` are numbered: as printed where most of the first ones have a number, and these grow; or
+    /// where the first has one as a digest writes it, of whose lines only the first of each run has.
     pub(super) fn of(text: &str) -> Numbering {
+        if begins_a_run(text) {
+            return Numbering::Printed;
+        }
         let first = text.lines().filter(|line| !line.trim().is_empty()).take(LOOKED_AT);
         let (mut seen, mut numbered, mut last) = (0, 0, 0);
         for line in first {
@@ -31,6 +36,12 @@ impl Numbering {
         }
         if numbered * 2 > seen { Numbering::Printed } else { Numbering::Counted }
     }
+}
+
+fn begins_a_run(text: &str) -> bool {
+    let line = text.lines().next().unwrap_or_default();
+    let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    digits.starts_with(NUMBER_END) && numbered_line(line).is_some()
 }
 
 /// The number in front of a line, and what is behind it.

@@ -55,7 +55,7 @@ pub fn content<'a, N: Node>(
         Source::Transcript { notes, messages: range } => {
             let mut out = notes.clone();
             for entry in plan.spans.entries(range.clone()).filter_map(|entry| messages.at(entry)) {
-                entry.render(&mut out, Bytes::Whole, MAX_MESSAGE_DEPTH)?;
+                entry.render(&mut out, Bytes::Stored, MAX_MESSAGE_DEPTH)?;
                 out.push('\n');
             }
             Ok(Cow::Owned(out.into_bytes()))

@@ -41,8 +41,10 @@ impl Kind {
 pub enum Bytes {
     /// Only how many there are: for counting, since a provider does not count them as text.
     Length,
-    /// All of them, in base64 as Strands stores them in a session: for keeping.
+    /// All of them, in base64 as Strands stores them in a session: for reading.
     Whole,
+    /// The same, with lone surrogates, which no text can hold, as escapes: for a store, from which all comes back as it was.
+    Stored,
 }
 
 /// How deep a value may be nested before it is refused: well over any real tool result, well under what would

@@ -66,7 +66,7 @@ fn render_dict(dict: &Bound<'_, PyDict>, out: &mut String, bytes: Bytes, depth: 
 /// Appends a string. What is stored must come back as it was: lone surrogates, which are not text, are then escaped.
 fn render_string(string: &Bound<'_, PyString>, out: &mut String, bytes: Bytes) -> Result<()> {
     let text = PyText::of(string);
-    if let (Bytes::Whole, PyText::Owned(_)) = (bytes, &text) {
+    if let (Bytes::Stored, PyText::Owned(_)) = (bytes, &text) {
         let escaped =
             string.py().import("json").and_then(|json| json.call_method1("dumps", (string,))?.extract::<String>());
         out.push_str(&escaped.map_err(|e| host_error(&e))?);
@@ -128,7 +128,7 @@ fn render_bytes(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes) -> Re
             let length = object.len().map_err(|e| host_error(&e))?;
             let _ = write!(out, "\"<{length} bytes>\""); // Writing to a string cannot fail.
         }
-        Bytes::Whole => {
+        Bytes::Whole | Bytes::Stored => {
             let encoded = object
                 .py()
                 .import("base64")
