@@ -7,11 +7,9 @@
 mod bounds;
 mod pruning;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-
-use foldhash::fast::RandomState;
 
 use crate::edit::Place;
 use crate::invariants::{CutPoints, MayGo, Pairs, droppable};
@@ -106,8 +104,6 @@ pub struct Draft<'a, T> {
     cuts: Vec<Option<(Place, Cut)>>,
     /// The accepted changes of other parts.
     parts: BTreeMap<(usize, usize), PartCut>,
-    /// The items that were superseded because of something in a message.
-    successors: HashMap<usize, Vec<usize>, RandomState>,
     /// Reasoning that may go, by message and part.
     droppable: Vec<(usize, usize)>,
     total: usize,
@@ -158,7 +154,6 @@ impl<'a, T: Text> Draft<'a, T> {
             removed: vec![false; conversation.messages.len()],
             cuts: vec![None; tokens.item_count()],
             parts: BTreeMap::new(),
-            successors: HashMap::default(),
             droppable: if policy.stages.contains(&StageName::Prune) {
                 droppable(conversation, may_go)
             } else {
