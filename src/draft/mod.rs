@@ -7,11 +7,9 @@
 mod bounds;
 mod pruning;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-
-use foldhash::fast::RandomState;
 
 use crate::edit::Place;
 use crate::invariants::{CutPoints, MayGo, Pairs, droppable};
@@ -108,8 +106,6 @@ pub struct Draft<'a, T> {
     replaced: Vec<usize>,
     /// The accepted changes of other parts.
     parts: BTreeMap<(usize, usize), PartCut>,
-    /// The items that were superseded because of something in a message.
-    successors: HashMap<usize, Vec<usize>, RandomState>,
     /// Reasoning that may go, by message and part.
     droppable: Vec<(usize, usize)>,
     total: usize,
@@ -163,7 +159,6 @@ impl<'a, T: Text> Draft<'a, T> {
             cuts: vec![None; tokens.item_count()],
             replaced: vec![0; conversation.messages.len()],
             parts: BTreeMap::new(),
-            successors: HashMap::default(),
             droppable: if policy.stages.contains(&StageName::Prune) {
                 droppable(conversation, may_go)
             } else {

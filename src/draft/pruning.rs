@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Cut, Draft};
+use super::{Cut, Draft, Keeping};
 use crate::edit::Place;
 use crate::message::{Part, Text};
 use crate::policy::StageName;
@@ -66,12 +66,13 @@ pub struct PartCut {
 impl<T: Text> Draft<'_, T> {
     pub(super) fn supersede(&mut self, stage: StageName, place: Place, by: Successor) {
         let (now, then) = (self.item_tokens(place), self.bounds.superseded);
-        if !self.may_touch(place.message) || self.removed[by.message] || then >= now {
+        // What must stay can outlive a successor that may go; any other older message goes before it.
+        let outlives = self.kept[place.message] == Keeping::Must && self.kept[by.message] == Keeping::May;
+        if !self.may_touch(place.message) || self.removed[by.message] || outlives || then >= now {
             return;
         }
         let tokens_before = self.tokens.item(place.message, place.part, place.item);
         let index = self.index_of(place);
-        self.successors.entry(by.message).or_default().push(index);
         let superseded_by = Some(by.named);
         self.cuts[index] = Some((place, Cut { stage, keep: 0, tokens_before, superseded_by }));
         self.total = self.total - now + then;
@@ -114,23 +115,17 @@ impl<T: Text> Draft<'_, T> {
         self.parts.range((message, 0)..(message + 1, 0)).map(|(_, cut)| cut.tokens_before - cut.at_most).sum()
     }
 
-    /// Takes back what was done in a message that goes, and what was done elsewhere because of something in it.
+    /// Takes back what was done in a message that goes.
     pub(super) fn forget(&mut self, message: usize) {
         self.cuts[self.tokens.items_of(message)].fill(None);
         let parts: Vec<_> = self.parts.range((message, 0)..(message + 1, 0)).map(|(place, _)| *place).collect();
         for place in parts {
             self.parts.remove(&place);
         }
-        for index in self.successors.remove(&message).unwrap_or_default() {
-            if let Some((_, cut)) = self.cuts[index].take_if(|(_, cut)| cut.superseded_by.is_some()) {
-                self.total = self.total + cut.tokens_before - self.bounds.superseded;
-            }
-        }
     }
 
     pub(super) fn restore_parts(&mut self) {
         self.total += self.parts.values().map(|cut| cut.tokens_before - cut.at_most).sum::<usize>();
         self.parts.clear();
-        self.successors.clear();
     }
 }
