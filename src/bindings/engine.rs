@@ -139,10 +139,11 @@ impl PyEngine {
         cached: Option<Amount>,
         append_only: bool,
     ) -> PyResult<bool> {
-        let (learned, beginning) = self.counting.observe(messages, reported, self.format, History::of(append_only))?;
+        let Amount(reported) = reported;
+        let (learned, beginning) =
+            self.counting.observe(messages, Amount(reported), self.format, History::of(append_only))?;
         if let Some(Amount(cached)) = cached {
-            let answer = if cached > 0 { CacheAnswer::Hit } else { CacheAnswer::Miss };
-            self.engine.note_cache(beginning, answer);
+            self.engine.note_cache(beginning, CacheAnswer::of(cached, reported));
         }
         Ok(learned)
     }

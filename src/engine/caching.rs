@@ -37,10 +37,17 @@ impl CacheHits {
 /// What a provider says of its prompt cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheAnswer {
-    /// Part of the prompt was read from it.
+    /// At least half of the prompt was read from it: the history, and not just the tools in front.
     Hit,
-    /// Nothing was.
+    /// Less was.
     Miss,
+}
+
+impl CacheAnswer {
+    /// The answer to a prompt of `prompt` tokens of which `cached` were read from the cache.
+    pub fn of(cached: usize, prompt: usize) -> CacheAnswer {
+        if cached > 0 && cached >= prompt / 2 { CacheAnswer::Hit } else { CacheAnswer::Miss }
+    }
 }
 
 /// Why `plan`, which could wait, should wait: it would not pay back in time. `None` where it should not.

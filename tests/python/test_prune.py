@@ -15,7 +15,7 @@ NEW = "".join(f"    new_value_{line} = compute({line})\n" for line in range(60))
 LONG = "".join(f"def written_{line}(): return {line}\n" for line in range(60))
 
 # The low mark is out of reach, so the stage takes all that it finds.
-POLICY = ullage.Policy(high=0.02, low=0.01, keep_recent=2, stages=["prune"])
+POLICY = ullage.Policy(window=10_000, reserve_output=500, high=0.02, low=0.01, keep_recent=2, stages=["prune"])
 
 STEPS = (
     ("read_file", {"path": "src/a.py"}, OLD),
@@ -80,7 +80,7 @@ def test_what_was_pruned_comes_back_and_nothing_is_changed_in_place(make):
     before, entries = copy.deepcopy(messages), list(messages)
     store = ullage.MemoryStore()
     engine = ullage.ContextManager(POLICY, store=store)
-    report = engine.compact(messages, budget=engine.status(messages).tokens - 1)
+    report = engine.compact(messages)
 
     assert report.stages["prune"].edits == 2
     assert engine.stats.saved["prune"] == report.stages["prune"].saved > 0
@@ -104,13 +104,13 @@ def test_what_was_pruned_comes_back_and_nothing_is_changed_in_place(make):
     assert json.loads(store.get(calls)) == STEPS[1][1]
     found = ullage.retrieve(store, calls, pointer="/content", limit=100_000)
     assert "def written_59(): return 59" in found
-    assert engine.plan(messages, budget=engine.status(messages).tokens - 1).is_empty
+    assert engine.plan(messages).is_empty
 
 
 def test_the_objects_of_adk_keep_their_kind_and_signature():
     contents = adk()
     engine = ullage.ContextManager(POLICY, store=ullage.MemoryStore())
-    engine.compact(contents, budget=engine.status(contents).tokens - 1)
+    engine.compact(contents)
     part = contents[3].parts[0]
     assert isinstance(part, types.Part)
     assert part.thought_signature == b"signed"
@@ -121,7 +121,7 @@ def test_the_objects_of_adk_keep_their_kind_and_signature():
 def test_a_plan_says_what_supersedes_what():
     messages = bedrock()
     engine = ullage.ContextManager(POLICY, store=ullage.MemoryStore())
-    plan = engine.plan(messages, budget=engine.status(messages).tokens - 1)
+    plan = engine.plan(messages)
     shortened, rewritten = plan.edits
     assert shortened["stage"] == rewritten["stage"] == "prune"
     assert (shortened["action"], rewritten["action"]) == ("shorten", "rewrite")
@@ -138,13 +138,13 @@ def test_an_argument_that_is_no_text_in_any_encoding_stays():
     messages[3]["content"][0]["toolUse"]["input"]["content"] = LONG + "\udcff"
     engine = ullage.ContextManager(POLICY, store=ullage.MemoryStore())
     old = messages[3]
-    engine.compact(messages, budget=engine.status(messages).tokens - 1)
+    engine.compact(messages)
     assert messages[3] is old
 
 
 def test_a_lost_output_says_so():
     messages = bedrock()
     engine = ullage.ContextManager(POLICY)
-    engine.compact(messages, budget=engine.status(messages).tokens - 1)
+    engine.compact(messages)
     assert output_of(messages[2]).endswith(" was removed to fit the context window]")
     assert arguments_of(messages[3])["content"].endswith("; read the file to see it as it is]")

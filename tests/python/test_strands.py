@@ -266,9 +266,9 @@ def test_the_last_report_comes_before_a_compaction(does):
     calls = []
 
     class Noting(ullage.ContextManager):
-        def observe(self, messages, reported_tokens):
+        def observe(self, messages, reported_tokens, cached_tokens=None):
             calls.append("observe")
-            return super().observe(messages, reported_tokens)
+            return super().observe(messages, reported_tokens, cached_tokens)
 
         def compact(self, *args, **kwargs):
             calls.append("compact")
@@ -289,9 +289,9 @@ def test_each_report_is_learned_from_once_where_agents_share_a_manager():
     reports = []
 
     class Noting(ullage.ContextManager):
-        def observe(self, messages, reported_tokens):
+        def observe(self, messages, reported_tokens, cached_tokens=None):
             reports.append(reported_tokens)
-            return super().observe(messages, reported_tokens)
+            return super().observe(messages, reported_tokens, cached_tokens)
 
     manager = MappingConversationManager(engine=Noting())
     agents = [agent_of(Reporting(), manager) for _ in range(2)]
