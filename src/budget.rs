@@ -1,7 +1,7 @@
 //! How many tokens the messages may take, and when to act.
 
 use crate::error::{Error, Result};
-use crate::numbers::thousands;
+use crate::numbers::{share, thousands};
 use crate::policy::Policy;
 
 /// Tokens that the messages may take, with the marks at which compaction starts and to which it goes.
@@ -88,10 +88,4 @@ impl Budget {
     fn with_marks(limit: usize, policy: &Policy) -> Budget {
         Budget { limit, high: share(limit, policy.high), low: share(limit, policy.low), learned: 0 }
     }
-}
-
-// Shares of token counts stay far below 2^52, where every whole number is exact.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn share(of: usize, part: f64) -> usize {
-    (of as f64 * part) as usize
 }

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers: as people read them, and parts of them.
 
 /// A number with thousands separators.
 pub fn thousands(number: usize) -> String {
@@ -11,4 +11,17 @@ pub fn thousands(number: usize) -> String {
         out.push(digit);
     }
     out
+}
+
+/// A part of a number of tokens, rounded down. O(1).
+// Token counts stay far below 2^52, where every whole number is exact.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub fn share(of: usize, part: f64) -> usize {
+    (of as f64 * part) as usize
+}
+
+/// What part of a number of tokens another one is, 1 at the most. O(1).
+#[allow(clippy::cast_precision_loss)] // As above.
+pub fn part_of(tokens: usize, whole: usize) -> f64 {
+    (tokens as f64 / whole.max(1) as f64).min(1.0)
 }

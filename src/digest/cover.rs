@@ -40,12 +40,12 @@ pub(super) fn cover(sources: &[Source<'_>], lines: &Lines, worths: &[f64], title
         worths,
         titled,
         source_of: source_of(lines),
-        taken: vec![false; lines.lines.len()],
+        taken: vec![false; lines.all.len()],
         opened: vec![false; sources.len()],
         named: vec![false; sources.iter().filter_map(|source| source.file).max().map_or(0, |file| file as usize + 1)],
         covered: vec![false; lines.worth.len()],
     };
-    let mut heap: BinaryHeap<Candidate> = (0..lines.lines.len()).filter_map(|line| covering.candidate(line)).collect();
+    let mut heap: BinaryHeap<Candidate> = (0..lines.all.len()).filter_map(|line| covering.candidate(line)).collect();
     let (mut picks, mut spent) = (Vec::new(), 0.0);
     while let Some(best) = heap.pop() {
         if covering.taken[best.line as usize] {
@@ -72,7 +72,7 @@ pub(super) fn cover(sources: &[Source<'_>], lines: &Lines, worths: &[f64], title
 }
 
 fn source_of(lines: &Lines) -> Vec<u32> {
-    let mut sources = Vec::with_capacity(lines.lines.len());
+    let mut sources = Vec::with_capacity(lines.all.len());
     for (source, range) in lines.of_source.iter().enumerate() {
         sources.resize(range.end, source as u32);
     }
@@ -125,7 +125,7 @@ impl Covering<'_> {
     }
 
     fn tokens(&self, line: usize) -> f64 {
-        self.lines.lines[line].text.len() as f64 * self.sources[self.source_of[line] as usize].density + LEAST
+        self.lines.all[line].text.len() as f64 * self.sources[self.source_of[line] as usize].density + LEAST
     }
 
     fn cost(&self, line: usize) -> f64 {

@@ -40,7 +40,7 @@ const SPREAD: f64 = 0.8;
 
 /// What each line is worth for a token. O(lines).
 pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Files) -> Vec<f64> {
-    let mut worths = vec![0.0; lines.lines.len()];
+    let mut worths = vec![0.0; lines.all.len()];
     for (index, source) in sources.iter().enumerate() {
         let range = lines.of_source[index].clone();
         if range.is_empty() {
@@ -52,7 +52,7 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Fil
                 let near = nearness(source, file, lines, index, files);
                 let spoken = spread(range.clone().map(|line| spoken_in(lines, line)).collect());
                 for (at, line) in range.enumerate() {
-                    let text = &source.text[lines.lines[line].text.clone()];
+                    let text = &source.text[lines.all[line].text.clone()];
                     if files.is_live(file, index, source.message, text) {
                         let raised = libm::exp(NEAR_EDITS * near[at] + SPOKEN_OF * spoken[at]);
                         worths[line] = OF_FILES * age * raised;
@@ -76,7 +76,7 @@ fn requests(source: &Source<'_>, lines: &Lines, range: std::ops::Range<usize>, w
     let mut tokens = 0.0;
     for line in range {
         worths[line] = OF_REQUESTS / (1.0 + tokens / BEGINNING);
-        tokens += lines.lines[line].text.len() as f64 * source.density;
+        tokens += lines.all[line].text.len() as f64 * source.density;
     }
 }
 
@@ -91,7 +91,7 @@ fn nearness(source: &Source<'_>, file: u32, lines: &Lines, index: usize, files: 
     if source.origin == Origin::Written {
         return vec![1.0; range.len()];
     }
-    let is_written = |line: usize| files.is_written(file, &source.text[lines.lines[line].text.clone()]);
+    let is_written = |line: usize| files.is_written(file, &source.text[lines.all[line].text.clone()]);
     let mut near: Vec<f64> = range.map(|line| if is_written(line) { 1.0 } else { 0.0 }).collect();
     let less = libm::exp(-1.0 / NEARNESS);
     spread_by(&mut near, less);

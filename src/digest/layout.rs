@@ -34,7 +34,7 @@ pub(super) fn texts(sources: &[Source<'_>], lines: &Lines, picks: &[Pick], slots
     for (source_index, line) in order {
         let source = &sources[source_index as usize];
         let Some((slot, text)) = source.slot.and_then(|slot| Some((slot, texts.get_mut(slot)?))) else { continue };
-        let kept = &lines.lines[line as usize];
+        let kept = &lines.all[line as usize];
         let content = &source.text[kept.text.clone()];
         let runs_on = last == Some((source_index, line.wrapping_sub(1)));
         if slot < titled && last.is_none_or(|(before, _)| before != source_index) && !source.title.is_empty() {
@@ -58,7 +58,9 @@ pub(super) fn texts(sources: &[Source<'_>], lines: &Lines, picks: &[Pick], slots
         text.push('\n');
         (last, number) = (Some((source_index, line)), kept.number);
     }
-    texts.iter_mut().for_each(|text| text.truncate(text.trim_end().len()));
+    for text in &mut texts {
+        text.truncate(text.trim_end().len());
+    }
     texts
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Line {
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// The lines.
-    pub lines: Vec<Line>,
+    pub all: Vec<Line>,
     /// Those of each source.
     pub of_source: Vec<Range<usize>>,
     /// The anchors of all lines, one line after another.
@@ -64,7 +64,7 @@ impl Lines {
         let mut reading = Reading { lines: Lines::default(), ids: HashMap::default(), known: Vec::new() };
         let spoken = spoken_in(past);
         for source in sources {
-            let start = reading.lines.lines.len();
+            let start = reading.lines.all.len();
             let rank = source.file.map(|file| files.rank(file));
             match source.origin {
                 Origin::Output => reading.output(source, rank),
@@ -72,7 +72,7 @@ impl Lines {
                 Origin::Call | Origin::Said | Origin::Asked => reading.talk(source, spoken[source.message]),
                 Origin::Replaced => {}
             }
-            reading.lines.of_source.push(start..reading.lines.lines.len());
+            reading.lines.of_source.push(start..reading.lines.all.len());
         }
         let Reading { mut lines, known, .. } = reading;
         lines.worth = known.iter().map(|known| worth(known, ages)).collect();
@@ -82,7 +82,7 @@ impl Lines {
 
     /// The anchors of a line.
     pub(super) fn anchors_of(&self, line: usize) -> &[u32] {
-        &self.anchors[self.lines[line].anchors.clone()]
+        &self.anchors[self.all[line].anchors.clone()]
     }
 }
 
@@ -114,7 +114,7 @@ impl<'a> Reading<'a> {
     }
 
     fn output(&mut self, source: &'a Source<'_>, rank: Option<usize>) {
-        let mut row = self.lines.lines.len() as u32;
+        let mut row = self.lines.all.len() as u32;
         each_line(&source.text, |text, number| {
             row += 1;
             let start = self.lines.anchors.len();
@@ -128,7 +128,7 @@ impl<'a> Reading<'a> {
             });
             if source.slot.is_some() {
                 let anchors = start..self.lines.anchors.len();
-                self.lines.lines.push(Line { text, number, anchors });
+                self.lines.all.push(Line { text, number, anchors });
             } else {
                 self.lines.anchors.truncate(start);
             }
@@ -146,7 +146,7 @@ impl<'a> Reading<'a> {
                 let id = self.id(&source.text[shift + anchor.range.start..shift + anchor.range.end]);
                 self.lines.anchors.push(id as u32);
             });
-            self.lines.lines.push(Line { text, number, anchors: start..self.lines.anchors.len() });
+            self.lines.all.push(Line { text, number, anchors: start..self.lines.anchors.len() });
         });
     }
 
@@ -168,7 +168,7 @@ impl<'a> Reading<'a> {
         }
         let start = self.lines.anchors.len();
         each_line(&source.text, |text, number| {
-            self.lines.lines.push(Line { text, number, anchors: start..start });
+            self.lines.all.push(Line { text, number, anchors: start..start });
         });
     }
 }

@@ -6,6 +6,9 @@
 //! Lines are taken greedily by worth per token until the budget is spent. They are kept as they are, in runs, with the
 //! number of the first line of each.
 
+// Tokens and bytes stay far below 2^52, where every whole number is exact, and the lines of what fits into memory below 2^32.
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+
 mod age;
 mod anchor_worth;
 mod cover;

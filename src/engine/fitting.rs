@@ -5,6 +5,7 @@ use crate::draft::{Bounds, Draft};
 use crate::error::Result;
 use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
+use crate::numbers::share;
 use crate::planner::{Plan, Sealing, floor, outline, seal};
 
 /// A plan that leaves more than this share of its target unused is made again with more that stays whole.
@@ -74,5 +75,5 @@ fn unused_by<T: Text>(plan: &Plan, draft: &Draft<'_, T>, with: &Sealing<'_>) -> 
     }
     let summary = if draft.gaps().is_empty() { 0 } else { draft.bounds.summary };
     let left = with.budget.low.saturating_sub(plan.tokens_after + summary);
-    if left as f64 <= with.budget.low as f64 * UNUSED { 0 } else { left }
+    if left <= share(with.budget.low, UNUSED) { 0 } else { left }
 }

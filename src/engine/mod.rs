@@ -178,13 +178,11 @@ impl Engine {
 
     /// The budget of the conversation with this beginning.
     fn budget(&self, room: Room, beginning: u128) -> Result<Budget> {
-        match room.budget {
-            Some(limit) => Budget::given(limit, &self.policy),
-            None => {
-                let budget = Budget::of(&self.policy, room.fixed, self.ledger.beside(beginning))?;
-                Ok(if self.cache_hits.has(beginning) { budget.relaxed(&self.policy) } else { budget })
-            }
+        if let Some(limit) = room.budget {
+            return Budget::given(limit, &self.policy);
         }
+        let budget = Budget::of(&self.policy, room.fixed, self.ledger.beside(beginning))?;
+        Ok(if self.cache_hits.has(beginning) { budget.relaxed(&self.policy) } else { budget })
     }
 
     /// Notes whether the provider answered the last request of the conversation with this beginning from its prompt cache.

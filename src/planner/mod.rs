@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::invariants::{Pairs, Violation};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
+use crate::numbers::{part_of, share};
 use crate::policy::{Policy, StageName};
 use crate::stages::propose;
 use crate::store::Storing;
@@ -99,9 +100,9 @@ impl Aims {
             // Below the high mark the next turn has room; more pressure would take what the model still works with.
             return Aims { structure: budget.low, enough: budget.high };
         }
-        let share = (budget.low as f64 / draft.tokens.total().max(1) as f64).min(1.0);
-        let structure = (budget.low as f64 * share * STRUCTURE) as usize + unused;
-        Aims { structure, enough: structure.max((budget.low as f64 * LEAST_STRUCTURE) as usize) }
+        let part = part_of(budget.low, draft.tokens.total());
+        let structure = share(budget.low, part * STRUCTURE) + unused;
+        Aims { structure, enough: structure.max(share(budget.low, LEAST_STRUCTURE)) }
     }
 
     fn enough(self, pressure: Pressure, budget: Budget) -> usize {

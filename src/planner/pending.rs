@@ -6,7 +6,7 @@ use crate::budget::Budget;
 use crate::edit::{Action, Standing};
 use crate::ledger::Counting;
 use crate::message::{Conversation, Text};
-use crate::numbers::thousands;
+use crate::numbers::{share, thousands};
 use crate::policy::Policy;
 use crate::report::{SummaryBy, SummaryReport};
 use crate::store::{Whereabouts, noted_removals, removal_note};
@@ -196,10 +196,4 @@ fn staying<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Vec<&
         }
     }
     texts
-}
-
-// Shares of token counts stay far below 2^52, where every whole number is exact.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn share(of: usize, part: f64) -> usize {
-    (of as f64 * part) as usize
 }

@@ -24,9 +24,7 @@ pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, pressure: Pressur
         StageName::Compress => compress::propose(draft, pressure),
         StageName::Prune => prune::propose(draft, pressure, storing),
         StageName::Window => window::propose(draft, pressure),
-        // It takes nothing away: the planner fills what room is left once it is known what goes.
-        StageName::Digest => Vec::new(),
-        // It takes nothing away: the planner asks for the words once it is known what goes.
-        StageName::Summarize => Vec::new(),
+        // They take nothing away: the planner keeps lines, and asks for words, once it is known what goes.
+        StageName::Digest | StageName::Summarize => Vec::new(),
     }
 }
