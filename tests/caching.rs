@@ -29,12 +29,12 @@ fn policy() -> Policy {
 }
 
 fn plan(engine: &Engine, input: &serde_json::Value) -> Plan {
-    compact_in_window(engine, input, Format::Bedrock, Urgency::Soft).unwrap().plan
+    compact_in_window(engine, input, Format::Bedrock, Urgency::Soft).expect("it fits").plan
 }
 
 /// Tells `engine` how the last request of `input` was answered.
 fn answered(engine: &Engine, input: &serde_json::Value, cached: usize) {
-    let reading = engine.read(&input, Some(Format::Bedrock), &[]).unwrap();
+    let reading = engine.read(&input, Some(Format::Bedrock), &[]).expect("it reads");
     let beginning = ullage::ledger::Ledger::new(exact()).now().measure(&reading.conversation).beginning();
     engine.note_cache(beginning, CacheAnswer::of(cached, WINDOW));
 }
