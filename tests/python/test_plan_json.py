@@ -37,7 +37,9 @@ def messages():
 
 @pytest.fixture
 def plan(messages, tmp_path):
-    manager = ullage.ContextManager(ullage.Policy(window=4_000, reserve_output=500), store=ullage.FileStore(tmp_path))
+    manager = ullage.ContextManager(
+        ullage.Policy(window=4_000, reserve_output=500), store=ullage.FileStore(tmp_path)
+    )
     plan = manager.plan(messages, budget=1_500, hard=True)
     assert plan.edits
     return plan
