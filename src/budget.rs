@@ -1,11 +1,13 @@
 //! How many tokens the messages may take, and when to act.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::numbers::{share, thousands};
 use crate::policy::Policy;
 
 /// Tokens that the messages may take, with the marks at which compaction starts and to which it goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// The most that the messages may take.
     pub limit: usize,

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::message::{Role, Spans};
@@ -10,7 +11,7 @@ use crate::store::Reference;
 use crate::wire::{Arguments, Step};
 
 /// One item of one tool result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// Index of the message.
     pub message: usize,
@@ -21,7 +22,8 @@ pub struct Place {
 }
 
 /// What an edit does. Indices are those of the conversation before any edit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     /// An item of a tool result becomes this text.
     Shorten {
@@ -56,7 +58,7 @@ pub enum Action {
 }
 
 /// A note about removed messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// Its text.
     pub text: String,
@@ -65,7 +67,8 @@ pub struct Note {
 }
 
 /// Where a note stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// As the last block of a message that stays, in place of older notes there.
     In {
@@ -86,7 +89,8 @@ pub enum Standing {
 }
 
 /// Whether a note that is a message of its own is followed by an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The note stands alone.
     None,
@@ -95,7 +99,7 @@ pub enum Answer {
 }
 
 /// One edit, with its reason and its effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     /// The stage that proposed it.
     pub stage: StageName,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::policy::StageName;
 
@@ -16,7 +16,7 @@ pub struct StageReport {
 }
 
 /// Who made a summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SummaryBy {
     /// The host's summarizer.
@@ -26,7 +26,7 @@ pub enum SummaryBy {
 }
 
 /// A summary that stands for removed messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryReport {
     /// Who made it.
     pub by: SummaryBy,

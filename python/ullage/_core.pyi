@@ -1,6 +1,6 @@
 """The native half of ullage."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, final
@@ -471,7 +471,17 @@ class Plan:
     def explain(self) -> str:
         """The plan in words, a line for each edit."""
     def to_dict(self) -> dict[str, Any]:
-        """The plan as a JSON-able dict."""
+        """The plan as a JSON-able dict, for programs, and under ``replay`` for ``from_dict``."""
+    @staticmethod
+    def from_dict(d: Mapping[str, Any]) -> Plan:
+        """The plan that ``to_dict`` wrote, equal to it: through JSON and in another process too.
+
+        Only ``replay`` is read. Its places are held against the messages when it is applied.
+
+        Raises:
+            PolicyError: If it is anything else; says which key is wrong.
+            MessageError: If it is nested too deeply.
+        """
     def report(self) -> dict[str, Any]:
         """The fields of a ``Report`` but for the time it took."""
     def artifacts(self, messages: Sequence[Any]) -> list[tuple[str, str, bytes]]:
@@ -479,12 +489,14 @@ class Plan:
 
         Raises:
             MessagesChangedError: If these are not the messages that the plan was made for.
+            MessageError: If the plan comes from data and is about places that they do not have.
         """
     def apply(self, messages: Sequence[Any]) -> list[Any]:
         """The messages that the plan leaves, as a new list; untouched ones are the same objects.
 
         Raises:
             MessagesChangedError: If these are not the messages that the plan was made for.
+            MessageError: If the plan comes from data and is about places that they do not have.
         """
 
 @final

@@ -7,13 +7,15 @@ use pythonize::pythonize;
 use super::node::PyNode;
 use super::raised::nothing_raised;
 use crate::engine::{apply, check, content};
+use crate::error::Error;
 use crate::planner::Plan;
+use crate::wire::{Bytes, MAX_MESSAGE_DEPTH, Node};
 
 /// What must be stored before a plan is applied: reference, tool, content.
 type ToStore<'py> = (String, String, Bound<'py, PyBytes>);
 
-#[pyclass(frozen, name = "Plan", module = "ullage")]
-#[derive(Debug)]
+#[pyclass(frozen, eq, name = "Plan", module = "ullage")]
+#[derive(Debug, PartialEq)]
 pub struct PyPlan(pub Plan);
 
 #[pymethods]
@@ -55,7 +57,7 @@ impl PyPlan {
 
     #[getter]
     fn edits<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.to_dict(py)?.get_item("edits")
+        Ok(pythonize(py, &self.0.edits_json())?)
     }
 
     #[getter]
@@ -65,6 +67,19 @@ impl PyPlan {
 
     fn explain(&self) -> String {
         self.0.explain()
+    }
+
+    /// Read as text: that bounds how deep the data goes, and a number of Python may be one that JSON does not hold.
+    #[staticmethod]
+    fn from_dict(d: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
+        let mut text = String::new();
+        PyNode(d.clone()).render(&mut text, Bytes::Stored, MAX_MESSAGE_DEPTH)?;
+        nothing_raised()?;
+        let value = serde_json::from_str(&text).map_err(|error| Error::Policy {
+            setting: "plan".to_owned(),
+            problem: format!("it is no JSON: {error}"),
+        })?;
+        Ok(PyPlan(Plan::from_json(&value)?))
     }
 
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

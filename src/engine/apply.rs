@@ -11,12 +11,17 @@ use crate::wire::{self, Build, Bytes, MAX_MESSAGE_DEPTH, Node};
 /// Makes sure that `messages` are those that `plan` was made for, and gives them as they are read.
 ///
 /// # Errors
-/// `Changed` if they are not, or if one that the plan touches has been pinned since.
+/// `Changed` if they are not, or if one that the plan touches has been pinned since; `Conversation` if the plan was read from
+/// data that no engine wrote, and is about places that they do not have.
 pub fn check<N: Node>(plan: &Plan, messages: &N) -> Result<Conversation<N::Text>> {
     let now = wire::read(messages, plan.format)?;
     let same = now.spans() == plan.spans && fingerprint(&now) == plan.fingerprint;
     let may_touch = |message: usize| now.messages[message].pin == Pin::Free;
-    if same && plan.edits.iter().all(|edit| edit.touches().all(may_touch)) { Ok(now) } else { Err(Error::Changed) }
+    if !same {
+        return Err(Error::Changed);
+    }
+    plan.fits(&now)?;
+    if plan.edits.iter().all(|edit| edit.touches().all(may_touch)) { Ok(now) } else { Err(Error::Changed) }
 }
 
 /// The content of an artifact of `plan`: an item's text byte for byte, or removed messages as the host has them, one to a

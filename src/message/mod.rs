@@ -10,6 +10,7 @@ mod turn;
 use std::borrow::Cow;
 use std::ops::Deref;
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 pub use span::{Span, Spans};
@@ -37,7 +38,8 @@ pub fn digest_of(text: &str) -> u128 {
 }
 
 /// Who a message is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Instructions that stand above the conversation.
     System,

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// Where a message stands in the caller's list: in one entry, or in several where the format gives every call and every
 /// result an entry of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     first: usize,
     /// The first part of each entry after the first.
@@ -42,12 +44,31 @@ impl Span {
 }
 
 /// Where each message of a conversation stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Span>")]
 pub struct Spans(Vec<Span>);
 
 impl FromIterator<Span> for Spans {
     fn from_iter<I: IntoIterator<Item = Span>>(spans: I) -> Spans {
         Spans(spans.into_iter().collect())
+    }
+}
+
+impl TryFrom<Vec<Span>> for Spans {
+    type Error = &'static str;
+
+    /// The spans of data that anybody may have written: each begins where the one before it ends or later, and the parts of
+    /// its entries begin in their order.
+    fn try_from(spans: Vec<Span>) -> Result<Spans, &'static str> {
+        let mut end = 0;
+        for span in &spans {
+            if span.first < end || !span.later.is_sorted() {
+                return Err("the messages do not stand in their order");
+            }
+            let after = span.first.checked_add(1).and_then(|first| first.checked_add(span.later.len()));
+            end = after.ok_or("a message stands beyond every list")?;
+        }
+        Ok(Spans(spans))
     }
 }
 

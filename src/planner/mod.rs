@@ -3,8 +3,10 @@
 //! [`outline`] decides: it runs the stages over a draft until the target is met, under growing pressure. [`seal`] then
 //! makes the texts and references of what was decided and counts the outcome exactly.
 
+mod exact;
 mod explain;
 mod fill;
+mod fits;
 mod gap;
 mod neighbours;
 mod pending;

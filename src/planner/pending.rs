@@ -1,9 +1,11 @@
 //! A plan that waits for a summary: how much room there is for one, what to ask for, and how the plan goes on.
 
+use serde::{Deserialize, Serialize};
+
 use super::Plan;
 use super::gap::older_notes;
 use crate::budget::Budget;
-use crate::edit::{Action, Standing};
+use crate::edit::{Action, Edit, Standing};
 use crate::ledger::Counting;
 use crate::message::{Conversation, Text};
 use crate::numbers::{share, thousands};
@@ -26,7 +28,7 @@ const LEAST: usize = 32;
 const FRAMING: usize = 32;
 
 /// A summary that a plan waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     /// The edit in whose note it will stand.
     edit: usize,
@@ -34,6 +36,13 @@ pub struct Pending {
     room: usize,
     /// Tokens that the summary may take.
     pub tokens: usize,
+}
+
+impl Pending {
+    /// Whether the edit in whose note it will stand is one of these, and has a note.
+    pub(super) fn fits(self, edits: &[Edit]) -> bool {
+        edits.get(self.edit).is_some_and(|edit| matches!(edit.action, Action::Remove { .. }))
+    }
 }
 
 /// What came of asking for a summary.
@@ -140,7 +149,7 @@ pub fn resumed<T: Text>(
         let covered = staying.iter().copied().chain([&*summary, noted.body]);
         let lines = lost_lines(&removed, covered, room, &counter);
         let text = removal_note(noted.messages, &whereabouts, &body(&summary, &[noted.body, &lines]));
-        let over = count(&text).saturating_sub(before + pending.room);
+        let over = count(&text).saturating_sub(before.saturating_add(pending.room));
         if over == 0 {
             break (text, lines.lines().count());
         }
@@ -152,8 +161,10 @@ pub fn resumed<T: Text>(
     };
     let tokens = count(&text).saturating_sub(before);
     note.text = text;
-    plan.edits[pending.edit].tokens_after += tokens;
-    plan.tokens_after += tokens;
+    // A plan that was read back may say any number.
+    let edit = &mut plan.edits[pending.edit];
+    edit.tokens_after = edit.tokens_after.saturating_add(tokens);
+    plan.tokens_after = plan.tokens_after.saturating_add(tokens);
     plan.summary = (tokens > 0).then_some(SummaryReport { by, tokens, lines });
     plan
 }

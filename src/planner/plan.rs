@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::pending::Pending;
@@ -14,7 +15,8 @@ use crate::store::{NOTE_ANSWER, Reference};
 use crate::wire::{Arguments, Change, Format};
 
 /// Where the content of an artifact is found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The text of an item of a tool result.
     Item(Place),
@@ -35,7 +37,7 @@ pub enum Source {
 }
 
 /// Content to be stored before a plan is applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// Its name.
     pub reference: Reference,
@@ -169,7 +171,8 @@ impl Plan {
         for edit in &self.edits {
             let stage: &mut StageReport = report.stages.entry(edit.stage).or_default();
             stage.edits += 1;
-            stage.saved += edit.saved();
+            // A plan that was read back may say any number.
+            stage.saved = stage.saved.saturating_add(edit.saved());
         }
         report
     }
@@ -183,7 +186,12 @@ impl Plan {
             .filter(move |reference| !stored.contains(reference))
     }
 
-    /// The plan as JSON, for programs.
+    /// The edits as JSON, for programs. Their places are those in the caller's list.
+    pub fn edits_json(&self) -> Value {
+        self.edits.iter().map(|edit| edit.to_json(&self.spans)).collect()
+    }
+
+    /// The plan as JSON, for programs, and under `replay` exactly, for [`Plan::from_json`].
     pub fn to_json(&self) -> Value {
         json!({
             "format": self.format.name(),
@@ -193,11 +201,12 @@ impl Plan {
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "rewritten": self.rewritten(),
-            "edits": self.edits.iter().map(|edit| edit.to_json(&self.spans)).collect::<Vec<_>>(),
+            "edits": self.edits_json(),
             "references": self.artifacts.iter().map(|artifact| artifact.reference.as_str()).collect::<Vec<_>>(),
             "pending": self.pending.as_ref().map(|pending| json!({ "summary_tokens": pending.tokens })),
             "summary": self.summary,
             "warnings": self.warnings,
+            "replay": self.exact(),
         })
     }
 }

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 
 /// Hexadecimal digits of the hash in a reference: 64 bits. A store compares the bytes when it already has the
@@ -18,7 +20,8 @@ pub(super) const LONGEST_TOOL: usize = 32;
 const SHOWN: usize = 80;
 
 /// The name of stored content.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Reference(String);
 
 impl Reference {
@@ -78,6 +81,14 @@ impl Reference {
 
     fn parts(&self) -> (&str, &str) {
         self.0.rsplit_once('-').unwrap_or_default() // There always is one.
+    }
+}
+
+impl TryFrom<String> for Reference {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Reference> {
+        Reference::parse(&text)
     }
 }
 

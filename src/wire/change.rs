@@ -1,5 +1,7 @@
 //! What is to become of messages, as data.
 
+use serde::{Deserialize, Serialize};
+
 use crate::message::{Conversation, Part, Role};
 
 /// One step of rewriting a conversation; indices are those of its messages.
@@ -42,7 +44,7 @@ pub enum Change<'a> {
 }
 
 /// The arguments of a call with other texts in some places.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arguments {
     /// All of them as they read afterwards: what a host that keeps them as a text gets.
     pub input: String,
@@ -51,7 +53,8 @@ pub struct Arguments {
 }
 
 /// One step on the way to a value inside of another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Step {
     /// The field of this name.
     Field(String),

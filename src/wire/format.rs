@@ -1,15 +1,20 @@
 //! The wire formats by name, and sets of them.
 
+use serde::{Deserialize, Serialize};
+
 /// A wire format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// Bedrock Converse, also the format of Strands.
     Bedrock,
     /// Anthropic Messages.
     Anthropic,
     /// OpenAI Chat Completions, also the format of Amplifier and litellm.
+    #[serde(rename = "openai")]
     OpenAi,
     /// Items of OpenAI Responses.
+    #[serde(rename = "openai-responses")]
     OpenAiResponses,
     /// Gemini's contents, also the format of Google ADK.
     Gemini,
