@@ -15,7 +15,9 @@ NEW = "".join(f"    new_value_{line} = compute({line})\n" for line in range(60))
 LONG = "".join(f"def written_{line}(): return {line}\n" for line in range(60))
 
 # The low mark is out of reach, so the stage takes all that it finds.
-POLICY = ullage.Policy(window=10_000, reserve_output=500, high=0.02, low=0.01, keep_recent=2, stages=["prune"])
+POLICY = ullage.Policy(
+    window=10_000, reserve_output=500, high=0.02, low=0.01, keep_recent=2, stages=["prune"]
+)
 
 STEPS = (
     ("read_file", {"path": "src/a.py"}, OLD),
