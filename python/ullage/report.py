@@ -41,8 +41,8 @@ class Report:
     Attributes:
         tokens_before: Tokens of the messages before.
         tokens_after: Tokens of the messages after.
-        rewritten: Tokens from the first message that changed on, which the provider has to write into
-            its prompt cache again.
+        rewritten: Tokens from the first message that changed on, which the provider has to write
+            into its prompt cache again.
         budget: The most that they might take.
         stages: Each stage that did something, by name.
         removed_messages: Messages removed.
