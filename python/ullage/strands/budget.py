@@ -87,6 +87,7 @@ def _ensure_prompt_within_budget(agent: Any) -> None:
     for options in reductions(agent, settings_of(manager)):
         if manager is None or not _tried(manager, agent, options):
             return
+    _note(manager, agent)
 
 
 async def ensure_prompt_within_budget(agent: Any) -> None:
@@ -105,6 +106,7 @@ async def ensure_prompt_within_budget(agent: Any) -> None:
         except Exception as error:  # noqa: BLE001 - the provider decides what is too long
             logger.warning("error=<%s> | the history was left as it is", error)
             return
+    _note(manager, agent)
 
 
 def reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]]:
@@ -155,6 +157,13 @@ def _tried(manager: Any, agent: Any, options: dict[str, Any]) -> bool:
         logger.warning("error=<%s> | the history was left as it is", error)
         return False
     return True
+
+
+def _note(manager: Any, agent: Any) -> None:
+    """Says so to a manager that looks itself before each model call."""
+    checked = getattr(manager, "checked", None)
+    if callable(checked):
+        checked(agent)
 
 
 def _warn_of_no_reduction(agent: Any, fill: Fill) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ullage import ContextManager, Report
     from ullage.strands.engines import Engines
     from ullage.strands.events import Stage
+    from ullage.strands.known import Known
 
 logger = logging.getLogger(__name__)
 
@@ -54,21 +55,19 @@ class Cascade:
     low: float
     mapper: Callable[[Any, int, Any], Any] | None
 
-    def managed(self, agent: Any, engines: Engines) -> Steps[None]:
-        """What is done before each request: Layers 1 and 2, and what the engine finds due."""
-        messages = agent.messages
-        if len(messages) >= PROACTIVE_COMPRESSION_THRESHOLD * self.window:
-            self.compress(messages)
+    def managed(self, agent: Any, known: Known, engines: Engines) -> Steps[None]:
+        """What is done before each request: Layers 1 and 2, where the messages are many."""
+        if len(agent.messages) >= PROACTIVE_COMPRESSION_THRESHOLD * self.window:
+            self.compress(agent.messages, known)
         yield from self._windowed(agent, engines)
-        yield Compaction(engines.reduction, messages, fixed(agent))
 
-    def reduced(self, agent: Any, engines: Engines, escalation: int) -> Steps[Stage]:
+    def reduced(self, agent: Any, known: Known, engines: Engines, escalation: int) -> Steps[Stage]:
         """Layers 1 to 3, until the prompt is below its threshold; the last one that had to act.
 
         Each escalation spares half as many messages of the last zone, the last one spares none.
         """
         was_due = self._is_due(agent)
-        self.compress(agent.messages)
+        self.compress(agent.messages, known)
         if was_due and not self._is_due(agent):
             return "compression"
         yield from self._windowed(agent, engines)
@@ -78,13 +77,17 @@ class Cascade:
         report = yield from self._down(agent, engines.reduction, spared)
         return "summarizing" if report.summary is not None else "sliding"
 
-    def compress(self, messages: list[Any]) -> int:
-        """Layer 1: compresses what is too large between the zones, in place; how many messages."""
+    def compress(self, messages: list[Any], known: Known) -> None:
+        """Layer 1: compresses what is too large between the zones, in place.
+
+        What was looked at before is not looked at again.
+        """
         start, end = self.first, len(messages) - self.last
         if self.mapper is None or len(messages) < SMALL_CONVERSATION_THRESHOLD or start >= end:
-            return 0
+            return
+        looked = known.looked_at(messages, start)
         changed = {}
-        for index in range(start, end):
+        for index in range(start + looked, end):
             mapped = self.mapper(messages[index], index, messages)
             # A mapper may say None for what it would leave out; a call would lose its result.
             if mapped is not None and mapped is not messages[index]:
@@ -92,7 +95,7 @@ class Cascade:
         if changed:
             logger.info("LAYER 2 COMPRESSION: Compressing %d tool result(s)", len(changed))
             messages[:] = [changed.get(index, message) for index, message in enumerate(messages)]
-        return len(changed)
+        known.look_at(messages[start:end])
 
     def _windowed(self, agent: Any, engines: Engines) -> Steps[None]:
         """Layer 2: the oldest messages between the zones leave, if there are too many."""

@@ -6,18 +6,21 @@ import contextvars
 import logging
 from typing import TYPE_CHECKING, Any
 
-from strands.agent.conversation_manager import ConversationManager
+from strands.agent.conversation_manager import SummarizingConversationManager
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistry
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage import BudgetError, ContextManager, PolicyError, UllageError
+from ullage import PolicyError, UllageError
 from ullage.strands.agents import PerAgent
 from ullage.strands.budget import reductions
 from ullage.strands.cascade import Cascade
 from ullage.strands.engines import Engines, engines_of, fixed, observe
 from ullage.strands.estimate import _estimate_prompt_tokens, prompt_token_limit
 from ullage.strands.events import Reduction, reason_of, remember
+from ullage.strands.known import Known
 from ullage.strands.mapper import LargeToolResultMapper
+from ullage.strands.overflow import after_overflow
+from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import (
     PREFIX,
     CascadeSettings,
@@ -31,19 +34,11 @@ if TYPE_CHECKING:
 
     from strands import Agent
 
-    from ullage import Report
+    from ullage import ContextManager, Report
     from ullage.store import Store
     from ullage.strands.events import Stage
 
 logger = logging.getLogger(__name__)
-
-# When a provider refuses a history that counted as fitting, its own count is higher than ours by a
-# share that nobody knows. The next try aims so far below what was refused.
-_OVERFLOW_SHARE = 0.7
-
-# Refusals in a row after which the overflow is raised, although each try was smaller than the last:
-# by then a try is below 3 % of what was refused first.
-_MOST_OVERFLOWS = 10
 
 # The range that Strands clamps the share of a summary to.
 _LEAST_SUMMARY, _MOST_SUMMARY = 0.1, 0.8
@@ -55,7 +50,7 @@ _reducing: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
 )
 
 
-class MappingConversationManager(ConversationManager):
+class MappingConversationManager(RestorableConversationManager, SummarizingConversationManager):
     """Keeps an agent's conversation inside its model's window, layer by layer.
 
     Before each model call, in this order and each only where those before did not suffice:
@@ -131,7 +126,8 @@ class MappingConversationManager(ConversationManager):
         self.settings = settings = CascadeSettings.from_env(env_prefix)
         self.engine = engine
         self.store = store
-        self._window_size = max(1, window_size or settings.conversation_window)
+        window = settings.conversation_window if window_size is None else window_size
+        self._window_size = max(1, window)
         self.summary_ratio = min(max(summary_ratio, _LEAST_SUMMARY), _MOST_SUMMARY)
         self.preserve_first, self.preserve_last = zones(
             self._window_size,
@@ -147,7 +143,7 @@ class MappingConversationManager(ConversationManager):
         )
         self.summarization_agent = summarization_agent
         self.summarization_system_prompt = summarization_system_prompt
-        self._of_agent = PerAgent(_OfAgent)
+        self._known = PerAgent(Known)
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers the check before each model call, and what follows on a refusal."""
@@ -156,7 +152,7 @@ class MappingConversationManager(ConversationManager):
         registry.add_callback(AfterModelCallEvent, self._after_model_call)
 
     def apply_management(self, agent: Agent, **_: Any) -> None:
-        """Layers 1 and 2, and what the engine finds due."""
+        """Layers 1 and 2; or what the engine that was given finds due."""
         try:
             run(self._managed(agent))
         except UllageError as error:
@@ -172,6 +168,10 @@ class MappingConversationManager(ConversationManager):
             # The provider decides: it may count less than we do, and what our store cannot keep may
             # still fit. If it does not, the provider says so, and the history is reduced.
             logger.warning("error=<%s> | the history was left as it is", error)
+
+    def checked(self, agent: Agent) -> None:
+        """The budget of this agent was ensured, and need not be before its next model call."""
+        self._known.of(agent).checked(agent.messages)
 
     def engine_for(self, agent: Agent) -> ContextManager:
         """What decides for this agent: the engine that was given, or its own."""
@@ -214,20 +214,27 @@ class MappingConversationManager(ConversationManager):
 
     async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
-        state = self._of_agent.of(agent)
-        # A hook that stands before this one, such as PromptBudgetHook, may have done it already.
-        if state.is_checked(agent.messages):
+        if self.engine is not None:
+            await self.aapply_management(agent)
             return
-        await self.aapply_management(agent)
-        if self.engine is None:
-            try:
-                for options in reductions(agent, self.settings):
-                    await self.areduce_context(agent, **options)
-            except (UllageError, ContextWindowOverflowException) as error:
-                logger.warning("error=<%s> | the history was left as it is", error)
+        # A hook that stands before this one, such as PromptBudgetHook, may have done it already.
+        if not self._known.of(agent).is_checked(agent.messages):
+            await self.aapply_management(agent)
+            await self._aensure(agent)
+        try:
+            await arun(self._held(agent))
+        except UllageError as error:
+            logger.warning("error=<%s> | the history was left as it is", error)
+
+    async def _aensure(self, agent: Any) -> None:
+        try:
+            for options in reductions(agent, self.settings):
+                await self.areduce_context(agent, **options)
+        except (UllageError, ContextWindowOverflowException) as error:
+            logger.warning("error=<%s> | the history was left as it is", error)
 
     async def _after_model_call(self, event: AfterModelCallEvent) -> None:
-        state = self._of_agent.of(event.agent)
+        state = self._known.of(event.agent)
         if not isinstance(event.exception, ContextWindowOverflowException):
             state.overflows = 0
             return
@@ -242,76 +249,62 @@ class MappingConversationManager(ConversationManager):
             return
         event.retry = True
 
+    def _head_of(self, state: dict[str, Any]) -> Any:
+        """The messages in front of the log; Cyber-AutoAgent's own manager had a summary there."""
+        summary = state.get("summary_message")
+        return state.get("head", [] if summary is None else [summary])
+
     def _managed(self, agent: Any) -> Steps[None]:
-        self._observe(agent)
+        self._begin(agent)
         if self.engine is not None:
             yield Compaction(self.engine, agent.messages, fixed(agent))
         else:
-            yield from self._cascade().managed(agent, self._engines(agent))
-        self._of_agent.of(agent).checked(agent.messages)
+            yield from self._cascade().managed(agent, self._known.of(agent), self._engines(agent))
+
+    def _held(self, agent: Any) -> Steps[None]:
+        """What the engine finds due, which counts better than the estimate of the thresholds."""
+        self._begin(agent)
+        yield Compaction(self._engines(agent).reduction, agent.messages, fixed(agent))
 
     def _reduced(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
-        self._observe(agent)
+        self._begin(agent)
         reason, before = reason_of(agent, error), len(agent.messages)
         tokens = _tokens(agent)
         if error is not None:
-            report = yield from self._after_overflow(agent, error)
-            stage: Stage = "sliding" if report.summary is None else "summarizing"
+            known, engine = self._known.of(agent), self.engine_for(agent)
+            if self.engine is None:
+                self._cascade().compress(agent.messages, known)
+            report = yield from after_overflow(agent, error, known, engine)
+            stage = _stage_of(report)
         elif self.engine is not None:
             report = yield Compaction(self.engine, agent.messages, {"hard": True, **fixed(agent)})
-            stage = "sliding" if report.summary is None else "summarizing"
+            stage = _stage_of(report)
         else:
-            stage = yield from self._cascade().reduced(agent, self._engines(agent), escalation)
+            known, engines = self._known.of(agent), self._engines(agent)
+            stage = yield from self._cascade().reduced(agent, known, engines, escalation)
         after, tokens_after = len(agent.messages), _tokens(agent)
         if (after, tokens_after) != (before, tokens):
             removed = max(0, before - after)
             remember(agent, Reduction(stage, reason, before, after, tokens, tokens_after, removed))
 
-    def _after_overflow(self, agent: Any, error: Exception) -> Steps[Report]:
-        """Compacts to a share of what was refused, or as near to it as it goes."""
-        state, engine = self._of_agent.of(agent), self.engine_for(agent)
-        state.overflows += 1
-        if state.overflows > _MOST_OVERFLOWS:
-            raise ContextWindowOverflowException(
-                f"the provider refused {state.overflows} prompts in a row, each smaller than the"
-                " one before"
-            ) from error
-        messages, beside = agent.messages, fixed(agent)
-        try:
-            status = engine.status(messages, **beside)
-            if self.engine is None:
-                self._cascade().compress(messages)
-            budget = min(status.available, int(status.tokens * _OVERFLOW_SHARE))
-            options = {"budget": budget, "hard": True, **beside}
-            try:
-                report = yield Compaction(engine, messages, options)
-            except BudgetError as short:
-                if not budget < short.floor < status.tokens:
-                    raise
-                options["budget"] = short.floor
-                report = yield Compaction(engine, messages, options)
-        except UllageError as problem:
-            raise ContextWindowOverflowException(
-                f"the history cannot be made smaller: {problem}"
-            ) from error
-        if report.tokens_after >= status.tokens:
-            raise ContextWindowOverflowException(
-                "the history cannot be made smaller: nothing in it may be shortened or removed"
-            ) from error
-        return report
-
-    def _observe(self, agent: Any) -> None:
-        state = self._of_agent.of(agent)
+    def _begin(self, agent: Any) -> None:
+        """Before anything is changed: what a session has to know, and what the usage teaches."""
+        self.follow(agent)
+        state = self._known.of(agent)
         state.observed = observe(self.engine_for(agent), agent.messages, state.observed)
 
     def _engines(self, agent: Any) -> Engines:
         """The engines of an agent; new ones where its limit or its model has changed."""
-        state = self._of_agent.of(agent)
+        state = self._known.of(agent)
         limit, low = prompt_token_limit(agent, self.settings), self._cascade().low
-        key = (agent.model, limit, low, self.preserve_first, self.preserve_last)
-        if state.engines is None or state.engines[0] != key:
+        model = getattr(agent, "model", None)
+        key = (model, limit, low, self.preserve_first, self.preserve_last)
+        before, made = state.engines or ((None,), None)
+        if made is None or before != key:
             made = engines_of(
-                agent.model,
+                model,
+                # What a counter has learned is about the model.
+                counter=made.reduction.counter if made and before[0] is model else None,
                 limit=limit,
                 low=low,
                 zones=(self.preserve_first, self.preserve_last),
@@ -321,7 +314,7 @@ class MappingConversationManager(ConversationManager):
                 ),
             )
             state.engines = (key, made)
-        return state.engines[1]
+        return made
 
     def _cascade(self) -> Cascade:
         """The layers, with the attributes as they are now."""
@@ -344,30 +337,8 @@ class MappingConversationManager(ConversationManager):
             ) from error
 
 
-class _OfAgent:
-    """What a manager knows of one agent.
-
-    Attributes:
-        observed: The last answer whose usage was learned from.
-        overflows: Refusals in a row.
-        engines: What decides for it, and what that was made for.
-    """
-
-    def __init__(self, _: Any) -> None:
-        self.observed: Any = None
-        self.overflows = 0
-        self.engines: tuple[Any, Engines] | None = None
-        self._checked: tuple[int, Any] | None = None
-
-    def checked(self, messages: list[Any]) -> None:
-        """The conversation was managed as it is now."""
-        self._checked = (len(messages), messages[-1] if messages else None)
-
-    def is_checked(self, messages: list[Any]) -> bool:
-        """Whether it was, and no message has come since; said once."""
-        known, self._checked = self._checked, None
-        now = (len(messages), messages[-1] if messages else None)
-        return known is not None and known[0] == now[0] and known[1] is now[1]
+def _stage_of(report: Report) -> Stage:
+    return "sliding" if report.summary is None else "summarizing"
 
 
 def _entered(agent: Any) -> contextvars.Token[tuple[int, ...]] | None:

@@ -59,6 +59,7 @@ def engine_of(model: Any) -> ContextManager:
 def engines_of(
     model: Any,
     *,
+    counter: TokenCounter | None,
     limit: int,
     low: float,
     zones: tuple[int, int],
@@ -69,6 +70,7 @@ def engines_of(
 
     Args:
         model: A model of Strands.
+        counter: What counts; if not given, a new one for the model.
         limit: The tokens that a prompt may have.
         low: The share of the limit to which a reduction goes down.
         zones: Messages of the first and of the last zone.
@@ -76,7 +78,8 @@ def engines_of(
         summarizer: Asks for summaries.
     """
     identity = model_id(model)
-    counter = TokenCounter() if identity is None else TokenCounter.for_model(identity)
+    if counter is None:
+        counter = TokenCounter() if identity is None else TokenCounter.for_model(identity)
     first, last = zones
     limits = ModelLimits(identity or "", limit, limit, None, "override")
     common: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ullage.compression import CompressionMetadata
 from ullage.strands.settings import (
@@ -14,6 +14,9 @@ from ullage.strands.settings import (
     TOOL_COMPRESS_THRESHOLD,
     CascadeSettings,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # The words of Cyber-AutoAgent, its dash and its arrow included.
 _NOTE_FORM = "[compressed tool result \u2013 {size} chars \u2192 threshold {threshold}]"
@@ -100,8 +103,17 @@ class LargeToolResultMapper:
         note = _NOTE_FORM.format(size=total, threshold=self.max_tool_chars)
         new = [{"text": note}, *items]
         if sum(map(_size, new)) >= total:
-            return result
-        return {**result, "content": new}
+            # Many short items: what says of each that it was cut takes more than the cut gives.
+            new = [{"text": note}, *self._first(content, sizes), {"text": _ending(total)}]
+        return {**result, "content": new} if sum(map(_size, new)) < total else result
+
+    def _first(self, content: list[Any], sizes: list[int]) -> Iterator[Any]:
+        """The first items that fit, and all media."""
+        left = self.truncate_at
+        for item, size in zip(content, sizes, strict=True):
+            left -= size
+            if left >= 0 or size == 0:
+                yield item
 
     def _shares(self, sizes: list[int]) -> list[int]:
         """What stays of each item, so that all of it stays within the limit: small ones whole."""
