@@ -106,7 +106,7 @@ class Cascade:
         # The engine cuts by tokens: to what the messages that are to stay take.
         staying = [*messages[: self.first], *messages[-(kept - self.first) :]]
         budget = engine.counter.count_messages(staying, "bedrock") + _NOTE
-        yield from _to(engine, messages, budget, self._zones(messages, self.last))
+        yield from _to(engine, messages, budget, self._zones(messages, self.last), _NOTE)
 
     def _down(self, agent: Any, engine: ContextManager, spared: int) -> Steps[Report]:
         """Layer 3: down to the low mark of the limit."""
@@ -124,7 +124,9 @@ class Cascade:
         share = (target - fill.beside) / (fill.tokens - fill.beside)
         status = engine.status(messages, **fixed(agent))
         budget = int(status.tokens * min(max(share, 0.0), 1.0))
-        return (yield from _to(engine, messages, min(budget, status.available), pins))
+        budget = min(budget, status.available)
+        room = _NOTE + engine.policy.summary_tokens + engine.policy.summary_lines
+        return (yield from _to(engine, messages, budget, pins, room))
 
     def _zones(self, messages: list[Any], last: int) -> list[int]:
         """The messages of the zones."""
@@ -136,10 +138,12 @@ class Cascade:
         return fill is not None and fill.is_due
 
 
-def _to(engine: ContextManager, messages: list[Any], budget: int, pins: list[int]) -> Steps[Report]:
-    """Compacts to a budget, or as near to it as it goes."""
+def _to(
+    engine: ContextManager, messages: list[Any], budget: int, pins: list[int], room: int
+) -> Steps[Report]:
+    """Compacts to a budget, or as near to it as it goes, with room for what says what left."""
     options = {"budget": max(1, budget), "hard": True, "pins": pins}
     try:
         return (yield Compaction(engine, messages, options))
     except BudgetError as error:
-        return (yield Compaction(engine, messages, {**options, "budget": error.floor}))
+        return (yield Compaction(engine, messages, {**options, "budget": error.floor + room}))
