@@ -10,7 +10,13 @@ Needs ``strands-agents`` (the extra ``ullage[strands]``).
 """
 
 from ullage.strands.conversation import MappingConversationManager
+from ullage.strands.plugin import ContextPlugin
 from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.router import ToolRouterHook
 
-__all__ = ["MappingConversationManager", "ToolRouterHook", "retrieval_tool"]
+__all__ = [
+    "ContextPlugin",
+    "MappingConversationManager",
+    "ToolRouterHook",
+    "retrieval_tool",
+]
