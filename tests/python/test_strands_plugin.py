@@ -42,6 +42,15 @@ def agent_of(model, plugin, tools=(fetch,), **more):
     return Agent(model=model, tools=list(tools), plugins=[plugin], callback_handler=None, **more)
 
 
+def long_history(turns=30):
+    """Requests and answers, nothing in them but words."""
+    return [
+        {"role": role, "content": [{"text": f"{role} {turn} " + "word " * 200}]}
+        for turn in range(turns)
+        for role in ("user", "assistant")
+    ]
+
+
 def results_of(agent):
     return [b["toolResult"] for m in agent.messages for b in m["content"] if "toolResult" in b]
 
@@ -119,6 +128,18 @@ def test_an_answer_makes_room_for_new_attempts():
     agent = agent_of(model, ContextPlugin(engine_of(10**6), max_retries=1))
     assert agent(TASK).stop_reason == "end_turn"
     assert len(model.refused) > 10
+
+
+def test_an_invocation_that_gave_up_leaves_the_next_its_attempts():
+    model = Player(0, strict=False)
+    model.refuses = lambda number: number in {1, 2, 3, 4}
+    agent = agent_of(model, ContextPlugin(engine_of(10**6), max_retries=1), messages=long_history())
+    with pytest.raises(ContextWindowOverflowException):
+        agent(TASK)
+    with pytest.raises(ContextWindowOverflowException):
+        agent(TASK)
+    assert len(model.refused) == 4
+    assert agent(TASK).stop_reason == "end_turn"
 
 
 def test_the_answer_of_the_provider_teaches_the_counter():

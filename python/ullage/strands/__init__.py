@@ -13,9 +13,11 @@ from ullage.strands.conversation import MappingConversationManager
 from ullage.strands.plugin import ContextPlugin
 from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.router import ToolRouterHook
+from ullage.strands.strategy import EngineStrategy
 
 __all__ = [
     "ContextPlugin",
+    "EngineStrategy",
     "MappingConversationManager",
     "ToolRouterHook",
     "retrieval_tool",

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strands.hooks import AfterModelCallEvent, AfterToolCallEvent, BeforeModelCallEvent
+from strands.hooks import (
+    AfterModelCallEvent,
+    AfterToolCallEvent,
+    BeforeInvocationEvent,
+    BeforeModelCallEvent,
+)
 from strands.plugins import Plugin
 from strands.types.exceptions import ContextWindowOverflowException
 
@@ -73,6 +78,7 @@ class ContextPlugin(Plugin):
     def init_agent(self, agent: Agent) -> None:
         """Takes the place of a manager that would do nothing, or that nobody asked for."""
         PassiveConversationManager.take_over(agent)
+        agent.add_hook(self.before_invocation, BeforeInvocationEvent)
         agent.add_hook(self.before_model_call, BeforeModelCallEvent)
         agent.add_hook(self.after_model_call, AfterModelCallEvent)
         if self._shrinks:
@@ -84,6 +90,10 @@ class ContextPlugin(Plugin):
         """What decides for this agent."""
         return self._reduction.engine_of(agent)
 
+    def before_invocation(self, event: BeforeInvocationEvent) -> None:
+        """Forgets the refusals that ended the last invocation."""
+        self._reduction.begin(event.agent)
+
     async def before_model_call(self, event: BeforeModelCallEvent) -> None:
         """Compacts the history if it is above the high mark."""
         agent: Any = event.agent
@@ -93,7 +103,7 @@ class ContextPlugin(Plugin):
         """Learns from an answer; makes a refused request smaller and sends it again."""
         agent: Any = event.agent
         if event.stop_response is not None:
-            self._reduction.accepted(agent)
+            self._reduction.begin(agent)
             await self._reduction.observe(agent, agent.messages, event.stop_response.message)
         elif isinstance(event.exception, ContextWindowOverflowException) and not event.retry:
             event.retry = await self._reduction.recover(agent, agent.messages)

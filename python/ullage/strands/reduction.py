@@ -34,7 +34,7 @@ class _Known:
     engine: ContextManager
     # The last answer whose usage was learned from.
     observed: Any = None
-    # Refusals since the last answer.
+    # Refusals in a row.
     refusals: int = 0
 
 
@@ -98,8 +98,8 @@ class Reduction:
             return False
         return report.saved > 0
 
-    def accepted(self, agent: Agent) -> None:
-        """Notes that the provider has answered."""
+    def begin(self, agent: Agent) -> None:
+        """Counts refusals anew: the provider has answered, or the agent is invoked."""
         self._known(agent).refusals = 0
 
     async def observe(self, agent: Agent, request: list[Any], answer: Any) -> None:
