@@ -189,9 +189,10 @@ def test_a_manager_without_an_engine_takes_the_models_window(limit):
     window = limit or 200_000
     model = Scripted(calls=30, limit=limit, window=window)
     manager = MappingConversationManager()
+    agent = agent_of(model, manager)
+    agent(TASK)
     assert manager.engine is None
-    agent_of(model, manager)(TASK)
-    assert manager.engine.policy.window == window
+    assert manager.engine_for(agent).policy.window == window
     assert model.refused == []
 
 
@@ -214,9 +215,11 @@ def test_a_manager_without_an_engine_counts_and_plans_for_the_model(
     scripted = Scripted(limit=limit)
     scripted.get_config = lambda: {"model_id": model, "context_window_limit": limit}
     manager = MappingConversationManager()
-    agent_of(scripted, manager)(TASK)
-    policy = manager.engine.policy
-    assert (manager.engine.counter.name, policy.window, policy.reserve_output) == (
+    agent = agent_of(scripted, manager)
+    agent(TASK)
+    engine = manager.engine_for(agent)
+    policy = engine.policy
+    assert (engine.counter.name, policy.window, policy.reserve_output) == (
         counter,
         window,
         reserve,

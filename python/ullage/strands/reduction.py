@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from ullage import BudgetError, ContextManager, MemoryStore, UllageError
-from ullage.strands.conversation import _cached_tokens, _engine_of, _fixed, _prompt_tokens
+from ullage.strands.agents import PerAgent, cached_tokens, prompt_tokens, usage_of
+from ullage.strands.engines import engine_of, fixed
 from ullage.strands.retrieval import retrieval_tool
 
 if TYPE_CHECKING:
@@ -48,14 +47,12 @@ class Reduction:
     """
 
     def __init__(self, engine: ContextManager | None, most_refusals: int) -> None:
-        self._engine = engine
         self._most_refusals = most_refusals
-        self._agents: WeakKeyDictionary[Any, _Known] = WeakKeyDictionary()
-        self._lock = threading.Lock()
+        self._known = PerAgent(lambda agent: _Known(engine or _own_engine(agent.model)))
 
     def engine_of(self, agent: Agent) -> ContextManager:
         """What decides for this agent."""
-        return self._known(agent).engine
+        return self._known.of(agent).engine
 
     def offer_retrieval(self, agent: Agent) -> None:
         """Gives the agent the tool that reads stored outputs back, if it has none of that name."""
@@ -73,7 +70,7 @@ class Reduction:
         cannot keep may still fit.
         """
         try:
-            report = await self.engine_of(agent).acompact(messages, **_fixed(agent))
+            report = await self.engine_of(agent).acompact(messages, **fixed(agent))
         except UllageError as error:
             logger.warning("error=<%s> | the history was left as it is", error)
             return False
@@ -85,14 +82,14 @@ class Reduction:
         Returns:
             Whether they are smaller, and were not refused too often already.
         """
-        known = self._known(agent)
+        known = self._known.of(agent)
         known.refusals += 1
         if known.refusals > self._most_refusals:
             logger.warning("refusals=<%d> | no more attempts", known.refusals)
             return False
         share = _OVERFLOW_SHARES[min(known.refusals, len(_OVERFLOW_SHARES)) - 1]
         try:
-            report = await _below(known.engine, share, messages, _fixed(agent))
+            report = await _below(known.engine, share, messages, fixed(agent))
         except UllageError as error:
             logger.warning("error=<%s> | the history cannot be made smaller", error)
             return False
@@ -100,18 +97,18 @@ class Reduction:
 
     def begin(self, agent: Agent) -> None:
         """Counts refusals anew: the provider has answered, or the agent is invoked."""
-        self._known(agent).refusals = 0
+        self._known.of(agent).refusals = 0
 
     async def observe(self, agent: Agent, request: list[Any], answer: Any) -> None:
         """Learns from the usage that came with an answer to these messages, once."""
-        known = self._known(agent)
+        known = self._known.of(agent)
         if known.observed is answer:
             return
         known.observed = answer
-        reported = _prompt_tokens(answer)
+        usage = usage_of(answer)
+        reported, cached = prompt_tokens(usage), cached_tokens(usage)
         if reported is None:
             return
-        cached = _cached_tokens(answer)
         said = {} if cached is None else {"cached_tokens": cached}
         try:
             await asyncio.to_thread(known.engine.observe, request, reported, **said)
@@ -133,31 +130,24 @@ class Reduction:
         if result is not event.result:
             event.result = result
 
-    def _known(self, agent: Agent) -> _Known:
-        with self._lock:
-            known = self._agents.get(agent)
-            if known is None:
-                known = self._agents[agent] = _Known(self._engine or _own_engine(agent.model))
-        return known
-
 
 def _own_engine(model: Any) -> ContextManager:
     """An engine for the model, that keeps what leaves for as long as it lives."""
-    found = _engine_of(model)
+    found = engine_of(model)
     return ContextManager(
         found.policy, counter=found.counter, store=MemoryStore(), format="bedrock"
     )
 
 
 async def _below(
-    engine: ContextManager, share: float, messages: list[Any], fixed: dict[str, Any]
+    engine: ContextManager, share: float, messages: list[Any], beside: dict[str, Any]
 ) -> Report:
     """Compacts to a share of what there is, or as near to it as it goes."""
-    status = engine.status(messages, **fixed)
+    status = engine.status(messages, **beside)
     budget = max(1, min(status.available, int(status.tokens * share)))
     try:
-        return await engine.acompact(messages, budget=budget, hard=True, **fixed)
+        return await engine.acompact(messages, budget=budget, hard=True, **beside)
     except BudgetError as error:
         if not budget < error.floor < status.tokens:
             raise
-        return await engine.acompact(messages, budget=error.floor, hard=True, **fixed)
+        return await engine.acompact(messages, budget=error.floor, hard=True, **beside)

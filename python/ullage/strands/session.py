@@ -201,7 +201,7 @@ class RestorableConversationManager(ConversationManager):
         """
         if state.get("__name__") != type(self).__name__:
             raise ValueError("Invalid conversation manager state.")
-        taken = {"head": [], "head_is_all": False} | self._upgraded(state)
+        taken = {"head_is_all": False, **state, "head": self._head_of(state)}
         count, head, is_all = (taken.get(key) for key in _STATE)
         if (
             not (isinstance(count, int) and count >= 0)
@@ -227,9 +227,9 @@ class RestorableConversationManager(ConversationManager):
         log.begin(agent.messages)
         return log
 
-    def _upgraded(self, state: dict[str, Any]) -> dict[str, Any]:
-        """The state; where it may come from another class of the same name, as it would be here."""
-        return state
+    def _head_of(self, state: dict[str, Any]) -> Any:
+        """The messages in front of the log; a manager of Strands of the same name has none."""
+        return state.get("head", [])
 
     def _bound(self) -> Any:
         return None if self._agent is None else self._agent()

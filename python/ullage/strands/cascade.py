@@ -1,0 +1,145 @@
+"""The layers of the cascade over an agent's messages, each where those before did not suffice.
+
+Layer 0, what happens to results as they arrive, is :class:`~ullage.strands.ToolRouterHook`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ullage import BudgetError
+from ullage.strands.budget import fill_of
+from ullage.strands.engines import fixed
+from ullage.strands.settings import (
+    ESCALATION_MAX_PASSES,
+    PROACTIVE_COMPRESSION_THRESHOLD,
+    SMALL_CONVERSATION_THRESHOLD,
+    WINDOW_PRUNE_RATIO,
+    CascadeSettings,
+)
+from ullage.strands.steps import Compaction, Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ullage import ContextManager, Report
+    from ullage.strands.engines import Engines
+    from ullage.strands.events import Stage
+    from ullage.strands.known import Known
+
+logger = logging.getLogger(__name__)
+
+# Tokens of the note that stands for what the window removed.
+_NOTE = 100
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """How an agent's conversation is reduced.
+
+    Attributes:
+        settings: The thresholds.
+        window: Messages that it may have.
+        first: Messages of the first zone, which never leave.
+        last: Messages of the last zone, which leave when nothing else is left.
+        low: Share of the limit to which a reduction goes down.
+        mapper: Compresses a message, see :class:`~ullage.strands.LargeToolResultMapper`.
+    """
+
+    settings: CascadeSettings
+    window: int
+    first: int
+    last: int
+    low: float
+    mapper: Callable[[Any, int, Any], Any] | None
+
+    def managed(self, agent: Any, known: Known, engines: Engines) -> Steps[None]:
+        """What is done before each request: Layers 1 and 2, where the messages are many."""
+        if len(agent.messages) >= PROACTIVE_COMPRESSION_THRESHOLD * self.window:
+            self.compress(agent.messages, known)
+        yield from self._windowed(agent, engines)
+
+    def reduced(self, agent: Any, known: Known, engines: Engines, escalation: int) -> Steps[Stage]:
+        """Layers 1 to 3, until the prompt is below its threshold; the last one that had to act.
+
+        Each escalation spares half as many messages of the last zone, the last one spares none.
+        """
+        was_due = self._is_due(agent)
+        self.compress(agent.messages, known)
+        if was_due and not self._is_due(agent):
+            return "compression"
+        yield from self._windowed(agent, engines)
+        if was_due and not self._is_due(agent):
+            return "sliding"
+        spared = self.last >> escalation if escalation < ESCALATION_MAX_PASSES else 0
+        report = yield from self._down(agent, engines.reduction, spared)
+        return "summarizing" if report.summary is not None else "sliding"
+
+    def compress(self, messages: list[Any], known: Known) -> None:
+        """Layer 1: compresses what is too large between the zones, in place.
+
+        What was looked at before is not looked at again.
+        """
+        start, end = self.first, len(messages) - self.last
+        if self.mapper is None or len(messages) < SMALL_CONVERSATION_THRESHOLD or start >= end:
+            return
+        looked = known.looked_at(messages, start)
+        changed = {}
+        for index in range(start + looked, end):
+            mapped = self.mapper(messages[index], index, messages)
+            # A mapper may say None for what it would leave out; a call would lose its result.
+            if mapped is not None and mapped is not messages[index]:
+                changed[index] = mapped
+        if changed:
+            logger.info("LAYER 2 COMPRESSION: Compressing %d tool result(s)", len(changed))
+            messages[:] = [changed.get(index, message) for index, message in enumerate(messages)]
+        known.look_at(messages[start:end])
+
+    def _windowed(self, agent: Any, engines: Engines) -> Steps[None]:
+        """Layer 2: the oldest messages between the zones leave, if there are too many."""
+        messages, engine = agent.messages, engines.window
+        if len(messages) <= self.window:
+            return
+        kept = max(int(self.window * WINDOW_PRUNE_RATIO), self.first + self.last, 1)
+        # The engine cuts by tokens: to what the messages that are to stay take.
+        staying = [*messages[: self.first], *messages[-(kept - self.first) :]]
+        budget = engine.counter.count_messages(staying, "bedrock") + _NOTE
+        yield from _to(engine, messages, budget, self._zones(messages, self.last))
+
+    def _down(self, agent: Any, engine: ContextManager, spared: int) -> Steps[Report]:
+        """Layer 3: down to the low mark of the limit."""
+        messages, fill = agent.messages, fill_of(agent, self.settings)
+        pins = self._zones(messages, spared)
+        if fill is None or fill.tokens <= fill.beside:
+            return (
+                yield Compaction(engine, messages, {"hard": True, "pins": pins, **fixed(agent)})
+            )
+        # Where what stands beside the messages leaves little room, a reduction leaves half of it:
+        # going for the low mark would drain the conversation and still not get there.
+        most = fill.threshold if fill.beside < fill.threshold else fill.limit
+        target = max(self.low * fill.limit, (fill.beside + most) / 2)
+        # The thresholds are shares of an estimate, and the engine counts: the share is the same.
+        share = (target - fill.beside) / (fill.tokens - fill.beside)
+        status = engine.status(messages, **fixed(agent))
+        budget = int(status.tokens * min(max(share, 0.0), 1.0))
+        return (yield from _to(engine, messages, min(budget, status.available), pins))
+
+    def _zones(self, messages: list[Any], last: int) -> list[int]:
+        """The messages of the zones."""
+        end = max(self.first, len(messages) - last)
+        return [*range(min(self.first, len(messages))), *range(end, len(messages))]
+
+    def _is_due(self, agent: Any) -> bool:
+        fill = fill_of(agent, self.settings)
+        return fill is not None and fill.is_due
+
+
+def _to(engine: ContextManager, messages: list[Any], budget: int, pins: list[int]) -> Steps[Report]:
+    """Compacts to a budget, or as near to it as it goes."""
+    options = {"budget": max(1, budget), "hard": True, "pins": pins}
+    try:
+        return (yield Compaction(engine, messages, options))
+    except BudgetError as error:
+        return (yield Compaction(engine, messages, {**options, "budget": error.floor}))
