@@ -32,6 +32,7 @@ from ullage.strands.shared import (
     register_conversation_manager,
 )
 from ullage.strands.strategy import EngineStrategy
+from ullage.strands.view import ContextView
 
 __all__ = [
     "PROMPT_TELEMETRY_THRESHOLD",
@@ -39,6 +40,7 @@ __all__ = [
     "CascadeSettings",
     "CompressionMetadata",
     "ContextPlugin",
+    "ContextView",
     "EngineStrategy",
     "LargeToolResultMapper",
     "MappingConversationManager",

@@ -34,7 +34,7 @@ _SLACK = 64
 _STATE = ("removed_message_count", "head", "head_is_all")
 
 
-class _Logged:
+class Logged:
     """A message as it was when the log took it."""
 
     __slots__ = ("_blocks", "_content", "_pinned", "message")
@@ -79,7 +79,7 @@ class SessionLog:
     def __init__(self) -> None:
         self.offset = 0
         self.head: list[Message] = []
-        self._tail: list[_Logged] = []
+        self._tail: list[Logged] = []
         # Whether the conversation was seen yet. What a session restores is known only after it has
         # asked for the head.
         self.begun = False
@@ -89,7 +89,7 @@ class SessionLog:
     def added(self, messages: list[Message], message: Message) -> None:
         """The conversation has got this message, at its end, and the log takes it too."""
         if self.begun:
-            self._tail.append(_Logged(message))
+            self._tail.append(Logged(message))
         self.begin(messages)
         if len(self._tail) > 2 * len(messages) + _SLACK:
             self.settle(messages)
@@ -137,7 +137,7 @@ class SessionLog:
         if self._replaced:
             self.offset += 1
             messages[:] = self.head
-        self._tail = [_Logged(message) for message in messages[len(self.head) :]]
+        self._tail = [Logged(message) for message in messages[len(self.head) :]]
         self.begun = True
 
 
