@@ -28,6 +28,8 @@ def size_of(messages: Any, *fixed: Any) -> int:
     def walk(value: Any) -> int:
         if isinstance(value, bytes):
             return MEDIUM
+        if isinstance(value, dict) and "json" in value:
+            return ullage.count_tokens(json.dumps(value["json"]))
         if isinstance(value, dict):
             return sum(walk(v) for v in value.values())
         if isinstance(value, list):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.python.test_formula import BLOCK
 from ullage.strands import CompressionMetadata, LargeToolResultMapper
 
-NOTE = "[compressed tool result \u2013 {} chars \u2192 threshold 10000]"
+NOTE = "[compressed tool result – {} chars → threshold 10000]"  # noqa: RUF001 - as the document has it
 
 
 def result(*content, **more):

@@ -17,6 +17,7 @@ from ullage.strands.caching import is_prompt_cached, supports_prompt_cache, syst
 from ullage.strands.conversation import MappingConversationManager
 from ullage.strands.estimate import _estimate_prompt_tokens
 from ullage.strands.mapper import LargeToolResultMapper
+from ullage.strands.plugin import ContextPlugin
 from ullage.strands.prompt_budget import PromptBudgetHook, _strip_reasoning_content
 from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.router import ToolRouterHook
@@ -30,12 +31,17 @@ from ullage.strands.shared import (
     get_shared_conversation_manager,
     register_conversation_manager,
 )
+from ullage.strands.strategy import EngineStrategy
+from ullage.strands.view import ContextView
 
 __all__ = [
     "PROMPT_TELEMETRY_THRESHOLD",
     "PROMPT_TOKEN_FALLBACK_LIMIT",
     "CascadeSettings",
     "CompressionMetadata",
+    "ContextPlugin",
+    "ContextView",
+    "EngineStrategy",
     "LargeToolResultMapper",
     "MappingConversationManager",
     "PromptBudgetHook",

@@ -34,7 +34,7 @@ _SLACK = 64
 _STATE = ("removed_message_count", "head", "head_is_all")
 
 
-class _Logged:
+class Logged:
     """A message as it was when the log took it."""
 
     __slots__ = ("_blocks", "_content", "_pinned", "message")
@@ -79,7 +79,7 @@ class SessionLog:
     def __init__(self) -> None:
         self.offset = 0
         self.head: list[Message] = []
-        self._tail: list[_Logged] = []
+        self._tail: list[Logged] = []
         # Whether the conversation was seen yet. What a session restores is known only after it has
         # asked for the head.
         self.begun = False
@@ -89,7 +89,7 @@ class SessionLog:
     def added(self, messages: list[Message], message: Message) -> None:
         """The conversation has got this message, at its end, and the log takes it too."""
         if self.begun:
-            self._tail.append(_Logged(message))
+            self._tail.append(Logged(message))
         self.begin(messages)
         if len(self._tail) > 2 * len(messages) + _SLACK:
             self.settle(messages)
@@ -137,7 +137,7 @@ class SessionLog:
         if self._replaced:
             self.offset += 1
             messages[:] = self.head
-        self._tail = [_Logged(message) for message in messages[len(self.head) :]]
+        self._tail = [Logged(message) for message in messages[len(self.head) :]]
         self.begun = True
 
 
@@ -201,7 +201,7 @@ class RestorableConversationManager(ConversationManager):
         """
         if state.get("__name__") != type(self).__name__:
             raise ValueError("Invalid conversation manager state.")
-        taken = {"head": [], "head_is_all": False} | self._upgraded(state)
+        taken = {"head_is_all": False, **state, "head": self._head_of(state)}
         count, head, is_all = (taken.get(key) for key in _STATE)
         if (
             not (isinstance(count, int) and count >= 0)
@@ -227,9 +227,9 @@ class RestorableConversationManager(ConversationManager):
         log.begin(agent.messages)
         return log
 
-    def _upgraded(self, state: dict[str, Any]) -> dict[str, Any]:
-        """The state; where it may come from another class of the same name, as it would be here."""
-        return state
+    def _head_of(self, state: dict[str, Any]) -> Any:
+        """The messages in front of the log; a manager of Strands of the same name has none."""
+        return state.get("head", [])
 
     def _bound(self) -> Any:
         return None if self._agent is None else self._agent()
