@@ -16,7 +16,6 @@ from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
     PROACTIVE_COMPRESSION_THRESHOLD,
     SMALL_CONVERSATION_THRESHOLD,
-    WINDOW_PRUNE_RATIO,
     CascadeSettings,
 )
 from ullage.strands.steps import Compaction, Steps
@@ -31,8 +30,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Tokens of the note that stands for what the window removed.
+# Tokens of the note that stands for what was removed.
 _NOTE = 100
+# More tokens than any conversation has.
+_ENDLESS = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -99,14 +100,9 @@ class Cascade:
 
     def _windowed(self, agent: Any, engines: Engines) -> Steps[None]:
         """Layer 2: the oldest messages between the zones leave, if there are too many."""
-        messages, engine = agent.messages, engines.window
-        if len(messages) <= self.window:
-            return
-        kept = max(int(self.window * WINDOW_PRUNE_RATIO), self.first + self.last, 1)
-        # The engine cuts by tokens: to what the messages that are to stay take.
-        staying = [*messages[: self.first], *messages[-(kept - self.first) :]]
-        budget = engine.counter.count_messages(staying, "bedrock") + _NOTE
-        yield from _to(engine, messages, budget, self._zones(messages, self.last), _NOTE)
+        if len(agent.messages) > self.window:
+            # A budget without end: this is about their number.
+            yield Compaction(engines.window, agent.messages, {"budget": _ENDLESS})
 
     def _down(self, agent: Any, engine: ContextManager, spared: int) -> Steps[Report]:
         """Layer 3: down to the low mark of the limit."""
