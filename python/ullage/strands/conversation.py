@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import SummarizingConversationManager
@@ -272,9 +273,13 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         tokens = _tokens(agent)
         if error is not None:
             known, engine = self._known.of(agent), self.engine_for(agent)
-            if self.engine is None:
-                self._cascade().compress(agent.messages, known)
-            report = yield from after_overflow(agent, error, known, engine)
+            # A large result goes first, also one that has just come.
+            compress = (
+                partial(self._cascade().compress, agent.messages, known, 0)
+                if self.engine is None
+                else None
+            )
+            report = yield from after_overflow(agent, error, known, engine, compress)
             stage = _stage_of(report)
         elif self.engine is not None:
             report = yield Compaction(self.engine, agent.messages, {"hard": True, **fixed(agent)})
