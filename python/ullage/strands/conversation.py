@@ -256,47 +256,44 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         return state.get("head", [] if summary is None else [summary])
 
     def _managed(self, agent: Any) -> Steps[None]:
-        self._begin(agent)
-        if self.engine is not None:
-            yield Compaction(self.engine, agent.messages, fixed(agent))
+        known = self._begin(agent)
+        if known.engines is None:
+            yield Compaction(self.engine_for(agent), agent.messages, fixed(agent))
         else:
-            yield from self._cascade().managed(agent, self._known.of(agent), self._engines(agent))
+            yield from self._cascade().managed(agent, known, known.engines[1])
 
     def _held(self, agent: Any) -> Steps[None]:
         """What the engine finds due, which counts better than the estimate of the thresholds."""
-        self._begin(agent)
         yield Compaction(self._engines(agent).reduction, agent.messages, fixed(agent))
 
     def _reduced(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
-        self._begin(agent)
-        reason, before = reason_of(agent, error), len(agent.messages)
-        tokens = _tokens(agent)
+        known = self._begin(agent)
+        reason, before, tokens = reason_of(agent, error), len(agent.messages), _tokens(agent)
         if error is not None:
-            known, engine = self._known.of(agent), self.engine_for(agent)
             # A large result goes first, also one that has just come.
-            compress = (
-                partial(self._cascade().compress, agent.messages, known, 0)
-                if self.engine is None
-                else None
+            compress = partial(self._cascade().compress, agent.messages, known, 0)
+            report = yield from after_overflow(
+                agent, error, known, self.engine_for(agent), compress if known.engines else None
             )
-            report = yield from after_overflow(agent, error, known, engine, compress)
             stage = _stage_of(report)
-        elif self.engine is not None:
-            report = yield Compaction(self.engine, agent.messages, {"hard": True, **fixed(agent)})
+        elif known.engines is None:
+            options = {"hard": True, **fixed(agent)}
+            report = yield Compaction(self.engine_for(agent), agent.messages, options)
             stage = _stage_of(report)
         else:
-            known, engines = self._known.of(agent), self._engines(agent)
+            engines = known.engines[1]
             stage = yield from self._cascade().reduced(agent, known, engines, escalation)
         after, tokens_after = len(agent.messages), _tokens(agent)
         if (after, tokens_after) != (before, tokens):
             removed = max(0, before - after)
             remember(agent, Reduction(stage, reason, before, after, tokens, tokens_after, removed))
 
-    def _begin(self, agent: Any) -> None:
+    def _begin(self, agent: Any) -> Known:
         """Before anything is changed: what a session has to know, and what the usage teaches."""
         self.follow(agent)
-        state = self._known.of(agent)
-        state.observed = observe(self.engine_for(agent), agent.messages, state.observed)
+        known = self._known.of(agent)
+        known.observed = observe(self.engine_for(agent), agent.messages, known.observed)
+        return known
 
     def _engines(self, agent: Any) -> Engines:
         """The engines of an agent; new ones where its limit or its model has changed."""
