@@ -256,15 +256,22 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         return state.get("head", [] if summary is None else [summary])
 
     def _managed(self, agent: Any) -> Steps[None]:
-        known = self._begin(agent)
+        known, before = self._begin(agent), len(agent.messages)
         if known.engines is None:
-            yield Compaction(self.engine_for(agent), agent.messages, fixed(agent))
-        else:
-            yield from self._cascade().managed(agent, known, known.engines[1])
+            report = yield Compaction(self.engine_for(agent), agent.messages, fixed(agent))
+            if report.stages:
+                _note(agent, _stage_of(report), "due", before, None)
+            return
+        yield from self._cascade().managed(agent, known, known.engines[1])
+        if len(agent.messages) < before:
+            _note(agent, "sliding", "window", before, None)
 
     def _held(self, agent: Any) -> Steps[None]:
         """What the engine finds due, which counts better than the estimate of the thresholds."""
-        yield Compaction(self._engines(agent).reduction, agent.messages, fixed(agent))
+        before = len(agent.messages)
+        report = yield Compaction(self._engines(agent).reduction, agent.messages, fixed(agent))
+        if report.stages:
+            _note(agent, _stage_of(report), "due", before, None)
 
     def _reduced(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
         known = self._begin(agent)
@@ -283,10 +290,8 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         else:
             engines = known.engines[1]
             stage = yield from self._cascade().reduced(agent, known, engines, escalation)
-        after, tokens_after = len(agent.messages), _tokens(agent)
-        if (after, tokens_after) != (before, tokens):
-            removed = max(0, before - after)
-            remember(agent, Reduction(stage, reason, before, after, tokens, tokens_after, removed))
+        if (len(agent.messages), _tokens(agent)) != (before, tokens):
+            _note(agent, stage, reason, before, tokens)
 
     def _begin(self, agent: Any) -> Known:
         """Before anything is changed: what a session has to know, and what the usage teaches."""
@@ -339,6 +344,15 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             raise ContextWindowOverflowException(
                 "the history is being reduced already, by whom this request is for"
             ) from error
+
+
+def _note(agent: Any, stage: Stage, reason: str, before: int, tokens: int | None) -> None:
+    """Says what was reduced: from so many messages and, where it was looked at, so many tokens."""
+    after = len(agent.messages)
+    remember(
+        agent,
+        Reduction(stage, reason, before, after, tokens, _tokens(agent), max(0, before - after)),
+    )
 
 
 def _stage_of(report: Report) -> Stage:
