@@ -199,13 +199,13 @@ def test_a_manager_without_an_engine_takes_the_models_window(limit):
 @pytest.mark.parametrize(
     ("model", "limit", "counter", "window", "reserve"),
     [
-        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", None, "claude", 200_000, 8_000),
-        ("us.anthropic.claude-opus-4-7", None, "claude", 1_000_000, 8_000),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", None, "claude", 200_000, 4_000),
+        ("us.anthropic.claude-opus-4-7", None, "claude", 1_000_000, 4_000),
         ("gpt-4", None, "cl100k_base", 8_192, 2_048),
-        ("gpt-5", 32_000, "o200k_base", 32_000, 8_000),
-        ("nobody-knows-it", None, "unknown", 200_000, 8_000),
+        ("gpt-5", 32_000, "o200k_base", 32_000, 4_000),
+        ("nobody-knows-it", None, "unknown", 200_000, 4_000),
         ("nobody-knows-it", 16_000, "unknown", 16_000, 4_000),
-        (None, None, "o200k_base", 200_000, 8_000),
+        (None, None, "o200k_base", 200_000, 4_000),
         (7, 16_000, "o200k_base", 16_000, 4_000),
     ],
 )

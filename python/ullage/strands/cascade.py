@@ -16,7 +16,6 @@ from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
     PROACTIVE_COMPRESSION_THRESHOLD,
     SMALL_CONVERSATION_THRESHOLD,
-    WINDOW_PRUNE_RATIO,
     CascadeSettings,
 )
 from ullage.strands.steps import Compaction, Steps
@@ -31,8 +30,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Tokens of the note that stands for what the window removed.
+# Tokens of the note that stands for what was removed.
 _NOTE = 100
+# More tokens than any conversation has.
+_ENDLESS = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -99,14 +100,9 @@ class Cascade:
 
     def _windowed(self, agent: Any, engines: Engines) -> Steps[None]:
         """Layer 2: the oldest messages between the zones leave, if there are too many."""
-        messages, engine = agent.messages, engines.window
-        if len(messages) <= self.window:
-            return
-        kept = max(int(self.window * WINDOW_PRUNE_RATIO), self.first + self.last, 1)
-        # The engine cuts by tokens: to what the messages that are to stay take.
-        staying = [*messages[: self.first], *messages[-(kept - self.first) :]]
-        budget = engine.counter.count_messages(staying, "bedrock") + _NOTE
-        yield from _to(engine, messages, budget, self._zones(messages, self.last))
+        if len(agent.messages) > self.window:
+            # A budget without end: this is about their number.
+            yield Compaction(engines.window, agent.messages, {"budget": _ENDLESS})
 
     def _down(self, agent: Any, engine: ContextManager, spared: int) -> Steps[Report]:
         """Layer 3: down to the low mark of the limit."""
@@ -124,7 +120,9 @@ class Cascade:
         share = (target - fill.beside) / (fill.tokens - fill.beside)
         status = engine.status(messages, **fixed(agent))
         budget = int(status.tokens * min(max(share, 0.0), 1.0))
-        return (yield from _to(engine, messages, min(budget, status.available), pins))
+        budget = min(budget, status.available)
+        room = _NOTE + engine.policy.summary_tokens + engine.policy.summary_lines
+        return (yield from _to(engine, messages, budget, pins, room))
 
     def _zones(self, messages: list[Any], last: int) -> list[int]:
         """The messages of the zones."""
@@ -136,10 +134,12 @@ class Cascade:
         return fill is not None and fill.is_due
 
 
-def _to(engine: ContextManager, messages: list[Any], budget: int, pins: list[int]) -> Steps[Report]:
-    """Compacts to a budget, or as near to it as it goes."""
+def _to(
+    engine: ContextManager, messages: list[Any], budget: int, pins: list[int], room: int
+) -> Steps[Report]:
+    """Compacts to a budget, or as near to it as it goes, with room for what says what left."""
     options = {"budget": max(1, budget), "hard": True, "pins": pins}
     try:
         return (yield Compaction(engine, messages, options))
     except BudgetError as error:
-        return (yield Compaction(engine, messages, {**options, "budget": error.floor}))
+        return (yield Compaction(engine, messages, {**options, "budget": error.floor + room}))

@@ -298,7 +298,8 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         state = self._known.of(agent)
         limit, low = prompt_token_limit(agent, self.settings), self._cascade().low
         model = getattr(agent, "model", None)
-        key = (model, limit, low, self.preserve_first, self.preserve_last)
+        kept = (self.preserve_first, self.preserve_last)
+        key = (model, limit, low, self._window_size, kept)
         before, made = state.engines or ((None,), None)
         if made is None or before != key:
             made = engines_of(
@@ -307,7 +308,8 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 counter=made.reduction.counter if made and before[0] is model else None,
                 limit=limit,
                 low=low,
-                zones=(self.preserve_first, self.preserve_last),
+                window=self._window_size,
+                zones=kept,
                 store=self.store,
                 summarizer=AgentSummarizer(
                     agent, self.summarization_agent, self.summarization_system_prompt

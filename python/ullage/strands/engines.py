@@ -18,8 +18,8 @@ from ullage.strands.agents import (
 )
 from ullage.strands.settings import (
     ESCALATION_THRESHOLD_RATIO,
-    MAX_THRESHOLD_RATIO,
     PROMPT_TOKEN_FALLBACK_LIMIT,
+    WINDOW_PRUNE_RATIO,
 )
 
 if TYPE_CHECKING:
@@ -30,9 +30,8 @@ logger = logging.getLogger(__name__)
 
 _MODELS = ModelCatalog(default={"window": PROMPT_TOKEN_FALLBACK_LIMIT})
 
-# What the layers of the cascade are to the engine. Results are shortened at last: Layer 1 has done
-# what it may by then, and only a result that does not fit otherwise is left.
-_LAYERS = ("offload", "window", "digest", "summarize", "compress")
+# The settings of the layers; what an agent and its manager say goes on top.
+_PRESET = Policy.preset("cyber-autoagent")
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Engines:
     """What decides for one agent of a cascade.
 
     Attributes:
-        window: Removes the oldest messages, and does nothing else.
+        window: Removes the oldest messages where there are too many, and does nothing else.
         reduction: Does all that brings a conversation inside a budget.
     """
 
@@ -62,6 +61,7 @@ def engines_of(
     counter: TokenCounter | None,
     limit: int,
     low: float,
+    window: int,
     zones: tuple[int, int],
     store: Store | None,
     summarizer: AgentSummarizer,
@@ -73,6 +73,7 @@ def engines_of(
         counter: What counts; if not given, a new one for the model.
         limit: The tokens that a prompt may have.
         low: The share of the limit to which a reduction goes down.
+        window: Messages that a conversation may have.
         zones: Messages of the first and of the last zone.
         store: Keeps what leaves.
         summarizer: Asks for summaries.
@@ -81,18 +82,24 @@ def engines_of(
     if counter is None:
         counter = TokenCounter() if identity is None else TokenCounter.for_model(identity)
     first, last = zones
-    limits = ModelLimits(identity or "", limit, limit, None, "override")
-    common: dict[str, Any] = {
+    limits = ModelLimits(identity or "", limit, limit, None, "override").policy()
+    common = {
+        **_PRESET.to_dict(),
+        "window": limits.window,
+        "reserve_output": min(limits.reserve_output, _PRESET.reserve_output),
+        # The thresholds are shares of an estimate, and looked after beside the engine. It counts
+        # better, and does by itself what the estimate has not seen coming.
         "high": ESCALATION_THRESHOLD_RATIO,
         "low": low,
-        "ceiling": MAX_THRESHOLD_RATIO,
         "keep_first": first,
         "keep_recent": last,
+        "max_messages": None,
     }
+    few = {"stages": ["window"], "max_messages": window, "low_messages": WINDOW_PRUNE_RATIO}
 
-    def made(policy: Policy, asks: AgentSummarizer | None) -> ContextManager:
+    def made(settings: dict[str, Any], asks: AgentSummarizer | None) -> ContextManager:
         return ContextManager(
-            policy,
+            Policy.from_dict(settings),
             counter=counter,
             store=store,
             summarizer=asks,
@@ -100,10 +107,7 @@ def engines_of(
             append_only=True,
         )
 
-    return Engines(
-        made(limits.policy(stages=["window"], **common), None),
-        made(limits.policy(stages=_LAYERS, summary_prompt="cyber-autoagent", **common), summarizer),
-    )
+    return Engines(made(common | few, None), made(common, summarizer))
 
 
 def fixed(agent: Any) -> dict[str, Any]:

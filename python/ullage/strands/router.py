@@ -17,7 +17,14 @@ from strands.hooks import (
 
 from ullage import FileStore, PolicyError
 from ullage._core import references_in
-from ullage.strands.artifacts import PREVIEW_CHARS, ArtifactFolder, Output, previewed, truncated
+from ullage.strands.artifacts import (
+    PREVIEW_CHARS,
+    ArtifactFolder,
+    Output,
+    is_retrieved,
+    previewed,
+    truncated,
+)
 from ullage.strands.settings import PREFIX, CascadeSettings
 from ullage.strands.shell import as_tool, command_line
 
@@ -130,6 +137,8 @@ class ToolRouterHook(HookProvider):
 
     async def _shrunk(self, tool: str, result: Any) -> Any:
         output = Output.of(result["content"])
+        if is_retrieved(output.text):
+            return result
         kept = await self._kept(tool, output.text)
         if len(kept) >= len(output.text):
             return result
@@ -138,7 +147,7 @@ class ToolRouterHook(HookProvider):
     async def _kept(self, tool: str, text: str) -> str:
         """What enters the conversation."""
         most = min(self.artifact_threshold, self.max_result_chars)
-        if self.artifacts is not None and len(text) > most and not references_in(text[:most]):
+        if self.artifacts is not None and len(text) > most:
             try:
                 place = await self._stored(self.artifacts, tool, text)
             except Exception:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from strands.agent.conversation_manager import ConversationManager
+from typing import Any
 
 _lock = threading.RLock()
-_shared: list[ConversationManager] = []
+_shared: list[Any] = []
 
 
-def register_conversation_manager(manager: ConversationManager | None) -> None:
-    """Makes ``manager`` the one for agents whose own does not reduce; None forgets it."""
+def register_conversation_manager(manager: Any) -> None:
+    """Makes ``manager`` the one for agents that have none of their own; None forgets it."""
     with _lock:
         _shared[:] = [] if manager is None else [manager]
 
 
-def get_shared_conversation_manager() -> ConversationManager | None:
+def get_shared_conversation_manager() -> Any:
     """The manager that was registered last, or None."""
     with _lock:
         return _shared[0] if _shared else None
