@@ -35,6 +35,7 @@ pub(super) fn fill<T: Text>(
         gaps: &ranges,
         cuts: &items,
         older: older.collect(),
+        beside: Vec::new(),
     };
     let room = room.saturating_sub((gaps.len() + cuts.len()) * JOINT);
     digest(&past, room, &with.counter)

@@ -31,7 +31,9 @@ from ullage.strands.shared import (
     get_shared_conversation_manager,
     register_conversation_manager,
 )
+from ullage.strands.sliding import SlidingWindowConversationManager
 from ullage.strands.strategy import EngineStrategy
+from ullage.strands.summarizing import SummarizingConversationManager
 from ullage.strands.view import ContextView
 
 __all__ = [
@@ -45,6 +47,8 @@ __all__ = [
     "LargeToolResultMapper",
     "MappingConversationManager",
     "PromptBudgetHook",
+    "SlidingWindowConversationManager",
+    "SummarizingConversationManager",
     "ToolRouterHook",
     "_ensure_prompt_within_budget",
     "_estimate_prompt_tokens",

@@ -155,15 +155,17 @@ class RestorableConversationManager(ConversationManager):
     A subclass changes ``agent.messages`` in place and calls :meth:`follow` before it does.
     """
 
-    __slots__ = ("_agent", "_unbound")
+    __slots__ = ("_agent", "_stand_in", "_unbound")
 
-    def __init__(self, *, proactive_compression: Any = None) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._agent: weakref.ref[Any] | None = None
-        # The state that was restored before an agent was known, or of agents nothing can refer to.
+        # The log that was restored before an agent was known; or that of a stand-in for an agent,
+        # to which nothing can refer weakly.
         self._unbound: SessionLog | None = None
+        self._stand_in: Any = None
         self._logs: weakref.WeakKeyDictionary[Any, SessionLog] = weakref.WeakKeyDictionary()
         self._binding = threading.Lock()
-        super().__init__(proactive_compression=proactive_compression)
+        super().__init__(*args, **kwargs)
 
     @property
     def removed_message_count(self) -> int:
@@ -210,7 +212,7 @@ class RestorableConversationManager(ConversationManager):
         ):
             raise ValueError("Invalid conversation manager state.")
         if self._bound() is None:
-            self._unbound = SessionLog()
+            self._unbound, self._stand_in = SessionLog(), None
         return self._log().restore(taken) or None
 
     def follow(self, agent: Agent) -> SessionLog:
@@ -223,6 +225,9 @@ class RestorableConversationManager(ConversationManager):
                     self._agent = weakref.ref(agent)
         except TypeError:
             # No agent of Strands, but something that looks like one and that nothing can refer to.
+            if self._stand_in is not None and self._stand_in is not agent:
+                self._unbound = None
+            self._stand_in = agent
             log = self._unbound = self._unbound or SessionLog()
         log.begin(agent.messages)
         return log
@@ -240,7 +245,7 @@ class RestorableConversationManager(ConversationManager):
         return (self._unbound or SessionLog()) if agent is None else self._logs[agent]
 
     def _settled(self) -> SessionLog:
-        log, agent = self._log(), self._bound()
+        log, agent = self._log(), self._bound() or self._stand_in
         if agent is not None:
             log.settle(agent.messages)
         return log
@@ -258,6 +263,7 @@ class RestorableConversationManager(ConversationManager):
             else:
                 handle, log = object.__new__(type(self)), None
                 handle.__dict__, handle._unbound = self.__dict__, None
+                handle._stand_in = None
             handle._agent = weakref.ref(agent)
             self._logs[agent] = log or SessionLog()
         if handle is not self:

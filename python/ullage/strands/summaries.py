@@ -89,7 +89,8 @@ _BUSY: PerAgent[threading.Lock] = PerAgent(lambda _: threading.Lock())
 
 def _is_invoked(agent: Any) -> bool:
     """Whether somebody else has the agent at work."""
-    lock = getattr(agent, "_invocation_lock", None)
+    # The agent has it itself in older versions of Strands.
+    lock = getattr(getattr(agent, "_concurrency", agent), "_invocation_lock", None)
     return bool(lock is not None and lock.locked())
 
 
