@@ -159,6 +159,17 @@ def test_the_mapper_of_ones_own_is_asked_and_may_not_take_a_message_away():
     assert len(asked) == 16, "what was looked at is not looked at again"
 
 
+def test_a_mapper_that_fails_does_not_end_the_agent(caplog):
+    def mapper(message, index, messages):
+        raise ValueError("no")
+
+    manager = MappingConversationManager(window_size=30, tool_result_mapper=mapper)
+    agent = agent_of(manager, messages := loop(12))
+    manager.apply_management(agent)
+    assert agent.messages == messages
+    assert "the mapper failed" in caplog.text
+
+
 def test_compressing_may_be_enough():
     agent = agent_of(MappingConversationManager(), loop(24, "x" * 37_000))
     agent._prompt_token_limit = 200_000
@@ -384,6 +395,19 @@ def test_agents_that_share_a_manager_share_nothing_else():
     assert states[1]["removed_message_count"] == 0
     assert "removed" not in str(states[1]["head"])
     assert manager.engine_for(one) is not manager.engine_for(two)
+
+
+def test_a_state_of_cyber_autoagents_own_manager_is_restored_with_its_summary():
+    summary = text("user", "What was before.")
+    state = {
+        "__name__": "MappingConversationManager",
+        "removed_message_count": 4,
+        "summary_message": summary,
+        "sliding_state": {"removed_message_count": 4},
+    }
+    manager = MappingConversationManager()
+    assert manager.restore_from_session(state) == [summary]
+    assert manager.removed_message_count == 4
 
 
 def test_a_manager_keeps_no_agent_alive():

@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import subprocess
+import threading
 import time
 import types
 from typing import Any
@@ -217,6 +218,32 @@ def test_an_artifact_that_a_conversation_refers_to_stays(tmp_path):
     agent.tool.scan(record_direct_tool_call=False)
     assert kept.exists()
     assert len(list(tmp_path.iterdir())) < 150
+
+
+def test_one_hook_may_serve_agents_in_many_threads(tmp_path, caplog):
+    hook = ToolRouterHook(artifacts_dir=tmp_path, artifact_threshold=1_000)
+    results = iter(range(10_000))
+
+    @tool(name="nmap")
+    def counted(words: int = 0, number: int = 0) -> str:
+        """Counts."""
+        return f"{next(results)}\n" + "x" * 1_500
+
+    texts: list[str] = []
+
+    def run():
+        found, _ = asked(hook, counted, calls=15, width=2)
+        texts.extend(text_of(result) for result in found)
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(texts) == 8 * 15 * 2
+    assert all("[Complete output saved to: " in text for text in texts)
+    assert "Traceback" not in caplog.text
+    assert len(list(tmp_path.iterdir())) <= 8 * 15 * 2
 
 
 def test_files_are_written_beside_the_event_loop():

@@ -101,7 +101,12 @@ class Cascade:
         looked = known.looked_at(messages, start)
         changed = {}
         for index in range(start + looked, end):
-            mapped = self.mapper(messages[index], index, messages)
+            try:
+                mapped = self.mapper(messages[index], index, messages)
+            except Exception:
+                # A mapper of somebody else's; what it fails at is not worth the agent.
+                logger.exception("message=<%d> | the mapper failed, the message stays", index)
+                continue
             # A mapper may say None for what it would leave out; a call would lose its result.
             if mapped is not None and mapped is not messages[index]:
                 changed[index] = mapped
