@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from strands import Agent
-from strands.experimental.context_manager import ContextStrategy
 from strands.hooks import AfterToolCallEvent
 from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
@@ -16,6 +15,9 @@ import ullage
 from tests.python.players import TASK, Player, fetch
 from tests.python.test_strands_plugin import WINDOW, engine_of, results_of
 from ullage.strands import EngineStrategy
+
+# Older versions of Strands do not have the seam.
+ContextStrategy = pytest.importorskip("strands.experimental.context_manager").ContextStrategy
 
 
 def agent_of(model, strategy, **more):
