@@ -75,15 +75,27 @@ class Cascade:
         if was_due and not self._is_due(agent):
             return "sliding"
         spared = self.last >> escalation if escalation < ESCALATION_MAX_PASSES else 0
-        report = yield from self._down(agent, engines.reduction, spared)
+        try:
+            report = yield from self._down(agent, engines.reduction, spared)
+        except BudgetError:
+            # What is spared is too large by itself. A large result in it goes before the rest does.
+            self.compress(agent.messages, known, 0)
+            if not self._is_due(agent):
+                return "compression"
+            report = yield from self._nearly_down(agent, engines.reduction, spared)
         return "summarizing" if report.summary is not None else "sliding"
 
-    def compress(self, messages: list[Any], known: Known) -> None:
+    def compress(self, messages: list[Any], known: Known, last: int | None = None) -> None:
         """Layer 1: compresses what is too large between the zones, in place.
 
         What was looked at before is not looked at again.
+
+        Args:
+            messages: The messages.
+            known: What is known of their agent.
+            last: Messages of the last zone, if not all of it is spared.
         """
-        start, end = self.first, len(messages) - self.last
+        start, end = self.first, len(messages) - (self.last if last is None else last)
         if self.mapper is None or len(messages) < SMALL_CONVERSATION_THRESHOLD or start >= end:
             return
         looked = known.looked_at(messages, start)
@@ -119,10 +131,19 @@ class Cascade:
         # The thresholds are shares of an estimate, and the engine counts: the share is the same.
         share = (target - fill.beside) / (fill.tokens - fill.beside)
         status = engine.status(messages, **fixed(agent))
-        budget = int(status.tokens * min(max(share, 0.0), 1.0))
-        budget = min(budget, status.available)
-        room = _NOTE + engine.policy.summary_tokens + engine.policy.summary_lines
-        return (yield from _to(engine, messages, budget, pins, room))
+        budget = min(int(status.tokens * min(max(share, 0.0), 1.0)), status.available)
+        options = {"budget": max(1, budget), "hard": True, "pins": pins}
+        return (yield Compaction(engine, messages, options))
+
+    def _nearly_down(self, agent: Any, engine: ContextManager, spared: int) -> Steps[Report]:
+        """The same, or as near to it as it goes, with room for what says what left."""
+        try:
+            return (yield from self._down(agent, engine, spared))
+        except BudgetError as error:
+            room = _NOTE + engine.policy.summary_tokens + engine.policy.summary_lines
+            pins = self._zones(agent.messages, spared)
+            options = {"budget": error.floor + room, "hard": True, "pins": pins}
+            return (yield Compaction(engine, agent.messages, options))
 
     def _zones(self, messages: list[Any], last: int) -> list[int]:
         """The messages of the zones."""
@@ -132,14 +153,3 @@ class Cascade:
     def _is_due(self, agent: Any) -> bool:
         fill = fill_of(agent, self.settings)
         return fill is not None and fill.is_due
-
-
-def _to(
-    engine: ContextManager, messages: list[Any], budget: int, pins: list[int], room: int
-) -> Steps[Report]:
-    """Compacts to a budget, or as near to it as it goes, with room for what says what left."""
-    options = {"budget": max(1, budget), "hard": True, "pins": pins}
-    try:
-        return (yield Compaction(engine, messages, options))
-    except BudgetError as error:
-        return (yield Compaction(engine, messages, {**options, "budget": error.floor + room}))

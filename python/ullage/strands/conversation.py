@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +13,19 @@ from ullage import PolicyError, UllageError
 from ullage.strands.agents import PerAgent
 from ullage.strands.budget import reductions
 from ullage.strands.cascade import Cascade
-from ullage.strands.engines import Engines, engines_of, fixed, observe
-from ullage.strands.estimate import _estimate_prompt_tokens, prompt_token_limit
-from ullage.strands.events import Reduction, reason_of, remember
+from ullage.strands.engines import Engines, engines_of, observe
+from ullage.strands.estimate import prompt_token_limit
 from ullage.strands.known import Known
+from ullage.strands.managing import held, managed, reduced
 from ullage.strands.mapper import LargeToolResultMapper
-from ullage.strands.overflow import after_overflow
+from ullage.strands.nesting import reducing
 from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import (
     PREFIX,
     CascadeSettings,
     zones,
 )
-from ullage.strands.steps import Compaction, Steps, arun, run
+from ullage.strands.steps import Steps, arun, run
 from ullage.strands.summaries import AgentSummarizer
 
 if TYPE_CHECKING:
@@ -34,20 +33,13 @@ if TYPE_CHECKING:
 
     from strands import Agent
 
-    from ullage import ContextManager, Report
+    from ullage import ContextManager
     from ullage.store import Store
-    from ullage.strands.events import Stage
 
 logger = logging.getLogger(__name__)
 
 # The range that Strands clamps the share of a summary to.
 _LEAST_SUMMARY, _MOST_SUMMARY = 0.1, 0.8
-
-# The agents whose conversation is being reduced in this context. An agent that summarizes may be
-# one of them, and is not to wait for itself.
-_reducing: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
-    "ullage_reducing", default=()
-)
 
 
 class MappingConversationManager(RestorableConversationManager, SummarizingConversationManager):
@@ -190,12 +182,9 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         Raises:
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
         """
-        if (token := _entered(agent)) is None:
-            return self._refuse_to_nest(e)
-        try:
-            run(self._reduced(agent, e, escalation))
-        finally:
-            _reducing.reset(token)
+        with reducing(agent, e) as may:
+            if may:
+                run(self._reduced(agent, e, escalation))
 
     async def areduce_context(
         self, agent: Agent, e: Exception | None = None, *, escalation: int = 0, **_: Any
@@ -205,12 +194,9 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         Raises:
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
         """
-        if (token := _entered(agent)) is None:
-            return self._refuse_to_nest(e)
-        try:
-            await arun(self._reduced(agent, e, escalation))
-        finally:
-            _reducing.reset(token)
+        with reducing(agent, e) as may:
+            if may:
+                await arun(self._reduced(agent, e, escalation))
 
     async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
@@ -222,7 +208,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             await self.aapply_management(agent)
             await self._aensure(agent)
         try:
-            await arun(self._held(agent))
+            await arun(held(agent, self.engine_for(agent)))
         except UllageError as error:
             logger.warning("error=<%s> | the history was left as it is", error)
 
@@ -255,43 +241,20 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         return state.get("head", [] if summary is None else [summary])
 
     def _managed(self, agent: Any) -> Steps[None]:
-        self._begin(agent)
-        if self.engine is not None:
-            yield Compaction(self.engine, agent.messages, fixed(agent))
-        else:
-            yield from self._cascade().managed(agent, self._known.of(agent), self._engines(agent))
-
-    def _held(self, agent: Any) -> Steps[None]:
-        """What the engine finds due, which counts better than the estimate of the thresholds."""
-        self._begin(agent)
-        yield Compaction(self._engines(agent).reduction, agent.messages, fixed(agent))
+        known = self._begin(agent)
+        return managed(agent, known, self.engine_for(agent), self._cascade())
 
     def _reduced(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
-        self._begin(agent)
-        reason, before = reason_of(agent, error), len(agent.messages)
-        tokens = _tokens(agent)
-        if error is not None:
-            known, engine = self._known.of(agent), self.engine_for(agent)
-            if self.engine is None:
-                self._cascade().compress(agent.messages, known)
-            report = yield from after_overflow(agent, error, known, engine)
-            stage = _stage_of(report)
-        elif self.engine is not None:
-            report = yield Compaction(self.engine, agent.messages, {"hard": True, **fixed(agent)})
-            stage = _stage_of(report)
-        else:
-            known, engines = self._known.of(agent), self._engines(agent)
-            stage = yield from self._cascade().reduced(agent, known, engines, escalation)
-        after, tokens_after = len(agent.messages), _tokens(agent)
-        if (after, tokens_after) != (before, tokens):
-            removed = max(0, before - after)
-            remember(agent, Reduction(stage, reason, before, after, tokens, tokens_after, removed))
+        known, engine = self._begin(agent), self.engine_for(agent)
+        layers = self._cascade()
+        return reduced(agent, error, escalation, known=known, engine=engine, cascade=layers)
 
-    def _begin(self, agent: Any) -> None:
+    def _begin(self, agent: Any) -> Known:
         """Before anything is changed: what a session has to know, and what the usage teaches."""
         self.follow(agent)
-        state = self._known.of(agent)
-        state.observed = observe(self.engine_for(agent), agent.messages, state.observed)
+        known = self._known.of(agent)
+        known.observed = observe(self.engine_for(agent), agent.messages, known.observed)
+        return known
 
     def _engines(self, agent: Any) -> Engines:
         """The engines of an agent; new ones where its limit or its model has changed."""
@@ -329,28 +292,3 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             low=threshold * (1 - self.summary_ratio),
             mapper=self.mapper,
         )
-
-    @staticmethod
-    def _refuse_to_nest(error: Exception | None) -> None:
-        logger.debug("an agent is summarized by itself, and was left as it is")
-        if error is not None:
-            raise ContextWindowOverflowException(
-                "the history is being reduced already, by whom this request is for"
-            ) from error
-
-
-def _stage_of(report: Report) -> Stage:
-    return "sliding" if report.summary is None else "summarizing"
-
-
-def _entered(agent: Any) -> contextvars.Token[tuple[int, ...]] | None:
-    """Notes that this agent's conversation is being reduced; None if it is already."""
-    inside = _reducing.get()
-    return None if id(agent) in inside else _reducing.set((*inside, id(agent)))
-
-
-def _tokens(agent: Any) -> int | None:
-    try:
-        return _estimate_prompt_tokens(agent)
-    except UllageError:
-        return None

@@ -32,6 +32,8 @@ _MODELS = ModelCatalog(default={"window": PROMPT_TOKEN_FALLBACK_LIMIT})
 
 # The settings of the layers; what an agent and its manager say goes on top.
 _PRESET = Policy.preset("cyber-autoagent")
+# So many times would what a summary is made from fit into the window: it is counted by our count.
+_SUMMARY_INPUTS = 2
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ def engines_of(
         "keep_first": first,
         "keep_recent": last,
         "max_messages": None,
+        # The model that is asked for the summary has the same window.
+        "summary_input": max(1, min(_PRESET.summary_input, limit // _SUMMARY_INPUTS)),
     }
     few = {"stages": ["window"], "max_messages": window, "low_messages": WINDOW_PRUNE_RATIO}
 

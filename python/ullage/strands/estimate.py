@@ -28,17 +28,8 @@ def _estimate_prompt_tokens(agent: Any) -> int:
     Raises:
         MessageError: If the messages are no list.
     """
-    messages = agent.messages
-    if isinstance(messages, list) and any(_is_plain(message) for message in messages):
-        # Strands has lists of blocks; whoever builds messages by hand may have plain text.
-        messages = [
-            {**message, "content": [{"text": message["content"]}]}
-            if _is_plain(message)
-            else message
-            for message in messages
-        ]
     counter = _counter(model_id(getattr(agent, "model", None)))
-    return counter.count_messages(messages, "bedrock")
+    return counter.count_messages(agent.messages, "bedrock")
 
 
 def _safe_estimate_tokens(agent: Any) -> int | None:
@@ -107,10 +98,6 @@ class _Accumulated:
 
 
 _ACCUMULATED: PerAgent[_Accumulated] = PerAgent(lambda _: _Accumulated())
-
-
-def _is_plain(message: Any) -> bool:
-    return isinstance(message, dict) and isinstance(message.get("content"), str)
 
 
 @lru_cache(maxsize=64)

@@ -11,6 +11,8 @@ from ullage.strands.engines import fixed
 from ullage.strands.steps import Compaction, Steps
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ullage import ContextManager, Report
     from ullage.strands.known import Known
 
@@ -28,6 +30,7 @@ def after_overflow(
     error: Exception,
     known: Known,
     engine: ContextManager,
+    compress: Callable[[], object] | None,
 ) -> Steps[Report]:
     """Compacts to a share of what was refused, or as near to it as it goes.
 
@@ -36,6 +39,7 @@ def after_overflow(
         error: The refusal.
         known: What is known of the agent.
         engine: What decides.
+        compress: What is tried before it.
 
     Raises:
         ContextWindowOverflowException: If nothing can be made smaller, or it was too often.
@@ -49,6 +53,8 @@ def after_overflow(
     messages, beside = agent.messages, fixed(agent)
     try:
         refused = engine.status(messages, **beside)
+        if compress is not None:
+            compress()
         budget = min(refused.available, int(refused.tokens * _SHARE))
         options = {"budget": budget, "hard": True, **beside}
         try:
