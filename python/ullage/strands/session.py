@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import AgentInitializedEvent, HookRegistry, MessageAddedEvent
+from strands.types.session import decode_bytes_values, encode_bytes_values
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -37,13 +38,14 @@ _STATE = ("removed_message_count", "head", "head_is_all")
 class Logged:
     """A message as it was when the log took it."""
 
-    __slots__ = ("_blocks", "_content", "_pinned", "message")
+    __slots__ = ("_blocks", "_content", "_pinned", "_stored", "message")
 
     def __init__(self, message: Any) -> None:
         self.message = message
         self._content = message.get("content")
         self._blocks = tuple(self._content or ())
         self._pinned = _pinned(message)
+        self._stored: Any = None
 
     def is_still(self, message: Any) -> bool:
         """Whether this is that message, and nothing was changed in it.
@@ -59,6 +61,13 @@ class Logged:
             and all(map(is_, content or (), self._blocks))
             and _pinned(message) is self._pinned
         )
+
+    def stored(self) -> Any:
+        """A copy as a session stores it: JSON, with what is bytes as text."""
+        # Strands gives an id to a message that came without, when the agent is next invoked.
+        if self._stored is None or len(self._stored) != len(self.message):
+            self._stored = encode_bytes_values(self.message)
+        return self._stored
 
 
 class SessionLog:
@@ -80,6 +89,7 @@ class SessionLog:
         self.offset = 0
         self.head: list[Message] = []
         self._tail: list[Logged] = []
+        self._head: list[Logged] = []
         # Whether the conversation was seen yet. What a session restores is known only after it has
         # asked for the head.
         self.begun = False
@@ -105,22 +115,32 @@ class SessionLog:
         gone = len(self._tail) - kept
         self.offset += gone
         del self._tail[:gone]
-        self.head = list(messages[: len(messages) - kept])
+        self.head = messages[: len(messages) - kept]
 
     def state(self) -> dict[str, Any]:
         """What a session keeps of it."""
         # An agent that finds no message in its log writes the next over the first. So it always
         # finds the last one, and is told where another stands in its place.
         replaced = bool(self.offset and not self._tail)
-        offset = self.offset - replaced
-        return {"removed_message_count": offset, "head": self.head, "head_is_all": replaced}
+        known = {id(logged.message): logged for logged in self._head}
+        self._head = [
+            logged
+            if (logged := known.get(id(message))) and logged.is_still(message)
+            else Logged(message)
+            for message in self.head
+        ]
+        return {
+            "removed_message_count": self.offset - replaced,
+            "head": [logged.stored() for logged in self._head],
+            "head_is_all": replaced,
+        }
 
     def restore(self, state: dict[str, Any]) -> list[Message]:
         """Takes up what was left of a conversation; the messages to put in front of the log.
 
         They are copies: a state may be restored any number of times.
         """
-        head = copy.deepcopy(state["head"])
+        head = decode_bytes_values(copy.deepcopy(state["head"]))
         if self.begun:
             # A running agent goes back to a snapshot, and its log goes on: all of it lies behind.
             self.offset += len(self._tail)
@@ -191,7 +211,7 @@ class RestorableConversationManager(ConversationManager):
     def get_state(self) -> dict[str, Any]:
         """What a session keeps: the place in its log, and the messages in front of it.
 
-        The messages are those of the agent, not copies.
+        It is JSON; the messages are copies.
         """
         return {"__name__": type(self).__name__, **self._settled().state()}
 

@@ -253,7 +253,8 @@ class SummarizingConversationManager(
         tokens, threshold = event.projected_input_tokens, self._compression_threshold
         if threshold is None or tokens is None:
             return
-        if event.agent.model.estimate_utilization(tokens) >= threshold:
+        window = model_window(event.agent.model) or PROMPT_TOKEN_FALLBACK_LIMIT
+        if tokens >= threshold * window:
             await self._reduced(event.agent, None)
 
     async def _after_model_call(self, event: AfterModelCallEvent) -> None:

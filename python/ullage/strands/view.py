@@ -60,7 +60,8 @@ class ContextView(Plugin):
     changes nothing. Tool results are not shrunk as they arrive, since that would change the
     history; add :class:`~ullage.strands.ToolRouterHook` for that.
 
-    Needs the middleware of Strands (``InvokeModelStage``).
+    Needs ``strands.middleware``, which Strands has since 1.62; with an older version the agent
+    cannot be made.
 
     Args:
         engine: What decides. If not given, each agent has an engine for its model, see
