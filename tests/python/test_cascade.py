@@ -114,6 +114,24 @@ def test_subclasses_and_instance_attributes_work():
     assert len(agent.messages) <= 30
 
 
+def test_what_a_subclass_or_an_object_overrides_is_called_by_the_hooks():
+    said = []
+
+    class Mine(MappingConversationManager):
+        def reduce_context(self, agent, e=None, **kwargs):
+            said.append("reduce" if e is None else "refused")
+            super().reduce_context(agent, e, **kwargs)
+
+    manager = Mine()
+    manager.apply_management = lambda agent, **_: said.append("manage")
+    model = Player(limit=60_000)
+    model.refuses = lambda number: number == 2
+    messages = done(45, "word " * 600)
+    agent_of(manager, messages, model, hooks=[PromptBudgetHook()])("Go on.")
+    # Before the first request, after its refusal before the second, and by Strands at the end.
+    assert said == ["manage", "reduce", "refused", "manage", "manage"]
+
+
 # Layer 1
 
 

@@ -98,7 +98,7 @@ class Cascade:
         start, end = self.first, len(messages) - (self.last if last is None else last)
         if self.mapper is None or len(messages) < SMALL_CONVERSATION_THRESHOLD or start >= end:
             return
-        looked = known.looked_at(messages, start)
+        looked = known.looked_at(self.mapper, messages, start)
         changed = {}
         for index in range(start + looked, end):
             try:
@@ -113,7 +113,7 @@ class Cascade:
         if changed:
             logger.info("LAYER 2 COMPRESSION: Compressing %d tool result(s)", len(changed))
             messages[:] = [changed.get(index, message) for index, message in enumerate(messages)]
-        known.look_at(messages[start:end])
+        known.look_at(self.mapper, messages[start:end])
 
     def _windowed(self, agent: Any, engines: Engines) -> Steps[None]:
         """Layer 2: the oldest messages between the zones leave, if there are too many."""
