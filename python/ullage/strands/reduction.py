@@ -135,7 +135,11 @@ def _own_engine(model: Any) -> ContextManager:
     """An engine for the model, that keeps what leaves for as long as it lives."""
     found = engine_of(model)
     return ContextManager(
-        found.policy, counter=found.counter, store=MemoryStore(), format="bedrock"
+        found.policy,
+        counter=found.counter,
+        store=MemoryStore(),
+        format="bedrock",
+        append_only=True,
     )
 
 
