@@ -268,6 +268,18 @@ def test_the_budget_is_kept_by_a_count_that_is_not_the_engines(limit):
     assert _estimate_prompt_tokens(agent) < 0.65 * limit + 11_000
 
 
+def test_the_last_zone_is_left_as_it_is_while_the_rest_suffices():
+    messages = loop(60, "word " * 600)
+    messages[-1]["content"][0]["toolResult"]["status"] = "error"
+    messages[-3]["content"][0]["toolResult"]["content"] = [{"text": "x" * 12_000}]
+    manager = MappingConversationManager(window_size=200, preserve_recent_messages=10)
+    agent = agent_of(manager, messages, Player(limit=60_000))
+    _ensure_prompt_within_budget(agent)
+    assert len(agent.messages) < 60
+    kept = zip(agent.messages[-10:], messages[-10:], strict=True)
+    assert all(new is old for new, old in kept)
+
+
 @pytest.mark.parametrize("limit", [12_000, 16_000, 17_000])
 def test_a_small_limit_does_not_drain_a_small_conversation(limit):
     model = Player(limit=limit)

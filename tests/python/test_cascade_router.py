@@ -369,3 +369,22 @@ def test_the_thresholds_come_from_the_environment_whatever_its_prefix(monkeypatc
 def test_one_of_them_keeps_the_originals(tmp_path):
     with pytest.raises(ullage.PolicyError):
         ToolRouterHook(artifacts_dir=tmp_path, store=ullage.MemoryStore())
+
+
+def test_the_engine_knows_what_is_stored_already_by_the_words_around_it(tmp_path):
+    store = ullage.FileStore(tmp_path / "artifacts")
+    hook = ToolRouterHook(store=store)
+    _, agent = asked(hook, tool_of("nmap", LONG), calls=3)
+    (reference,) = store.list()
+    engine = ullage.ContextManager(ullage.Policy(stages=["offload"], keep_recent=0), store=store)
+    report = engine.compact(agent.messages, budget=1_500, hard=True)
+    assert report.saved > 1_000
+    assert store.list() == [reference], "nothing is stored a second time"
+    texts = [
+        block["toolResult"]["content"][0]["text"]
+        for message in agent.messages
+        for block in message["content"]
+        if "toolResult" in block
+    ]
+    hashed = reference.rsplit("-", 1)[1]
+    assert all(hashed in text for text in texts)
