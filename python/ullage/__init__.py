@@ -41,9 +41,11 @@ from ullage.models import ModelCatalog, ModelLimits, model_limits
 from ullage.prices import Prices
 from ullage.report import Report, StageReport, Stats, Status, SummaryReport
 from ullage.retrieval import aretrieve, asearch, retrieve, search
+from ullage.spent import Usage
 from ullage.store import FullStore, Store
 from ullage.summarizer import SummaryRequest
 from ullage.tools import RetrievalTool
+from ullage.usage import UsageTracker
 from ullage.validity import Repair, Repaired, Violation, repair, validate
 
 __all__ = [
@@ -81,6 +83,8 @@ __all__ = [
     "SummaryRequest",
     "TokenCounter",
     "UllageError",
+    "Usage",
+    "UsageTracker",
     "Violation",
     "__version__",
     "aretrieve",
