@@ -16,6 +16,31 @@ if TYPE_CHECKING:
 PENDING = {"status": "pending", "message": "There is no result yet; it comes when it is there."}
 
 
+def is_whole(contents: list[types.Content]) -> bool:
+    """Whether the user comes first, and each call is followed by its results.
+
+    An engine that reads only what is new does not look at the rest. This takes a small part of what
+    building the request took.
+    """
+    if contents and contents[0].role != "user":
+        return False
+    waiting: list[tuple[str | None, str | None]] = []
+    for content in contents:
+        calls, results = [], 0
+        for part in content.parts or []:
+            if (call := part.function_call) is not None:
+                calls.append((call.id, call.name))
+            elif (response := part.function_response) is not None:
+                results += 1
+                if (response.id, response.name) not in waiting:
+                    return False
+                waiting.remove((response.id, response.name))
+        if waiting and not results:
+            return False
+        waiting += calls
+    return True
+
+
 def mended(
     contents: list[types.Content], request: LlmRequest, context: CallbackContext
 ) -> tuple[list[types.Content], list[int]]:

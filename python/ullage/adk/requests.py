@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ullage import BudgetError, MessageError, StoreError
 from ullage.adk.contents import beside, current_request
 from ullage.adk.newest import Newest
-from ullage.adk.open_calls import mended
+from ullage.adk.open_calls import is_whole, mended
 from ullage.adk.remembered import Remembered
 
 if TYPE_CHECKING:
@@ -130,9 +130,13 @@ class Requests:
         hard: bool,
     ) -> _Done | None:
         """Compacts ``left`` in place, whatever it takes; None where nothing can be done."""
-        engine, pins = self._engines.of(request.model), current_request(left, context)
+        engine = self._engines.of(request.model)
+        is_mended = not is_whole(left)
+        if is_mended:
+            left[:], pins = mended(left, request, context)
+        else:
+            pins = current_request(left, context)
         asked: dict[str, Any] = {"budget": budget, "hard": hard, **beside(request)}
-        is_mended = False
         for _ in range(_WAYS_OUT):
             try:
                 report = await engine.acompact(left, pins=pins, **asked)
