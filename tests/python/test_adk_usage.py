@@ -227,8 +227,8 @@ def test_a_model_that_reports_nothing_counts_nothing():
 
 
 def test_reports_teach_the_counter_of_the_engine():
-    # The provider takes a token for 4 characters, and the counter thinks that it takes 8.
-    counter = ullage.TokenCounter.with_ratio(8)
+    # The provider takes a token for 2 characters, and the counter thinks that it takes 4.
+    counter = ullage.TokenCounter.with_ratio(4)
     policy = ullage.Policy(window=1_000_000)
     own = ullage.ContextManager(policy, counter=counter, format="gemini", append_only=True)
     model = gemini(lambda n, _: call("read", number=n) if n < 10 else text("Seen."))
