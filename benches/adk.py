@@ -30,7 +30,7 @@ import ullage
 from ullage.adk import ContextPlugin
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, Callable
 
 EVENTS = (200, 1_000, 5_000)
 
@@ -77,7 +77,8 @@ class Calling(BaseLlm):
 
     async def generate_content_async(
         self, llm_request: Any, stream: bool = False
-    ) -> AsyncIterator[LlmResponse]:
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """A call of the tool, or the end."""
         del stream
         self.left -= 1
         part = types.Part(text="Done.")
@@ -103,12 +104,14 @@ class Timed(ContextPlugin):
         self.times: list[float] = []
 
     async def before_model_callback(self, **asked: Any) -> LlmResponse | None:
+        """The plugin's, timed."""
         began = time.process_time()
         answer = await super().before_model_callback(**asked)
         self.times.append(time.process_time() - began)
         return answer
 
     async def after_model_callback(self, **asked: Any) -> LlmResponse | None:
+        """The plugin's, timed."""
         began = time.process_time()
         answer = await super().after_model_callback(**asked)
         self.times[-1] += time.process_time() - began
@@ -122,7 +125,7 @@ async def look(number: int) -> dict[str, Any]:
 
 async def measured(count: int, respond: Any, window: int) -> tuple[float, float]:
     """Median milliseconds of ADK's assembly, and of the plugin, for a model call."""
-    service = InMemorySessionService()  # type: ignore[no-untyped-call]
+    service = InMemorySessionService()
     session = await service.create_session(app_name="bench", user_id="u", session_id="s")
     for event in events(count, respond):
         await service.append_event(session, event)

@@ -79,7 +79,7 @@ async def run(name: str, plugins: list[BasePlugin], tools: list[Any]) -> Outcome
     """One investigation."""
     model = Gemini(calls=CALLS)
     agent = LlmAgent(name="sre", model=model, tools=[fetch_logs, *tools])
-    service = InMemorySessionService()  # type: ignore[no-untyped-call]
+    service = InMemorySessionService()
     app = App(name="demo", root_agent=agent, plugins=plugins)
     runner = Runner(app=app, session_service=service)
     await service.create_session(app_name="demo", user_id="you", session_id="checkout")

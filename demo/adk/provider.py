@@ -11,7 +11,7 @@ from google.genai import errors, types
 from pydantic import Field
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from google.adk.models.llm_request import LlmRequest
 
@@ -41,7 +41,7 @@ class Gemini(BaseLlm):
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncIterator[LlmResponse]:
+    ) -> AsyncGenerator[LlmResponse, None]:
         """One call of the tool, or the answer."""
         del stream
         sent = [
