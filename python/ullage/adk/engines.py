@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
-from ullage import ContextManager, PolicyError, StoreError
+from ullage import ContextManager, Policy, PolicyError, StoreError, TokenCounter
 from ullage.adk.newest import Newest
 
 if TYPE_CHECKING:
@@ -14,10 +14,16 @@ if TYPE_CHECKING:
 
     from google.adk.agents.callback_context import CallbackContext
 
+    from ullage.store import Store
+    from ullage.summarizer import Summarizer
+
 logger = logging.getLogger(__name__)
 
 # An engine, one for each model by its id, or None for one that the model's id says all about.
 EngineOrFactory: TypeAlias = "ContextManager | Callable[[str], ContextManager] | None"
+
+# The document's: realistic for logs and code.
+_SRE_CHARS_A_TOKEN = 2.5
 
 # Models that an app talks to at once; an engine that was forgotten is made again.
 _MODELS = 64
@@ -73,6 +79,34 @@ class Engines:
         agent = context._invocation_context.agent  # noqa: SLF001 - the public way copies all of it
         model = getattr(agent, "canonical_model", None)
         return self.of(getattr(model, "model", None))
+
+
+def sre_agent(
+    *, store: Store | None = None, summarizer: Summarizer | None = None, **settings: Any
+) -> ContextManager:
+    """An engine with the numbers of the SRE agent's document.
+
+    At 750,000 tokens, by 2.5 characters for each, all but the first request and the last ten
+    contents become a line each; the outcome is counted, and where it is still too large, less
+    stays. What a provider answers from its cache does not put that off.
+
+    Args:
+        store: Where what leaves is kept; if not given, only ADK's session has it.
+        summarizer: Makes a summary in place of the lines.
+        settings: Settings of the policy that are to be others than the preset's.
+
+    Raises:
+        PolicyError: If a setting is unknown or out of range.
+    """
+    preset = {**Policy.preset("sre-agent").to_dict(), "cache_relax": 0.0}
+    return ContextManager(
+        Policy.from_dict({**preset, **settings}),
+        counter=TokenCounter.with_ratio(_SRE_CHARS_A_TOKEN),
+        store=store,
+        summarizer=summarizer,
+        format="gemini",
+        append_only=True,
+    )
 
 
 def _made_for(model: str) -> ContextManager:
