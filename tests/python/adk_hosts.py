@@ -30,7 +30,8 @@ def call(*names: str, **args: Any) -> types.Content:
 
 
 def dumped(content: types.Content) -> str:
-    return json.dumps(content.model_dump(mode="json", exclude_none=True))
+    plain = content.model_dump(mode="json", exclude_none=True)
+    return json.dumps(plain, ensure_ascii=False)
 
 
 def tokens_of(request: Any) -> int:
