@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from .adk_hosts import call, gemini, text
+from .gemini_host import call, gemini, text
 from .test_adk_plugin import fetch
 from .test_readme import BLOCK, ROOT
 

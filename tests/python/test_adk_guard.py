@@ -13,7 +13,7 @@ from ullage.adk import ContextPlugin, Guard
 from ullage.adk.guard import MARKER
 from ullage.adk.sizes import characters, preview
 
-from .adk_hosts import Host, agent, ask, call, gemini, text
+from .gemini_host import Host, agent, ask, call, gemini, text
 
 LIMIT = 200_000
 

@@ -14,7 +14,7 @@ from ullage.adk import ContextPlugin
 from ullage.adk.newest import Newest
 from ullage.adk.remembered import Remembered, digest
 
-from .adk_hosts import Host, agent, ask, call, gemini, last_text, text
+from .gemini_host import Host, agent, ask, call, gemini, last_text, text
 from .test_adk_plugin import TASK, fetch, investigation, small
 
 WINDOW = 20_000

@@ -14,7 +14,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 import ullage
 from ullage.adk import ContextCallbacks, ContextPlugin
 
-from .adk_hosts import Host, agent, ask, call, dumped, gemini, last_text, text
+from .gemini_host import Host, agent, ask, call, dumped, gemini, last_text, text
 
 TASK = "Find out why checkout is slow. Do not change anything."
 

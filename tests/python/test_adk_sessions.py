@@ -21,7 +21,7 @@ from google.genai import types
 import ullage
 from ullage.adk import ContextPlugin
 
-from .adk_hosts import Gemini, Host, agent, ask, call, gemini, last_text, text
+from .gemini_host import Gemini, Host, agent, ask, call, gemini, last_text, text
 from .test_adk_plugin import TASK, fetch, investigation, lines, small
 
 WINDOW = 20_000

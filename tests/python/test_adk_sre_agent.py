@@ -11,7 +11,7 @@ from google.genai import types
 
 from ullage.adk import ContextPlugin, sre_agent
 
-from .adk_hosts import Host, agent, call, gemini, last_text, text
+from .gemini_host import Host, agent, call, gemini, last_text, text
 from .test_adk_plugin import TASK, lines
 
 INSTRUCTION = "You are an SRE. Change nothing."

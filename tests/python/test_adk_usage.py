@@ -15,7 +15,7 @@ import ullage
 from ullage.adk import ContextCallbacks, ContextPlugin, session_key
 from ullage.adk.meter import usage_of
 
-from .adk_hosts import Gemini, Host, agent, ask, call, gemini, last_text, text
+from .gemini_host import Gemini, Host, agent, ask, call, gemini, last_text, text
 
 
 def look(number: int) -> str:
