@@ -161,6 +161,34 @@ def test_the_keys_of_a_response_stay():
     assert len(store.list()) == 2
 
 
+def test_the_keys_of_a_response_within_a_response_stay():
+    left = one_result(
+        {"result": {"status": "ok", "logs": LOG}}, engine=engine(ullage.MemoryStore())
+    )
+    assert left["result"]["status"] == "ok"
+    assert size(left) < 10_000
+
+
+def test_blocks_of_an_mcp_server_stay_blocks():
+    blocks = [{"type": "text", "text": LOG}, {"type": "text", "text": "Is that all?"}]
+    store = ullage.MemoryStore()
+    left = one_result({"content": blocks, "isError": False}, engine=engine(store))
+    first, second = left["content"]
+    assert (first["type"], second) == ("text", blocks[1])
+    assert store.list()[0] in first["text"]
+    assert left["isError"] is False
+
+
+@pytest.mark.parametrize("key", ["result", "logs"])
+def test_a_reference_is_never_shortened_away(key):
+    store = ullage.MemoryStore()
+    many = {f"key {n}": "some words " * 150 for n in range(30)}
+    left = one_result({key: LOG, **many}, engine=engine(store))
+    assert size(left) < 20_000
+    found = {reference for reference in store.list() if reference in json.dumps(left)}
+    assert len(found) == 2, "the logs, and the rest"
+
+
 def test_what_is_small_stays_the_same_object():
     small = {"status": "ok", "rows": [1, 2, 3]}
     assert one_result(small, engine=engine()) == small

@@ -9,12 +9,14 @@ import random
 from typing import Any
 
 import pytest
+from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
 
 import ullage
 from ullage.adk import ContextCallbacks, ContextPlugin
 
-from .gemini_host import Host, agent, ask, call, dumped, gemini, last_text, text
+from .gemini_host import Gemini, Host, agent, ask, call, dumped, gemini, last_text, text
 
 TASK = "Find out why checkout is slow. Do not change anything."
 
@@ -203,3 +205,33 @@ def test_a_store_that_fails_does_not_keep_the_request_long():
     events = ask(Host(agent(model, [fetch]), [ContextPlugin(engine=own)]), TASK)
     assert last_text(events) == "It is the database."
     assert model.refusals == 0
+
+
+class Stateful(BasePlugin):
+    """Sends only what is new, as the interactions API of Google does."""
+
+    def __init__(self):
+        super().__init__("stateful")
+
+    async def before_model_callback(self, *, callback_context, llm_request):
+        if len(llm_request.contents) > 1:
+            llm_request.previous_interaction_id = "interactions/1"
+            llm_request.contents = llm_request.contents[-1:]
+
+
+class Remembering(Gemini):
+    """Has the history, so that a response may come alone."""
+
+    async def generate_content_async(self, llm_request, stream=False):
+        self.sent.append([dumped(content) for content in llm_request.contents])
+        said = self.script(len(self.sent) - 1, llm_request)
+        usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=9)
+        yield LlmResponse(content=said, usage_metadata=usage)
+
+
+def test_a_request_of_which_google_has_the_history_is_left_alone():
+    model = Remembering(script=investigation(5), sent=[], counts=[])
+    plugin = small()
+    assert last_text(ask(Host(agent(model, [fetch]), [Stateful(), plugin]), TASK))
+    assert all("function_response" in content for (content,) in model.sent[1:])
+    assert plugin.usage.total_input_tokens == 6 * 9

@@ -24,6 +24,9 @@ logger = logging.getLogger(__name__)
 # The key under which ADK passes on what a tool returned that is no dict.
 _RESULT = "result"
 
+# Where the rest of a response stands that has that key.
+_OTHERS = "others"
+
 # What the engine makes of a value that is neither text nor a list of blocks.
 _TEXT = {"result"}
 
@@ -86,8 +89,7 @@ class Arrivals:
 
     async def _shrunk(self, tool: str, result: Any, context: ToolContext) -> Any:
         try:
-            engine = self._engines.for_tool(context)
-            return await engine.ashrink(tool, await _by_key(engine, tool, result))
+            return await _by_key(self._engines.for_tool(context), tool, result)
         except Exception:
             logger.exception("tool=<%s> | the response was left as it is", tool)
             return result
@@ -116,21 +118,38 @@ def _leaving(artifact: Artifact) -> Any:
 
 
 async def _by_key(engine: ContextManager, tool: str, result: Any) -> Any:
-    """The response with its large values shortened, so that its keys stay what they were."""
-    if not isinstance(result, dict) or len(result) == 1:
-        # A single text or list is known to the engine for what it is.
-        return result
-    left = dict(result)
-    changed = False
+    """The response, shorter, with its keys; the same object where nothing is too long.
+
+    What was shortened by itself is not shortened again with the rest: its reference has to stay.
+    """
+    if not isinstance(result, dict):
+        return await engine.ashrink(tool, result)
+    if len(result) == 1:
+        ((key, value),) = result.items()
+        if not isinstance(value, dict):
+            # A single text or list is known to the engine for what it is.
+            return await engine.ashrink(tool, result)
+        inner = await _by_key(engine, tool, value)
+        return result if inner is value else {key: inner}
+    shortened = {}
     for key, value in result.items():
-        # No value of fewer characters takes so many tokens, but for scripts that the engine sees.
-        if characters(value, engine.policy.shrink_above) <= engine.policy.shrink_above:
-            continue
-        shorter = await engine.ashrink(tool, value)
-        if shorter is value:
-            continue
-        if not isinstance(value, str) and isinstance(shorter, dict) and set(shorter) == _TEXT:
-            shorter = shorter[_RESULT]
-        left[key] = shorter
-        changed = True
-    return left if changed else result
+        # No value of fewer characters takes so many tokens, but for scripts that are seen below.
+        if characters(value, engine.policy.shrink_above) > engine.policy.shrink_above:
+            shorter = await engine.ashrink(tool, value)
+            if shorter is not value:
+                shortened[key] = _plain(value, shorter)
+    rest = {key: value for key, value in result.items() if key not in shortened}
+    left = await engine.ashrink(tool, rest)
+    if left is not rest:
+        # One text stands for what is left.
+        name = _RESULT if _RESULT not in shortened else _OTHERS
+        return {**shortened, name: left[_RESULT]}
+    return (
+        {key: shortened.get(key, value) for key, value in result.items()} if shortened else result
+    )
+
+
+def _plain(value: Any, shorter: Any) -> Any:
+    """What stands at a key: text rather than a response of its own."""
+    wrapped = not isinstance(value, str) and isinstance(shorter, dict) and set(shorter) == _TEXT
+    return shorter[_RESULT] if wrapped else shorter

@@ -98,6 +98,9 @@ class Hooks:
             return _said(self.usage.paused(account))
         call = Call(request.model or "", config=_configured(request))
         self._meter.begin(context, call)
+        if request.previous_interaction_id is not None:
+            # Google has the history of a stateful interaction, and the request only what is new.
+            return None
         conversation = conversation_of(context, request.model)
         call.sent = await self._requests.fitted(conversation, context, request)
         # A list of its own: models may change that of the request.

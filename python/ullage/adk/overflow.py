@@ -7,7 +7,7 @@ import re
 # The words of Gemini, Vertex, Anthropic, Bedrock, OpenAI, and of litellm around them.
 _SAYS_SO = re.compile(
     r"exceeds? the maximum number of (?:input )?tokens"
-    r"|input token count"
+    r"|input token count\b.{0,60}\bexceeds"
     r"|prompt is too long"
     r"|input is too long"
     r"|context[_ ](?:length|window)[_ ]?exceeded"
@@ -28,12 +28,17 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 
+# The status of a quota, whose words are of tokens too.
+_TOO_MANY_REQUESTS = 429
+
 # An exception chain that is longer than this is a loop.
 _MOST_CAUSES = 8
 
 
 def is_overflow(error: BaseException) -> bool:
-    """Whether a provider refused a prompt for its length."""
+    """Whether a provider refused a prompt for its length, rather than for too many in a minute."""
+    if getattr(error, "code", None) == _TOO_MANY_REQUESTS:
+        return False
     return _SAYS_SO.search(_said(error)) is not None
 
 
