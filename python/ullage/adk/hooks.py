@@ -105,7 +105,7 @@ class Hooks:
         call.sent = await self._requests.fitted(conversation, context, request)
         # A list of its own: models may change that of the request.
         request.contents = list(call.sent)
-        call.began = Call().began
+        call.restart()
         return None
 
     @_harmless
@@ -133,7 +133,8 @@ class Hooks:
                 return await _answer(context, request)
             except Exception as again:  # noqa: BLE001 - whatever the model raises is judged above
                 error = again
-        logger.warning("error=<%s>, retries=<%d> | not recovered", error, call.retries)
+        if call.retries > 0:
+            logger.warning("error=<%s>, retries=<%d> | not recovered", error, call.retries)
         return None
 
     @_harmless

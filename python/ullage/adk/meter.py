@@ -47,6 +47,10 @@ class Call:
     counted: Usage = _NOTHING
     retries: int = 0
 
+    def restart(self) -> None:
+        """Takes the time from now on."""
+        self.began = time.perf_counter_ns()
+
 
 class Meter:
     """Counts what model calls used.

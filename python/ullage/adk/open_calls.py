@@ -22,7 +22,7 @@ def is_whole(contents: list[types.Content]) -> bool:
     An engine that reads only what is new does not look at the rest. This takes a small part of what
     building the request took.
     """
-    if contents and contents[0].role != "user":
+    if contents and contents[0].role not in {"user", None}:
         return False
     waiting: list[tuple[str | None, str | None]] = []
     for content in contents:

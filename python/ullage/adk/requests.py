@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
     from google.genai import types
 
-    from ullage import Report
     from ullage.adk.conversations import Conversation
     from ullage.adk.engines import Engines
 
@@ -34,17 +33,27 @@ _OVERFLOW_SHARE = 0.7
 # After that, requests of this conversation stay so far below what was refused.
 _REFUSED_SHARE = 0.9
 
-
 # Broken contents, a store that fails, a limit below the floor, each once, and the last try.
 _WAYS_OUT = 4
 
 
 @dataclass(frozen=True)
 class _Done:
-    """A compaction, and whether the contents had to be mended for it."""
+    """What came of a compaction.
 
-    report: Report
+    Attributes:
+        tokens: What the contents come to.
+        changed: Whether it did anything.
+        mended: Whether the contents had to be mended for it.
+    """
+
+    tokens: int
+    changed: bool
     mended: bool
+
+    def after(self, other: _Done) -> _Done:
+        """Both, one after the other."""
+        return _Done(self.tokens, self.changed or other.changed, self.mended or other.mended)
 
 
 class Requests:
@@ -69,7 +78,10 @@ class Requests:
         # anew, and the one that is done last is remembered.
         known = self._known.take(conversation) or Remembered()
         view = known.taken_up(request.contents)
-        done = await self._compacted(view, known.most, context, request, hard=False)
+        done = await self._compacted(view, None, context, request, hard=False)
+        if done is not None and known.most is not None and done.tokens > known.most:
+            more = await self._compacted(view, known.most, context, request, hard=False)
+            done = more and more.after(done)
         self._keep(conversation, known, view, done)
         return view
 
@@ -92,10 +104,10 @@ class Requests:
         budget = max(1, min(status.available, int(status.tokens * _OVERFLOW_SHARE)))
         view = list(sent)
         done = await self._compacted(view, budget, context, request, hard=True)
-        if done is None or done.report.tokens_after >= status.tokens:
+        if done is None or done.tokens >= status.tokens:
             return None
         known = self._known.take(conversation) or Remembered()
-        known.most = max(done.report.tokens_after, int(status.tokens * _REFUSED_SHARE))
+        known.most = max(done.tokens, int(status.tokens * _REFUSED_SHARE))
         self._keep(conversation, known, view, done)
         return view
 
@@ -113,7 +125,7 @@ class Requests:
         done: _Done | None,
     ) -> None:
         """Remembers what came of a request."""
-        if done is not None and done.report.stages and known.seen:
+        if done is not None and done.changed and known.seen:
             known.compacted(view)
         elif done is None or done.mended:
             # What was mended for one request is mended again for the next.
@@ -150,5 +162,5 @@ class Requests:
                 logger.warning("error=<%s> | the request stays above its limit", error)
                 asked |= {"budget": max(1, error.floor), "hard": True}
             else:
-                return _Done(report, is_mended)
+                return _Done(report.tokens_after, bool(report.stages), is_mended)
         return None
