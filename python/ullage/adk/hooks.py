@@ -128,11 +128,13 @@ class Hooks:
         while is_overflow(error) and call.retries < RETRIES:
             call.retries += 1
             if not await self._shortened(context, request, call, error):
-                return None
+                break
             try:
                 return await _answer(context, request)
             except Exception as again:  # noqa: BLE001 - whatever the model raises is judged above
                 error = again
+        # The run ends here, so nothing else lets go of them.
+        call.sent = None
         if call.retries > 0:
             logger.warning("error=<%s>, retries=<%d> | not recovered", error, call.retries)
         return None

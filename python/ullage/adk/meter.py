@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from ullage.usage import UsageTracker
 
 # Model calls that go on at once, over all sessions; of older ones the next piece counts as a call.
-_CALLS = 1_024
+# Those of runs that were cancelled stay among them, with what they sent.
+_CALLS = 256
 
 
 _NOTHING = Usage()
