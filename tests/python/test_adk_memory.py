@@ -15,7 +15,8 @@ from ullage.adk.newest import Newest
 from ullage.adk.remembered import Remembered, digest
 
 from .gemini_host import Host, agent, ask, call, gemini, last_text, text
-from .test_adk_plugin import TASK, fetch, investigation, small
+from .test_adk_plugin import TASK, fetch, investigation, lines, small
+from .test_adk_sessions import made_service
 
 WINDOW = 20_000
 
@@ -24,21 +25,37 @@ def known(plugin) -> Any:
     return plugin._hooks._requests._known._values
 
 
-def test_what_was_decided_holds_in_the_next_invocation():
-    def script(number, _):
-        return text("Noted.") if number % 6 == 5 else call("fetch", number=number)
+def measure(number: int) -> dict[str, Any]:
+    """Measures."""
+    nested = {"a": [1, 0.1 + 0.2, {"b": None}], "ok": True}
+    return {"p99": 1.5, "nested": nested, "logs": lines(number, 25)}
 
-    model = gemini(script, window=WINDOW)
-    plugin = small(WINDOW)
-    host = Host(agent(model, [fetch]), [plugin])
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "database"])
+def test_what_was_decided_holds_in_the_next_invocation(kind, tmp_path, monkeypatch):
+    def script(number, _):
+        if number % 6 == 5:
+            return text("Noted.")
+        made: Any = call("measure", number=number)
+        made.parts[0].thought_signature = b"\x00\xff%d" % number
+        return made
+
+    forgotten: list[Any] = []
+    monkeypatch.setattr(Remembered, "_forget", forgotten.append)
+    model = gemini(script, window=8_000)
+    service = made_service(kind, tmp_path)
+    host = Host(agent(model, [measure]), [small(8_000)], service=service)
 
     async def talk():
-        for turn in range(20):
+        for turn in range(10):
             await host.ask(f"{turn}: {TASK}")
+        if kind == "database":
+            await service.close()
 
     asyncio.run(talk())
     assert model.refusals == 0
     assert 1 <= model.compactions <= 8, "not one for each invocation"
+    assert forgotten == []
 
 
 def test_between_invocations_only_what_was_compacted_is_kept():

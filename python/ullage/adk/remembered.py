@@ -55,7 +55,7 @@ class Remembered:
                 self.seen = list(contents)
                 return self.view
             self._forget()
-        elif len(contents) < self.count or digest(contents[: self.count]) != self._digest:
+        elif self.count and digest(contents[: self.count]) != self._digest:
             self._forget()
         self.seen = list(contents)
         self.view = [*self.head, *contents[self.count :]]
