@@ -45,6 +45,7 @@ from ullage.spent import Usage
 from ullage.store import FullStore, Store
 from ullage.summarizer import SummaryRequest
 from ullage.tools import RetrievalTool
+from ullage.transcript import Transcript
 from ullage.usage import UsageTracker
 from ullage.validity import Repair, Repaired, Violation, repair, validate
 
@@ -82,6 +83,7 @@ __all__ = [
     "SummaryReport",
     "SummaryRequest",
     "TokenCounter",
+    "Transcript",
     "UllageError",
     "Usage",
     "UsageTracker",
