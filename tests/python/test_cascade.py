@@ -114,6 +114,24 @@ def test_subclasses_and_instance_attributes_work():
     assert len(agent.messages) <= 30
 
 
+def test_what_a_subclass_or_an_object_overrides_is_called_by_the_hooks():
+    said = []
+
+    class Mine(MappingConversationManager):
+        def reduce_context(self, agent, e=None, **kwargs):
+            said.append("reduce" if e is None else "refused")
+            super().reduce_context(agent, e, **kwargs)
+
+    manager = Mine()
+    manager.apply_management = lambda agent, **_: said.append("manage")
+    model = Player(limit=60_000)
+    model.refuses = lambda number: number == 2
+    messages = done(45, "word " * 600)
+    agent_of(manager, messages, model, hooks=[PromptBudgetHook()])("Go on.")
+    # Before the first request, after its refusal before the second, and by Strands at the end.
+    assert said == ["manage", "reduce", "refused", "manage", "manage"]
+
+
 # Layer 1
 
 
@@ -157,6 +175,17 @@ def test_the_mapper_of_ones_own_is_asked_and_may_not_take_a_message_away():
     assert asked == list(range(1, 17))
     manager.apply_management(agent)
     assert len(asked) == 16, "what was looked at is not looked at again"
+
+
+def test_a_mapper_that_fails_does_not_end_the_agent(caplog):
+    def mapper(message, index, messages):
+        raise ValueError("no")
+
+    manager = MappingConversationManager(window_size=30, tool_result_mapper=mapper)
+    agent = agent_of(manager, messages := loop(12))
+    manager.apply_management(agent)
+    assert agent.messages == messages
+    assert "the mapper failed" in caplog.text
 
 
 def test_compressing_may_be_enough():
@@ -237,6 +266,18 @@ def test_the_budget_is_kept_by_a_count_that_is_not_the_engines(limit):
     agent("Go on.")
     assert model.refused == []
     assert _estimate_prompt_tokens(agent) < 0.65 * limit + 11_000
+
+
+def test_the_last_zone_is_left_as_it_is_while_the_rest_suffices():
+    messages = loop(60, "word " * 600)
+    messages[-1]["content"][0]["toolResult"]["status"] = "error"
+    messages[-3]["content"][0]["toolResult"]["content"] = [{"text": "x" * 12_000}]
+    manager = MappingConversationManager(window_size=200, preserve_recent_messages=10)
+    agent = agent_of(manager, messages, Player(limit=60_000))
+    _ensure_prompt_within_budget(agent)
+    assert len(agent.messages) < 60
+    kept = zip(agent.messages[-10:], messages[-10:], strict=True)
+    assert all(new is old for new, old in kept)
 
 
 @pytest.mark.parametrize("limit", [12_000, 16_000, 17_000])
@@ -384,6 +425,19 @@ def test_agents_that_share_a_manager_share_nothing_else():
     assert states[1]["removed_message_count"] == 0
     assert "removed" not in str(states[1]["head"])
     assert manager.engine_for(one) is not manager.engine_for(two)
+
+
+def test_a_state_of_cyber_autoagents_own_manager_is_restored_with_its_summary():
+    summary = text("user", "What was before.")
+    state = {
+        "__name__": "MappingConversationManager",
+        "removed_message_count": 4,
+        "summary_message": summary,
+        "sliding_state": {"removed_message_count": 4},
+    }
+    manager = MappingConversationManager()
+    assert manager.restore_from_session(state) == [summary]
+    assert manager.removed_message_count == 4
 
 
 def test_a_manager_keeps_no_agent_alive():

@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import subprocess
+import threading
 import time
 import types
 from typing import Any
@@ -219,6 +220,32 @@ def test_an_artifact_that_a_conversation_refers_to_stays(tmp_path):
     assert len(list(tmp_path.iterdir())) < 150
 
 
+def test_one_hook_may_serve_agents_in_many_threads(tmp_path, caplog):
+    hook = ToolRouterHook(artifacts_dir=tmp_path, artifact_threshold=1_000)
+    results = iter(range(10_000))
+
+    @tool(name="nmap")
+    def counted(words: int = 0, number: int = 0) -> str:
+        """Counts."""
+        return f"{next(results)}\n" + "x" * 1_500
+
+    texts: list[str] = []
+
+    def run():
+        found, _ = asked(hook, counted, calls=15, width=2)
+        texts.extend(text_of(result) for result in found)
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(texts) == 8 * 15 * 2
+    assert all("[Complete output saved to: " in text for text in texts)
+    assert "Traceback" not in caplog.text
+    assert len(list(tmp_path.iterdir())) <= 8 * 15 * 2
+
+
 def test_files_are_written_beside_the_event_loop():
     class Slow(ullage.MemoryStore):
         def put(self, content, **more):
@@ -342,3 +369,22 @@ def test_the_thresholds_come_from_the_environment_whatever_its_prefix(monkeypatc
 def test_one_of_them_keeps_the_originals(tmp_path):
     with pytest.raises(ullage.PolicyError):
         ToolRouterHook(artifacts_dir=tmp_path, store=ullage.MemoryStore())
+
+
+def test_the_engine_knows_what_is_stored_already_by_the_words_around_it(tmp_path):
+    store = ullage.FileStore(tmp_path / "artifacts")
+    hook = ToolRouterHook(store=store)
+    _, agent = asked(hook, tool_of("nmap", LONG), calls=3)
+    (reference,) = store.list()
+    engine = ullage.ContextManager(ullage.Policy(stages=["offload"], keep_recent=0), store=store)
+    report = engine.compact(agent.messages, budget=1_500, hard=True)
+    assert report.saved > 1_000
+    assert store.list() == [reference], "nothing is stored a second time"
+    texts = [
+        block["toolResult"]["content"][0]["text"]
+        for message in agent.messages
+        for block in message["content"]
+        if "toolResult" in block
+    ]
+    hashed = reference.rsplit("-", 1)[1]
+    assert all(hashed in text for text in texts)

@@ -8,13 +8,12 @@ import threading
 from typing import Any
 
 import pytest
+import strands.session
 from strands import Agent, tool
 from strands.hooks import BeforeToolCallEvent
 from strands.models import BedrockModel
 from strands.multiagent import GraphBuilder, Swarm
-from strands.session import SnapshotSessionManager
 from strands.session.file_session_manager import FileSessionManager
-from strands.storage import LocalFileStorage
 
 import ullage
 from demo.rules import check_history
@@ -117,7 +116,9 @@ class KilledError(BaseException):
 def sessions_of(kind, folder):
     if kind == "file":
         return FileSessionManager("session", storage_dir=str(folder))
-    return SnapshotSessionManager("session", storage=LocalFileStorage(str(folder)))
+    # Older versions of Strands have neither.
+    storage = pytest.importorskip("strands.storage").LocalFileStorage(str(folder))
+    return strands.session.SnapshotSessionManager("session", storage=storage)
 
 
 @pytest.mark.parametrize("kind", ["file", "snapshot"])
@@ -224,7 +225,9 @@ def reduced():
 def test_bedrock_formats_a_reduced_history():
     model = BedrockModel(model_id="us.anthropic.claude-sonnet-4-5", region_name="us-east-1")
     messages = reduced()
-    request = model.format_request(messages, None, [{"text": "Be careful."}])
+    # Older versions of Strands have it under a private name.
+    formatted = getattr(model, "format_request", None) or model._format_request
+    request = formatted(messages, None, [{"text": "Be careful."}])
     assert len(request["messages"]) == len(messages)
     assert all(message["content"] for message in request["messages"])
 

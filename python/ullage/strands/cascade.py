@@ -98,17 +98,22 @@ class Cascade:
         start, end = self.first, len(messages) - (self.last if last is None else last)
         if self.mapper is None or len(messages) < SMALL_CONVERSATION_THRESHOLD or start >= end:
             return
-        looked = known.looked_at(messages, start)
+        looked = known.looked_at(self.mapper, messages, start)
         changed = {}
         for index in range(start + looked, end):
-            mapped = self.mapper(messages[index], index, messages)
+            try:
+                mapped = self.mapper(messages[index], index, messages)
+            except Exception:
+                # A mapper of somebody else's; what it fails at is not worth the agent.
+                logger.exception("message=<%d> | the mapper failed, the message stays", index)
+                continue
             # A mapper may say None for what it would leave out; a call would lose its result.
             if mapped is not None and mapped is not messages[index]:
                 changed[index] = mapped
         if changed:
             logger.info("LAYER 2 COMPRESSION: Compressing %d tool result(s)", len(changed))
             messages[:] = [changed.get(index, message) for index, message in enumerate(messages)]
-        known.look_at(messages[start:end])
+        known.look_at(self.mapper, messages[start:end])
 
     def _windowed(self, agent: Any, engines: Engines) -> Steps[None]:
         """Layer 2: the oldest messages between the zones leave, if there are too many."""

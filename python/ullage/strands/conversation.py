@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -153,7 +154,16 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             logger.warning("error=<%s> | the history was left as it is", error)
 
     async def aapply_management(self, agent: Agent, **_: Any) -> None:
-        """The same beside the event loop, which serves other agents."""
+        """The same beside the event loop, which serves other agents.
+
+        An ``apply_management`` of a subclass is called, in a thread.
+        """
+        if _is_overridden(self.apply_management, MappingConversationManager.apply_management):
+            await asyncio.to_thread(self.apply_management, agent)
+        else:
+            await self._amanage(agent)
+
+    async def _amanage(self, agent: Any) -> None:
         try:
             await arun(self._managed(agent))
         except UllageError as error:
@@ -191,9 +201,15 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
     ) -> None:
         """The same beside the event loop, in which an async model is asked for the summary.
 
+        A ``reduce_context`` of a subclass is called, in a thread.
+
         Raises:
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
         """
+        if _is_overridden(self.reduce_context, MappingConversationManager.reduce_context):
+            more = {"escalation": escalation} if escalation else {}
+            await asyncio.to_thread(self.reduce_context, agent, e, **more)
+            return
         with reducing(agent, e) as may:
             if may:
                 await arun(self._reduced(agent, e, escalation))
@@ -201,11 +217,11 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
     async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
         if self.engine is not None:
-            await self.aapply_management(agent)
+            await self._amanage(agent)
             return
         # A hook that stands before this one, such as PromptBudgetHook, may have done it already.
         if not self._known.of(agent).is_checked(agent.messages):
-            await self.aapply_management(agent)
+            await self._amanage(agent)
             await self._aensure(agent)
         try:
             await arun(held(agent, self.engine_for(agent)))
@@ -253,6 +269,8 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         """Before anything is changed: what a session has to know, and what the usage teaches."""
         self.follow(agent)
         known = self._known.of(agent)
+        if self.engine is not None:
+            known.engines = None
         known.observed = observe(self.engine_for(agent), agent.messages, known.observed)
         return known
 
@@ -292,3 +310,8 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             low=threshold * (1 - self.summary_ratio),
             mapper=self.mapper,
         )
+
+
+def _is_overridden(method: Any, own: Any) -> bool:
+    """Whether a subclass, or an attribute of the object, stands in for a method."""
+    return getattr(method, "__func__", None) is not own

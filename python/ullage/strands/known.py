@@ -24,17 +24,18 @@ class Known:
         self.overflows = 0
         self.engines: tuple[Any, Engines] | None = None
         self._checked: tuple[int, Any] | None = None
+        self._mapper: Any = None
         self._looked_at: list[Any] = []
 
-    def looked_at(self, messages: list[Any], start: int) -> int:
+    def looked_at(self, mapper: Any, messages: list[Any], start: int) -> int:
         """How many messages from ``start`` on the mapper has seen, as the objects that they are."""
         known = self._looked_at
-        same = len(known) <= len(messages) - start
+        same = mapper is self._mapper and len(known) <= len(messages) - start
         return len(known) if same and all(map(is_, known, islice(messages, start, None))) else 0
 
-    def look_at(self, messages: list[Any]) -> None:
+    def look_at(self, mapper: Any, messages: list[Any]) -> None:
         """The mapper has seen these."""
-        self._looked_at = messages
+        self._mapper, self._looked_at = mapper, messages
 
     def checked(self, messages: list[Any]) -> None:
         """The conversation was looked at as it is now."""

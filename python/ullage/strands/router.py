@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import logging
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 from strands.hooks import (
     AfterToolCallEvent,
@@ -17,6 +16,7 @@ from strands.hooks import (
 
 from ullage import FileStore, PolicyError
 from ullage._core import references_in
+from ullage.strands.agents import PerAgent
 from ullage.strands.artifacts import (
     PREVIEW_CHARS,
     ArtifactFolder,
@@ -105,7 +105,7 @@ class ToolRouterHook(HookProvider):
         self.artifact_threshold = max(1, artifact_threshold)
         self.artifacts = None if store is None else ArtifactFolder(store)
         # Whose conversations may refer to an artifact.
-        self._agents: WeakSet[Any] = WeakSet()
+        self._agents: PerAgent[None] = PerAgent(lambda _: None)
 
     def register_hooks(self, registry: HookRegistry, **_: Any) -> None:
         """Registers the hook before and after each tool call."""
@@ -127,7 +127,7 @@ class ToolRouterHook(HookProvider):
             if self.engine is not None:
                 result = await self.engine.ashrink(tool, event.result)
             else:
-                self._agents.add(event.agent)
+                self._agents.of(event.agent)
                 result = await self._shrunk(tool, event.result)
         except Exception:
             logger.exception("tool=<%s> | the result was left as it is", tool)
@@ -153,7 +153,7 @@ class ToolRouterHook(HookProvider):
             except Exception:
                 logger.exception("tool=<%s> | the result was not stored", tool)
             else:
-                return previewed(text, place, min(PREVIEW_CHARS, most))
+                return previewed(text, place, min(PREVIEW_CHARS, most // 2))
         return truncated(text, self.max_result_chars) if len(text) > self.max_result_chars else text
 
     async def _stored(self, artifacts: ArtifactFolder, tool: str, text: str) -> str:
@@ -162,8 +162,8 @@ class ToolRouterHook(HookProvider):
         if inspect.isawaitable(returned):
             await returned
         if getattr(artifacts.store, "above_limit", False):
-            live = [agent.messages for agent in self._agents]
             try:
+                live = [[*agent.messages] for agent in self._agents.agents()]
                 await asyncio.to_thread(_clean, artifacts.store, live)
             except Exception:
                 logger.exception("the artifacts were not cleaned up")
