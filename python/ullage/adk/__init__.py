@@ -1,10 +1,21 @@
-"""ullage in Google's Agent Development Kit: retrieval as a tool.
+"""ullage in Google's Agent Development Kit.
 
     agent = LlmAgent(tools=[retrieval_tool(store), ...], ...)
 
 Needs ``google-adk`` (the extra ``ullage[adk]``).
 """
 
+from ullage.adk.analysis import analysis_tool
+from ullage.adk.payload_limits import PayloadLimits
+from ullage.adk.payloads import LargePayloadHandler
 from ullage.adk.retrieval import retrieval_tool
+from ullage.adk.sandbox import Sandbox, SandboxError
 
-__all__ = ["retrieval_tool"]
+__all__ = [
+    "LargePayloadHandler",
+    "PayloadLimits",
+    "Sandbox",
+    "SandboxError",
+    "analysis_tool",
+    "retrieval_tool",
+]
