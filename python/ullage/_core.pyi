@@ -632,8 +632,8 @@ def audited_summary(
     summary: str,
     max_tokens: int,
     lines: int,
-) -> tuple[str, str]:
-    """A summary in at most ``max_tokens``, and lines with what it lost in at most ``lines``.
+) -> str:
+    """A summary in at most ``max_tokens``, with lines of what it lost in at most ``lines``.
 
     Raises:
         MessageError: If the messages cannot be read.

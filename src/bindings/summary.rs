@@ -14,7 +14,7 @@ use super::text::PyText;
 use super::whole::Amount;
 use crate::error::{Error, Result};
 use crate::message::Conversation;
-use crate::summary::{Removed, SummaryFallback, SummaryPrompt, bounded, lost_lines, request};
+use crate::summary::{Removed, SummaryFallback, SummaryPrompt, body, bounded, lost_lines, parts, request};
 use crate::wire;
 
 fn read(messages: &Bound<'_, PyAny>, format: &str) -> Result<Conversation<PyText>> {
@@ -23,9 +23,11 @@ fn read(messages: &Bound<'_, PyAny>, format: &str) -> Result<Conversation<PyText
     Ok(conversation)
 }
 
+/// All of the conversation leaves; `previous` is what [`audited_summary`] gave, or any other summary.
 fn all<'a>(conversation: &'a Conversation<PyText>, previous: &str) -> Removed<'a, PyText> {
     let everything = std::iter::once(0..conversation.messages.len()).collect();
-    Removed::of(conversation, everything, Some(previous).filter(|text| !text.is_empty()).into_iter())
+    let previous = if parts(previous).0.is_empty() { body(previous, &[]) } else { previous.to_owned() };
+    Removed::of(conversation, everything, std::iter::once(&*previous))
 }
 
 /// A setting by its name in a policy.
@@ -91,14 +93,15 @@ pub fn audited_summary(
     summary: &Bound<'_, PyString>,
     max_tokens: Amount,
     lines: Amount,
-) -> PyResult<(String, String)> {
+) -> PyResult<String> {
     let conversation = read(messages, format)?;
     let [previous, summary] = [previous, summary].map(PyText::of);
     Ok(messages.py().detach(|| {
         let counting = counter.counting.ledger.now();
         let summary = bounded(&summary, max_tokens.0, &counting);
         let removed = all(&conversation, &previous);
-        let lost = lost_lines(&removed, std::iter::once(summary.as_str()), lines.0, &counting);
-        (summary, lost)
+        let measured = counting.measure(&conversation);
+        let lost = lost_lines(&removed, &measured, vec![&*summary], lines.0, &counting);
+        body(&summary, &[&lost])
     }))
 }
