@@ -15,6 +15,8 @@ pub struct Budget {
     pub high: usize,
     /// Down to this it goes.
     pub low: usize,
+    /// Above this the next level of the ladder is tried.
+    pub escalate: usize,
     /// What of the window is kept free because reports say that more than is known of stands beside the messages.
     pub learned: usize,
 }
@@ -63,7 +65,7 @@ impl Budget {
             });
         }
         // Who names a size means it: below it there is nothing to do.
-        Ok(Budget { high: limit, ..Budget::with_marks(limit, policy) })
+        Ok(Budget { high: limit, escalate: limit, ..Budget::with_marks(limit, policy) })
     }
 
     /// The same budget while the provider answers from its prompt cache: compaction starts later, by `cache_relax` of the
@@ -78,7 +80,13 @@ impl Budget {
     #[must_use]
     pub fn lowered(self, tokens: usize) -> Budget {
         let less = |mark: usize| mark.saturating_sub(tokens);
-        Budget { limit: less(self.limit), high: less(self.high), low: less(self.low), ..self }
+        Budget {
+            limit: less(self.limit),
+            high: less(self.high),
+            low: less(self.low),
+            escalate: less(self.escalate),
+            ..self
+        }
     }
 
     /// The same budget, all of which is to be used: what a caller who names a size and compacts now asks for.
@@ -88,6 +96,13 @@ impl Budget {
     }
 
     fn with_marks(limit: usize, policy: &Policy) -> Budget {
-        Budget { limit, high: share(limit, policy.high), low: share(limit, policy.low), learned: 0 }
+        let mark = |part| share(limit, part);
+        Budget {
+            limit,
+            high: mark(policy.high),
+            low: mark(policy.low),
+            escalate: mark(policy.escalate.unwrap_or(policy.high).max(policy.low)),
+            learned: 0,
+        }
     }
 }

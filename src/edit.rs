@@ -131,16 +131,16 @@ impl Edit {
 
     /// Indices of the messages that it touches.
     pub fn touches(&self) -> impl Iterator<Item = usize> + '_ {
-        let (messages, noted) = match &self.action {
+        let (messages, one) = match &self.action {
             Action::Shorten { place: Place { message, .. }, .. }
             | Action::Rewrite { message, .. }
-            | Action::Drop { message, .. } => (*message..message + 1, None),
+            | Action::Drop { message, .. } => (0..0, Some(*message)),
             Action::Remove { messages, note } => match note.standing {
                 Standing::In { message, .. } => (messages.clone(), Some(message)),
                 Standing::Own { .. } => (messages.clone(), None),
             },
         };
-        noted.into_iter().chain(messages)
+        one.into_iter().chain(messages)
     }
 
     /// Index of the first message that it touches.

@@ -8,7 +8,7 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 1 words | [`numbers`], [`anchors`], [`error`], [`parallel`], [`shared`], [`media`], [`tokens`] |
+//! | 1 words | [`numbers`], [`slices`], [`anchors`], [`error`], [`parallel`], [`shared`], [`media`], [`tokens`] |
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
 //! | 4 means | [`compress`], [`store`], [`validity`], and above them [`calls`], [`digest`] |
@@ -38,6 +38,7 @@ pub mod policy;
 pub mod replay;
 pub mod report;
 pub mod shared;
+pub mod slices;
 pub mod stages;
 pub mod store;
 pub mod summary;

@@ -76,7 +76,7 @@ pub struct Status {
     pub high: usize,
     /// Down to this it goes.
     pub low: usize,
-    /// What the fill asks for: `none`, `soft` above the high mark, `hard` above what is available.
+    /// What the fill asks for: `none`, `soft` above the high mark or with more messages than wanted, `hard` above what is available.
     pub due: &'static str,
     /// Tokens by kind of content.
     pub parts: BTreeMap<&'static str, usize>,

@@ -19,7 +19,7 @@ enum Neighbours {
 
 /// The house, from the ground up. A new module of the crate is given its floor here.
 const FLOORS: &[(Neighbours, &[&str])] = &[
-    (Neighbours::InOrder, &["numbers", "anchors", "error", "parallel", "shared", "media", "tokens"]),
+    (Neighbours::InOrder, &["numbers", "slices", "anchors", "error", "parallel", "shared", "media", "tokens"]),
     (Neighbours::Apart, &["message"]),
     (Neighbours::Apart, &["wire", "invariants", "ledger"]),
     (Neighbours::Apart, &["compress", "store", "validity"]),

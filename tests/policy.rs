@@ -9,7 +9,7 @@ use support::{Message, compact, engine, exact, render, small_policy, undigested}
 use ullage::budget::Budget;
 use ullage::error::Error;
 use ullage::planner::Urgency;
-use ullage::policy::{Policy, StageName};
+use ullage::policy::{Level, Policy, StageName};
 use ullage::store::Storing;
 use ullage::wire::Format;
 
@@ -34,6 +34,23 @@ fn a_setting_out_of_range_is_named() {
         ("offload_preview", Policy { offload_preview: 0, ..base() }),
         ("offload_preview", Policy { offload_preview: 401, ..base() }),
         ("compress_to", Policy { compress_to: 0, ..base() }),
+        ("escalate", Policy { escalate: Some(0.0), ..base() }),
+        ("escalate", Policy { escalate: Some(f64::NAN), ..base() }),
+        ("keep_recent_share", Policy { keep_recent_share: 1.1, ..base() }),
+        ("max_messages", Policy { max_messages: Some(0), ..base() }),
+        ("low_messages", Policy { low_messages: 0.0, ..base() }),
+        ("time_limit", Policy { time_limit: 0.0, ..base() }),
+        ("levels", Policy { levels: vec![], ..base() }),
+        ("levels", Policy { levels: vec![Level { recent: 1.5, ..Level::default() }], ..base() }),
+        ("levels", Policy { levels: vec![Level { results: f64::NAN, ..Level::default() }], ..base() }),
+        (
+            "levels",
+            Policy {
+                stages: vec![StageName::Window],
+                levels: vec![Level { stages: vec![StageName::Prune], ..Level::default() }],
+                ..base()
+            },
+        ),
         ("stages", Policy { stages: vec![], ..base() }),
         ("stages", Policy { stages: twice, ..base() }),
     ] {
@@ -79,8 +96,11 @@ fn a_policy_is_read_from_json_and_misspellings_are_not() {
 #[test]
 fn a_budget_is_what_is_left_or_an_error() {
     let policy = Policy { window: 10_000, reserve_output: 1_000, high: 0.8, low: 0.5, ..Policy::default() };
-    assert_eq!(Budget::of(&policy, 1_000, 0), Ok(Budget { limit: 8_000, high: 6_400, low: 4_000, learned: 0 }));
-    assert_eq!(Budget::given(1, &policy), Ok(Budget { limit: 1, high: 1, low: 0, learned: 0 }));
+    assert_eq!(
+        Budget::of(&policy, 1_000, 0),
+        Ok(Budget { limit: 8_000, high: 6_400, low: 4_000, escalate: 6_400, learned: 0 })
+    );
+    assert_eq!(Budget::given(1, &policy), Ok(Budget { limit: 1, high: 1, low: 0, escalate: 1, learned: 0 }));
     for refused in [
         Budget::of(&policy, 9_000, 0),
         Budget::of(&policy, 10_001, 0),

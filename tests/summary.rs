@@ -364,8 +364,13 @@ fn presets_ask_for_the_sections_of_their_systems() {
         assert_eq!(found, headings);
         assert!(asked.prompt.ends_with(&format!("at most {} words.", asked.max_words)));
     }
-    let wide =
-        Policy { summary_tokens: 5_000, summary_prompt: SummaryPrompt::Supyagent, keep_recent: 2, ..Policy::default() };
+    let wide = Policy {
+        summary_tokens: 5_000,
+        summary_prompt: SummaryPrompt::Supyagent,
+        keep_recent: 2,
+        low: 0.5,
+        ..Policy::default()
+    };
     let input = render(&talk(400), Format::Bedrock);
     let engine = summarizing(&wide);
     let plan = plan(&engine, &input, Format::Bedrock, 20_000, Urgency::Soft).unwrap();

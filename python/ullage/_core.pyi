@@ -363,6 +363,8 @@ class Policy:
         reserve_output: Room kept free for the answer; must be below ``window``.
         high: Share of the budget at which compaction starts.
         low: Share of the budget to which it goes down.
+        escalate: Share of the budget above which the next of ``levels`` is tried, where the one
+            before left so much; ``high`` if None, never less than ``low``.
         cache_relax: What is added to ``high`` while the provider answers from its prompt cache.
         ceiling: More than this ``high`` never comes to by that.
         pay_back_within: Requests within which a compaction that could wait must pay back what
@@ -370,6 +372,9 @@ class Policy:
         keep_first: Messages at the start that are never removed, system messages aside. The
             first request never is.
         keep_recent: Messages at the end that are left alone as long as the rest suffices.
+        keep_recent_share: The same as a share of all messages, where that is more.
+        max_messages: More messages than this are too many, whatever they take; None for any number.
+        low_messages: The share of it to which their number then goes down.
         compressor: What shortens tool results as they arrive: "content", by what they are, or the
             way of another system, see ``ullage.compress``.
         marks: How what is left of a stored output is framed: "ullage", a line with the reference;
@@ -397,6 +402,16 @@ class Policy:
             goes on; none is at ``high`` or above.
         stages: The stages in their order: "offload", "compress", "prune", "window", "digest",
             "summarize".
+        levels: The ladder of escalation: each level runs the stages again where those before it
+            left too much. A level is a dict of ``stages`` (those that run; all if none is named),
+            ``recent`` (share of the recent messages that is left alone), ``recent_results`` (share
+            of them in which long results are), ``results`` (share of the tool results, oldest
+            first, that may be shortened), ``keep_results`` (results at the end that may not),
+            ``shorten_to`` ("compress_to" or "offload_preview") and ``superseded`` (what may be
+            pruned: "recoverable", "newer" or "elsewhere"); what is not given is as at the first
+            level of the default ladder, which leaves all of the recent messages alone.
+        time_limit: Seconds that a compaction may take, its summary included. When they are over,
+            the last level runs at once, and the engine's own summary stands.
 
     Raises:
         PolicyError: If a setting is unknown or out of range.
@@ -406,11 +421,15 @@ class Policy:
     reserve_output: int
     high: float
     low: float
+    escalate: float | None
     cache_relax: float
     ceiling: float
     pay_back_within: int
     keep_first: int
     keep_recent: int
+    keep_recent_share: float
+    max_messages: int | None
+    low_messages: float
     compressor: str
     marks: str
     shrink_above: int
@@ -428,6 +447,8 @@ class Policy:
     summary_timeout: float
     summary_ahead: float
     stages: list[str]
+    levels: list[dict[str, Any]]
+    time_limit: float
 
     def __new__(
         cls,
@@ -435,12 +456,16 @@ class Policy:
         window: int = 200_000,
         reserve_output: int = 8_000,
         high: float = 0.85,
-        low: float = 0.5,
+        low: float = 0.25,
+        escalate: float | None = None,
         cache_relax: float = 0.1,
         ceiling: float = 0.98,
         pay_back_within: int = 20,
         keep_first: int = 1,
         keep_recent: int = 6,
+        keep_recent_share: float = 0.0,
+        max_messages: int | None = None,
+        low_messages: float = 0.9,
         compressor: str = "content",
         marks: str = "ullage",
         shrink_above: int = 2_500,
@@ -465,13 +490,36 @@ class Policy:
             "digest",
             "summarize",
         ),
+        levels: Sequence[Mapping[str, Any]] = ...,
+        time_limit: float = 120.0,
     ) -> Policy: ...
     @staticmethod
     def preset(name: str) -> Policy:
-        """A policy by name: "default".
+        """A policy by name.
+
+        "default"; "cyber-autoagent", "amplifier-smart" and "sre-agent" with the thresholds and the
+        ladder of those systems.
 
         Raises:
             PolicyError: If there is none of that name.
+        """
+    @staticmethod
+    def from_env(prefix: str = "ULLAGE_", environ: Mapping[str, str] | None = None) -> Policy:
+        """The policy of environment variables.
+
+        Each setting is read from its name in capitals behind the prefix (``ULLAGE_WINDOW``; lists
+        as JSON), on top of the preset that ``ULLAGE_PRESET`` names. Behind any prefix those of
+        Cyber-AutoAgent's document are known too (``CONTEXT_LIMIT``, ``PROMPT_TELEMETRY_THRESHOLD``,
+        ``PROMPT_CACHE_RELAX``, ``TOOL_COMPRESS_TRUNCATE`` and ``TOOL_RESULT_ARTIFACT_THRESHOLD`` in
+        characters, ``CONVERSATION_WINDOW``, ``CONVERSATION_PRESERVE_FIRST`` and ``_LAST``); with
+        the prefix "CYBER_" its preset is the ground.
+
+        Args:
+            prefix: What all names begin with.
+            environ: The variables; ``os.environ`` if not given.
+
+        Raises:
+            PolicyError: If a variable cannot be read, or a setting is out of range.
         """
     @staticmethod
     def from_dict(settings: dict[str, Any]) -> Policy:
@@ -568,6 +616,7 @@ class Engine:
         pins: list[int],
         salt: int,
         distrusted: list[str],
+        seconds: float,
     ) -> Plan: ...
     def status(
         self, messages: Sequence[Any], *, budget: int | None, fixed: int

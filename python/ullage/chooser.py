@@ -84,11 +84,11 @@ class Chooser:
             return Chosen(plan)
         dropped = ""
         if own is not None and (begun := self._ahead.take(own)) is not None:
-            begun.summary.wait(self._timeout)
+            begun.summary.wait(min(self._timeout, asked.seconds))
             ready, dropped = self._ready(begun, plan, messages, asked)
             if ready is not None:
                 return ready
-        answer = self._asker.ask(self.request(plan, messages))
+        answer = self._asker.ask(self.request(plan, messages), asked.seconds)
         return Chosen(plan, answer, dropped=dropped)
 
     async def achosen(self, plan: Plan, messages: list[Any], asked: Asked) -> Chosen:
@@ -97,12 +97,13 @@ class Chooser:
             return Chosen(plan)
         dropped = ""
         if (begun := self._ahead.take(messages)) is not None:
-            await asyncio.to_thread(begun.summary.wait, self._timeout)
+            seconds = min(self._timeout, asked.seconds)
+            await asyncio.to_thread(begun.summary.wait, seconds)
             ready, dropped = await asyncio.to_thread(self._ready, begun, plan, messages, asked)
             if ready is not None:
                 return ready
         request = await asyncio.to_thread(self.request, plan, messages)
-        return Chosen(plan, await self._asker.aask(request), dropped=dropped)
+        return Chosen(plan, await self._asker.aask(request, asked.seconds), dropped=dropped)
 
     def is_near(self, messages: list[Any], report: Report) -> bool:
         """Whether the next summary is to be begun now that nothing was due."""

@@ -39,14 +39,22 @@ class Asked:
         hard: Whether it does not wait for the high mark.
         pins: Indices of messages that stay as they are.
         fixed: Counts what stands beside the messages; it is called once, when that is needed.
+        time_limit: Seconds from now on that it may take, the summary included.
     """
 
     def __init__(
-        self, budget: int | None, hard: bool, pins: Sequence[int], fixed: Callable[[], int]
+        self,
+        budget: int | None,
+        hard: bool,
+        pins: Sequence[int],
+        fixed: Callable[[], int],
+        time_limit: float,
     ) -> None:
         self.budget = budget
         self.hard = hard
         self.pins = pins
+        self._time_limit = time_limit
+        self._until = time.monotonic() + time_limit
         self._count_fixed = fixed
         self._fixed: int | None = None
 
@@ -58,9 +66,20 @@ class Asked:
             self._fixed = self._count_fixed()
         return self._fixed
 
+    @property
+    def seconds(self) -> float:
+        """Seconds that are left."""
+        return max(0.0, self._until - time.monotonic())
+
     def down_to_low(self) -> Asked:
         """The same, down to the low mark now."""
-        return Asked(self.budget, hard=True, pins=self.pins, fixed=lambda: self.fixed)
+        return Asked(
+            self.budget,
+            hard=True,
+            pins=self.pins,
+            fixed=lambda: self.fixed,
+            time_limit=self._time_limit,
+        )
 
 
 class Compactor:
@@ -176,6 +195,7 @@ class Compactor:
                 pins=list(asked.pins),
                 salt=salt,
                 distrusted=distrusted,
+                seconds=asked.seconds,
             )
 
         plan = made([])

@@ -81,6 +81,7 @@ class ContextManager:
         self._policy, self._counter = settled(
             policy, counter, store=store, summarizer=summarizer, model=model, catalog=catalog
         )
+        self._time_limit = self._policy.time_limit
         self._keeper = Keeper(store)
         self.system = system
         self.tools = tools
@@ -311,7 +312,8 @@ class ContextManager:
     def _asked(
         self, budget: int | None, hard: bool, pins: Sequence[int], system: Any, tools: Any
     ) -> Asked:
-        return Asked(budget, hard, pins, partial(self._fixed_tokens, system, tools))
+        fixed = partial(self._fixed_tokens, system, tools)
+        return Asked(budget, hard, pins, fixed, self._time_limit)
 
     def _fixed_tokens(self, system: Any, tools: Any) -> int:
         own = system is None and tools is None

@@ -125,8 +125,10 @@ class Asker:
         head = messages[: plan.messages]
         return self._engine.resume(plan, head, answer.text, reason=answer.reason)
 
-    def ask(self, request: SummaryRequest | None) -> Answer:
+    def ask(self, request: SummaryRequest | None, seconds: float | None = None) -> Answer:
         """The answer of the summarizer, which runs in a thread so that it can be left behind.
+
+        It is waited for as long as the policy says, and no longer than the seconds that are left.
 
         What is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
 
@@ -135,32 +137,35 @@ class Asker:
         """
         if (answer := self._known(request)) is not None:
             return answer
-        called = _Call(self, cast("SummaryRequest", request))
-        return self._judged(request, *called.wait(self._timeout))
+        patience = self._patience(seconds)
+        called = _Call(self, cast("SummaryRequest", request), patience)
+        return self._judged(request, *called.wait(patience), patience)
 
-    async def aask(self, request: SummaryRequest | None) -> Answer:
+    async def aask(self, request: SummaryRequest | None, seconds: float | None = None) -> Answer:
         """The same beside the event loop; what has to be awaited is awaited there."""
         if (answer := self._known(request)) is not None:
             return answer
         request = cast("SummaryRequest", request)
-        deadline = asyncio.get_running_loop().time() + self._timeout
+        patience = self._patience(seconds)
+        deadline = asyncio.get_running_loop().time() + patience
         token = _asking.set((*_asking.get(), self))
         try:
             if self.is_async:
                 returned: Any = self._summarize(request)
             else:
                 # A thread of its own: one that is left behind must not take a place in a pool.
-                returned = await asyncio.wait_for(
-                    _in_thread(self._summarize, request), self._timeout
-                )
+                returned = await asyncio.wait_for(_in_thread(self._summarize, request), patience)
             if inspect.isawaitable(returned):
                 left = max(0.0, deadline - asyncio.get_running_loop().time())
                 returned = await asyncio.wait_for(returned, left)
         except Exception as error:  # noqa: BLE001 - whatever keeps the summarizer from answering
-            return self._judged(request, None, error)
+            return self._judged(request, None, error, patience)
         finally:
             _asking.reset(token)
-        return self._judged(request, returned, None)
+        return self._judged(request, returned, None, patience)
+
+    def _patience(self, seconds: float | None) -> float:
+        return self._timeout if seconds is None else min(self._timeout, seconds)
 
     def _summarize(self, request: SummaryRequest) -> Any:
         return cast("Summarizer", self._summarizer)(request)
@@ -174,11 +179,15 @@ class Asker:
         return None if text is None else Answer(text)
 
     def _judged(
-        self, request: SummaryRequest | None, returned: Any, error: BaseException | None
+        self,
+        request: SummaryRequest | None,
+        returned: Any,
+        error: BaseException | None,
+        patience: float,
     ) -> Answer:
         if error is not None:
             if isinstance(error, (TimeoutError, asyncio.TimeoutError)) and not str(error):
-                return self._nothing(f"no answer within {self._timeout:g} seconds", error)
+                return self._nothing(f"no answer within {patience:.3g} seconds", error)
             return self._nothing(f"{type(error).__name__}: {error}", error)
         if not isinstance(returned, str):
             if inspect.isawaitable(returned):
@@ -202,8 +211,9 @@ class Asker:
 class _Call:
     """A summarizer at work in a thread."""
 
-    def __init__(self, asker: Asker, request: SummaryRequest) -> None:
+    def __init__(self, asker: Asker, request: SummaryRequest, patience: float) -> None:
         self._asker = asker
+        self._patience = patience
         self._request = request
         self._returned: Any = None
         self._raised: BaseException | None = None
@@ -228,7 +238,7 @@ class _Call:
             returned = self._asker._summarize(self._request)  # noqa: SLF001
             if inspect.isawaitable(returned):
                 # No loop runs in this thread, so one of its own can.
-                returned = asyncio.run(_within(returned, self._asker._timeout))  # noqa: SLF001
+                returned = asyncio.run(_within(returned, self._patience))
             self._returned = returned
         except BaseException as error:  # noqa: BLE001 - raised again by who waits
             self._raised = error

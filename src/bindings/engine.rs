@@ -1,6 +1,7 @@
 //! `Engine`.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -18,7 +19,7 @@ use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::{Ask, CacheAnswer, Engine, Reading, Room, Summarizer, check};
 use crate::error::Error;
-use crate::planner::{Answer, Urgency};
+use crate::planner::{Answer, Deadline, Urgency};
 use crate::store::{Reference, Storing};
 use crate::wire::Format;
 
@@ -60,7 +61,7 @@ impl PyEngine {
         Ok(PyEngine { engine, counting, format: format.map(named_format).transpose()? })
     }
 
-    #[pyo3(signature = (messages, *, budget, fixed, hard, pins, salt, distrusted))]
+    #[pyo3(signature = (messages, *, budget, fixed, hard, pins, salt, distrusted, seconds))]
     // One argument for each keyword of the Python method that calls it; a list arrives as a `Vec`.
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
     fn plan(
@@ -73,12 +74,15 @@ impl PyEngine {
         pins: Vec<Bound<'_, PyAny>>,
         salt: u64,
         distrusted: Vec<String>,
+        seconds: f64,
     ) -> PyResult<PyPlan> {
+        let started = Instant::now();
         let reading = self.read(messages, &indices(&pins)?)?;
         let room = room(budget, fixed);
         let urgency = if hard { Urgency::Hard } else { Urgency::Soft };
         let distrusted = references(&distrusted)?;
-        let ask = Ask { room, urgency, salt, distrusted: &distrusted };
+        let is_over = || started.elapsed().as_secs_f64() >= seconds;
+        let ask = Ask { room, urgency, salt, distrusted: &distrusted, deadline: Deadline::When(&is_over) };
         let plan = py.detach(|| self.engine.plan(&reading, ask))?;
         Ok(PyPlan(plan))
     }
@@ -127,7 +131,7 @@ impl PyEngine {
         fixed: usize,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let counted = self.counting.count(messages, self.format, History::AppendOnly)?;
-        let report = self.engine.idle(counted.total, counted.beginning, room(budget, fixed))?;
+        let report = self.engine.idle(counted.total, messages.len()?, counted.beginning, room(budget, fixed))?;
         Ok(report.map(|report| pythonize(py, &report)).transpose()?)
     }
 

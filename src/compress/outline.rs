@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::alarms::Cursor;
+use crate::slices::end_of_slice;
 
 /// A line longer than this many bytes is cut into slices, so that no line can take a whole budget.
 const LONGEST_LINE: usize = 400;
@@ -177,7 +178,7 @@ impl<'a> Outline<'a> {
         let mut start = line.start;
         let mut cursor = Cursor::of(alarms);
         while start < line.end {
-            let end = end_of_slice(text, start, line.end);
+            let end = end_of_slice(text, start, line.end, SLICE);
             let alarm = !cursor.until(end).is_empty();
             let rank = if alarms.is_empty() || alarm || start == line.start { rank } else { rank.max(Rank::Ordinary) };
             self.push(start..end, rank, alarm);
@@ -210,19 +211,6 @@ impl fmt::Debug for Outline<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outline").field("unit", &self.unit).field("pieces", &self.pieces).finish_non_exhaustive()
     }
-}
-
-/// Where a slice from `start` ends: behind a sentence or a word where there is one in its second half.
-fn end_of_slice(text: &str, start: usize, end: usize) -> usize {
-    let window = text.ceil_char_boundary((start + SLICE).min(end));
-    if window == end {
-        return end;
-    }
-    let half = text.ceil_char_boundary(start + SLICE / 2);
-    let second = &text[half..window];
-    let sentence = [". ", "! ", "? ", "; "].iter().filter_map(|end| second.rfind(end)).max().map(|at| at + 2);
-    let word = || second.rfind(' ').map(|at| at + 1);
-    sentence.or_else(word).map_or(window, |at| half + at)
 }
 
 /// The lines of `text`, each with its line end, as byte ranges.

@@ -13,6 +13,7 @@ use super::numbers::{Numbering, numbered_line};
 use super::sources::{Origin, Source};
 use crate::anchors::anchors;
 use crate::message::{Role, Text};
+use crate::slices::end_of_slice;
 
 /// A longer line, in bytes, is taken in slices: no line may take a whole budget.
 const LONGEST_LINE: usize = 600;
@@ -61,7 +62,7 @@ pub(super) struct Lines {
 impl Lines {
     /// The lines of `sources`. O(length).
     pub(super) fn of<T: Text>(sources: &[Source<'_>], past: &Past<'_, T>, ages: &Ages, files: &Files) -> Lines {
-        let mut reading = Reading { lines: Lines::default(), ids: HashMap::default(), known: Vec::new() };
+        let mut reading = Reading { lines: Lines::default(), ids: HashMap::default(), known: Vec::new(), rows: 0 };
         let spoken = spoken_in(past);
         for source in sources {
             let start = reading.lines.all.len();
@@ -101,6 +102,8 @@ struct Reading<'a> {
     lines: Lines,
     ids: HashMap<&'a str, u32, RandomState>,
     known: Vec<Known>,
+    /// Lines of outputs that were read, so that no two have one number.
+    rows: u32,
 }
 
 impl<'a> Reading<'a> {
@@ -113,18 +116,23 @@ impl<'a> Reading<'a> {
         id as usize
     }
 
+    /// Notes the anchors in a line of `source`, and shows each to `see`.
+    fn each_anchor(&mut self, source: &'a Source<'_>, line: &Range<usize>, see: impl Fn(&mut Known, &Source<'_>)) {
+        anchors(&source.text[line.clone()], |anchor| {
+            let id = self.id(&source.text[line.start + anchor.range.start..line.start + anchor.range.end]);
+            see(&mut self.known[id], source);
+            self.lines.anchors.push(id as u32);
+        });
+    }
+
     fn output(&mut self, source: &'a Source<'_>, rank: Option<usize>) {
-        let mut row = self.lines.all.len() as u32;
         each_line(&source.text, |text, number| {
-            row += 1;
+            self.rows = self.rows.wrapping_add(1);
             let start = self.lines.anchors.len();
-            let shift = text.start;
-            anchors(&source.text[text.clone()], |anchor| {
-                let word = &source.text[shift + anchor.range.start..shift + anchor.range.end];
-                let id = self.id(word);
-                self.known[id].seen_in_output(source.message, row, rank);
-                self.known[id].stays |= source.stays;
-                self.lines.anchors.push(id as u32);
+            let row = self.rows;
+            self.each_anchor(source, &text, |known, source| {
+                known.seen_in_output(source.message, row, rank);
+                known.stays |= source.stays;
             });
             if source.slot.is_some() {
                 let anchors = start..self.lines.anchors.len();
@@ -141,11 +149,7 @@ impl<'a> Reading<'a> {
         }
         each_line(&source.text, |text, number| {
             let start = self.lines.anchors.len();
-            let shift = text.start;
-            anchors(&source.text[text.clone()], |anchor| {
-                let id = self.id(&source.text[shift + anchor.range.start..shift + anchor.range.end]);
-                self.lines.anchors.push(id as u32);
-            });
+            self.each_anchor(source, &text, |_, _| {});
             self.lines.all.push(Line { text, number, anchors: start..self.lines.anchors.len() });
         });
     }
@@ -191,17 +195,10 @@ fn each_line(text: &str, mut each: impl FnMut(Range<usize>, u32)) {
         }
         let end = end.max(from);
         while end - from > LONGEST_LINE {
-            let slice = end_of_slice(text, from, end);
+            let slice = end_of_slice(text, from, end, SLICE);
             each(from..slice, number);
             from = slice;
         }
         each(from..end, number);
     }
-}
-
-/// Where a slice from `start` ends: behind a comma or a space in its second half, where there is one.
-fn end_of_slice(text: &str, start: usize, end: usize) -> usize {
-    let window = text.ceil_char_boundary((start + SLICE).min(end));
-    let half = text.ceil_char_boundary(start + SLICE / 2);
-    text[half..window].rfind([',', ' ', ';']).map_or(window, |at| half + at + 1)
 }

@@ -47,6 +47,8 @@ pub struct Past<'a, T> {
     pub cuts: &'a [(usize, usize, usize)],
     /// What older digests kept, each with the gap that its note is replaced in.
     pub older: Vec<(usize, &'a str)>,
+    /// Texts that stand beside the conversation: what is in them need not be kept.
+    pub beside: Vec<&'a str>,
 }
 
 /// The lines that are kept of what goes.

@@ -89,6 +89,11 @@ pub(super) fn of<'a, T: Text>(past: &Past<'a, T>) -> Vec<Source<'a>> {
             }
         }
     }
+    let newest = past.conversation.messages.len().saturating_sub(1);
+    for text in &past.beside {
+        let place = Place { message: newest, slot: None, stays: true, tokens: 0 };
+        collecting.push(place, Origin::Output, None, "", Cow::Borrowed(text));
+    }
     for (gap, body) in &past.older {
         let place = Place { message: past.gaps[*gap].start, slot: Some(*gap), stays: false, tokens: 0 };
         collecting.older(place, body);

@@ -15,26 +15,11 @@ use crate::edit::Place;
 use crate::invariants::{CutPoints, MayGo, Pairs, droppable};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Item, Part, Pin, Role, Text};
-use crate::policy::{Policy, StageName};
+use crate::numbers::share;
+use crate::policy::{Level, Policy, StageName};
 use crate::store::{Noted, noted_removals};
 pub use bounds::Bounds;
 pub use pruning::{PartChange, PartCut, Rewriting, Rewritten, Successor};
-
-/// How hard the planner is pressed. Each level takes what the one before it spared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Pressure {
-    /// The recent messages are left alone.
-    Normal,
-    /// Half as many are, and long results among them are shortened.
-    High,
-    /// Only what must stay is left alone.
-    Emergency,
-}
-
-impl Pressure {
-    /// Every level, mildest first.
-    pub const ALL: [Pressure; 3] = [Pressure::Normal, Pressure::High, Pressure::Emergency];
-}
 
 /// A shortening that the planner accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,14 +169,16 @@ impl<'a, T: Text> Draft<'a, T> {
         self.removed[message]
     }
 
-    /// Index of the first message that counts as recent under `pressure`.
-    pub fn recent_start(&self, pressure: Pressure) -> usize {
-        let keep = match pressure {
-            Pressure::Normal => self.policy.keep_recent,
-            Pressure::High => self.policy.keep_recent / 2,
-            Pressure::Emergency => 0,
-        };
-        self.conversation.messages.len().saturating_sub(keep)
+    /// Index of the first message of which this share of the recent ones is made.
+    pub fn recent_start(&self, part: f64) -> usize {
+        let messages = self.conversation.messages.len();
+        let recent = self.policy.keep_recent.max(share(messages, self.policy.keep_recent_share));
+        messages.saturating_sub(share(recent, part))
+    }
+
+    /// Messages that stay so far, the note of each gap among them.
+    pub fn message_count(&self) -> usize {
+        self.removed.iter().filter(|removed| !**removed).count() + self.gaps().len()
     }
 
     /// Whether all of the message is notes about removals.
@@ -200,25 +187,33 @@ impl<'a, T: Text> Draft<'a, T> {
         !parts.is_empty() && parts.iter().all(|part| noted(part).is_some())
     }
 
-    /// Every item of a tool result that may be shortened, oldest first, with the most tokens that it takes now. Items that
-    /// the engine does not understand are kept whole.
-    pub fn shortenable(&self) -> impl Iterator<Item = (Place, usize)> + '_ {
-        self.conversation.messages.iter().enumerate().filter(|(index, _)| self.may_touch(*index)).flat_map(
-            move |(message, content)| {
-                content.parts.iter().enumerate().flat_map(move |(part, block)| {
-                    let items: &[Item<T>] = match block {
-                        Part::Result { items, .. } => items,
-                        _ => &[],
-                    };
-                    items.iter().enumerate().filter(|(_, item)| matches!(item, Item::Text(_) | Item::Json(_))).map(
-                        move |(item, _)| {
-                            let place = Place { message, part, item };
-                            (place, self.item_tokens(place))
-                        },
-                    )
-                })
-            },
-        )
+    /// Every item of a tool result that may be shortened at `level`, oldest first, with the most tokens that it takes now.
+    /// Items that the engine does not understand are kept whole.
+    pub fn shortenable<'b>(&'b self, level: &Level) -> impl Iterator<Item = (Place, usize)> + use<'b, 'a, T> {
+        let results = || {
+            let messages = self.conversation.messages.iter().enumerate();
+            let parts = messages.flat_map(|(message, content)| {
+                content.parts.iter().enumerate().map(move |(part, block)| (message, part, block))
+            });
+            parts.filter_map(|(message, part, block)| match block {
+                Part::Result { items, .. } => Some((message, part, items)),
+                _ => None,
+            })
+        };
+        let may_go = if level.results < 1.0 || level.keep_results > 0 {
+            let all = results().count();
+            share(all, level.results).min(all.saturating_sub(level.keep_results))
+        } else {
+            usize::MAX
+        };
+        let touched = results().take(may_go).filter(|(message, ..)| self.may_touch(*message));
+        touched.flat_map(move |(message, part, items)| {
+            let texts = items.iter().enumerate().filter(|(_, item)| matches!(item, Item::Text(_) | Item::Json(_)));
+            texts.map(move |(item, _)| {
+                let place = Place { message, part, item };
+                (place, self.item_tokens(place))
+            })
+        })
     }
 
     fn may_touch(&self, message: usize) -> bool {

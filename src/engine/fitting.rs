@@ -59,7 +59,7 @@ impl Engine {
             if best.as_ref().is_none_or(|best| plan.tokens_after > best.tokens_after) {
                 best = Some(plan);
             }
-            if refills == REFILLS || left == 0 {
+            if refills == REFILLS || left == 0 || with.deadline.is_over() {
                 return best.ok_or_else(|| floor(&draft, budget, least));
             }
             refills += 1;

@@ -19,7 +19,7 @@ use crate::draft::Bounds;
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::message::{Conversation, Part, Pin, Role, Text};
-use crate::planner::{Plan, Referring, Sealing, Urgency, reserve, wait_for_summary};
+use crate::planner::{Deadline, Plan, Referring, Sealing, Urgency, reserve, wait_for_summary};
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
 use crate::store::{Places, Reference, Storing};
@@ -42,7 +42,7 @@ pub struct Room {
 }
 
 /// What a plan is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
     /// What it may use.
     pub room: Room,
@@ -52,6 +52,8 @@ pub struct Ask<'a> {
     pub salt: u64,
     /// References that the store does not have, though a text says so.
     pub distrusted: &'a [Reference],
+    /// When the plan must be done: see [`Policy::time_limit`].
+    pub deadline: Deadline<'a>,
 }
 
 /// A conversation as it was read.
@@ -160,12 +162,14 @@ impl Engine {
             spare: 0,
             counter,
             referring: self.referring(ask.salt, ask.distrusted),
+            deadline: ask.deadline,
             urgency: ask.urgency,
         };
         let mut plan = self.fitted(&reading.conversation, &tokens, bounds, &mut with)?;
         if ask.urgency == Urgency::Soft
             && ask.room.budget.is_none()
             && self.cache_hits.has(tokens.beginning())
+            && !self.is_crowded(reading.conversation.messages.len())
             && let Some(reason) = reason_to_wait(&plan, &self.policy)
         {
             return Ok(plan.postponed(reason));
@@ -192,14 +196,20 @@ impl Engine {
         self.cache_hits.note(beginning, answer);
     }
 
-    /// What a soft compaction reports of a conversation of `total` tokens if it has nothing to do; `None` if it has.
+    /// Whether so many messages are more than the policy wants.
+    fn is_crowded(&self, messages: usize) -> bool {
+        self.policy.max_messages.is_some_and(|most| messages > most)
+    }
+
+    /// What a soft compaction reports of a conversation of `total` tokens if it has nothing to do; `None` if it has, or may
+    /// have: several of its `entries` can be one message.
     ///
     /// # Errors
     /// `NoRoom` if the window leaves nothing for messages.
-    pub fn idle(&self, total: usize, beginning: u128, room: Room) -> Result<Option<Report>> {
+    pub fn idle(&self, total: usize, entries: usize, beginning: u128, room: Room) -> Result<Option<Report>> {
         let budget = self.budget(room, beginning)?;
         let idle = || Report { tokens_before: total, tokens_after: total, budget: budget.limit, ..Report::default() };
-        Ok((total <= budget.high).then(idle))
+        Ok((total <= budget.high && !self.is_crowded(entries)).then(idle))
     }
 
     /// How full the conversation is.
@@ -220,7 +230,7 @@ impl Engine {
         }
         let due = match tokens {
             tokens if tokens > budget.limit => "hard",
-            tokens if tokens > budget.high => "soft",
+            tokens if tokens > budget.high || self.is_crowded(reading.conversation.messages.len()) => "soft",
             _ => "none",
         };
         Ok(Status {

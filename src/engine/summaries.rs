@@ -37,7 +37,7 @@ impl Engine {
     /// The plan with the summary that it waits for, within its budget as before; any other plan as it is. Where the answer
     /// has no words, the engine says what happened as far as it can without a model, and the report gives the reason.
     /// `conversation` is what [`check`](super::check) gave for the messages. O(length of the conversation).
-    pub fn resume<T: Text>(&self, plan: &Plan, conversation: &Conversation<T>, answer: Answer<'_>) -> Plan {
+    pub fn resume<T: Text + Sync>(&self, plan: &Plan, conversation: &Conversation<T>, answer: Answer<'_>) -> Plan {
         resumed(plan, conversation, answer, &self.policy, self.ledger.now())
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::digest::{Digest, Past, digest};
 use crate::draft::Draft;
-use crate::edit::Standing;
 use crate::message::Text;
 use crate::summary::parts;
 
@@ -24,13 +23,10 @@ pub(super) fn fill<T: Text>(
     let ranges: Vec<_> = gaps.iter().map(|gap| gap.messages.clone()).collect();
     let items: Vec<_> = cuts.iter().map(|cut| (cut.place.message, cut.place.part, cut.place.item)).collect();
     let older = gaps.iter().enumerate().flat_map(|(index, gap)| {
-        let notes = match &gap.standing {
-            Standing::In { message, instead_of, .. } => replaced_notes(draft, *message, instead_of),
-            Standing::Own { .. } => Vec::new(),
-        };
+        let notes = replaced_notes(&draft.conversation.messages, &gap.standing);
         // An older summary is for the next one to go on from, where there will be one.
         let goes_on = draft.bounds.summary > 0;
-        notes.into_iter().map(move |note| (index, if goes_on { parts(note.body).1 } else { note.body }))
+        notes.map(move |note| (index, if goes_on { parts(note.body).1 } else { note.body }))
     });
     let past = Past {
         conversation: draft.conversation,
@@ -39,6 +35,7 @@ pub(super) fn fill<T: Text>(
         gaps: &ranges,
         cuts: &items,
         older: older.collect(),
+        beside: Vec::new(),
     };
     let room = room.saturating_sub((gaps.len() + cuts.len()) * JOINT);
     digest(&past, room, &with.counter)

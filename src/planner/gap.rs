@@ -176,17 +176,20 @@ pub(super) fn older_notes<'d, T: Text>(
     gap: &Range<usize>,
     standing: &'d Standing,
 ) -> impl Iterator<Item = Noted<'d>> {
-    let (message, parts) = match standing {
-        Standing::In { message, instead_of, .. } => (*message, &instead_of[..]),
-        Standing::Own { .. } => (gap.start, &[][..]),
-    };
-    let replaced = parts.iter().map(move |part| &messages[message].parts[*part]);
-    replaced.chain(messages[gap.clone()].iter().flat_map(|message| &message.parts)).filter_map(noted)
+    let gone = messages[gap.clone()].iter().flat_map(|message| &message.parts).filter_map(noted);
+    replaced_notes(messages, standing).chain(gone)
 }
 
 /// The older notes in a message that stays which a new one replaces.
-pub(super) fn replaced_notes<'d, T: Text>(draft: &'d Draft<'_, T>, message: usize, parts: &[usize]) -> Vec<Noted<'d>> {
-    parts.iter().filter_map(|part| noted(&draft.conversation.messages[message].parts[*part])).collect()
+pub(super) fn replaced_notes<'d, T: Text>(
+    messages: &'d [Message<T>],
+    standing: &'d Standing,
+) -> impl Iterator<Item = Noted<'d>> {
+    let (message, parts) = match standing {
+        Standing::In { message, instead_of, .. } => (*message, &instead_of[..]),
+        Standing::Own { .. } => (0, &[][..]),
+    };
+    parts.iter().filter_map(move |part| noted(&messages[message].parts[*part]))
 }
 
 /// Tokens that a gap frees, older notes included.

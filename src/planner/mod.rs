@@ -1,8 +1,9 @@
 //! From a conversation and a budget to a plan.
 //!
-//! [`outline`] decides: it runs the stages over a draft until the target is met, under growing pressure. [`seal`] then
+//! [`outline`] decides: it runs the stages over a draft until the target is met, level by level. [`seal`] then
 //! makes the texts and references of what was decided and counts the outcome exactly.
 
+mod deadline;
 mod exact;
 mod explain;
 mod fill;
@@ -16,19 +17,20 @@ mod seal;
 mod shorten;
 mod tools;
 
+pub use deadline::Deadline;
 pub use pending::{Answer, Pending, request_of, reserve, resumed, wait_for_summary};
 pub use plan::{Artifact, Plan, Source};
 pub use seal::{Sealing, seal};
 pub use shorten::{Referring, ShortText, marked_short, shorten};
 
 use crate::budget::Budget;
-use crate::draft::{Bounds, Draft, Pressure};
+use crate::draft::{Bounds, Draft, Proposal};
 use crate::error::{Error, Result};
 use crate::invariants::{Pairs, Violation};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
 use crate::numbers::{part_of, share};
-use crate::policy::{Policy, StageName};
+use crate::policy::{Level, Policy, StageName};
 use crate::stages::propose;
 use crate::store::Storing;
 use crate::validity::reasoning_that_may_go;
@@ -43,7 +45,7 @@ pub enum Urgency {
 }
 
 /// The draft that brings `conversation` as far inside the budget that is aimed at as it can be brought; `unused` tokens were
-/// left over by one before. O(length) for each level of pressure.
+/// left over by one before. O(length) for each level of the ladder.
 ///
 /// # Errors
 /// `Message` if the conversation breaks a rule of the providers as it came.
@@ -66,17 +68,49 @@ pub fn outline<'a, T: Text>(
         Urgency::Soft => budget.high,
         Urgency::Hard => budget.low,
     };
-    if draft.total() <= starts_at {
-        return Ok(draft);
+    if draft.total() > starts_at {
+        let aims = Aims::of(&draft, budget, unused);
+        climb(&mut draft, aims, with);
     }
-    let aims = Aims::of(&draft, budget, unused);
-    for pressure in Pressure::ALL {
-        run_stages(&mut draft, aims.structure, pressure, storing);
-        if draft.total() <= aims.enough(pressure, budget) {
+    thin_out(&mut draft, storing);
+    Ok(draft)
+}
+
+/// Runs the stages, level by level, until enough is taken; out of time, the last level at once.
+fn climb<T: Text>(draft: &mut Draft<'_, T>, aims: Aims, with: &Sealing<'_>) {
+    let levels = &draft.policy.levels;
+    let mut next = 0;
+    while let Some(level) = levels.get(next) {
+        run_stages(draft, aims.structure, level, with.referring.storing);
+        let enough = if next == 0 { aims.enough } else { aims.enough.max(with.aim.escalate) };
+        if draft.total() <= enough {
             break;
         }
+        next = if with.deadline.is_over() { levels.len().max(next + 2) - 1 } else { next + 1 };
     }
-    Ok(draft)
+}
+
+/// Where there are more messages than the policy wants, removes the oldest as far as its first level lets them go.
+fn thin_out<T: Text>(draft: &mut Draft<'_, T>, storing: Storing) {
+    let (policy, count) = (draft.policy, draft.message_count());
+    let Some(most) = policy.max_messages.filter(|most| count > *most) else { return };
+    let Some(level) = policy.levels.iter().find(|level| level.runs(StageName::Window)) else { return };
+    if !policy.stages.contains(&StageName::Window) {
+        return;
+    }
+    // A gap has a note, which is a message too.
+    let mut over = count + 1 - share(most, policy.low_messages).max(1);
+    for proposal in propose(StageName::Window, draft, level, storing) {
+        let Proposal::Remove { messages } = &proposal else { continue };
+        let messages = messages.clone();
+        draft.accept(StageName::Window, proposal);
+        if draft.is_removed(messages.start) {
+            over = over.saturating_sub(messages.len());
+        }
+        if over == 0 {
+            return;
+        }
+    }
 }
 
 /// What the stages aim at.
@@ -84,7 +118,7 @@ pub fn outline<'a, T: Text>(
 struct Aims {
     /// Tokens of what stays whole.
     structure: usize,
-    /// More than this asks for more pressure.
+    /// More than this after the first level asks for the next.
     enough: usize,
 }
 
@@ -99,42 +133,34 @@ impl Aims {
     /// `unused` tokens were left over when less was to stay whole.
     fn of<T: Text>(draft: &Draft<'_, T>, budget: Budget, unused: usize) -> Aims {
         if !draft.is_digested() {
-            // Below the high mark the next turn has room; more pressure would take what the model still works with.
-            return Aims { structure: budget.low, enough: budget.high };
+            // Below that mark the next turn has room; more would take what the model still works with.
+            return Aims { structure: budget.low, enough: budget.escalate };
         }
         let part = part_of(budget.low, draft.tokens.total());
         let structure = share(budget.low, part * STRUCTURE) + unused;
         Aims { structure, enough: structure.max(share(budget.low, LEAST_STRUCTURE)) }
     }
-
-    fn enough(self, pressure: Pressure, budget: Budget) -> usize {
-        match pressure {
-            Pressure::Normal => self.enough,
-            // Emergency takes what the model works with, and so is for what does not fit otherwise.
-            Pressure::High | Pressure::Emergency => self.enough.max(budget.high),
-        }
-    }
 }
 
-/// Runs the stages of the policy in their order until the draft is down to `target`.
-fn run_stages<T: Text>(draft: &mut Draft<'_, T>, target: usize, pressure: Pressure, storing: Storing) {
-    let stages = &draft.policy.stages;
+/// Runs the stages of the policy that `level` has, in their order, until the draft is down to `target`.
+fn run_stages<T: Text>(draft: &mut Draft<'_, T>, target: usize, level: &Level, storing: Storing) {
+    let stages: Vec<StageName> = draft.policy.stages.iter().copied().filter(|stage| level.runs(*stage)).collect();
     for (index, stage) in stages.iter().enumerate() {
         if *stage == StageName::Window && draft.is_digested() && draft.total() > target {
             // Lines are kept of what goes, so it need not be shortened first, and what stays may stay whole.
             draft.restore();
-            run(draft, *stage, target, pressure, storing);
+            run(draft, *stage, target, level, storing);
             for earlier in &stages[..index] {
-                run(draft, *earlier, target, pressure, storing);
+                run(draft, *earlier, target, level, storing);
             }
         }
-        run(draft, *stage, target, pressure, storing);
+        run(draft, *stage, target, level, storing);
     }
 }
 
 /// Takes what `stage` proposes until the draft is down to `target`.
-fn run<T: Text>(draft: &mut Draft<'_, T>, stage: StageName, target: usize, pressure: Pressure, storing: Storing) {
-    for proposal in propose(stage, draft, pressure, storing) {
+fn run<T: Text>(draft: &mut Draft<'_, T>, stage: StageName, target: usize, level: &Level, storing: Storing) {
+    for proposal in propose(stage, draft, level, storing) {
         if draft.total() <= target {
             return;
         }

@@ -109,7 +109,7 @@ pub fn request_of<T: Text + Sync>(
 
 /// `plan`, made for `conversation`, with the summary that it waits for: the answer, bounded, or what happened as it can be
 /// told without a model; and behind it lines with what that lost. Within its budget as before.
-pub fn resumed<T: Text>(
+pub fn resumed<T: Text + Sync>(
     plan: &Plan,
     conversation: &Conversation<T>,
     answer: Answer<'_>,
@@ -139,15 +139,16 @@ pub fn resumed<T: Text>(
             (policy.summary_fallback.text(&removed, pending.tokens, &counter), SummaryBy::Engine)
         }
     };
-    let staying = staying(&plan, conversation);
+    let measured = counter.measure(conversation);
+    let others: Vec<String> = notes(&plan.edits).map(str::to_owned).collect();
     let Action::Remove { note, .. } = &mut plan.edits[pending.edit].action else { return plan };
     let before = count(&note.text);
     let Some(noted) = noted_removals(&note.text) else { return plan };
     let whereabouts = noted.reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
     let mut room = pending.room.saturating_sub(count(&summary) + FRAMING);
     let (text, lines) = loop {
-        let covered = staying.iter().copied().chain([&*summary, noted.body]);
-        let lines = lost_lines(&removed, covered, room, &counter);
+        let beside = others.iter().map(String::as_str).chain([&*summary]).collect();
+        let lines = lost_lines(&removed, &measured, beside, room, &counter);
         let text = removal_note(noted.messages, &whereabouts, &body(&summary, &[noted.body, &lines]));
         let over = count(&text).saturating_sub(before.saturating_add(pending.room));
         if over == 0 {
@@ -186,25 +187,10 @@ fn removed_by<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Re
     Removed::of(conversation, ranges, notes.map(|note| note.body))
 }
 
-/// The texts of `conversation` that stay, as they came: neither removed messages nor notes that are replaced.
-fn staying<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Vec<&'a str> {
-    let mut goes: Vec<&[usize]> = vec![&[]; conversation.messages.len()];
-    let mut removed = vec![false; conversation.messages.len()];
-    for edit in &plan.edits {
-        let Action::Remove { messages, note } = &edit.action else { continue };
-        removed[messages.clone()].fill(true);
-        // Of several notes in one message, the first replaces the older ones.
-        if let Standing::In { message, instead_of, .. } = &note.standing
-            && !instead_of.is_empty()
-        {
-            goes[*message] = instead_of;
-        }
-    }
-    let mut texts = Vec::new();
-    for (index, message) in conversation.messages.iter().enumerate().filter(|(index, _)| !removed[*index]) {
-        for (_, part) in message.parts.iter().enumerate().filter(|(part, _)| !goes[index].contains(part)) {
-            part.texts(|text, _| texts.push(&**text));
-        }
-    }
-    texts
+/// The notes of the edits.
+fn notes(edits: &[Edit]) -> impl Iterator<Item = &str> {
+    edits.iter().filter_map(|edit| match &edit.action {
+        Action::Remove { note, .. } => Some(&*note.text),
+        _ => None,
+    })
 }

@@ -1,12 +1,12 @@
 //! Making the texts of a plan: what a draft decided becomes edits, references and exact counts.
 
-use super::Urgency;
 use super::fill::fill;
 use super::gap::gaps;
 use super::plan::Plan;
 use super::prune::parts;
 use super::shorten::{Framed, Referring};
 use super::tools::ToolNames;
+use super::{Deadline, Urgency};
 use crate::budget::Budget;
 use crate::digest::Digest;
 use crate::draft::Draft;
@@ -35,6 +35,8 @@ pub struct Sealing<'a> {
     pub counter: Counting<'a>,
     /// How references are made.
     pub referring: Referring<'a>,
+    /// When it must be done.
+    pub deadline: Deadline<'a>,
     /// Whether the low mark was asked for at once, so that missing it is worth a word.
     pub urgency: Urgency,
 }

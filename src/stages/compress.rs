@@ -1,17 +1,18 @@
-//! Shortens long tool results where they stand: the older ones first, under pressure the recent ones too.
+//! Shortens long tool results where they stand: the older ones first, on the ladder the recent ones too.
 
-use crate::draft::{Draft, Pressure, Proposal};
+use crate::draft::{Draft, Proposal};
 use crate::message::Text;
+use crate::policy::{Level, ShortenTo};
 
-pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, pressure: Pressure) -> Vec<Proposal> {
+pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, level: &Level) -> Vec<Proposal> {
     let policy = draft.policy;
-    let (recent, keep) = match pressure {
-        Pressure::Normal => (draft.recent_start(pressure), policy.compress_to),
-        Pressure::High => (draft.conversation.messages.len(), policy.compress_to),
-        Pressure::Emergency => (draft.conversation.messages.len(), policy.offload_preview.min(policy.compress_to)),
+    let recent = draft.recent_start(level.recent_results);
+    let keep = match level.shorten_to {
+        ShortenTo::CompressTo => policy.compress_to,
+        ShortenTo::OffloadPreview => policy.offload_preview.min(policy.compress_to),
     };
     draft
-        .shortenable()
+        .shortenable(level)
         .filter(|(place, tokens)| place.message < recent && *tokens > keep)
         .map(|(place, _)| Proposal::Shorten { place, keep })
         .collect()

@@ -8,22 +8,22 @@ mod offload;
 mod prune;
 mod window;
 
-use crate::draft::{Draft, Pressure, Proposal};
+use crate::draft::{Draft, Proposal};
 use crate::message::Text;
-use crate::policy::StageName;
+use crate::policy::{Level, StageName};
 use crate::store::Storing;
 
-/// What the stage `name` proposes for `draft`, in the order in which it should be taken. O(parts), and
+/// What the stage `name` proposes for `draft` at `level`, in the order in which it should be taken. O(parts), and
 /// for what is superseded O(length).
-pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, pressure: Pressure, storing: Storing) -> Vec<Proposal> {
+pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, level: &Level, storing: Storing) -> Vec<Proposal> {
     match name {
         StageName::Offload => match storing {
-            Storing::On => offload::propose(draft, pressure),
+            Storing::On => offload::propose(draft, level),
             Storing::Off => Vec::new(),
         },
-        StageName::Compress => compress::propose(draft, pressure),
-        StageName::Prune => prune::propose(draft, pressure, storing),
-        StageName::Window => window::propose(draft, pressure),
+        StageName::Compress => compress::propose(draft, level),
+        StageName::Prune => prune::propose(draft, level, storing),
+        StageName::Window => window::propose(draft, level),
         // They take nothing away: the planner keeps lines, and asks for words, once it is known what goes.
         StageName::Digest | StageName::Summarize => Vec::new(),
     }

@@ -1,10 +1,11 @@
 //! Removes the oldest messages, a group at a time: calls with their results, thinking with its loop.
 
-use crate::draft::{Draft, Pressure, Proposal};
+use crate::draft::{Draft, Proposal};
 use crate::message::Text;
+use crate::policy::Level;
 
-pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, pressure: Pressure) -> Vec<Proposal> {
-    let recent = draft.recent_start(pressure);
+pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, level: &Level) -> Vec<Proposal> {
+    let recent = draft.recent_start(level.recent);
     let note = draft.bounds.note;
     let mut proposals = Vec::new();
     // A gap costs its note. So what is small goes together with what is behind it, and so do the notes of earlier

@@ -63,19 +63,9 @@ impl<'a, T: Text> Removed<'a, T> {
         let (summaries, lines): (Vec<&str>, Vec<&str>) = older.map(parts).unzip();
         let joined =
             |texts: Vec<&str>, joint| texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(joint);
+        let (previous, lines) = (joined(summaries, "\n\n"), joined(lines, "\n"));
         let pairs = Pairs::of(conversation);
         let calls = pairs.calls().iter().filter_map(|call| Some((call.result?, (call.message, call.part)))).collect();
-        let (previous, lines) = (
-            joined(
-                summaries, "
-
-",
-            ),
-            joined(
-                lines, "
-",
-            ),
-        );
         Removed { conversation, ranges, previous, lines, calls }
     }
 

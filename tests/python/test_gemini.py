@@ -27,9 +27,11 @@ from .conversations import (
 )
 from .judges import NOTE
 
-POLICY = ullage.Policy(window=6_000, reserve_output=1_000)
+POLICY = ullage.Policy(window=6_000, reserve_output=1_000, low=0.5)
 # Where each output is cut by itself, before whole messages go.
-PLAIN = ullage.Policy(window=6_000, reserve_output=1_000, stages=["offload", "compress", "window"])
+PLAIN = ullage.Policy(
+    window=6_000, reserve_output=1_000, low=0.5, stages=["offload", "compress", "window"]
+)
 SIGNATURE = b"\xff\x00signed"
 # Of some hundred thousand tokens: what leaves little, what shortens and removes, and what only shortens.
 TIGHT, HALFWAY, ROOMY = 2_000, 30_000, 60_000

@@ -7,7 +7,7 @@ import pytest
 import ullage
 from tests.python.conversations import long_conversation, render
 
-POLICY = ullage.Policy(window=20_000, reserve_output=1_000, keep_recent=2)
+POLICY = ullage.Policy(window=20_000, reserve_output=1_000, keep_recent=2, low=0.5)
 FOREIGN = (
     "[ullage: report output of 90,000 characters is stored as report-0123456789abcdef;"
     " retrieve it by that reference]\n" + "a finding of the other session\n" * 3_000

@@ -145,7 +145,7 @@ def test_a_promised_history_counts_as_a_fresh_one():
 
 
 def test_an_engine_whose_host_promises_compacts_as_any_other():
-    policy = ullage.Policy(window=6_000, reserve_output=500)
+    policy = ullage.Policy(window=6_000, reserve_output=500, low=0.5)
     plain = ullage.ContextManager(policy)
     promised = ullage.ContextManager(policy, append_only=True)
     one: list[dict[str, Any]] = [{"role": "user", "content": "Find the fault."}]

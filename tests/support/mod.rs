@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use ullage::engine::{Ask, Engine, Room, apply, content};
 use ullage::error::{Error, Result};
 use ullage::ledger::Ledger;
-use ullage::planner::{Plan, Urgency};
+use ullage::planner::{Deadline, Plan, Urgency};
 use ullage::policy::{Policy, StageName};
 use ullage::store::Storing;
 use ullage::store::{MemoryStore, Reference, Store};
@@ -131,12 +131,12 @@ pub fn engine(policy: &Policy, counter: &Arc<dyn CountTokens>, storing: Storing)
 }
 
 pub fn ask(budget: usize, urgency: Urgency) -> Ask<'static> {
-    Ask { room: Room { budget: Some(budget), fixed: 0 }, urgency, salt: 0, distrusted: &[] }
+    Ask { room: Room { budget: Some(budget), fixed: 0 }, urgency, salt: 0, distrusted: &[], deadline: Deadline::Never }
 }
 
 /// Asks for what the policy's window leaves.
 pub fn ask_window(urgency: Urgency) -> Ask<'static> {
-    Ask { room: Room { budget: None, fixed: 0 }, urgency, salt: 0, distrusted: &[] }
+    Ask { room: Room { budget: None, fixed: 0 }, urgency, salt: 0, distrusted: &[], deadline: Deadline::Never }
 }
 
 /// What came of a compaction.

@@ -7,11 +7,11 @@
 //! | what was read of a file | a later read of as much or more, or calls that wrote or replaced all its lines |
 //! | a listing or a status | the same asked again |
 //! | what a call replaced in a file | what it wrote |
-//! | what a call wrote into a file | a later read of it, or later edits; in an emergency the file |
+//! | what a call wrote into a file | a later read of it, or later edits; at the last level the file |
 //! | reasoning of turns that are over | the answer behind it, where the provider does without |
 //!
 //! The newest copy of an output stays, and so does what is recent. Without a store only what stands word for word further down
-//! goes by itself; the rest waits for pressure.
+//! goes by itself; the rest waits for a level that takes it.
 
 mod answers;
 mod arguments;
@@ -21,11 +21,15 @@ mod listings;
 mod reasoning;
 mod repeats;
 
-use crate::draft::{Draft, Pressure, Proposal, Successor};
+use crate::draft::{Draft, Proposal, Successor};
 use crate::edit::Place;
 use crate::message::Text;
+use crate::policy::{Level, Superseded as May};
 use crate::store::Storing;
 use answers::Answer;
+
+/// Of the recent messages this share is being worked on, whatever the level: its reasoning and its calls stay.
+const WORKED_ON: f64 = 0.5;
 
 /// An output that is superseded.
 #[derive(Debug)]
@@ -47,15 +51,15 @@ enum Form {
 }
 
 /// What is superseded, in the order in which it should go: what loses least first, and the older first. O(length).
-pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, pressure: Pressure, storing: Storing) -> Vec<Proposal> {
-    let recent = draft.recent_start(pressure);
+pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, level: &Level, storing: Storing) -> Vec<Proposal> {
+    let recent = draft.recent_start(level.recent);
     let goes = |form: Form| match form {
         Form::Copied => true,
         // Without a store, what goes is lost.
-        Form::Newer => storing == Storing::On || pressure > Pressure::Normal,
+        Form::Newer => storing == Storing::On || level.superseded >= May::Newer,
         // What was written is what the next edits have to quote: on recorded coding sessions, taking it at once cost a fifth
         // of the edits that could still be made.
-        Form::Elsewhere => pressure == Pressure::Emergency,
+        Form::Elsewhere => level.superseded == May::Elsewhere,
     };
     let answers = answers::of(draft);
     let files = files::Files::of(&answers);
@@ -64,8 +68,7 @@ pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, pressure: Pressure, storing
     outputs.extend(files.superseded());
     outputs.extend(listings::find(&answers));
     let outputs = outputs.into_iter().filter(|found| found.place.message < recent && goes(found.form));
-    // The newest exchange is being worked on, whatever the pressure.
-    let settled = draft.recent_start(pressure.min(Pressure::High));
+    let settled = draft.recent_start(level.recent.max(WORKED_ON));
     let reasoning = reasoning::find(draft).filter(|(message, _)| *message < settled && goes(Form::Newer));
     let dropped = reasoning.map(|(message, part)| reasoning::dropped(message, part));
     let written = arguments::find(draft, &answers, &files, goes);

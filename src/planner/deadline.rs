@@ -1,0 +1,29 @@
+//! When a plan must be done.
+
+use std::fmt;
+
+/// When a plan must be done. The crate reads no clock: who asks for the plan has one.
+#[derive(Clone, Copy, Default)]
+pub enum Deadline<'a> {
+    /// Whenever it is.
+    #[default]
+    Never,
+    /// As soon as this says that the time is over.
+    When(&'a (dyn Fn() -> bool + Sync)),
+}
+
+impl Deadline<'_> {
+    /// Whether the time is over.
+    pub fn is_over(self) -> bool {
+        match self {
+            Deadline::Never => false,
+            Deadline::When(over) => over(),
+        }
+    }
+}
+
+impl fmt::Debug for Deadline<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_over() { "Deadline(over)" } else { "Deadline" })
+    }
+}

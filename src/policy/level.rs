@@ -1,0 +1,86 @@
+//! The ladder of escalation: what the stages may take when what they took before was not enough.
+
+use serde::{Deserialize, Serialize};
+
+use super::StageName;
+
+/// What [`StageName::Prune`] may take at a level, by where else it can be seen. Each takes what the one before it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Superseded {
+    /// What stands word for word further down; and in a newer form, where a store keeps the old one.
+    Recoverable,
+    /// What stands further down in a newer form.
+    Newer,
+    /// What a call wrote, too: it is in the file.
+    Elsewhere,
+}
+
+/// How much is left of a result that is shortened where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShortenTo {
+    /// `compress_to` of the policy.
+    CompressTo,
+    /// Its `offload_preview`, where that is less.
+    OffloadPreview,
+}
+
+/// One level of the ladder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Level {
+    /// Those of the policy's stages that run, in the policy's order; all of them if none is named.
+    pub stages: Vec<StageName>,
+    /// Share of the recent messages that is left alone.
+    pub recent: f64,
+    /// Share of the recent messages in which long results are not shortened where they stand.
+    pub recent_results: f64,
+    /// Share of the tool results, oldest first, that may be moved out or shortened.
+    pub results: f64,
+    /// Tool results at the end that may not.
+    pub keep_results: usize,
+    /// What is left of those that are shortened.
+    pub shorten_to: ShortenTo,
+    /// What superseded outputs may go.
+    pub superseded: Superseded,
+}
+
+impl Default for Level {
+    fn default() -> Level {
+        Level {
+            stages: Vec::new(),
+            recent: 1.0,
+            recent_results: 1.0,
+            results: 1.0,
+            keep_results: 0,
+            shorten_to: ShortenTo::CompressTo,
+            superseded: Superseded::Recoverable,
+        }
+    }
+}
+
+impl Level {
+    /// The default ladder: the recent messages are left alone; then half of them are, but for long results; then only what
+    /// must stay is.
+    pub fn ladder() -> Vec<Level> {
+        let high = Level { recent: 0.5, recent_results: 0.0, superseded: Superseded::Newer, ..Level::default() };
+        let emergency = Level {
+            recent: 0.0,
+            shorten_to: ShortenTo::OffloadPreview,
+            superseded: Superseded::Elsewhere,
+            ..high.clone()
+        };
+        vec![Level::default(), high, emergency]
+    }
+
+    /// Whether `stage` runs at it.
+    pub fn runs(&self, stage: StageName) -> bool {
+        self.stages.is_empty() || self.stages.contains(&stage)
+    }
+
+    /// The shares in it, each with its name.
+    pub(super) fn shares(&self) -> [(&'static str, f64); 3] {
+        [("recent", self.recent), ("recent_results", self.recent_results), ("results", self.results)]
+    }
+}

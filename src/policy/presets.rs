@@ -1,0 +1,144 @@
+//! Policies by name: the systems that ullage stands in for.
+
+use super::{Level, Policy, StageName};
+use crate::compress::Compressor;
+use crate::error::{Error, Result};
+use crate::store::MarkStyle;
+use crate::summary::{Summaries, SummaryFallback, SummaryPrompt};
+use crate::tokens::ModelLimits;
+
+/// The window of Gemini's models, and the most that they answer, as Google's page on them gives it.
+const GEMINI_WINDOW: usize = 1_048_576;
+const GEMINI_OUTPUT: usize = 65_536;
+
+impl Policy {
+    /// The names that [`Policy::preset`] knows.
+    pub const PRESETS: [&'static str; 4] = ["default", "cyber-autoagent", "amplifier-smart", "sre-agent"];
+
+    /// A policy by name.
+    ///
+    /// # Errors
+    /// `Policy` if there is none of that name.
+    pub fn preset(name: &str) -> Result<Policy> {
+        match name {
+            "default" => Ok(Policy::default()),
+            "cyber-autoagent" => Ok(cyber_autoagent()),
+            "amplifier-smart" => Ok(amplifier_smart()),
+            "sre-agent" => Ok(sre_agent()),
+            _ => Err(Error::Policy {
+                setting: "preset".to_owned(),
+                problem: format!("there is no preset '{name}'; known are: {}", Policy::PRESETS.join(", ")),
+            }),
+        }
+    }
+
+    /// The default policy in the window of a model: what the window leaves beside the reserve is never more than the
+    /// model takes as input. The reserve, where none is given, is the default one, but no more than the model can
+    /// answer and at most a quarter of the window.
+    #[must_use]
+    pub fn for_limits(limits: ModelLimits, reserve_output: Option<usize>) -> Policy {
+        let default = Policy::default();
+        let reserve_output = reserve_output.unwrap_or_else(|| limits.reserve(default.reserve_output));
+        Policy { window: limits.window_beside(reserve_output), reserve_output, ..default }
+    }
+}
+
+/// Cyber-AutoAgent's cascade: 65 % triggers, up to two passes above 90 %, never above 98 %, 30 seconds; 100 messages, pruned
+/// to 90 of them, the first and the last 15 left alone. Its sizes in characters are tokens here by its own 3.7.
+fn cyber_autoagent() -> Policy {
+    Policy {
+        window: 200_000,
+        reserve_output: 4_000,
+        high: 0.65,
+        low: 0.5,
+        escalate: Some(0.9),
+        cache_relax: 0.1,
+        ceiling: 0.98,
+        keep_first: 1,
+        keep_recent: 15,
+        max_messages: Some(100),
+        low_messages: 0.9,
+        compressor: Compressor::CyberAutoagent,
+        marks: MarkStyle::CyberAutoagent,
+        shrink_above: 2_703,
+        shrink_to: 2_162,
+        offload_above: 2_703,
+        offload_preview: 1_081,
+        compress_to: 2_162,
+        summary_prompt: SummaryPrompt::CyberAutoagent,
+        summary_ratio: 0.3,
+        summary_timeout: 30.0,
+        time_limit: 30.0,
+        stages: vec![
+            StageName::Offload,
+            StageName::Compress,
+            StageName::Window,
+            StageName::Digest,
+            StageName::Summarize,
+        ],
+        ..Policy::default()
+    }
+}
+
+/// Amplifier's eight levels: results are cut a quarter at a time, the last five of them spared, and in between messages go,
+/// of ever more of the recent ones; it stops as soon as half of the window is free. Where Amplifier ends by stubbing the
+/// first request, everything but what must stay may go: the task stays.
+fn amplifier_smart() -> Policy {
+    const PROTECTED_RESULTS: usize = 5;
+    let results = |share: f64| Level {
+        stages: vec![StageName::Offload, StageName::Compress],
+        results: share,
+        keep_results: PROTECTED_RESULTS,
+        recent: 0.0,
+        recent_results: 0.0,
+        ..Level::default()
+    };
+    let messages = |recent: f64| Level { stages: vec![StageName::Window], recent, ..Level::default() };
+    Policy {
+        window: 200_000,
+        reserve_output: 1_800,
+        high: 0.92,
+        low: 0.5,
+        escalate: Some(0.5),
+        keep_recent: 1,
+        keep_recent_share: 0.3,
+        compressor: Compressor::Amplifier,
+        offload_above: 63,
+        offload_preview: 63,
+        compress_to: 63,
+        stages: vec![StageName::Offload, StageName::Compress, StageName::Window],
+        levels: vec![
+            results(0.25),
+            results(0.5),
+            messages(1.0),
+            results(0.75),
+            messages(0.6),
+            results(1.0),
+            messages(0.3),
+            Level { recent: 0.0, recent_results: 0.0, ..Level::default() },
+        ],
+        ..Policy::default()
+    }
+}
+
+/// The SRE agent's emergency compaction: at 750,000 tokens of Gemini's window all but the first request and the last ten
+/// messages, or six, become a line each.
+fn sre_agent() -> Policy {
+    const TRIGGER: f64 = 750_000.0;
+    #[allow(clippy::cast_precision_loss)] // Below 2^52, where every whole number is exact.
+    let high = TRIGGER / (GEMINI_WINDOW - GEMINI_OUTPUT) as f64;
+    let six_of_ten = Level { recent: 0.6, recent_results: 0.0, ..Level::default() };
+    Policy {
+        window: GEMINI_WINDOW,
+        reserve_output: GEMINI_OUTPUT,
+        high,
+        low: 0.25,
+        keep_first: 1,
+        keep_recent: 10,
+        compressor: Compressor::SreAgent,
+        summaries: Summaries::Always,
+        summary_fallback: SummaryFallback::OneLiners,
+        levels: vec![Level::default(), six_of_ten, Level { recent: 0.0, recent_results: 0.0, ..Level::default() }],
+        ..Policy::default()
+    }
+}

@@ -1,0 +1,15 @@
+//! Slices of lines that are too long to be kept or left out as one.
+
+/// Where a slice of about `size` bytes from `start` of a line that ends at `end` ends: behind a sentence, or else behind a
+/// comma, a semicolon or a space, where there is one in its second half. O(size).
+pub fn end_of_slice(text: &str, start: usize, end: usize, size: usize) -> usize {
+    let window = text.ceil_char_boundary((start + size).min(end));
+    if window == end {
+        return end;
+    }
+    let half = text.ceil_char_boundary(start + size / 2);
+    let second = &text[half..window];
+    let sentence = [". ", "! ", "? ", "; "].iter().filter_map(|mark| second.rfind(mark)).max().map(|at| at + 2);
+    let word = || second.rfind([',', ';', ' ']).map(|at| at + 1);
+    sentence.or_else(word).map_or(window, |at| half + at)
+}

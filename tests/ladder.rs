@@ -1,0 +1,157 @@
+//! The ladder of escalation, the window by number of messages, and the time limit.
+
+mod support;
+
+use serde_json::Value;
+use support::{Message, ask, ask_window, compact_in_window, engine, exact, render, undigested};
+use ullage::engine::{Ask, Engine};
+use ullage::planner::{Deadline, Plan, Urgency};
+use ullage::policy::{Level, Policy, StageName};
+use ullage::store::Storing;
+use ullage::wire::Format;
+
+/// A task, and so many calls whose results are long.
+fn work(steps: usize) -> Vec<Message> {
+    let mut messages = vec![Message::text("user", "Do the work.")];
+    for step in 0..steps {
+        let id = format!("call_{step}");
+        messages.push(Message::call(&id, "look"));
+        messages.push(Message::result(&id, &format!("finding {step} of many words ").repeat(60)));
+    }
+    messages.push(Message::text("assistant", "Done."));
+    messages
+}
+
+fn plan(engine: &Engine, input: &Value, format: Format, ask: Ask<'_>) -> Plan {
+    let reading = engine.read(&input, Some(format), &[]).expect("it reads");
+    engine.plan(&reading, ask).expect("it fits")
+}
+
+/// The edits of a stage.
+fn edits(plan: &Plan, stage: StageName) -> usize {
+    plan.edits.iter().filter(|edit| edit.stage == stage).count()
+}
+
+#[test]
+fn every_preset_is_a_policy_that_json_can_say() {
+    for name in Policy::PRESETS {
+        let preset = Policy::preset(name).expect("it is known");
+        assert_eq!(preset.clone().checked(), Ok(preset.clone()), "{name}");
+        let text = serde_json::to_string(&preset).expect("it is JSON");
+        assert_eq!(serde_json::from_str::<Policy>(&text).expect("it is read"), preset, "{name}");
+    }
+}
+
+#[test]
+fn a_level_runs_only_where_the_ones_before_left_too_much() {
+    let level = |stages: &[StageName], results: f64| Level {
+        stages: stages.to_vec(),
+        results,
+        recent: 0.0,
+        recent_results: 0.0,
+        ..Level::default()
+    };
+    let results = [StageName::Compress];
+    let policy = Policy {
+        levels: vec![level(&results, 0.25), level(&results, 0.5), level(&[StageName::Window], 1.0)],
+        stages: vec![StageName::Compress, StageName::Window],
+        low: 0.01,
+        compress_to: 10,
+        ..undigested()
+    };
+    let input = render(&work(40), Format::Bedrock);
+    let engine = engine(&policy, &exact(), Storing::Off);
+    let at = |budget| plan(&engine, &input, Format::Bedrock, ask(budget, Urgency::Soft));
+    let whole = at(1_000_000).tokens_before;
+    let [most, more, little] = [whole / 10 * 9, whole / 10 * 7, whole / 10 * 3].map(at);
+    assert_eq!(edits(&most, StageName::Compress), 10);
+    assert_eq!(edits(&more, StageName::Compress), 20);
+    assert_eq!(edits(&most, StageName::Window) + edits(&more, StageName::Window), 0);
+    assert!(edits(&little, StageName::Window) > 0);
+}
+
+#[test]
+fn the_last_results_are_spared_where_the_level_says_so() {
+    let level = Level { recent_results: 0.0, keep_results: 5, ..Level::default() };
+    let policy = Policy {
+        window: 100_000,
+        levels: vec![level],
+        stages: vec![StageName::Compress],
+        high: 0.01,
+        low: 0.01,
+        compress_to: 10,
+        ..undigested()
+    };
+    for format in Format::ALL {
+        let input = render(&work(12), format);
+        let plan = plan(&engine(&policy, &exact(), Storing::Off), &input, format, ask_window(Urgency::Soft));
+        assert_eq!(plan.edits.len(), 7, "{}", format.name());
+    }
+}
+
+#[test]
+fn too_many_messages_go_down_to_their_share_in_every_format_and_once() {
+    let base =
+        Policy { window: 1_000_000, max_messages: Some(40), low_messages: 0.5, keep_recent: 4, ..Policy::default() };
+    let (many, few) = (work(60), work(19));
+    for stages in [vec![StageName::Window], Policy::default().stages] {
+        for storing in [Storing::On, Storing::Off] {
+            let engine = engine(&Policy { stages: stages.clone(), ..base.clone() }, &exact(), storing);
+            for format in Format::ALL {
+                let once = compact_in_window(&engine, &render(&many, format), format, Urgency::Soft).expect("it fits");
+                let removed: usize = once.plan.removed().map(|messages| messages.len()).sum();
+                let count = many.len() - removed + once.plan.removed().count();
+                assert!((17..=20).contains(&count), "{}: {count} messages", format.name());
+                let again = compact_in_window(&engine, &once.output, format, Urgency::Soft).expect("it fits");
+                assert!(again.plan.edits.is_empty(), "{}", format.name());
+            }
+            let few = render(&few, Format::Bedrock);
+            assert!(plan(&engine, &few, Format::Bedrock, ask_window(Urgency::Soft)).edits.is_empty());
+        }
+    }
+}
+
+#[test]
+fn recent_messages_are_a_share_of_all_where_that_is_more() {
+    let policy = Policy {
+        keep_recent: 2,
+        keep_recent_share: 0.5,
+        stages: vec![StageName::Window],
+        levels: vec![Level::default()],
+        high: 0.01,
+        low: 0.01,
+        ..undigested()
+    };
+    let messages = work(20);
+    let input = render(&messages, Format::Bedrock);
+    let plan = plan(&engine(&policy, &exact(), Storing::Off), &input, Format::Bedrock, ask_window(Urgency::Soft));
+    assert_eq!(plan.removed().map(|gap| gap.end).max(), Some(messages.len() / 2));
+}
+
+#[test]
+fn out_of_time_the_budget_holds() {
+    let input = render(&work(40), Format::Bedrock);
+    for policy in [Policy::default(), undigested()] {
+        let engine = engine(&policy, &exact(), Storing::On);
+        for budget in [2_000, 4_000, 8_000] {
+            let asked = Ask { deadline: Deadline::When(&|| true), ..ask(budget, Urgency::Soft) };
+            assert!(plan(&engine, &input, Format::Bedrock, asked).tokens_after <= budget);
+        }
+    }
+}
+
+#[test]
+fn out_of_time_the_last_level_runs_at_once() {
+    let too_little = Level { stages: vec![StageName::Compress], results: 0.05, ..Level::default() };
+    let enough = Level { stages: vec![StageName::Compress], recent_results: 0.0, ..Level::default() };
+    let last = Level { stages: vec![StageName::Window], recent: 0.0, ..Level::default() };
+    let policy = Policy { levels: vec![too_little, enough, last], compress_to: 10, ..undigested() };
+    let engine = engine(&policy, &exact(), Storing::Off);
+    let input = render(&work(40), Format::Bedrock);
+    let windowed = |deadline| {
+        let asked = Ask { deadline, ..ask(6_000, Urgency::Soft) };
+        edits(&plan(&engine, &input, Format::Bedrock, asked), StageName::Window) > 0
+    };
+    assert!(!windowed(Deadline::Never));
+    assert!(windowed(Deadline::When(&|| true)));
+}

@@ -1,0 +1,131 @@
+"""Settings as data, from presets and from the environment."""
+
+# mypy: disable-error-code="no-untyped-def,type-arg,arg-type"
+
+import time
+
+import pytest
+
+import ullage
+
+from .conversations import long_conversation, render
+
+
+def talk():
+    return render(long_conversation(40), "bedrock")
+
+
+def test_a_preset_is_a_policy_that_dicts_can_say():
+    for name in ("default", "cyber-autoagent", "amplifier-smart", "sre-agent"):
+        preset = ullage.Policy.preset(name)
+        assert ullage.Policy.from_dict(preset.to_dict()) == preset
+        assert ullage.Policy(**preset.to_dict()) == preset
+    assert len(ullage.Policy.preset("amplifier-smart").levels) == 8
+
+
+def test_levels_are_given_as_dicts_and_what_is_not_given_is_the_first_level():
+    policy = ullage.Policy(levels=[{}, {"recent": 0.5, "superseded": "newer"}])
+    default = ullage.Policy()
+    assert policy.levels[0] == default.levels[0]
+    assert policy.levels[1] == {**default.levels[0], "recent": 0.5, "superseded": "newer"}
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [[], [{"recent": 2}], [{"recent": "much"}], [{"stages": ["shred"]}], [{"rung": 1}], [3], None],
+)
+def test_a_ladder_that_makes_no_sense_is_refused(levels):
+    with pytest.raises(ullage.PolicyError, match="levels"):
+        ullage.Policy(levels=levels)
+
+
+def test_the_variables_of_cyber_autoagent_are_read():
+    policy = ullage.Policy.from_env(
+        "CYBER_",
+        {
+            "CYBER_CONTEXT_LIMIT": "100000",
+            "CYBER_PROMPT_TELEMETRY_THRESHOLD": "0.99",
+            "CYBER_PROMPT_CACHE_RELAX": "0.2",
+            "CYBER_TOOL_COMPRESS_TRUNCATE": "3700",
+            "CYBER_CONVERSATION_WINDOW": "50",
+            "CYBER_CONVERSATION_PRESERVE_FIRST": "2",
+            "CYBER_CONVERSATION_PRESERVE_LAST": "5",
+        },
+    )
+    assert (policy.window, policy.high, policy.cache_relax) == (100_000, 0.95, 0.2)
+    assert (policy.shrink_to, policy.compress_to) == (1_000, 1_000)
+    assert (policy.max_messages, policy.keep_first, policy.keep_recent) == (50, 2, 5)
+    assert policy.escalate == ullage.Policy.preset("cyber-autoagent").escalate
+
+
+def test_every_setting_is_read_behind_any_prefix():
+    environ = {
+        "MINE_PRESET": "sre-agent",
+        "MINE_LOW": "0.1",
+        "MINE_MAX_MESSAGES": "40",
+        "MINE_STAGES": '["window"]',
+        "MINE_MARKS": "valis",
+        "OTHER_HIGH": "0.2",
+        "MINE_KEEP_RECENT": " ",
+    }
+    policy = ullage.Policy.from_env("MINE_", environ)
+    expected = {
+        **ullage.Policy.preset("sre-agent").to_dict(),
+        "low": 0.1,
+        "max_messages": 40,
+        "stages": ["window"],
+        "marks": "valis",
+    }
+    assert policy.to_dict() == expected
+
+
+def test_the_environment_of_the_process_is_read_by_default(monkeypatch):
+    monkeypatch.setenv("ULLAGE_HIGH", "0.7")
+    assert ullage.Policy.from_env().high == 0.7
+
+
+def test_a_smaller_threshold_takes_what_is_left_with_it():
+    policy = ullage.Policy.from_env("CYBER_", {"CYBER_TOOL_RESULT_ARTIFACT_THRESHOLD": "1000"})
+    assert policy.shrink_to == policy.shrink_above == policy.offload_above == 270
+    assert policy.offload_preview == 270
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("WINDOW", "many"), ("HIGH", "2"), ("STAGES", "window"), ("LEVELS", "[3]"), ("PRESET", "x")],
+)
+def test_a_variable_that_cannot_be_read_is_named(name, value):
+    named = "preset 'x'" if name == "PRESET" else f"(?i){name}"
+    with pytest.raises(ullage.PolicyError, match=named):
+        ullage.Policy.from_env(environ={f"ULLAGE_{name}": value})
+
+
+def test_more_messages_than_wanted_are_removed_while_there_is_room():
+    messages = talk()
+    most = len(messages) // 2
+    policy = ullage.Policy(window=1_000_000, max_messages=most, low_messages=0.8)
+    for append_only in (False, True):
+        engine = ullage.ContextManager(policy, append_only=append_only)
+        work = list(messages)
+        assert engine.status(work).due == "soft"
+        report = engine.compact(work)
+        assert report.removed_messages > 0
+        assert len(work) <= most * 0.8 + 1
+        assert engine.status(work).due == "none"
+        assert not engine.compact(work).stages
+
+
+def test_the_time_limit_bounds_the_summary():
+    def slow(_request):
+        time.sleep(5)
+        return "too late"
+
+    policy = ullage.Policy(window=20_000, time_limit=0.3)
+    engine = ullage.ContextManager(policy, summarizer=slow)
+    messages = talk()
+    start = time.monotonic()
+    report = engine.compact(messages, budget=engine.status(messages).tokens // 3, hard=True)
+    assert time.monotonic() - start < 3
+    assert report.summary is not None
+    assert report.summary.by == "engine"
+    assert any("no answer within" in warning for warning in report.warnings)
