@@ -126,7 +126,9 @@ def test_windows_of_invocations_are_summarized(overlap):
     model, events = asyncio.run(run())
     assert len(compactions(events)) >= 5
     summaries = [
-        content for content in model.seen[-1].contents if texts(content)[:1] and HEADER in texts(content)[0]
+        content
+        for content in model.seen[-1].contents
+        if texts(content)[:1] and HEADER in texts(content)[0]
     ]
     # What overlaps is gone on from; where nothing does, ADK keeps one summary beside the other.
     assert len(summaries) == (1 if overlap else 5)
@@ -136,9 +138,7 @@ def test_windows_of_invocations_are_summarized(overlap):
 def test_stored_events_stay_as_they_were():
     async def run():
         model = scripted(*[("probe", {"step": i}) for i in range(40)])
-        runner = runner_of(
-            agent_of(model), events_compaction_config=compaction(EventsSummarizer())
-        )
+        runner = runner_of(agent_of(model), events_compaction_config=compaction(EventsSummarizer()))
         session = await opened(runner)
         events = await say(runner, session, TASK)
         yielded = copy.deepcopy([event.content for event in events])
@@ -283,7 +283,9 @@ def test_a_confirmation_that_is_waited_for_survives_and_can_be_given():
         message = types.Content(role="user", parts=[types.Part(function_response=answer)])
         given = [
             event
-            async for event in runner.run_async(user_id="u", session_id=session, new_message=message)
+            async for event in runner.run_async(
+                user_id="u", session_id=session, new_message=message
+            )
         ]
         return responses(given)
 
@@ -356,7 +358,8 @@ def test_parallel_and_sequential_agents_go_on_after_compactions():
     async def run():
         models = [scripted(*[("probe", {"step": i}) for i in range(15)]) for _ in range(3)]
         agents = [
-            LlmAgent(name=f"panel_{i}", model=model, tools=[probe]) for i, model in enumerate(models)
+            LlmAgent(name=f"panel_{i}", model=model, tools=[probe])
+            for i, model in enumerate(models)
         ]
         both = ParallelAgent(name="panels", sub_agents=agents[:2])
         root = SequentialAgent(name="root", sub_agents=[both, agents[2]])

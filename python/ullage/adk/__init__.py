@@ -6,20 +6,26 @@ Needs ``google-adk`` (the extra ``ullage[adk]``).
 """
 
 from ullage.adk.analysis import analysis_tool
+from ullage.adk.compactor import ContextCompactor
 from ullage.adk.payload_limits import PayloadLimits
 from ullage.adk.payloads import LargePayloadHandler
 from ullage.adk.retrieval import retrieval_tool
 from ullage.adk.sandbox import Sandbox, SandboxError
 from ullage.adk.summarizer import EventsSummarizer
 from ullage.adk.summary_text import SummarySettings
+from ullage.adk.working_context import CompactionConfig, SessionSummary, WorkingContext
 
 __all__ = [
+    "CompactionConfig",
+    "ContextCompactor",
     "EventsSummarizer",
     "LargePayloadHandler",
     "PayloadLimits",
     "Sandbox",
     "SandboxError",
+    "SessionSummary",
     "SummarySettings",
+    "WorkingContext",
     "analysis_tool",
     "retrieval_tool",
 ]

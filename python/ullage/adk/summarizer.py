@@ -82,7 +82,7 @@ class EventsSummarizer(BaseEventsSummarizer):
     ) -> None:
         self.settings = settings or SummarySettings()
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
-        self._text = SummaryText(summarizer, self.settings, self.counter)
+        self.words = SummaryText(summarizer, self.settings, self.counter)
         self._made: OrderedDict[str, Earlier] = OrderedDict()
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
@@ -96,7 +96,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         if chosen is None:
             return None
         earlier, new = chosen
-        told = await self._text.atell(new, earlier.text if earlier else "")
+        told = await self.words.atell(new, earlier.text if earlier else "")
         if told.reason and not told.by_model:
             logger.debug("reason=<%s> | told without a model", told.reason)
         return self._event(earlier, new, told.text)
@@ -107,7 +107,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         if chosen is None:
             return None
         earlier, new = chosen
-        return self._event(earlier, new, self._text.tell(new, earlier.text if earlier else "").text)
+        return self._event(earlier, new, self.words.tell(new, earlier.text if earlier else "").text)
 
     def _chosen(self, events: Sequence[Event]) -> tuple[Earlier | None, list[Event]] | None:
         """What is known of older events, and the events to summarize."""
@@ -128,15 +128,12 @@ class EventsSummarizer(BaseEventsSummarizer):
         return (earlier, new) if new else None
 
     def _event(self, earlier: Earlier | None, new: list[Event], text: str) -> Event | None:
-        request = _request_of(new) or (earlier.request if earlier else ())
-        going_on = _waiting_lines(earlier, new)
-        start = min(new[0].timestamp, earlier.start if earlier else new[0].timestamp)
+        made = made_of(earlier, new, text)
         # Not the latest time among them: ADK takes away whatever lies between the two times, also
         # what stands behind these events.
         end = new[-1].timestamp
-        made = Earlier(start, text, request, going_on)
         content = written(made)
-        if end < start or _size(content) >= _size_of(new) + (
+        if end < made.start or _size(content) >= _size_of(new) + (
             _size(written(earlier)) if earlier else 0
         ):
             logger.debug("events=<%d> | a summary would be no shorter", len(new))
@@ -145,13 +142,20 @@ class EventsSummarizer(BaseEventsSummarizer):
         while len(self._made) > _REMEMBERED:
             self._made.popitem(last=False)
         compaction = EventCompaction(
-            start_timestamp=start, end_timestamp=end, compacted_content=content
+            start_timestamp=made.start, end_timestamp=end, compacted_content=content
         )
         return Event(
             author="user",
             invocation_id=Event.new_id(),
             actions=EventActions(compaction=compaction),
         )
+
+
+def made_of(earlier: Earlier | None, new: Sequence[Event], text: str) -> Earlier:
+    """What stands for the events and for those before, with a text about both."""
+    request = _request_of(new) or (earlier.request if earlier else ())
+    times = [event.timestamp for event in new[:1]] + ([earlier.start] if earlier else [])
+    return Earlier(min(times, default=0.0), text, request, _waiting_lines(earlier, new))
 
 
 def written(made: Earlier) -> types.Content:
