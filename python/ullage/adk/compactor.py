@@ -8,8 +8,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import TokenCounter
+from ullage._core import BudgetError, TokenCounter
 from ullage.adk.events import abandoned, closed, live
+from ullage.adk.fitting import findings_in
 from ullage.adk.summarizer import Earlier, EventsSummarizer, made_of, read_back, written
 from ullage.adk.summary_text import FORMAT, SummarySettings, contents_of
 from ullage.adk.working_context import (
@@ -17,7 +18,6 @@ from ullage.adk.working_context import (
     SessionSummary,
     WorkingContext,
     contents_within,
-    findings_in,
     tools_in,
 )
 
@@ -141,16 +141,25 @@ class ContextCompactor:
             BudgetError: If what must stay does not fit into the budget.
         """
         earlier, new, turn = self._recalled(session_id, events, existing_summary)
+        split = self._split(new) if self._is_due(earlier, new) else 0
         applied = False
-        if self._is_due(earlier, new):
-            split = self._split(new)
+        while True:
             if split:
-                text = self._summarizer.words.tell(new[:split], earlier.text if earlier else "")
-                earlier = made_of(earlier, new[:split], text.text)
+                told = self._summarizer.words.tell(new[:split], earlier.text if earlier else "")
+                earlier = made_of(earlier, new[:split], told.text)
                 turn += split
                 self._remember(session_id, earlier, new[split - 1].id, turn)
                 new, applied = new[split:], True
-        contents = contents_within(earlier, new, events, self.config, self.counter, self._store)
+            try:
+                contents = contents_within(
+                    earlier, new, events, self.config, self.counter, self._store
+                )
+                break
+            except BudgetError:
+                # Even shortened, the newest events are too long: then fewer of them stay.
+                split = self._further(new)
+                if not split:
+                    raise
         known = self._known(session_id)
         return WorkingContext(
             summary=_summary_of(earlier, turn),
@@ -202,6 +211,16 @@ class ContextCompactor:
             at = place
             split = place if latest < least[place] else split
         return split
+
+    def _further(self, new: list[Event]) -> int:
+        """How many of the events must go so that the others take half of the budget."""
+        # Also those that may still be answered: a late answer finds its call again.
+        answered = {one.id for event in new for one in event.get_function_responses()}
+        called = {one.id for event in new for one in event.get_function_calls() if one.id}
+        places = closed(new, frozenset(called - answered))[1:]
+        half = self.config.token_budget // 2
+        fits = (place for place in places if self._tokens(contents_of(new[place:])) <= half)
+        return next(fits, places[-1] if places else 0)
 
     def _tokens(self, contents: Sequence[Any]) -> int:
         return self.counter.count_messages(contents, FORMAT) if contents else 0

@@ -9,6 +9,7 @@ from ullage import _core
 from ullage._core import Engine, Policy
 from ullage.adk.event_lines import event_lines
 from ullage.adk.events import content_of, is_private
+from ullage.adk.fitting import fitting
 from ullage.summarizer import Answer, Asker, SummaryRequest
 
 if TYPE_CHECKING:
@@ -154,33 +155,9 @@ class SummaryText:
                 fallback=self._settings.fallback,
                 max_tokens=self._settings.tokens,
             )
-        lines = [line for line in previous.splitlines() if line.strip() and not _is_gap(line)]
+        lines = [line for line in previous.splitlines() if line.strip()]
         lines += [line for event in events for line in event_lines(event)]
-        return newest(lines, self._settings.tokens, self._counter)
-
-
-_GAP = " older lines have no room here]"
-
-
-def _is_gap(line: str) -> bool:
-    return line.startswith("[") and line.endswith(_GAP)
-
-
-def newest(lines: list[str], tokens: int, counter: TokenCounter) -> str:
-    """The newest lines that fit, and how many older ones do not. O(length)."""
-    taken = 0
-    rest = tokens
-    gap = counter.count(f"[{len(lines):,}{_GAP}") + 1
-    for line in reversed(lines):
-        size = counter.count(line) + 1
-        # The line about those that do not fit needs room, unless this is the last of all.
-        if size > rest - (gap if taken + 1 < len(lines) else 0):
-            break
-        rest -= size
-        taken += 1
-    left_out = len(lines) - taken
-    kept = lines[left_out:]
-    return "\n".join([f"[{left_out:,}{_GAP}", *kept] if left_out else kept)
+        return fitting(lines, self._settings.tokens, self._counter)
 
 
 def contents_of(events: Sequence[Event]) -> list[Any]:

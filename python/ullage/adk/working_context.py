@@ -142,21 +142,7 @@ def _call(id_: str, events: Sequence[Event]) -> list[Event]:
 
 _TOOL = re.compile(r"^• Called tool: ([^\s(]+)", re.MULTILINE)
 
-# Findings of a summary that are named: the document's number.
-_FINDINGS = 10
-
 
 def tools_in(text: str) -> list[str]:
     """The tools that a summary names, sorted."""
     return sorted(set(_TOOL.findall(text)))
-
-
-def findings_in(text: str) -> list[str]:
-    """The newest lines of a summary that report a failure."""
-    failing = [line.strip(" •└") for line in text.splitlines() if _FAILS.search(line)]
-    return failing[-_FINDINGS:]
-
-
-_FAILS = re.compile(
-    r": failed: |[1-9][\d,]* failed|[1-9][\d,]* (?:ERROR|CRITICAL|FATAL)|root_cause: "
-)
