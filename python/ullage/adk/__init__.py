@@ -11,6 +11,7 @@ from ullage.adk.payload_limits import PayloadLimits
 from ullage.adk.payloads import LargePayloadHandler
 from ullage.adk.retrieval import retrieval_tool
 from ullage.adk.sandbox import Sandbox, SandboxError
+from ullage.adk.session_compactor import SessionCompactor
 from ullage.adk.summarizer import EventsSummarizer
 from ullage.adk.summary_text import SummarySettings
 from ullage.adk.working_context import CompactionConfig, SessionSummary, WorkingContext
@@ -23,6 +24,7 @@ __all__ = [
     "PayloadLimits",
     "Sandbox",
     "SandboxError",
+    "SessionCompactor",
     "SessionSummary",
     "SummarySettings",
     "WorkingContext",

@@ -17,6 +17,8 @@ _FAILS = re.compile(
     r": failed: |\b[1-9][\d,]* (?:failed|ERROR|CRITICAL|FATAL|ALERT|EMERGENCY)\b|root_cause: "
 )
 
+_ASKED = "• User: "
+
 # What the newest lines take before older ones that say more are looked at: what happened last is
 # what the next step goes on from.
 _NEWEST = 0.6
@@ -28,8 +30,9 @@ _FINDINGS = 10
 def fitting(lines: Sequence[str], tokens: int, counter: TokenCounter) -> str:
     """The lines that have room, in their order, and how many do not.
 
-    The newest come first, then of the older ones what users asked, what failed, and words that are
-    no bullet, such as a summary that was there before; then the rest, the newest first.
+    The newest come first; then the first request of all, what else users asked, and words that are
+    no bullet, such as a summary that was there before; then what failed, then the rest, the newest
+    first.
     """
     left_out = sum(_number(line) for line in lines)
     known = [line for line in lines if not _GAP.match(line)]
@@ -45,8 +48,9 @@ def fitting(lines: Sequence[str], tokens: int, counter: TokenCounter) -> str:
             break
         kept.add(place)
         rest -= sizes[place]
+    first = next((place for place, line in enumerate(known) if line.startswith(_ASKED)), None)
     others = [place for place in reversed(range(len(known))) if place not in kept]
-    for place in sorted(others, key=lambda place: not _says_much(known[place])):
+    for place in sorted(others, key=lambda place: -1 if place == first else _rank(known[place])):
         if sizes[place] <= rest:
             kept.add(place)
             rest -= sizes[place]
@@ -61,9 +65,11 @@ def findings_in(text: str) -> list[str]:
     return failing[-_FINDINGS:]
 
 
-def _says_much(line: str) -> bool:
-    is_bullet = line.startswith(("• ", "  └ "))
-    return not is_bullet or line.startswith("• User: ") or _FAILS.search(line) is not None
+def _rank(line: str) -> int:
+    """The less, the more a line says."""
+    if line.startswith(_ASKED) or not line.startswith(("• ", "  └ ")):
+        return 0
+    return 1 if _FAILS.search(line) else 2
 
 
 def _gap(lines: int) -> str:
