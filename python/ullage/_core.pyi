@@ -497,8 +497,8 @@ class Policy:
     def preset(name: str) -> Policy:
         """A policy by name.
 
-        "default"; "cyber-autoagent", "amplifier-smart" and "sre-agent" with the thresholds and the
-        ladder of those systems.
+        "default"; "cyber-autoagent", "amplifier-simple", "amplifier-smart", "supyagent",
+        "sre-agent" and "valis" with the thresholds and the ladders of those systems.
 
         Raises:
             PolicyError: If there is none of that name.

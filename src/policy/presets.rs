@@ -1,6 +1,6 @@
 //! Policies by name: the systems that ullage stands in for.
 
-use super::{Level, Policy, StageName};
+use super::{Level, Policy, StageName, Superseded};
 use crate::compress::Compressor;
 use crate::error::{Error, Result};
 use crate::store::MarkStyle;
@@ -13,7 +13,8 @@ const GEMINI_OUTPUT: usize = 65_536;
 
 impl Policy {
     /// The names that [`Policy::preset`] knows.
-    pub const PRESETS: [&'static str; 4] = ["default", "cyber-autoagent", "amplifier-smart", "sre-agent"];
+    pub const PRESETS: [&'static str; 7] =
+        ["default", "cyber-autoagent", "amplifier-simple", "amplifier-smart", "supyagent", "sre-agent", "valis"];
 
     /// A policy by name.
     ///
@@ -23,7 +24,10 @@ impl Policy {
         match name {
             "default" => Ok(Policy::default()),
             "cyber-autoagent" => Ok(cyber_autoagent()),
+            "amplifier-simple" => Ok(amplifier_simple()),
             "amplifier-smart" => Ok(amplifier_smart()),
+            "supyagent" => Ok(supyagent()),
+            "valis" => Ok(valis()),
             "sre-agent" => Ok(sre_agent()),
             _ => Err(Error::Policy {
                 setting: "preset".to_owned(),
@@ -80,6 +84,29 @@ fn cyber_autoagent() -> Policy {
     }
 }
 
+/// A ladder whose later levels leave alone these shares of the recent messages.
+fn ladder(recent: &[f64]) -> Vec<Level> {
+    let later = recent.iter().map(|recent| Level { recent: *recent, recent_results: 0.0, ..Level::default() });
+    std::iter::once(Level::default()).chain(later).collect()
+}
+
+/// Amplifier's simple way: the system messages and the last ten stay, whatever they take; the task does too.
+fn amplifier_simple() -> Policy {
+    Policy {
+        window: 200_000,
+        reserve_output: 1_800,
+        high: 0.92,
+        low: 0.01,
+        escalate: Some(0.92),
+        keep_first: 0,
+        keep_recent: 10,
+        compressor: Compressor::Amplifier,
+        stages: vec![StageName::Window],
+        levels: ladder(&[0.0]),
+        ..Policy::default()
+    }
+}
+
 /// Amplifier's eight levels: results are cut a quarter at a time, the last five of them spared, and in between messages go,
 /// of ever more of the recent ones; it stops as soon as half of the window is free. Where Amplifier ends by stubbing the
 /// first request, everything but what must stay may go: the task stays.
@@ -127,7 +154,6 @@ fn sre_agent() -> Policy {
     const TRIGGER: f64 = 750_000.0;
     #[allow(clippy::cast_precision_loss)] // Below 2^52, where every whole number is exact.
     let high = TRIGGER / (GEMINI_WINDOW - GEMINI_OUTPUT) as f64;
-    let six_of_ten = Level { recent: 0.6, recent_results: 0.0, ..Level::default() };
     Policy {
         window: GEMINI_WINDOW,
         reserve_output: GEMINI_OUTPUT,
@@ -138,7 +164,52 @@ fn sre_agent() -> Policy {
         compressor: Compressor::SreAgent,
         summaries: Summaries::Always,
         summary_fallback: SummaryFallback::OneLiners,
-        levels: vec![Level::default(), six_of_ten, Level { recent: 0.0, recent_results: 0.0, ..Level::default() }],
+        levels: ladder(&[0.6, 0.0]),
+        ..Policy::default()
+    }
+}
+
+/// Supyagent's: a summary in its five sections after thirty messages, of which the last six stay, or where the window fills up;
+/// then long texts are cut to their first 1,000 and last 500 characters.
+fn supyagent() -> Policy {
+    Policy {
+        window: 128_000,
+        reserve_output: 4_096,
+        high: 0.9,
+        low: 0.5,
+        keep_recent: 6,
+        max_messages: Some(30),
+        low_messages: 0.3,
+        compressor: Compressor::Supyagent,
+        summary_prompt: SummaryPrompt::Supyagent,
+        summary_ratio: 0.3,
+        stages: vec![StageName::Compress, StageName::Window, StageName::Digest, StageName::Summarize],
+        levels: ladder(&[1.0, 0.0]),
+        ..Policy::default()
+    }
+}
+
+/// Valis': results of more than 20,000 tokens become files as they arrive; from 85 % on, results and what calls wrote give way to
+/// pointers; above 95 % a summary in six sections stands for all but the newest fifth.
+fn valis() -> Policy {
+    let pointers = Level {
+        stages: vec![StageName::Offload, StageName::Prune],
+        superseded: Superseded::Elsewhere,
+        ..Level::default()
+    };
+    let mut levels = ladder(&[0.5, 0.0]);
+    levels.insert(0, pointers);
+    Policy {
+        window: 128_000,
+        high: 0.85,
+        low: 0.2,
+        escalate: Some(0.95),
+        compressor: Compressor::Valis,
+        marks: MarkStyle::Valis,
+        shrink_above: 20_000,
+        summary_prompt: SummaryPrompt::Valis,
+        stages: vec![StageName::Offload, StageName::Prune, StageName::Window, StageName::Digest, StageName::Summarize],
+        levels,
         ..Policy::default()
     }
 }

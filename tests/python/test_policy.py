@@ -10,13 +10,23 @@ import ullage
 
 from .conversations import long_conversation, render
 
+PRESETS = (
+    "default",
+    "cyber-autoagent",
+    "amplifier-simple",
+    "amplifier-smart",
+    "supyagent",
+    "sre-agent",
+    "valis",
+)
+
 
 def talk():
     return render(long_conversation(40), "bedrock")
 
 
 def test_a_preset_is_a_policy_that_dicts_can_say():
-    for name in ("default", "cyber-autoagent", "amplifier-smart", "sre-agent"):
+    for name in PRESETS:
         preset = ullage.Policy.preset(name)
         assert ullage.Policy.from_dict(preset.to_dict()) == preset
         assert ullage.Policy(**preset.to_dict()) == preset

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -207,17 +206,14 @@ def _costs(name: str, messages: list[Any], counter: TokenCounter, sweep: Sweep) 
 
     append_only, _ = sent(lambda _: False)
     found = []
-    high = sweep.cost_at or 0
+    high = max(1, sweep.cost_at or 0)
     for setting in sweep.settings:
         engine = ContextManager(setting.policy, counter=counter, store=MemoryStore())
-        # The high mark of this budget is the one that was asked for.
-        budget = max(1, math.ceil(high / setting.policy.high))
 
-        def compact(
-            history: list[Any], engine: ContextManager = engine, budget: int = budget
-        ) -> bool:
+        def compact(history: list[Any], engine: ContextManager = engine) -> bool:
             try:
-                return engine.compact(history, budget=budget).first_changed is not None
+                # A budget that is given is itself the high mark.
+                return engine.compact(history, budget=high).first_changed is not None
             except UllageError:
                 return False  # What cannot be made to fit is sent as it is.
 
