@@ -387,6 +387,14 @@ async def slow(code, data):
     await asyncio.sleep(60)
 
 
+def test_a_sandbox_reads_texts_too():
+    text = "".join(f"line {i}\n" for i in range(20_000))
+    handler = LargePayloadHandler(limits=LIMITS, sandbox=in_process)
+    answer = asyncio.run(handler.handle("probe", {}, {"result": text}, NoContext()))
+    assert answer["metadata"]["handling_mode"] == "generic_sandbox"
+    assert answer["result"]["length"] == 20_000
+
+
 @pytest.mark.parametrize("runs", [broken, silent, no_json, Sandbox(slow, seconds=0.05)])
 def test_where_a_sandbox_fails_the_core_says_it(runs):
     handler = LargePayloadHandler(limits=LIMITS, sandbox=runs)

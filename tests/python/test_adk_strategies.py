@@ -5,6 +5,8 @@ import json
 import pytest
 
 from tests.python import adk_host
+from tests.python.test_adk_compactor import PAYLOADS, history
+from ullage.adk import Summarizer
 from ullage.adk.payload_limits import KIND_OF_TOOL
 from ullage.adk.strategies import LINE, failure, one_liner
 
@@ -130,3 +132,22 @@ def test_no_result_is_too_odd(tool):
     ]
     for response in odd:
         assert len(one_liner(tool, response)) <= LINE
+
+
+def test_events_in_words_count_failures_and_name_tools_in_order():
+    events = history(12)
+    told = Summarizer().summarize_events(events)
+    assert told.events_summarized == 25
+    assert told.tools_used == sorted(PAYLOADS)
+    assert told.error_count == 0, "an ERROR in a log is no failure of the tool"
+    assert told.key_findings
+    assert told.token_estimate <= 2_000
+    failing = events[2].model_copy(deep=True)
+    failing.content.parts[0].function_response.response = {"error": "permission denied"}
+    assert Summarizer().summarize_events([failing]).error_count == 1
+    assert (
+        Summarizer().summarize_event(failing) == "  └ list_log_entries: failed: permission denied"
+    )
+    few = Summarizer(tokens=100).summarize_events(events)
+    assert few.token_estimate <= 100
+    assert "older lines have no room here" in few.summary_text

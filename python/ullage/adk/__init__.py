@@ -7,6 +7,7 @@ Needs ``google-adk`` (the extra ``ullage[adk]``).
 
 from ullage.adk.analysis import analysis_tool
 from ullage.adk.compactor import ContextCompactor
+from ullage.adk.event_summary import EventSummary, Summarizer
 from ullage.adk.payload_limits import PayloadLimits
 from ullage.adk.payloads import LargePayloadHandler
 from ullage.adk.retrieval import retrieval_tool
@@ -19,6 +20,7 @@ from ullage.adk.working_context import CompactionConfig, SessionSummary, Working
 __all__ = [
     "CompactionConfig",
     "ContextCompactor",
+    "EventSummary",
     "EventsSummarizer",
     "LargePayloadHandler",
     "PayloadLimits",
@@ -26,6 +28,7 @@ __all__ = [
     "SandboxError",
     "SessionCompactor",
     "SessionSummary",
+    "Summarizer",
     "SummarySettings",
     "WorkingContext",
     "analysis_tool",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import BudgetError, TokenCounter
-from ullage.adk.events import abandoned, closed, live
+from ullage.adk.events import abandoned, closed, live, seen
 from ullage.adk.fitting import findings_in
 from ullage.adk.summarizer import Earlier, EventsSummarizer, made_of, read_back, written
 from ullage.adk.summary_text import FORMAT, SummarySettings, contents_of
@@ -199,7 +199,7 @@ class ContextCompactor:
         Times tell the events in front from those behind there, since ADK takes away whatever lies
         between two times.
         """
-        most = max(0, len(raw) - self.config.recent_events_count)
+        most = min(max(0, len(raw) - self.config.recent_events_count), seen(raw))
         least = [float("inf")] * (len(raw) + 1)
         for place in range(len(raw) - 1, -1, -1):
             least[place] = min(least[place + 1], raw[place].timestamp)
@@ -217,7 +217,7 @@ class ContextCompactor:
         # Also those that may still be answered: a late answer finds its call again.
         answered = {one.id for event in new for one in event.get_function_responses()}
         called = {one.id for event in new for one in event.get_function_calls() if one.id}
-        places = closed(new, frozenset(called - answered))[1:]
+        places = closed(new[: seen(new)] or new, frozenset(called - answered))[1:]
         half = self.config.token_budget // 2
         fits = (place for place in places if self._tokens(contents_of(new[place:])) <= half)
         return next(fits, places[-1] if places else 0)

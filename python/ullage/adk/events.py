@@ -62,6 +62,18 @@ def is_request(event: Event) -> bool:
     )
 
 
+def seen(events: Sequence[Event]) -> int:
+    """How many events from the front on a model has seen for sure: up to the last that is its own.
+
+    Those behind, a request or results, are what its next answer is to.
+    """
+    for place in range(len(events), 0, -1):
+        event = events[place - 1]
+        if event.author != "user" and event.content and not event.get_function_responses():
+            return place
+    return 0
+
+
 def abandoned(events: Sequence[Event]) -> set[str]:
     """The ids of calls that nobody will answer.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable
@@ -107,7 +108,8 @@ async def _in_sandbox(step: Step) -> Handled:
 
 async def _statistics(step: Step) -> Handled:
     """Statistics by the core, for known kinds of data."""
-    said = json.loads(step.payload.survey(step.kind))
+    # The core lets other threads go on meanwhile; so does the event loop.
+    said = json.loads(await asyncio.to_thread(step.payload.survey, step.kind))
     kinds = {part["kind"] for part in said.get("parts", {"": said}).values()}
     if kinds == {"other"}:
         raise ValueError(f"no rows of {step.kind}")
@@ -122,11 +124,11 @@ async def _code_generation(step: Step) -> Handled:
         said: dict[str, Any] = {
             "total_count": lines,
             "schema_hint": f"text of {lines:,} lines",
-            "excerpt": compress(text, _TEXT_TOKENS, tool=step.tool).text,
+            "excerpt": (await asyncio.to_thread(compress, text, _TEXT_TOKENS)).text,
         }
     else:
         said = json.loads(step.payload.sample())
-        survey = json.loads(step.payload.survey())
+        survey = json.loads(await asyncio.to_thread(step.payload.survey))
         said["shape"] = survey.pop("shape")
         said["field_distribution"] = _bounded(survey.pop("fields", survey))
     said["code_generation_prompt"] = _prompt(step, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ async def store_payload(keeper: Keeper, tool: str, payload: Payload) -> Stored:
     Raises:
         StoreError: If the store cannot keep it.
     """
-    data, is_whole = payload.stored()
+    data, is_whole = await asyncio.to_thread(payload.stored)
     content = payload.json.encode()
 
     def made(salt: int) -> tuple[Stored, list[Artifact]]:

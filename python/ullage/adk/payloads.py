@@ -224,10 +224,13 @@ def _has_media(result: Any) -> bool:
         inner = value if isinstance(value, (list, tuple)) else [value]
         if any(isinstance(one, (bytes, bytearray, types.Part, types.Content)) for one in inner):
             return True
-        if any(isinstance(one, Mapping) and one.get("type") in _MEDIA for one in inner):
+        if any(isinstance(one, Mapping) and _is_media(one) for one in inner):
             return True
     return False
 
 
-# What MCP calls the parts of a result that are no text.
-_MEDIA = frozenset({"image", "audio", "resource"})
+def _is_media(part: Mapping[Any, Any]) -> bool:
+    """Whether a part of an MCP result is a picture, a sound or a file."""
+    return (part.get("type") in {"image", "audio"} and "data" in part) or (
+        part.get("type") == "resource" and "resource" in part
+    )

@@ -54,6 +54,7 @@ class SessionCompactor(BasePlugin):
         self._engine = ContextManager(
             policy, counter=self.compactor.counter, store=store, format=FORMAT
         )
+        self._at_work: set[str] = set()
 
     async def before_run_callback(
         self, *, invocation_context: InvocationContext
@@ -76,7 +77,14 @@ class SessionCompactor(BasePlugin):
         return None
 
     async def _compact(self, context: InvocationContext) -> None:
+        session = context.session
+        # Agents that run beside one another share a session; the others go on meanwhile.
+        if session.id in self._at_work:
+            return
+        self._at_work.add(session.id)
         try:
-            await self.compactor.compact(context.session, context.session_service)
+            await self.compactor.compact(session, context.session_service)
         except Exception:
-            logger.exception("session=<%s> | the session was not compacted", context.session.id)
+            logger.exception("session=<%s> | the session was not compacted", session.id)
+        finally:
+            self._at_work.discard(session.id)

@@ -14,7 +14,7 @@ from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 
 from ullage._core import TokenCounter
-from ullage.adk.events import abandoned, closed, is_request, waiting
+from ullage.adk.events import abandoned, closed, is_request, seen, waiting
 from ullage.adk.summary_text import SummarySettings, SummaryText
 from ullage.compression import compress
 
@@ -124,7 +124,8 @@ class EventsSummarizer(BaseEventsSummarizer):
             if earlier is None and event.id in self._made:
                 earlier, new = self._made[event.id], new[place + 1 :]
                 break
-        new = new[: closed(new, frozenset(abandoned(new)))[-1]]
+        ignored = frozenset(abandoned(new))
+        new = new[: closed(new[: seen(new)], ignored)[-1]]
         return (earlier, new) if new else None
 
     def _event(self, earlier: Earlier | None, new: list[Event], text: str) -> Event | None:
