@@ -9,6 +9,7 @@ from typing import Any
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
 from google.adk.artifacts import InMemoryArtifactService
+from google.adk.events.event import Event
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import Runner
@@ -186,3 +187,41 @@ def tickets(count: int) -> list[dict[str, Any]]:
 def mcp(value: Any) -> dict[str, Any]:
     """A result as MCP wraps it."""
     return {"content": [{"type": "text", "text": json.dumps(value)}], "isError": False}
+
+
+TASK = "Find out why the checkout of shop 4711 fails, and name the commit."
+PAYLOADS = {
+    "list_log_entries": lambda i: {"result": log_entries(30, seed=i)},
+    "fetch_trace": lambda i: {"result": {"trace_id": f"t{i}", "spans": spans(30, seed=i)}},
+    "list_time_series": lambda i: time_series(2, 20, seed=i),
+    "query_promql": lambda _: promql(40),
+    "find_tickets": lambda _: {"result": tickets(10)},
+}
+
+
+def call(tool, id_, **args):
+    return types.Part(function_call=types.FunctionCall(id=id_, name=tool, args=args))
+
+
+def answer(tool, id_, response):
+    part = types.FunctionResponse(id=id_, name=tool, response=response)
+    return types.Part(function_response=part)
+
+
+def history(pairs, *, ids="present", start=1_000.0, text=""):
+    """A request, and calls with the payloads of an SRE's tools."""
+    parts = [("user", "user", [types.Part(text=TASK + text)])]
+    for i in range(pairs):
+        tool, payload = list(PAYLOADS.items())[i % len(PAYLOADS)]
+        id_ = f"call-{i}" if ids == "present" else None
+        parts.append(("sre", "model", [call(tool, id_, window=f"{i} min")]))
+        parts.append(("sre", "user", [answer(tool, id_, payload(i))]))
+    return [
+        Event(
+            author=author,
+            invocation_id="i1",
+            timestamp=start + place,
+            content=types.Content(role=role, parts=inner),
+        )
+        for place, (author, role, inner) in enumerate(parts)
+    ]

@@ -17,6 +17,8 @@ from google.genai import types
 
 import ullage
 from tests.python.adk_host import (
+    TASK,
+    history,
     log_entries,
     opened,
     responses,
@@ -25,12 +27,10 @@ from tests.python.adk_host import (
     scripted,
     stored_events,
 )
-from ullage.adk import EventsSummarizer, SummarySettings
+from ullage.adk import ContextCompactor, EventsSummarizer, SummarySettings
 from ullage.adk.summarizer import HEADER, REQUEST, WAITING
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")
-
-TASK = "Find out why the checkout of shop 4711 fails, and name the commit."
 
 
 def probe(step: int) -> dict:
@@ -406,3 +406,43 @@ def test_a_huge_request_is_shortened_and_a_small_history_is_left_alone():
     ]
     assert EventsSummarizer().summarize(short) is None
     assert EventsSummarizer().summarize([]) is None
+
+
+def test_events_that_come_again_are_summarized_again():
+    events = history(20)
+    summarizer = EventsSummarizer()
+    first, second = summarizer.summarize(events), summarizer.summarize(events)
+    assert first.actions.compaction == second.actions.compaction
+    more = events + [
+        event.model_copy(update={"timestamp": event.timestamp + 1_000, "id": f"more {place}"})
+        for place, event in enumerate(history(20)[1:])
+    ]
+    third = summarizer.summarize(more[-45:]).actions.compaction
+    assert third.start_timestamp == first.actions.compaction.start_timestamp
+
+
+def test_what_was_taken_back_is_in_no_summary():
+    async def run():
+        model = scripted(
+            *[step for i in range(4) for step in (("probe", {"step": i}), f"answer {i}")]
+        )
+        runner = runner_of(agent_of(model))
+        session = await opened(runner)
+        for i in range(3):
+            await say(runner, session, f"request {i}")
+        events = await stored_events(runner, session)
+        taken_back = next(e.invocation_id for e in events if "request 1" in e.model_dump_json())
+        await runner.rewind_async(
+            user_id="u", session_id=session, rewind_before_invocation_id=taken_back
+        )
+        await say(runner, session, "another request")
+        events = await stored_events(runner, session)
+        return events, ContextCompactor().get_working_context(session, events)
+
+    events, context = asyncio.run(run())
+    assert len(events) > len(context.recent_events)
+    said = "".join(text for content in context.contents for text in texts(content))
+    assert "request 0" in said
+    assert "another request" in said
+    assert "request 1" not in said
+    assert "request 2" not in said

@@ -14,50 +14,24 @@ from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
 import ullage
-from tests.python import adk_host
-from tests.python.adk_host import check, opened, runner_of, say, scripted, stored_events
+from tests.python.adk_host import (
+    PAYLOADS,
+    TASK,
+    answer,
+    call,
+    check,
+    history,
+    opened,
+    runner_of,
+    say,
+    scripted,
+    stored_events,
+)
 from tests.python.test_adk_compaction import all_text, closed, compactions, sessions_of, texts
 from ullage.adk import CompactionConfig, ContextCompactor, SessionSummary, SummarySettings
 from ullage.adk.summarizer import HEADER
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")
-
-TASK = "Find out why the checkout of shop 4711 fails, and name the commit."
-PAYLOADS = {
-    "list_log_entries": lambda i: {"result": adk_host.log_entries(30, seed=i)},
-    "fetch_trace": lambda i: {"result": {"trace_id": f"t{i}", "spans": adk_host.spans(30, seed=i)}},
-    "list_time_series": lambda i: adk_host.time_series(2, 20, seed=i),
-    "query_promql": lambda _: adk_host.promql(40),
-    "find_tickets": lambda _: {"result": adk_host.tickets(10)},
-}
-
-
-def call(tool, id_, **args):
-    return types.Part(function_call=types.FunctionCall(id=id_, name=tool, args=args))
-
-
-def answer(tool, id_, response):
-    part = types.FunctionResponse(id=id_, name=tool, response=response)
-    return types.Part(function_response=part)
-
-
-def history(pairs, *, ids="present", start=1_000.0, text=""):
-    """A request, and calls with the payloads of an SRE's tools."""
-    parts = [("user", "user", [types.Part(text=TASK + text)])]
-    for i in range(pairs):
-        tool, payload = list(PAYLOADS.items())[i % len(PAYLOADS)]
-        id_ = f"call-{i}" if ids == "present" else None
-        parts.append(("sre", "model", [call(tool, id_, window=f"{i} min")]))
-        parts.append(("sre", "user", [answer(tool, id_, payload(i))]))
-    return [
-        Event(
-            author=author,
-            invocation_id="i1",
-            timestamp=start + place,
-            content=types.Content(role=role, parts=inner),
-        )
-        for place, (author, role, inner) in enumerate(parts)
-    ]
 
 
 def words(text, *, author="sre", at=2_000.0):

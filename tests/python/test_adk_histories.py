@@ -13,8 +13,7 @@ from google.adk.flows.llm_flows.context._contents import _get_contents
 from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
-from tests.python.adk_host import check
-from tests.python.test_adk_compactor import answer, call
+from tests.python.adk_host import answer, call, check
 from ullage.adk import CompactionConfig, ContextCompactor, EventsSummarizer, SummarySettings
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")

@@ -10,9 +10,9 @@ from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
 import ullage
-from tests.python.adk_host import opened, runner_of, say, scripted, stored_events
+from tests.python.adk_host import PAYLOADS, TASK, opened, runner_of, say, scripted, stored_events
 from tests.python.test_adk_compaction import all_text, closed, compactions, sessions_of
-from tests.python.test_adk_compactor import PAYLOADS, TASK, tokens, tools
+from tests.python.test_adk_compactor import tokens, tools
 from tests.python.test_adk_payloads import Payloads
 from ullage.adk import (
     CompactionConfig,

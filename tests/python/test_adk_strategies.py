@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.python import adk_host
-from tests.python.test_adk_compactor import PAYLOADS, history
+from tests.python.adk_host import PAYLOADS, history
 from ullage.adk import Summarizer
 from ullage.adk.payload_limits import KIND_OF_TOOL
 from ullage.adk.strategies import LINE, failure, one_liner

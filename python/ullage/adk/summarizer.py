@@ -119,13 +119,14 @@ class EventsSummarizer(BaseEventsSummarizer):
                 new.append(event)
             elif earlier is None or not new:
                 earlier = before
-        for place, event in enumerate(new):
-            # Where windows overlap, the first events are those that the last summary ends with.
-            if earlier is None and event.id in self._made:
-                earlier, new = self._made[event.id], new[place + 1 :]
-                break
-        ignored = frozenset(abandoned(new))
-        new = new[: closed(new[: seen(new)], ignored)[-1]]
+        # Where windows overlap, the first events are those that the last summary ends with.
+        known = [place for place, event in enumerate(new) if event.id in self._made]
+        if earlier is None and known:
+            rest = _closed(new[known[-1] + 1 :])
+            if rest:
+                return self._made[new[known[-1]].id], rest
+            # The last summary got lost, as where another process was faster: again.
+        new = _closed(new)
         return (earlier, new) if new else None
 
     def _event(self, earlier: Earlier | None, new: list[Event], text: str) -> Event | None:
@@ -150,6 +151,11 @@ class EventsSummarizer(BaseEventsSummarizer):
             invocation_id=Event.new_id(),
             actions=EventActions(compaction=compaction),
         )
+
+
+def _closed(events: list[Event]) -> list[Event]:
+    """The events that a model has seen, up to the last place where no call is open."""
+    return events[: closed(events[: seen(events)], frozenset(abandoned(events)))[-1]]
 
 
 def made_of(earlier: Earlier | None, new: Sequence[Event], text: str) -> Earlier:
