@@ -223,7 +223,8 @@ class ContextCompactor:
         return next(fits, places[-1] if places else 0)
 
     def _tokens(self, contents: Sequence[Any]) -> int:
-        return self.counter.count_messages(contents, FORMAT) if contents else 0
+        # Stored events do not change, so that only those are read that were not read before.
+        return self.counter.count_messages(contents, FORMAT, append_only=True) if contents else 0
 
     def _recalled(
         self, session_id: str, events: Sequence[Event], existing: SessionSummary | None
