@@ -21,6 +21,7 @@ mod retrieve;
 mod store;
 mod summary;
 mod text;
+mod transcript;
 mod validity;
 mod whole;
 
@@ -60,6 +61,8 @@ mod _core {
     use super::store::{PyFileStore, PyMemoryStore, PyStore};
     #[pymodule_export]
     use super::summary::{audited_summary, summary_request, summary_without_model};
+    #[pymodule_export]
+    use super::transcript::PyTranscriptFile;
     #[pymodule_export]
     use super::validity::{repair, validate};
 
