@@ -1,5 +1,10 @@
 //! Surveys of large results: every row counts, nothing is lost, and no JSON is too odd.
-#![allow(clippy::unwrap_used, clippy::cast_precision_loss, reason = "what makes a text for a test may fail it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    clippy::format_collect,
+    reason = "what makes a text for a test may fail it"
+)]
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -179,4 +184,17 @@ fn a_survey_is_bounded_whatever_the_rows() {
         .map(|i| json!({ "level": "error", "message": format!("{} failed", "word ".repeat(i % 300)) }))
         .collect();
     assert!(payload(&json!(logs)).survey(None).len() < 20_000);
+}
+
+#[test]
+fn lines_of_json_and_rows_that_are_lists_are_rows_too() {
+    let lines: String =
+        (0..60).map(|i| format!("{}\n", json!({ "level": "error", "message": format!("failed {i}") }))).collect();
+    let payload = payload(&json!({ "result": lines }));
+    assert_eq!((payload.kind(), payload.items()), (PayloadKind::Logs, 60));
+    assert_eq!(payload.stored().1, Whole::Framed);
+    let rows: Vec<Value> = (0..60).map(|i| json!([i, format!("host-{}", i % 3), true])).collect();
+    let said = survey(&json!({ "columns": ["id", "host", "up"], "rows": rows }));
+    assert_eq!(said["fields"]["[0]"]["numbers"]["max"], 59);
+    assert_eq!(said["fields"]["[1]"]["distinct"], 3);
 }

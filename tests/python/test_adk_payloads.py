@@ -258,6 +258,7 @@ def test_what_was_handled_or_read_back_is_not_handled_again():
         ("JSON in a string", {"result": json.dumps(adk_host.spans(300))}, "traces"),
         ("another key", {"ok": True, "rows": adk_host.log_entries(500)}, "logs"),
         ("a bare list", adk_host.spans(300), "traces"),
+        ("JSON lines", {"result": "\n".join(map(json.dumps, adk_host.log_entries(500)))}, "logs"),
         ("two lists", {"logs": adk_host.log_entries(300), "spans": adk_host.spans(300)}, "several"),
     ],
 )

@@ -56,6 +56,13 @@ pub(super) fn summary<'a>(rows: impl Iterator<Item = Value<'a>>) -> Map<String, 
                 stack[from..].reverse();
                 continue;
             }
+            // Rows of a table may be lists, whose places are their fields.
+            if value.kind() == Kind::Array && level == 0 && value.len() <= FIELDS {
+                let from = stack.len();
+                stack.extend(value.items().enumerate().map(|(place, inner)| (format!("[{place}]"), inner, level + 1)));
+                stack[from..].reverse();
+                continue;
+            }
             let place = match places.get(&path) {
                 Some(place) => *place,
                 None if fields.len() == FIELDS => continue,

@@ -70,7 +70,11 @@ impl Payload {
         if form == Form::Text {
             let text = Value::of(&whole, &tape, rows).said();
             let inner = text.trim_start().starts_with(['{', '[']).then(|| text.into_owned());
-            if let Some((inner, tape)) = inner.and_then(|inner| Tape::of(&inner).map(|tape| (inner, tape))) {
+            let inner = inner.and_then(|inner| match Tape::of(&inner) {
+                Some(tape) => Some((inner, tape)),
+                None => list_of_lines(&inner).and_then(|list| Tape::of(&list).map(|tape| (list, tape))),
+            });
+            if let Some((inner, tape)) = inner {
                 let (rows, form) = rows::find(&inner, &tape);
                 let items = items.max(rows::items(&inner, &tape));
                 return Some(Payload::judged(whole, Some(inner), tape, rows, form, items));
@@ -214,6 +218,12 @@ impl Payload {
     fn rows(&self) -> impl Iterator<Item = (Option<&str>, Value<'_>)> {
         rows(self.main())
     }
+}
+
+/// JSON lines as a list with a line for each.
+fn list_of_lines(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    (lines.len() > 1).then(|| format!("[{}]", lines.join(",\n")))
 }
 
 /// What can be said of the rows in `main`.
