@@ -27,6 +27,7 @@ __all__ = [
     "StoreError",
     "SummaryError",
     "TokenCounter",
+    "TranscriptFile",
     "UllageError",
     "__version__",
     "audited_summary",
