@@ -9,7 +9,7 @@ use tiktoken_rs::o200k_base_singleton;
 use ullage::anchors::anchors;
 use ullage::engine::{Ask, Engine, Room};
 use ullage::ledger::Ledger;
-use ullage::planner::Urgency;
+use ullage::planner::{Deadline, Urgency};
 use ullage::policy::Policy;
 use ullage::store::Storing;
 use ullage::tokens::{CountTokens, Encoding, Estimate, Exact, TextKind};
@@ -77,8 +77,13 @@ fn planning(criterion: &mut Criterion) {
             .expect("the default policy is valid");
     let mut group = criterion.benchmark_group(format!("{} messages", 2 * CALLS + 1));
     for (name, budget) in [("nothing due", 10_000_000), ("down to half of 100k", 100_000)] {
-        let ask =
-            Ask { room: Room { budget: Some(budget), fixed: 0 }, urgency: Urgency::Soft, salt: 0, distrusted: &[] };
+        let ask = Ask {
+            room: Room { budget: Some(budget), fixed: 0 },
+            urgency: Urgency::Soft,
+            salt: 0,
+            distrusted: &[],
+            deadline: Deadline::Never,
+        };
         group.bench_function(name, |bench| {
             bench.iter(|| {
                 let reading = engine.read(&black_box(&messages), None, &[]).expect("the history is valid");

@@ -3,7 +3,8 @@
 mod support;
 
 use serde_json::Value;
-use support::{Message, ask, ask_window, compact_in_window, engine, exact, render, undigested};
+use support::check::unpaired;
+use support::{Message, ask, ask_window, compact_in_window, engine, exact, fresh_count, render, undigested};
 use ullage::engine::{Ask, Engine};
 use ullage::planner::{Deadline, Plan, Urgency};
 use ullage::policy::{Level, Policy, StageName};
@@ -39,6 +40,33 @@ fn every_preset_is_a_policy_that_json_can_say() {
         assert_eq!(preset.clone().checked(), Ok(preset.clone()), "{name}");
         let text = serde_json::to_string(&preset).expect("it is JSON");
         assert_eq!(serde_json::from_str::<Policy>(&text).expect("it is read"), preset, "{name}");
+    }
+}
+
+#[test]
+fn every_preset_keeps_its_budget_and_a_valid_history() {
+    let mut messages = work(30);
+    messages[7] = Message::text("assistant", &"I think about it. ".repeat(80));
+    messages.remove(8);
+    messages.insert(8, Message::text("user", &"And then this, too. ".repeat(40)));
+    for name in Policy::PRESETS {
+        let preset = Policy::preset(name).expect("it is known");
+        for format in Format::ALL {
+            let input = render(&messages, format);
+            for storing in [Storing::On, Storing::Off] {
+                let engine = engine(&preset, &exact(), storing);
+                for budget in [600, 1_500, 3_000, 6_000] {
+                    for urgency in [Urgency::Soft, Urgency::Hard] {
+                        let what = format!("{name}, {}, {budget}, {urgency:?}", format.name());
+                        let outcome = support::compact(&engine, &input, format, budget, urgency);
+                        let outcome = outcome.unwrap_or_else(|error| panic!("{what}: {error}"));
+                        let after = fresh_count(&outcome.output, format, &exact());
+                        assert!(after <= budget && after == outcome.plan.tokens_after, "{what}: {after}");
+                        assert_eq!(unpaired(&outcome.output, format), [""; 0], "{what}");
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use ullage::engine::{Ask, Engine, Room, apply};
 use ullage::ledger::Ledger;
-use ullage::planner::Urgency;
+use ullage::planner::{Deadline, Urgency};
 use ullage::policy::Policy;
 use ullage::store::Storing;
 use ullage::tokens::Estimate;
@@ -36,7 +36,7 @@ fn plan(messages: &Value, format: Format) {
     let reading = engine.read(&messages, Some(format), &[]).expect("what is mended can be read");
     for budget in [10, 100, 1_000] {
         let room = Room { budget: Some(budget), fixed: 0 };
-        let ask = Ask { room, urgency: Urgency::Hard, salt: 0, distrusted: &[] };
+        let ask = Ask { room, urgency: Urgency::Hard, salt: 0, distrusted: &[], deadline: Deadline::Never };
         // A budget may be too small for what must stay.
         if let Ok(plan) = engine.plan(&reading, ask) {
             let left = Value::Array(apply(&plan, &messages).expect("the messages have not changed"));

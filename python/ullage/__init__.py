@@ -44,6 +44,7 @@ from ullage.retrieval import aretrieve, asearch, retrieve, search
 from ullage.store import FullStore, Store
 from ullage.summarizer import SummaryRequest
 from ullage.tools import RetrievalTool
+from ullage.transcript import Transcript
 from ullage.validity import Repair, Repaired, Violation, repair, validate
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "SummaryReport",
     "SummaryRequest",
     "TokenCounter",
+    "Transcript",
     "UllageError",
     "Violation",
     "__version__",

@@ -737,3 +737,19 @@ class FileStore(NativeStore):
         Raises:
             StoreError: If the folder cannot be listed, or a file not be read or deleted.
         """
+
+@final
+class TranscriptFile:
+    """The file of a ``Transcript``: its records as lines."""
+
+    @staticmethod
+    def open(
+        path: str | PathLike[str], *, fsync: str, lock: bool
+    ) -> tuple[TranscriptFile, list[str], list[str]]:
+        """The file, its records, and what is said of lines that are none."""
+    def append(self, record: str) -> None:
+        """Writes a record: JSON on one line."""
+    def export(self, to: str | PathLike[str]) -> None:
+        """Copies the file."""
+    def close(self) -> None:
+        """Flushes the file, and lets others open it."""

@@ -19,6 +19,7 @@ mod replay;
 mod retrieve;
 mod store;
 mod text;
+mod transcript;
 mod validity;
 mod whole;
 
@@ -54,6 +55,8 @@ mod _core {
     use super::retrieve::{PySearch, nearest, references_in, retrieve};
     #[pymodule_export]
     use super::store::{PyFileStore, PyMemoryStore, PyStore};
+    #[pymodule_export]
+    use super::transcript::PyTranscriptFile;
     #[pymodule_export]
     use super::validity::{repair, validate};
 

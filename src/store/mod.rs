@@ -1,5 +1,6 @@
 //! Where content goes that leaves the conversation, and how it comes back.
 
+mod disk;
 mod file;
 mod kind;
 mod marks;
@@ -10,6 +11,7 @@ mod reference;
 mod retrieve;
 mod style;
 mod superseded;
+mod transcript;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -28,6 +30,8 @@ pub use reference::Reference;
 pub use retrieve::{RETRIEVAL_LIMIT, Request, Search, compiled, retrieve, search};
 pub use style::{MarkStyle, Places};
 pub use superseded::{Went, argument_marked, is_ours, is_superseded, shown, superseded_marked};
+
+pub use transcript::{Flush, Locking, Opened, Transcript};
 
 use crate::error::{Error, Result};
 

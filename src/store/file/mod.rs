@@ -5,7 +5,6 @@
 //! readable, there is nothing else that could be wrong, and processes may share a folder.
 #![allow(clippy::disallowed_methods)] // This is the one door to the file system, and dates its files.
 
-mod disk;
 mod index;
 mod name;
 mod retention;
@@ -21,8 +20,9 @@ use parking_lot::Mutex;
 pub(in crate::store) use name::reference_of as reference_of_file;
 pub use retention::{Retention, Sparing};
 
+use super::disk::{self, failed};
 use super::{Content, ContentKind, Deletion, Places, Reference, Store, unknown};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use index::Index;
 
 /// Times that a name is looked for while other processes take and leave them.
@@ -203,12 +203,5 @@ impl Store for FileStore {
         }
         self.state.lock().forget_all(reference);
         Ok(found)
-    }
-}
-
-fn failed(what: &str, path: &Path, error: &io::Error) -> Error {
-    Error::Store {
-        problem: format!("cannot {what} {}: {error}", path.display()),
-        remedy: "check that the folder exists, is writable and has space left".to_owned(),
     }
 }

@@ -5,8 +5,9 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::{FileStore, disk, failed};
+use super::FileStore;
 use crate::error::Result;
+use crate::store::disk::{self, failed};
 use crate::store::mentions::hashes;
 use crate::store::{Reference, Store};
 

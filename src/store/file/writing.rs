@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use super::disk::{self, Draft};
-use super::{FileStore, Index, TRIES, failed, name};
+use super::{FileStore, Index, TRIES, name};
 use crate::error::Result;
+use crate::store::disk::{self, Draft, failed};
 use crate::store::{ContentKind, Reference, collision};
 
 impl FileStore {

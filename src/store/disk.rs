@@ -1,10 +1,13 @@
 //! Reading and writing single files: whole or not at all, and never through a link.
+#![allow(clippy::disallowed_methods)] // This is the one door to the file system, and dates its files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
+
+use crate::error::Error;
 
 /// A temporary file this old was left by a process that died: writing the largest output takes minutes at most.
 const LEFT_OVER: Duration = Duration::from_hours(1);
@@ -24,11 +27,26 @@ pub(super) fn now() -> SystemTime {
 /// out of the folder.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true);
+    open_as(options.read(true), path)
+}
+
+/// The same for reading and appending; makes the file if there is none.
+pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    // What was said is its owner's business.
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    open_as(&mut options, path)
+}
+
+fn open_as(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
     #[cfg(not(unix))]
-    require_file(&fs::symlink_metadata(path)?)?;
+    if path.exists() {
+        require_file(&fs::symlink_metadata(path)?)?;
+    }
     let file = match options.open(path) {
         #[cfg(unix)]
         Err(error) if error.raw_os_error() == Some(libc::ELOOP) => Err(io::Error::other("it is a symbolic link")),
@@ -171,5 +189,13 @@ pub(super) fn sweep(folder: &Path) {
         if numbers && is_old() == Some(true) {
             let _ = fs::remove_file(entry.path());
         }
+    }
+}
+
+/// The error for what could not be done to `path`.
+pub(super) fn failed(what: &str, path: &Path, error: &io::Error) -> Error {
+    Error::Store {
+        problem: format!("cannot {what} {}: {error}", path.display()),
+        remedy: "check that the folder exists, is writable and has space left".to_owned(),
     }
 }

@@ -1,0 +1,52 @@
+//! `TranscriptFile`: the log of a conversation as lines; `ullage.transcript` makes messages of them.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+use crate::error::Error;
+use crate::store::{Flush, Locking, Opened, Transcript};
+
+#[pyclass(frozen, name = "TranscriptFile", module = "ullage._core")]
+#[derive(Debug)]
+pub struct PyTranscriptFile(Transcript);
+
+#[pymethods]
+impl PyTranscriptFile {
+    /// The file, its records, and what is said of lines that are none.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, fsync, lock))]
+    #[allow(clippy::needless_pass_by_value)] // A path arrives owned.
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        fsync: &str,
+        lock: bool,
+    ) -> PyResult<(PyTranscriptFile, Vec<String>, Vec<String>)> {
+        let flush = match fsync {
+            "always" => Flush::Always,
+            "close" => Flush::OnClose,
+            "never" => Flush::Never,
+            _ => {
+                let problem = format!("it is '{fsync}', and must be \"always\", \"close\" or \"never\"");
+                return Err(Error::Policy { setting: "fsync".to_owned(), problem }.into());
+            }
+        };
+        let locking = if lock { Locking::Exclusive } else { Locking::None };
+        let Opened { transcript, records, skipped } = py.detach(|| Transcript::open(&path, flush, locking))?;
+        Ok((PyTranscriptFile(transcript), records, skipped))
+    }
+
+    fn append(&self, py: Python<'_>, record: &str) -> PyResult<()> {
+        Ok(py.detach(|| self.0.append(record))?)
+    }
+
+    #[allow(clippy::needless_pass_by_value)] // As above.
+    fn export(&self, py: Python<'_>, to: PathBuf) -> PyResult<()> {
+        Ok(py.detach(|| self.0.export(&to))?)
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        Ok(py.detach(|| self.0.close())?)
+    }
+}
