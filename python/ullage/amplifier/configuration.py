@@ -25,7 +25,12 @@ def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]
     Raises:
         PolicyError: If one is unknown, or names a function that is not there.
     """
-    known = set(inspect.signature(constructor).parameters) - _NOT_CONFIGURED
+    known = {
+        name
+        for base in inspect.getmro(constructor)
+        for name, parameter in inspect.signature(base).parameters.items()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    } - _NOT_CONFIGURED
     given = {} if config is None else dict(config)
     for name in given:
         if name not in known:

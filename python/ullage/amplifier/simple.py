@@ -117,6 +117,8 @@ class SimpleContextManager:
         self._engines = Engines(counter, store)
         self._view = View()
         self._prompt: PromptFactory | None = None
+        # System messages that stand before the history in every request, and are no part of it.
+        self._standing: list[dict[str, Any]] = []
         self._require_settings()
 
     async def add_message(self, message: dict[str, Any]) -> None:
@@ -125,7 +127,7 @@ class SimpleContextManager:
         The caller's dict stays as it is; the values in it are shared.
 
         Raises:
-            MessageError: If it is no dict.
+            MessageError: If it is no dict with a role.
         """
         self.messages.append(stamped(message))
 
@@ -156,7 +158,7 @@ class SimpleContextManager:
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """All messages, as they were added. O(n)."""
-        return [dict(message) for message in self.messages]
+        return [dict(message) for message in (*self._standing, *self.messages)]
 
     async def set_messages(self, messages: list[dict[str, Any]]) -> None:
         """Begins with these messages, as a session does that is resumed.
@@ -167,7 +169,7 @@ class SimpleContextManager:
             MessageError: If one of them is no dict; then nothing changes.
         """
         # No time: it is not known when they were said.
-        self.messages = [dict(_required(message)) for message in messages]
+        self.messages = [dict(required(message)) for message in messages]
         self._view.forget()
 
     async def clear(self) -> None:
@@ -210,7 +212,10 @@ class SimpleContextManager:
         It then stands for the system messages of the history, those of hooks aside.
         """
         self._prompt = factory
-        self._view.forget()
+        if factory is None:
+            self._view.forget()
+        else:
+            self._view.narrow(self._is_shown)
 
     @property
     def _last_compaction_stats(self) -> dict[str, Any] | None:
@@ -254,7 +259,7 @@ class SimpleContextManager:
             settings=self._settings(),
             budget=budget,
             reserve=self.compaction_notice_token_reserve if self._notices else 0,
-            prompt=prompt,
+            prompt=_text(self._front(prompt)),
             engines=self._engines,
             judge=self._judge,
             compaction=self.compaction_function,
@@ -267,8 +272,12 @@ class SimpleContextManager:
     async def _compact(self, request: compaction.Request) -> dict[str, Any] | None:
         stats = await compaction.compact(self._view, request)
         if stats is not None:
+            await self._keep()
             await events.emit(self.hooks, stats)
         return stats
+
+    async def _keep(self) -> None:
+        """Keeps the compacted view, where it is to outlive the process."""
 
     def _catch_up(self, budget: Budget) -> None:
         self._view.follow(self.messages, budget.tokens, self._is_shown)
@@ -282,13 +291,16 @@ class SimpleContextManager:
 
     def _sent(self, budget: Budget, prompt: str | None) -> list[dict[str, Any]]:
         """The view with the system prompt in front and the notice behind the system messages."""
-        front = [] if prompt is None else [{"role": "system", "content": prompt}]
-        sent = [*front, *self._view.messages]
+        sent = [*self._front(prompt), *self._view.messages]
         told = self._notice(sent, budget)
         if told:
             place = next((n for n, m in enumerate(sent) if not is_system(m)), len(sent))
             sent.insert(place, notice.message_of(told))
         return sent
+
+    def _front(self, prompt: str | None) -> list[dict[str, Any]]:
+        first = [] if prompt is None else [{"role": "system", "content": prompt}]
+        return [*first, *self._standing]
 
     def _notice(self, sent: list[Any], budget: Budget) -> str:
         """The notice, if one is wanted and there is room for it."""
@@ -320,19 +332,30 @@ async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:
     await coordinator.mount("context", made)
 
 
+def _text(front: list[dict[str, Any]]) -> str | None:
+    return "\n\n".join(message["content"] for message in front) or None
+
+
 def stamped(message: Any) -> dict[str, Any]:
     """A copy of a message that says when it came.
 
     Raises:
-        MessageError: If it is no dict.
+        MessageError: If it is no dict with a role.
     """
-    metadata = _required(message).get("metadata")
+    metadata = required(message).get("metadata")
     metadata = dict(metadata) if isinstance(metadata, Mapping) else {}
     metadata.setdefault("timestamp", datetime.now(timezone.utc).isoformat(timespec="milliseconds"))
     return {**message, "metadata": metadata}
 
 
-def _required(message: Any) -> Mapping[str, Any]:
+def required(message: Any) -> Mapping[str, Any]:
+    """The message, which has to be a dict with a role.
+
+    Raises:
+        MessageError: If it is not.
+    """
     if not isinstance(message, Mapping):
         raise MessageError(f"a message is a {type(message).__name__}, not a dict")
+    if not isinstance(message.get("role"), str):
+        raise MessageError("a message has no role: user, assistant, system or tool")
     return message

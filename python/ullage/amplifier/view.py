@@ -59,15 +59,20 @@ class View:
                     self.messages.append(message)
                     self._pairs.follow(message)
 
-    def mend(self, mended: Callable[[list[Any]], list[Any]]) -> None:
+    def mend(self, mended: Callable[[list[Any]], list[Any]]) -> bool:
         """Mends what was interrupted: a call without a result, or a result without its call.
 
         O(1) as long as nothing is.
+
+        Returns:
+            Whether there was anything to mend.
         """
         with self._reading:
-            if self._pairs.broken:
+            broken = self._pairs.broken
+            if broken:
                 self.messages = mended(self.messages)
                 self._pairs = Pairs()
+            return broken
 
     def compacted(self, stats: dict[str, Any], budget: int) -> None:
         """Notes what a compaction did, and for which budget."""
@@ -92,26 +97,37 @@ class View:
         with self._reading:
             self._forget()
 
-    def saved(self) -> dict[str, Any] | None:
-        """The view as data, if there was a compaction: a history alone cannot tell it."""
+    def narrow(self, shown: Callable[[Any], bool]) -> None:
+        """Leaves out what the model is no longer to see."""
         with self._reading:
-            if self.stats is None:
-                return None
-            return {
-                "read": self._read,
-                "messages": list(self.messages),
-                "stats": self.stats,
-                "tokens": self.tokens,
-                "budget": self._budget,
-            }
+            self.messages = [message for message in self.messages if shown(message)]
 
-    def restore(self, history: list[Any], saved: dict[str, Any]) -> None:
-        """The view that was saved, for a history that begins as it did then."""
+    def with_new(self, history: list[Any], shown: Callable[[Any], bool]) -> list[Any]:
+        """The view with what of the history it has not read yet."""
         with self._reading:
-            self.messages = list(saved["messages"])
-            self.stats = saved["stats"]
-            self.tokens = saved["tokens"]
-            self._history, self._read, self._budget = history, saved["read"], saved["budget"]
+            new = history[self._read :] if history is self._history else []
+            return [*self.messages, *(message for message in new if shown(message))]
+
+    def past(self) -> dict[str, Any]:
+        """What the messages do not tell of the last compaction, as data."""
+        return {"stats": self.stats, "tokens": self.tokens, "budget": self._budget}
+
+    def restore(self, history: list[Any], messages: list[Any], past: dict[str, Any]) -> None:
+        """The view as it was when this history was all there was. O(n).
+
+        Args:
+            history: All messages.
+            messages: What the model saw of them.
+            past: What :meth:`past` said, or nothing.
+        """
+        with self._reading:
+            self._forget()
+            self.messages = list(messages)
+            for message in self.messages:
+                self._pairs.follow(message)
+            self.stats = past.get("stats")
+            self.tokens, self._budget = past.get("tokens", 0), past.get("budget", 0)
+            self._history, self._read = history, len(history)
 
     def _forget(self) -> None:
         self.messages, self.stats, self.tokens = [], None, 0
