@@ -32,6 +32,10 @@ all: lint test ## Run every check: lint, then test
 demo: $(STAMPS)/extension $(STAMPS)/group-test ## Show what the engine does for an agent
 	$(BIN)/python -m demo
 
+.PHONY: demo-adk
+demo-adk: $(STAMPS)/extension $(STAMPS)/group-test ## Show it in Google's Agent Development Kit
+	$(BIN)/python -m demo.adk
+
 .PHONY: test
 test: $(STAMPS)/extension $(STAMPS)/group-test ## Run the tests of both languages
 	cargo test

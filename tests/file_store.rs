@@ -159,6 +159,9 @@ proptest! {
         let reference = Reference::of(&tool, b"x");
         let text = format!("{before}{reference}{after}");
         prop_assert!(mentions(text.as_bytes()).contains(&reference), "{}", text);
+        let (tool, hash) = reference.as_str().rsplit_once('-').unwrap();
+        let text = format!("{before}{tool}_20261121_180953_{hash}.log{after}");
+        prop_assert!(mentions(text.as_bytes()).contains(&reference), "{}", text);
     }
 }
 

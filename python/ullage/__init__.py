@@ -41,10 +41,12 @@ from ullage.models import ModelCatalog, ModelLimits, model_limits
 from ullage.prices import Prices
 from ullage.report import Report, StageReport, Stats, Status, SummaryReport
 from ullage.retrieval import aretrieve, asearch, retrieve, search
+from ullage.spent import Usage
 from ullage.store import FullStore, Store
 from ullage.summarizer import SummaryRequest
 from ullage.tools import RetrievalTool
 from ullage.transcript import Transcript
+from ullage.usage import UsageTracker
 from ullage.validity import Repair, Repaired, Violation, repair, validate
 
 __all__ = [
@@ -83,6 +85,8 @@ __all__ = [
     "TokenCounter",
     "Transcript",
     "UllageError",
+    "Usage",
+    "UsageTracker",
     "Violation",
     "__version__",
     "aretrieve",

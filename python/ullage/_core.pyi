@@ -319,6 +319,8 @@ class Policy:
         low: Share of the budget to which it goes down.
         escalate: Share of the budget above which the next of ``levels`` is tried, where the one
             before left so much; ``high`` if None, never less than ``low``.
+            Where it is given, what the first level leaves alone stays whole up to there;
+            otherwise a digest may keep lines of it instead.
         cache_relax: What is added to ``high`` while the provider answers from its prompt cache.
         ceiling: More than this ``high`` never comes to by that.
         pay_back_within: Requests within which a compaction that could wait must pay back what

@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from ullage.store import Store
 
 
+def require_number(name: str, value: Any, *, least: int) -> None:
+    """Refuses what is no whole number from ``least`` on.
+
+    Raises:
+        PolicyError: If it is anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise PolicyError(f"{name}: it is {value!r}; it must be a number from {least} on")
+
+
 def settled(
     policy: Policy | None,
     counter: TokenCounter | None,

@@ -64,16 +64,20 @@ class CompressionMetadata:
             "_type": self.content_type,
         }
         if self.n_original_keys is not None:
-            indicator["_n_original_keys"] = self.n_original_keys
+            indicator[f"_n_original_{self._members}"] = self.n_original_keys
         return indicator
 
     def to_indicator_text(self) -> str:
         """The numbers in a line."""
-        keys = "" if self.n_original_keys is None else f", {self.n_original_keys} keys"
+        keys = "" if self.n_original_keys is None else f", {self.n_original_keys} {self._members}"
         return (
             f"[Compressed: {self.original_size} → {self.compressed_size} chars"
             f" ({self.compression_ratio:.1%}){keys}, type: {self.content_type}]"
         )
+
+    @property
+    def _members(self) -> str:
+        return "items" if isinstance(self.sample_data, list) else "keys"
 
 
 @dataclass(frozen=True)

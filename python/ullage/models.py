@@ -10,7 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ullage import prices, tables
+from ullage import prices as price_rows
+from ullage import tables
 from ullage._core import (
     Policy,
     PolicyError,
@@ -100,6 +101,8 @@ class ModelCatalog:
             ``model_prices_and_context_window.json``, or its parsed content.
         default: What to assume of a model that no source knows, with "window" at least; if not
             given, a window of 128,000.
+        prices: By id or its beginning, what a model costs where it is known better: ``Prices``, or
+            a dict with "input" and "output", and "cache_write" and "cache_read" where there are.
 
     Raises:
         PolicyError: If an argument is not of that form.
@@ -112,7 +115,9 @@ class ModelCatalog:
         models_dev: str | PathLike[str] | Mapping[str, Any] | None = None,
         litellm: str | PathLike[str] | Mapping[str, Any] | None = None,
         default: Mapping[str, int] | None = None,
+        prices: Mapping[str, Prices | Mapping[str, float | None]] | None = None,
     ) -> None:
+        self._own_prices = price_rows.given(prices or {})
         self._overrides: dict[str, dict[str, int]] = {}
         for name, given in _mapping("overrides", overrides or {}).items():
             if not isinstance(name, str) or not name:
@@ -129,11 +134,11 @@ class ModelCatalog:
         if models_dev is not None:
             origin = _origin("models_dev", models_dev)
             self._tables.append(("models.dev", Table("models.dev", origin, tables.models_dev)))
-            self._prices.append(Table("models.dev", origin, prices.models_dev))
+            self._prices.append(Table("models.dev", origin, price_rows.models_dev))
         if litellm is not None:
             found = Litellm() if litellm == "auto" else _origin("litellm", litellm)
             self._tables.append(("litellm", Table("litellm", found, tables.litellm)))
-            self._prices.append(Table("litellm", found, prices.litellm))
+            self._prices.append(Table("litellm", found, price_rows.litellm))
         self._state: list[int] = []
         self._found: dict[str, ModelLimits] = {}
         # Reentrant: what the catalog logs may reach a handler that asks it.
@@ -158,15 +163,20 @@ class ModelCatalog:
         return found
 
     def prices(self, model: str) -> Prices | None:
-        """The prices of a model, by its id; None where no table has them.
+        """The prices of a model, by its id; None where nobody has them.
 
-        The built-in table has none: they change too often to be told by a library.
+        Those that the catalog was given, then models.dev's and litellm's, and at last the built-in
+        list, which is as old as ``ullage.prices.LISTED_ON`` says.
         """
+        own = price_rows.listed(model, self._own_prices)
+        if own is not None:
+            return own
         with self._lock:
             for table in self._prices:
                 table.refresh()
             found = (table.get(model) for table in self._prices)
-            return next((entry for entry in found if entry is not None), None)
+            known = next((entry for entry in found if entry is not None), None)
+        return price_rows.listed(model) if known is None else known
 
     def _looked_up(self, model: str) -> ModelLimits:
         figures, source = self._figures(model)

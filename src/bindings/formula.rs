@@ -4,7 +4,7 @@
 //! value is not text, its characters are those of Python's own `str`, so only Python can count them.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 
 use super::format::named_format;
 use super::node::PyNode;
@@ -76,7 +76,9 @@ impl Formula {
         let mut characters = 0;
         for PyNode(message) in &messages {
             if let Some(content) = field(message, "content")? {
-                characters += sum(&content, of_block)?;
+                // The original counts plain text as nothing, so that it is never too long.
+                characters +=
+                    if content.is_instance_of::<PyString>() { length(&content)? } else { sum(&content, of_block)? };
             }
         }
         let text = (characters as f64 / self.characters_per_token) as usize;

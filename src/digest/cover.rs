@@ -33,7 +33,14 @@ pub(super) struct Pick {
 
 /// The lines worth most, the best first, in about `budget` tokens. `worths` is what each line is worth for a token beside
 /// its anchors. O(n log n) in lines.
-pub(super) fn cover(sources: &[Source<'_>], lines: &Lines, worths: &[f64], titled: usize, budget: usize) -> Vec<Pick> {
+pub(super) fn cover(
+    sources: &[Source<'_>],
+    lines: &Lines,
+    headings: &[u32],
+    worths: &[f64],
+    titled: usize,
+    budget: usize,
+) -> Vec<Pick> {
     let mut covering = Covering {
         sources,
         lines,
@@ -41,6 +48,7 @@ pub(super) fn cover(sources: &[Source<'_>], lines: &Lines, worths: &[f64], title
         titled,
         source_of: source_of(lines),
         taken: vec![false; lines.all.len()],
+        headings,
         opened: vec![false; sources.len()],
         named: vec![false; sources.iter().filter_map(|source| source.file).max().map_or(0, |file| file as usize + 1)],
         covered: vec![false; lines.worth.len()],
@@ -109,6 +117,9 @@ struct Covering<'a> {
     titled: usize,
     source_of: Vec<u32>,
     taken: Vec<bool>,
+    /// See [`headings`](super::layout::headings).
+    headings: &'a [u32],
+    /// Titles that are there already, by their first source.
     opened: Vec<bool>,
     /// Files that are named already.
     named: Vec<bool>,
@@ -136,7 +147,7 @@ impl Covering<'_> {
             (true, true) => -RUN,
             _ => 0.0,
         };
-        let title = if self.opened[source] { 0.0 } else { self.title(source) };
+        let title = if self.opened[self.headings[source] as usize] { 0.0 } else { self.title(source) };
         (self.tokens(line) + run + title).max(LEAST)
     }
 
@@ -166,7 +177,7 @@ impl Covering<'_> {
     fn take(&mut self, line: usize) {
         self.taken[line] = true;
         let source = self.source_of[line] as usize;
-        self.opened[source] = true;
+        self.opened[self.headings[source] as usize] = true;
         if let Some(file) = self.sources[source].file {
             self.named[file as usize] = true;
         }

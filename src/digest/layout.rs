@@ -23,11 +23,31 @@ const FROM: &str = "[from ";
 const FROM_END: &str = "]";
 pub(super) const NUMBER_END: char = '→';
 
-/// The lines of `picks` as a text for each of so many slots. Only in the first ones, which are those of gaps, the source is
-/// named. O(picks log picks + length).
-pub(super) fn texts(sources: &[Source<'_>], lines: &Lines, picks: &[Pick], slots: usize, titled: usize) -> Vec<String> {
+/// For each source the first one of the same title in the same place: their lines stand together, so that they are named
+/// once. What was said keeps its order. O(sources).
+pub(super) fn headings(sources: &[Source<'_>]) -> Vec<u32> {
+    let mut first: HashMap<(Option<usize>, &str), u32, RandomState> = HashMap::default();
+    let mut headings = Vec::with_capacity(sources.len());
+    for (index, source) in sources.iter().enumerate() {
+        let is_said = [ASKED, SAID].contains(&&*source.title);
+        let index = index as u32;
+        headings.push(if is_said { index } else { *first.entry((source.slot, &source.title)).or_insert(index) });
+    }
+    headings
+}
+
+/// The lines of `picks` as a text for each of so many slots. Only in the first `titled` ones, which are those of gaps, the
+/// source is named. O(picks log picks + length).
+pub(super) fn texts(
+    sources: &[Source<'_>],
+    lines: &Lines,
+    headings: &[u32],
+    picks: &[Pick],
+    (slots, titled): (usize, usize),
+) -> Vec<String> {
     let mut order: Vec<(u32, u32)> = picks.iter().map(|pick| (pick.source, pick.line)).collect();
     order.sort_unstable();
+    order.sort_by_key(|(source, _)| headings[*source as usize]);
     let mut texts = vec![String::new(); slots];
     let mut named = Named::default();
     let (mut last, mut number) = (None, 0);
@@ -37,7 +57,11 @@ pub(super) fn texts(sources: &[Source<'_>], lines: &Lines, picks: &[Pick], slots
         let kept = &lines.all[line as usize];
         let content = &source.text[kept.text.clone()];
         let runs_on = last == Some((source_index, line.wrapping_sub(1)));
-        if slot < titled && last.is_none_or(|(before, _)| before != source_index) && !source.title.is_empty() {
+        let goes_on = last.is_some_and(|(before, _)| {
+            let before: &Source<'_> = &sources[before as usize];
+            (before.slot, &before.title) == (source.slot, &source.title)
+        });
+        if slot < titled && !goes_on && !source.title.is_empty() {
             text.push_str(FROM);
             text.push_str(named.title(slot, &source.title));
             text.push_str(FROM_END);

@@ -78,8 +78,9 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
     let lines = Lines::of(&sources, past, &ages, &files);
     let worths = edit_worth::of(&sources, &lines, &ages, &files);
     // Estimates decide what is taken, counts how much.
-    let picks = cover::cover(&sources, &lines, &worths, past.gaps.len(), budget + budget / 4);
-    let mut texts = fitted(&sources, &lines, &picks, past, budget, counter);
+    let headings = layout::headings(&sources);
+    let picks = cover::cover(&sources, &lines, &headings, &worths, past.gaps.len(), budget + budget / 4);
+    let mut texts = fitted(&sources, &lines, &headings, &picks, past, budget, counter);
     let cuts = texts.split_off(past.gaps.len());
     Digest { gaps: texts, cuts }
 }
@@ -88,6 +89,7 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
 fn fitted<T: Text>(
     sources: &[Source<'_>],
     lines: &Lines,
+    headings: &[u32],
     picks: &[Pick],
     past: &Past<'_, T>,
     budget: usize,
@@ -95,7 +97,7 @@ fn fitted<T: Text>(
 ) -> Vec<String> {
     let slots = past.gaps.len() + past.cuts.len();
     let made = |count: usize| {
-        let texts = layout::texts(sources, lines, &picks[..count], slots, past.gaps.len());
+        let texts = layout::texts(sources, lines, headings, &picks[..count], (slots, past.gaps.len()));
         let (gaps, cuts) = texts.split_at(past.gaps.len());
         let count = |texts: &[String], kind| texts.iter().map(|text| counter.count(text, kind)).sum::<usize>();
         let tokens = count(gaps, TextKind::Prose) + count(cuts, TextKind::ToolOutput);

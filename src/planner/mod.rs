@@ -138,7 +138,12 @@ impl Aims {
         }
         let part = part_of(budget.low, draft.tokens.total());
         let structure = share(budget.low, part * STRUCTURE) + unused;
-        Aims { structure, enough: structure.max(share(budget.low, LEAST_STRUCTURE)) }
+        let enough = match draft.policy.escalate {
+            // Who says when the next level is due means it: what the first one leaves alone stays whole.
+            Some(_) => budget.escalate,
+            None => structure.max(share(budget.low, LEAST_STRUCTURE)),
+        };
+        Aims { structure, enough }
     }
 }
 

@@ -28,7 +28,8 @@ pub struct Policy {
     /// provider's prompt cache: rarely and deeply beats a little on every turn.
     pub low: f64,
     /// Share of the budget above which the next level of the ladder is tried, where the level before left so much; `high`
-    /// if not given, so that no turn begins with the work of the one before. Never less than `low`.
+    /// if not given, so that no turn begins with the work of the one before. Never less than `low`. Where it is given, what the
+    /// first level leaves alone stays whole up to there; otherwise a digest may keep lines of it instead.
     pub escalate: Option<f64>,
     /// What is added to `high` while the provider answers from its prompt cache, which a compaction would throw away.
     pub cache_relax: f64,

@@ -159,6 +159,9 @@ fn sre_agent() -> Policy {
         reserve_output: GEMINI_OUTPUT,
         high,
         low: 0.25,
+        escalate: Some(high),
+        // It counts no cache, and its trigger is a figure.
+        cache_relax: 0.0,
         keep_first: 1,
         keep_recent: 10,
         compressor: Compressor::SreAgent,
@@ -177,6 +180,7 @@ fn supyagent() -> Policy {
         reserve_output: 4_096,
         high: 0.9,
         low: 0.5,
+        escalate: Some(0.9),
         keep_recent: 6,
         max_messages: Some(30),
         low_messages: 0.3,

@@ -1,17 +1,21 @@
-//! The references that stand in a text.
+//! The references that stand in a text, by themselves or as the name of their file.
 
 use std::collections::BTreeSet;
 
 use super::Reference;
 use super::reference::{HASH_DIGITS, LONGEST_TOOL, is_of_hash, is_of_tool};
 
+/// Bytes between the tool and the hash in the name of a file: `_20261121_180953_`.
+const DATED: usize = 17;
+
 /// Every reference that stands anywhere in `text`, and some that only look like one: the tail of a longer hash counts
-/// too. O(length), at the speed of looking for hyphens.
+/// too. O(length), at the speed of looking for hyphens and underscores.
 pub fn mentions(text: &[u8]) -> BTreeSet<Reference> {
     found(text)
-        .filter_map(|(hyphen, end)| {
-            let start = hyphen - text[..hyphen].iter().rev().take(LONGEST_TOOL).take_while(|b| is_of_tool(**b)).count();
-            Reference::parse(std::str::from_utf8(&text[start..end]).ok()?).ok()
+        .filter_map(|Found { tool_end, hash }| {
+            let named = text[..tool_end].iter().rev().take(LONGEST_TOOL).take_while(|b| is_of_tool(**b)).count();
+            let tool = std::str::from_utf8(&text[tool_end - named..tool_end]).ok()?;
+            Reference::parse(&format!("{tool}-{hash}")).ok()
         })
         .collect()
 }
@@ -19,16 +23,34 @@ pub fn mentions(text: &[u8]) -> BTreeSet<Reference> {
 /// The hashes of those references. By them alone content is told to be in use: a name that is glued to the word before
 /// it would otherwise hide a reference.
 pub(super) fn hashes(text: &[u8]) -> impl Iterator<Item = &str> {
-    found(text).filter_map(|(hyphen, end)| std::str::from_utf8(&text[hyphen + 1..end]).ok())
+    found(text).map(|found| found.hash)
 }
 
-/// Where a hyphen stands that a tool's name and then a hash are around, and where the hash ends.
-fn found(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
-    let hyphens = text.iter().enumerate().filter(|(_, byte)| **byte == b'-').map(|(at, _)| at);
-    hyphens.filter_map(|at| {
+struct Found<'a> {
+    /// Where the name of the tool ends.
+    tool_end: usize,
+    hash: &'a str,
+}
+
+/// Every hash that a hyphen, or a date and a time, stand between and the name of a tool.
+fn found(text: &[u8]) -> impl Iterator<Item = Found<'_>> {
+    let separators = text.iter().enumerate().filter(|(_, byte)| matches!(byte, b'-' | b'_'));
+    separators.filter_map(|(at, separator)| {
         let digits = text.get(at + 1..at + 1 + HASH_DIGITS)?;
-        let is_hash = digits.iter().copied().all(is_of_hash);
-        let named = at > 0 && is_of_tool(text[at - 1]);
-        (is_hash && named).then_some((at, at + 1 + HASH_DIGITS))
+        if !digits.iter().copied().all(is_of_hash) {
+            return None;
+        }
+        let tool_end = if *separator == b'-' { at } else { (at + 1).checked_sub(DATED)? };
+        let dated = *separator == b'-' || is_dated(&text[tool_end..=at]);
+        let named = tool_end > 0 && is_of_tool(text[tool_end - 1]);
+        let hash = std::str::from_utf8(digits).ok()?;
+        (dated && named).then_some(Found { tool_end, hash })
     })
+}
+
+/// Whether this is a date and a time as they stand in the name of a file.
+fn is_dated(text: &[u8]) -> bool {
+    const FORM: &[u8; DATED] = b"_00000000_000000_";
+    text.len() == DATED
+        && text.iter().zip(FORM).all(|(byte, form)| if *form == b'_' { *byte == b'_' } else { byte.is_ascii_digit() })
 }

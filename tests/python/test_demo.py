@@ -153,3 +153,18 @@ def test_the_demo_keeps_its_promises(project, tmp_path):
     assert all(row.endswith("True") for row in rows), "no request was refused"
     assert list((tmp_path / "kept/store").glob("*.log"))
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.timeout(120)
+def test_the_demo_in_adk_keeps_its_promises(project):
+    done = subprocess.run(
+        [sys.executable, "-m", "demo.adk"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3_000:] + done.stderr[-3_000:]
+    assert "BROKEN" not in done.stdout
+    assert done.stdout.count("stopped: The input token count") == 2

@@ -1,10 +1,13 @@
 """What a plan costs and saves, and where prices come from."""
 
 import json
+from typing import Any
 
 import pytest
 
 import ullage
+from ullage._core import cache_factors
+from ullage.prices import LISTED
 
 from .conversations import long_conversation, render
 
@@ -85,8 +88,8 @@ def test_prices_are_those_of_the_tables_and_factors_of_the_provider():
     gpt = ullage.Economics.for_model("openai/gpt-5", catalog)
     assert (gpt.input, gpt.output) == pytest.approx((1.25, 10))
     assert (gpt.cache_write, gpt.cache_read) == pytest.approx((1.0, 0.1))
-    # In no table, or in one without prices: the factors alone.
-    for model in ("claude-free", "claude-opus-4"):
+    # In a table without prices, and not in the list: the factors alone.
+    for model in ("claude-free", "claude-unheard-of"):
         assert ullage.Economics.for_model(model, catalog) == ullage.Economics()
     assert ullage.Economics.for_model("gpt-4o").cache_read == 0.5
     assert ullage.Economics.for_model("unheard-of") == ullage.Economics()
@@ -97,9 +100,52 @@ def test_prices_that_are_none_are_not_read():
     limit = {"context": 1_000}
     table = {"x": {"models": {"m": {"limit": limit, "cost": cost}, "n": {"limit": limit}}}}
     assert ullage.ModelCatalog(models_dev=table).prices("m") is None
-    assert ullage.ModelCatalog().prices("claude-sonnet-4-5") is None
     table = json.loads('{"m": {"max_input_tokens": 1, "input_cost_per_token": Infinity}}')
     assert ullage.ModelCatalog(litellm=table).prices("m") is None
+
+
+def test_prices_that_are_given_win_then_tables_then_the_list():
+    name = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+    assert ullage.ModelCatalog().prices(name) == ullage.Prices(3, 15, 3.75, 0.3)
+    dearer = json.loads(json.dumps(MODELS_DEV))
+    dearer["anthropic"]["models"]["claude-sonnet-4-5"]["cost"]["input"] = 4
+    table = ullage.ModelCatalog(models_dev=dearer).prices("claude-sonnet-4-5")
+    assert table is not None
+    assert table.input == 4
+    own: dict[str, Any] = {
+        "claude-sonnet": {"input": 1, "output": 2},
+        "GPT-5": ullage.Prices(7, 8, None, None),
+    }
+    catalog = ullage.ModelCatalog(models_dev=dearer, prices=own)
+    assert catalog.prices(name) == ullage.Prices(1, 2, None, None)
+    assert catalog.prices("gpt-5-mini") == ullage.Prices(7, 8, None, None)
+    assert catalog.prices("unheard-of") is None
+
+
+@pytest.mark.parametrize("model", sorted(LISTED))
+def test_the_list_and_the_core_agree_on_what_cached_input_costs(model):
+    listed = LISTED[model]
+    economics = ullage.Economics.for_model(model)
+    factors = cache_factors(model)
+    assert (economics.input, economics.output) == (listed.input, listed.output)
+    if factors is not None and listed.cache_read is not None:
+        assert economics.cache_read == pytest.approx(factors[1], abs=0.001)
+
+
+@pytest.mark.parametrize(
+    "prices",
+    [
+        [],
+        {"m": 3},
+        {"m": {"input": 1}},
+        {"m": {"input": -1, "output": 1}},
+        {"": {"input": 1, "output": 1}},
+        {"m": {"input": 1, "output": 1, "cached": 1}},
+    ],
+)
+def test_prices_of_another_form_are_refused(prices):
+    with pytest.raises(ullage.PolicyError, match="prices"):
+        ullage.ModelCatalog(prices=prices or [1])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("prices", [{"input": -1.0}, {"cache_read": float("nan")}])

@@ -189,22 +189,23 @@ def test_a_manager_without_an_engine_takes_the_models_window(limit):
     window = limit or 200_000
     model = Scripted(calls=30, limit=limit, window=window)
     manager = MappingConversationManager()
+    agent = agent_of(model, manager)
+    agent(TASK)
     assert manager.engine is None
-    agent_of(model, manager)(TASK)
-    assert manager.engine.policy.window == window
+    assert manager.engine_for(agent).policy.window == window
     assert model.refused == []
 
 
 @pytest.mark.parametrize(
     ("model", "limit", "counter", "window", "reserve"),
     [
-        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", None, "claude", 200_000, 8_000),
-        ("us.anthropic.claude-opus-4-7", None, "claude", 1_000_000, 8_000),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", None, "claude", 200_000, 4_000),
+        ("us.anthropic.claude-opus-4-7", None, "claude", 1_000_000, 4_000),
         ("gpt-4", None, "cl100k_base", 8_192, 2_048),
-        ("gpt-5", 32_000, "o200k_base", 32_000, 8_000),
-        ("nobody-knows-it", None, "unknown", 200_000, 8_000),
+        ("gpt-5", 32_000, "o200k_base", 32_000, 4_000),
+        ("nobody-knows-it", None, "unknown", 200_000, 4_000),
         ("nobody-knows-it", 16_000, "unknown", 16_000, 4_000),
-        (None, None, "o200k_base", 200_000, 8_000),
+        (None, None, "o200k_base", 200_000, 4_000),
         (7, 16_000, "o200k_base", 16_000, 4_000),
     ],
 )
@@ -214,9 +215,11 @@ def test_a_manager_without_an_engine_counts_and_plans_for_the_model(
     scripted = Scripted(limit=limit)
     scripted.get_config = lambda: {"model_id": model, "context_window_limit": limit}
     manager = MappingConversationManager()
-    agent_of(scripted, manager)(TASK)
-    policy = manager.engine.policy
-    assert (manager.engine.counter.name, policy.window, policy.reserve_output) == (
+    agent = agent_of(scripted, manager)
+    agent(TASK)
+    engine = manager.engine_for(agent)
+    policy = engine.policy
+    assert (engine.counter.name, policy.window, policy.reserve_output) == (
         counter,
         window,
         reserve,

@@ -1,16 +1,63 @@
-"""ullage in Strands Agents: a conversation manager, a hook and a tool, one line each.
+"""ullage in Strands Agents: conversation managers, hooks and tools, one line each.
 
     agent = Agent(
         tools=[*tools, retrieval_tool(store)],
-        conversation_manager=MappingConversationManager(engine=engine),
-        hooks=[ToolRouterHook(engine=engine)],
+        conversation_manager=MappingConversationManager(store=store),
+        hooks=[ToolRouterHook(store=store)],
     )
+
+The cascade of Cyber-AutoAgent is here under its own names, see ``docs/strands.md``.
 
 Needs ``strands-agents`` (the extra ``ullage[strands]``).
 """
 
+from ullage.compression import CompressionMetadata
+from ullage.strands.budget import _ensure_prompt_within_budget
+from ullage.strands.caching import is_prompt_cached, supports_prompt_cache, system_prompt_for
 from ullage.strands.conversation import MappingConversationManager
+from ullage.strands.estimate import _estimate_prompt_tokens
+from ullage.strands.mapper import LargeToolResultMapper
+from ullage.strands.plugin import ContextPlugin
+from ullage.strands.prompt_budget import PromptBudgetHook, _strip_reasoning_content
 from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.router import ToolRouterHook
+from ullage.strands.settings import (
+    PROMPT_TELEMETRY_THRESHOLD,
+    PROMPT_TOKEN_FALLBACK_LIMIT,
+    CascadeSettings,
+)
+from ullage.strands.shared import (
+    clear_shared_conversation_manager,
+    get_shared_conversation_manager,
+    register_conversation_manager,
+)
+from ullage.strands.sliding import SlidingWindowConversationManager
+from ullage.strands.strategy import EngineStrategy
+from ullage.strands.summarizing import SummarizingConversationManager
+from ullage.strands.view import ContextView
 
-__all__ = ["MappingConversationManager", "ToolRouterHook", "retrieval_tool"]
+__all__ = [
+    "PROMPT_TELEMETRY_THRESHOLD",
+    "PROMPT_TOKEN_FALLBACK_LIMIT",
+    "CascadeSettings",
+    "CompressionMetadata",
+    "ContextPlugin",
+    "ContextView",
+    "EngineStrategy",
+    "LargeToolResultMapper",
+    "MappingConversationManager",
+    "PromptBudgetHook",
+    "SlidingWindowConversationManager",
+    "SummarizingConversationManager",
+    "ToolRouterHook",
+    "_ensure_prompt_within_budget",
+    "_estimate_prompt_tokens",
+    "_strip_reasoning_content",
+    "clear_shared_conversation_manager",
+    "get_shared_conversation_manager",
+    "is_prompt_cached",
+    "register_conversation_manager",
+    "retrieval_tool",
+    "supports_prompt_cache",
+    "system_prompt_for",
+]

@@ -1,0 +1,155 @@
+"""``Arrivals``: what happens to a tool's response before it enters the session."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ullage.adk.sizes import characters
+from ullage.keeper import Artifact, Keeper
+
+if TYPE_CHECKING:
+    from google.adk.tools.base_tool import BaseTool
+    from google.adk.tools.tool_context import ToolContext
+
+    from ullage import ContextManager
+    from ullage.adk.engines import Engines
+    from ullage.adk.guard import Guard
+
+logger = logging.getLogger(__name__)
+
+# The key under which ADK passes on what a tool returned that is no dict.
+_RESULT = "result"
+
+# Where the rest of a response stands that has that key.
+_OTHERS = "others"
+
+# What the engine makes of a value that is neither text nor a list of blocks.
+_TEXT = {"result"}
+
+
+class Payloads(Protocol):
+    """What handles large payloads before anything else: ``ullage.adk.payloads`` has one."""
+
+    async def handle(
+        self, tool_name: str, args: dict[str, Any], result: Any, tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """What takes the place of a large result; None where it is not large."""
+
+
+class Arrivals:
+    """Makes tool responses shorter as they arrive: payloads, then the engine, then the guard.
+
+    A step that fails is logged, and the next one gets what the step before it left.
+
+    Args:
+        engines: What shrinks.
+        payloads: What handles large payloads, or None.
+        guard: The last limit.
+    """
+
+    def __init__(self, engines: Engines, payloads: Payloads | None, guard: Guard) -> None:
+        self._engines = engines
+        self._payloads = payloads
+        self._guard = guard
+
+    async def shortened(
+        self, tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any
+    ) -> dict[str, Any] | None:
+        """What takes the place of a response; None where it stays."""
+        if not result:
+            # Nothing yet, where a tool takes long; and nothing to shorten.
+            return None
+        left = await self._handled(tool.name, args, result, context)
+        if left is None:
+            left = await self._shrunk(tool.name, result, context)
+        try:
+            guarded = self._guard.guarded(left)
+            if guarded is not None:
+                return await self._kept(tool.name, left, guarded, context)
+        except Exception:
+            logger.exception("tool=<%s> | the response passed without the guard", tool.name)
+        if left is result:
+            return None
+        return left if isinstance(left, dict) else {_RESULT: left}
+
+    async def _handled(
+        self, tool: str, args: dict[str, Any], result: Any, context: ToolContext
+    ) -> Any:
+        if self._payloads is None:
+            return None
+        try:
+            return await self._payloads.handle(tool, args, result, context)
+        except Exception:
+            logger.exception("tool=<%s> | the payload was not handled", tool)
+            return None
+
+    async def _shrunk(self, tool: str, result: Any, context: ToolContext) -> Any:
+        try:
+            return await _by_key(self._engines.for_tool(context), tool, result)
+        except Exception:
+            logger.exception("tool=<%s> | the response was left as it is", tool)
+            return result
+
+    async def _kept(
+        self, tool: str, left: Any, guarded: dict[str, Any], context: ToolContext
+    ) -> dict[str, Any]:
+        """The guarded response with the reference of the whole, where there is a store."""
+        try:
+            store = self._engines.for_tool(context).store
+            if store is None:
+                return guarded
+            text = json.dumps(left, ensure_ascii=False, default=str)
+            content = text.encode("utf-8", "surrogatepass")
+            name = re.sub(r"[^a-z0-9_]+", "_", tool.lower()).strip("_") or "tool"
+            reference = f"{name}-{hashlib.blake2b(content, digest_size=8).hexdigest()}"
+            await Keeper(store).akept(_leaving((reference, tool, content)))
+        except Exception:
+            logger.exception("tool=<%s> | what the guard cut off was not stored", tool)
+            return guarded
+        return {**guarded, "full_output": f"stored as {reference}"}
+
+
+def _leaving(artifact: Artifact) -> Any:
+    return lambda _salt: (None, [artifact])
+
+
+async def _by_key(engine: ContextManager, tool: str, result: Any) -> Any:
+    """The response, shorter, with its keys; the same object where nothing is too long.
+
+    What was shortened by itself is not shortened again with the rest: its reference has to stay.
+    """
+    if not isinstance(result, dict):
+        return await engine.ashrink(tool, result)
+    if len(result) == 1:
+        ((key, value),) = result.items()
+        if not isinstance(value, dict):
+            # A single text or list is known to the engine for what it is.
+            return await engine.ashrink(tool, result)
+        inner = await _by_key(engine, tool, value)
+        return result if inner is value else {key: inner}
+    shortened = {}
+    for key, value in result.items():
+        # No value of fewer characters takes so many tokens, but for scripts that are seen below.
+        if characters(value, engine.policy.shrink_above) > engine.policy.shrink_above:
+            shorter = await engine.ashrink(tool, value)
+            if shorter is not value:
+                shortened[key] = _plain(value, shorter)
+    rest = {key: value for key, value in result.items() if key not in shortened}
+    left = await engine.ashrink(tool, rest)
+    if left is not rest:
+        # One text stands for what is left.
+        name = _RESULT if _RESULT not in shortened else _OTHERS
+        return {**shortened, name: left[_RESULT]}
+    return (
+        {key: shortened.get(key, value) for key, value in result.items()} if shortened else result
+    )
+
+
+def _plain(value: Any, shorter: Any) -> Any:
+    """What stands at a key: text rather than a response of its own."""
+    wrapped = not isinstance(value, str) and isinstance(shorter, dict) and set(shorter) == _TEXT
+    return shorter[_RESULT] if wrapped else shorter

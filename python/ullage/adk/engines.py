@@ -1,0 +1,113 @@
+"""``Engines``: the engine for each model of an app."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from ullage import ContextManager, Policy, PolicyError, StoreError, TokenCounter
+from ullage.adk.newest import Newest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from google.adk.agents.callback_context import CallbackContext
+
+    from ullage.store import Store
+    from ullage.summarizer import Summarizer
+
+logger = logging.getLogger(__name__)
+
+# An engine, one for each model by its id, or None for one that the model's id says all about.
+EngineOrFactory: TypeAlias = "ContextManager | Callable[[str], ContextManager] | None"
+
+# The document's: realistic for logs and code.
+_SRE_CHARS_A_TOKEN = 2.5
+
+# Models that an app talks to at once; an engine that was forgotten is made again.
+_MODELS = 64
+
+
+class Engines:
+    """Gives each model its engine.
+
+    Args:
+        given: An engine for all models, or a function from a model's id to its engine. If not
+            given, each model gets an engine with its window, reserve and counter.
+
+    Raises:
+        PolicyError: If it is anything else.
+    """
+
+    def __init__(self, given: EngineOrFactory) -> None:
+        if given is not None and not isinstance(given, ContextManager) and not callable(given):
+            raise PolicyError(f"engine: it is a {type(given).__name__}, not a ContextManager")
+        self._given = given
+        self._made: Newest[ContextManager] = Newest(_MODELS)
+        self._storeless: WeakKeyDictionary[ContextManager, ContextManager] = WeakKeyDictionary()
+
+    def of(self, model: str | None) -> ContextManager:
+        """The engine for a model, by its id."""
+        if isinstance(self._given, ContextManager):
+            return self._given
+        name = model or ""
+        engine = self._made.get(name)
+        if engine is None:
+            engine = _made_for(name) if self._given is None else self._given(name)
+            self._made.put(name, engine)
+        return engine
+
+    def without_store(self, engine: ContextManager, error: StoreError) -> ContextManager:
+        """An engine like this one that stores nothing, for a request while the store fails.
+
+        Nothing is lost by it: ADK's session has every event.
+        """
+        logger.warning("error=<%s> | compacted without the store", error)
+        other = self._storeless.get(engine)
+        if other is None:
+            other = ContextManager(
+                engine.policy, counter=engine.counter, format="gemini", append_only=True
+            )
+            self._storeless[engine] = other
+        return other
+
+    def for_tool(self, context: CallbackContext) -> ContextManager:
+        """The engine for the model of the agent that called a tool."""
+        if isinstance(self._given, ContextManager):
+            return self._given
+        agent = context._invocation_context.agent  # noqa: SLF001 - the public way copies all of it
+        model = getattr(agent, "canonical_model", None)
+        return self.of(getattr(model, "model", None))
+
+
+def sre_agent(
+    *, store: Store | None = None, summarizer: Summarizer | None = None, **settings: Any
+) -> ContextManager:
+    """An engine with the numbers of the SRE agent's document.
+
+    At 750,000 tokens, by 2.5 characters for each, all but the first request and the last ten
+    contents become a line each; the outcome is counted, and where it is still too large, less
+    stays. What a provider answers from its cache does not put that off.
+
+    Args:
+        store: Where what leaves is kept; if not given, only ADK's session has it.
+        summarizer: Makes a summary in place of the lines.
+        settings: Settings of the policy that are to be others than the preset's.
+
+    Raises:
+        PolicyError: If a setting is unknown or out of range.
+    """
+    preset = {**Policy.preset("sre-agent").to_dict(), "cache_relax": 0.0}
+    return ContextManager(
+        Policy.from_dict({**preset, **settings}),
+        counter=TokenCounter.with_ratio(_SRE_CHARS_A_TOKEN),
+        store=store,
+        summarizer=summarizer,
+        format="gemini",
+        append_only=True,
+    )
+
+
+def _made_for(model: str) -> ContextManager:
+    return ContextManager(model=model or "unknown", format="gemini", append_only=True)

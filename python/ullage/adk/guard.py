@@ -1,0 +1,107 @@
+"""``Guard``: the last limit on a tool's response, whatever else failed before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ullage.adk.sizes import characters, preview
+from ullage.arguments import require_number
+
+# The limits of the SRE agent's document: about 50,000 tokens for a result.
+MAX_RESULT_CHARS = 200_000
+MAX_RESULT_ITEMS = 500
+
+# What the marker, the keys and the brackets of a response may take beside that.
+_FRAME = 1_000
+
+# What it writes behind a text that was cut.
+MARKER = "\n\n... [TRUNCATED BY SRE AGENT SAFETY GUARD: Result too large for LLM context] ..."
+
+
+class Guard:
+    """Keeps every response below a number of characters, and its lists below a number of items.
+
+    Strings are cut behind the limit, with a marker. Of lists the first items stay, and
+    ``metadata.truncated_count`` says how many do not. Anything else that is too large is replaced
+    by an error with a preview and the advice to filter better. It holds for every key of a
+    response, and for the response as a whole. Nothing is changed in place.
+
+    Characters are those of the strings and numbers with the brackets, commas and quotes between
+    them; escapes are not counted. Counting stops at the limit.
+
+    Args:
+        max_chars: The most characters of a response.
+        max_items: The most items of a list.
+
+    Raises:
+        PolicyError: If a limit is not at least 1.
+    """
+
+    def __init__(
+        self, max_chars: int = MAX_RESULT_CHARS, max_items: int = MAX_RESULT_ITEMS
+    ) -> None:
+        for name, value in (("max_chars", max_chars), ("max_items", max_items)):
+            require_number(name, value, least=1)
+        self._chars = max_chars
+        self._items = max_items
+
+    def guarded(self, response: Any) -> dict[str, Any] | None:
+        """The response within the limits, as ADK wants it; None where it is so already."""
+        # ADK wraps what is no dict in the same way.
+        whole = response if isinstance(response, dict) else {"result": response}
+        left: dict[str, Any] = {}
+        dropped = 0
+        for key, value in whole.items():
+            left[key], missing = self._limited(value)
+            dropped += missing
+        changed = any(left[key] is not value for key, value in whole.items())
+        if dropped:
+            left = _counted(left, dropped)
+        most = self._chars + _FRAME
+        if characters(left, most) > most:
+            # Each key is within the limit, and together they are not.
+            return self._refused(whole)
+        return left if changed else None
+
+    def _limited(self, value: Any) -> tuple[Any, int]:
+        """The value within the limits, the same object if it was so; and the items left out."""
+        if isinstance(value, str):
+            return (value if len(value) <= self._chars else value[: self._chars] + MARKER), 0
+        if isinstance(value, (list, tuple)):
+            return self._first_items(value)
+        if characters(value, self._chars) <= self._chars:
+            return value, 0
+        return self._refused(value), 0
+
+    def _first_items(self, items: list[Any] | tuple[Any, ...]) -> tuple[Any, int]:
+        kept: list[Any] = []
+        room = self._chars
+        for item in items[: self._items]:
+            size = characters(item, room) + 1
+            if size > room:
+                break
+            kept.append(item)
+            room -= size
+        if items and not kept:
+            # The first alone is too large.
+            return self._refused(items), 0
+        missing = len(items) - len(kept)
+        return (kept, missing) if missing else (items, 0)
+
+    def _refused(self, value: Any) -> dict[str, Any]:
+        size = characters(value)
+        return {
+            "error": "Result too large",
+            "message": (
+                f"Tool output ({size:,} chars) exceeded safety limit. Try a more specific filter."
+            ),
+            "truncated_preview": preview(value, self._chars // 2) + "...",
+        }
+
+
+def _counted(response: dict[str, Any], dropped: int) -> dict[str, Any]:
+    """The response with the number of items that are not in it."""
+    about = response.get("metadata")
+    if isinstance(about, dict) or "metadata" not in response:
+        return {**response, "metadata": {**(about or {}), "truncated_count": dropped}}
+    return {**response, "truncated_count": dropped}

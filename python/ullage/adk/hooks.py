@@ -1,0 +1,201 @@
+"""``Hooks``: what ullage does at each of ADK's callbacks, for the plugin and for agents alike."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+from ullage import PolicyError, UllageError
+from ullage.adk.arrivals import Arrivals, Payloads
+from ullage.adk.conversations import conversation_of
+from ullage.adk.engines import EngineOrFactory, Engines
+from ullage.adk.guard import Guard
+from ullage.adk.meter import Call, Meter, usage_of
+from ullage.adk.overflow import counted_tokens, is_overflow
+from ullage.adk.requests import Requests
+from ullage.usage import UsageTracker
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from google.adk.agents.callback_context import CallbackContext
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.tools.base_tool import BaseTool
+    from google.adk.tools.tool_context import ToolContext
+
+logger = logging.getLogger(__name__)
+
+# How often one model call is made again with less, after the provider refused it for its length.
+# Each time it is at most 70 % of what was refused, so three times come to a third.
+RETRIES = 3
+
+# What a model may change in a request's configuration on its way to the provider: with an explicit
+# cache, ADK moves these into it.
+_CONFIGURED = ("system_instruction", "tools", "tool_config", "cached_content")
+
+T = TypeVar("T")
+
+
+def _harmless(hook: Callable[..., Awaitable[T | None]]) -> Callable[..., Awaitable[T | None]]:
+    """The hook, which logs what goes wrong in it: ADK ends the run of a callback that raises."""
+
+    @functools.wraps(hook)
+    async def called(*args: Any, **kwargs: Any) -> T | None:
+        try:
+            return await hook(*args, **kwargs)
+        except Exception:
+            logger.exception("hook=<%s> | ADK goes on as if it were not there", hook.__name__)
+            return None
+
+    return called
+
+
+class Hooks:
+    """What ullage does at each callback.
+
+    Args:
+        engine: What decides: an engine, a function from a model's id to one, or None for an engine
+            for each model by its id.
+        usage: Where usage is added up, and whose budget is kept; if not given, a tracker with the
+            budget in ``SRE_AGENT_TOKEN_BUDGET``.
+        payloads: What handles large payloads before a response is shrunk.
+        guard: The last limit on a response.
+
+    Raises:
+        PolicyError: If an argument is not what it should be.
+    """
+
+    def __init__(
+        self,
+        *,
+        engine: EngineOrFactory = None,
+        usage: UsageTracker | None = None,
+        payloads: Payloads | None = None,
+        guard: Guard | None = None,
+    ) -> None:
+        for name, value, kind in (("usage", usage, UsageTracker), ("guard", guard, Guard)):
+            if value is not None and not isinstance(value, kind):
+                raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
+        if payloads is not None and not callable(getattr(payloads, "handle", None)):
+            raise PolicyError(f"payloads: a {type(payloads).__name__} has no `handle`")
+        self._engines = Engines(engine)
+        self._requests = Requests(self._engines)
+        self.usage = UsageTracker.from_env() if usage is None else usage
+        self._meter = Meter(self.usage)
+        self._arrivals = Arrivals(self._engines, payloads, Guard() if guard is None else guard)
+
+    @_harmless
+    async def before_model(
+        self, context: CallbackContext, request: LlmRequest
+    ) -> LlmResponse | None:
+        """Stops a session that has used up its budget; brings any other inside its window."""
+        account = self._meter.account(context)
+        if self.usage.is_over_budget(account):
+            return _said(self.usage.paused(account))
+        call = Call(request.model or "", config=_configured(request))
+        self._meter.begin(context, call)
+        if request.previous_interaction_id is not None:
+            # Google has the history of a stateful interaction, and the request only what is new.
+            return None
+        conversation = conversation_of(context, request.model)
+        call.sent = await self._requests.fitted(conversation, context, request)
+        # A list of its own: models may change that of the request.
+        request.contents = list(call.sent)
+        call.restart()
+        return None
+
+    @_harmless
+    async def after_model(self, context: CallbackContext, response: LlmResponse) -> None:
+        """Counts what the call used, and learns from it how the provider counts."""
+        self._meter.add(context, response)
+        call = self._meter.running(context)
+        used = None if response.partial else usage_of(response.usage_metadata)
+        if used is None or call.sent is None or not used.prompt:
+            return
+        sent, call.sent = call.sent, None
+        self._engines.of(call.model).observe(sent, used.prompt, used.cached)
+
+    @_harmless
+    async def model_error(
+        self, context: CallbackContext, request: LlmRequest, error: Exception
+    ) -> LlmResponse | None:
+        """Makes a call again with less that the provider refused for its length."""
+        call = self._meter.running(context)
+        while is_overflow(error) and call.retries < RETRIES:
+            call.retries += 1
+            if not await self._shortened(context, request, call, error):
+                break
+            try:
+                return await _answer(context, request)
+            except Exception as again:  # noqa: BLE001 - whatever the model raises is judged above
+                error = again
+        # The run ends here, so nothing else lets go of them.
+        call.sent = None
+        if call.retries > 0:
+            logger.warning("error=<%s>, retries=<%d> | not recovered", error, call.retries)
+        return None
+
+    @_harmless
+    async def after_agent(self, context: CallbackContext) -> None:
+        """Lets go of what only the running invocation needs."""
+        call = self._meter.end(context)
+        if call is not None:
+            self._requests.rest(conversation_of(context, call.model))
+
+    @_harmless
+    async def after_tool(
+        self, tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any
+    ) -> dict[str, Any] | None:
+        """Makes a response shorter that is too long."""
+        return await self._arrivals.shortened(tool, args, context, result)
+
+    async def _shortened(
+        self, context: CallbackContext, request: LlmRequest, call: Call, error: Exception
+    ) -> bool:
+        """Puts less into a request that was refused; whether there is less."""
+        if call.sent is None:
+            return False
+        for name, value in call.config.items():
+            setattr(request.config, name, value)
+        counted = counted_tokens(error)
+        try:
+            if counted is not None:
+                self._engines.of(request.model).observe(call.sent, counted)
+            left = await self._requests.refused(
+                conversation_of(context, request.model), context, request, call.sent
+            )
+        except UllageError as problem:
+            logger.warning("error=<%s> | the request cannot be made smaller", problem)
+            return False
+        if left is None:
+            logger.warning("the request cannot be made smaller: nothing in it may go")
+            return False
+        logger.info("contents=<%d>, left=<%d> | asked again", len(call.sent), len(left))
+        call.sent, request.contents = left, list(left)
+        return True
+
+
+async def _answer(context: CallbackContext, request: LlmRequest) -> LlmResponse | None:
+    """The model's whole answer, by ADK's own count of calls."""
+    invocation: Any = context._invocation_context  # noqa: SLF001 - the public way copies all of it
+    agent = invocation.agent
+    find = getattr(agent, "canonical_model_async", None)
+    model = agent.canonical_model if find is None else await find(context)
+    invocation.increment_llm_call_count()
+    answer: LlmResponse | None = None
+    async for response in model.generate_content_async(request, stream=False):
+        answer = response
+    return answer
+
+
+def _configured(request: LlmRequest) -> dict[str, Any]:
+    return {name: getattr(request.config, name, None) for name in _CONFIGURED}
+
+
+def _said(text: str) -> LlmResponse:
+    content = types.Content(role="model", parts=[types.Part(text=text)])
+    return LlmResponse(content=content, turn_complete=True)

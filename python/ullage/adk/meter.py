@@ -1,0 +1,152 @@
+"""``Meter``: what model calls used, by what ADK reports of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ullage.adk.conversations import paying_session, session_key
+from ullage.adk.newest import Newest
+from ullage.spent import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from google.adk.agents.callback_context import CallbackContext
+    from google.adk.models.llm_response import LlmResponse
+    from google.adk.sessions import Session
+    from google.genai import types
+
+    from ullage.usage import UsageTracker
+
+# Model calls that go on at once, over all sessions; of older ones the next piece counts as a call.
+# Those of runs that were cancelled stay among them, with what they sent.
+_CALLS = 256
+
+
+_NOTHING = Usage()
+
+
+@dataclass
+class Call:
+    """A model call.
+
+    Attributes:
+        model: The model that was asked for.
+        sent: The contents that were sent, until what they came to is known.
+        config: What ADK had configured, which a model may change on its way.
+        began: When, in nanoseconds.
+        counted: What was counted of it so far.
+        retries: How often it was sent again.
+    """
+
+    model: str = ""
+    sent: list[types.Content] | None = None
+    config: dict[str, Any] = field(default_factory=dict)
+    began: int = field(default_factory=time.perf_counter_ns)
+    counted: Usage = _NOTHING
+    retries: int = 0
+
+    def restart(self) -> None:
+        """Takes the time from now on."""
+        self.began = time.perf_counter_ns()
+
+
+class Meter:
+    """Counts what model calls used.
+
+    The pieces of a streamed answer say what it came to so far; each piece adds what is new in it,
+    so that a call counts once, also one that is given up half way.
+
+    Args:
+        tracker: Where it is added up.
+    """
+
+    def __init__(self, tracker: UsageTracker) -> None:
+        self.tracker = tracker
+        self._calls: Newest[Call] = Newest(_CALLS)
+
+    def account(self, context: CallbackContext) -> str:
+        """The session that is charged, with what it used in earlier processes."""
+        session = paying_session(context)
+        key = session_key(session)
+        if not self.tracker.knows(key):
+            self.tracker.restore(key, earlier(session))
+        return key
+
+    def begin(self, context: CallbackContext, call: Call) -> None:
+        """Notes that a call is made."""
+        self._calls.put(_place(context), call)
+
+    def running(self, context: CallbackContext) -> Call:
+        """The call that goes on in this context."""
+        call = self._calls.get(_place(context))
+        if call is None:
+            call = Call()
+            self._calls.put(_place(context), call)
+        return call
+
+    def end(self, context: CallbackContext) -> Call | None:
+        """The last call, which is forgotten, when the agent is done."""
+        return self._calls.take(_place(context))
+
+    def add(self, context: CallbackContext, response: LlmResponse) -> None:
+        """Counts what is new in a piece of an answer."""
+        reported = usage_of(response.usage_metadata)
+        if reported is None:
+            return
+        call = self.running(context)
+        # Before it is counted: what the session used earlier comes from its events.
+        account = self.account(context)
+        model = response.model_version or call.model
+        took = Usage(calls=1, nanoseconds=time.perf_counter_ns() - call.began)
+        so_far = call.counted.at_least(reported + took)
+        self.tracker.record(account, context.agent_name, model, so_far - call.counted)
+        call.counted = so_far
+
+
+def usage_of(metadata: Any) -> Usage | None:
+    """The tokens in ADK's ``usage_metadata``; None where there are none.
+
+    Some models of ADK's, such as litellm's, report reasoning within the candidates too. Then the
+    parts come to more than the total by just that.
+    """
+    if metadata is None:
+        return None
+    prompt, candidates, cached, thoughts, tool_prompt, total, written = (
+        _tokens(getattr(metadata, name, None))
+        for name in (
+            "prompt_token_count",
+            "candidates_token_count",
+            "cached_content_token_count",
+            "thoughts_token_count",
+            "tool_use_prompt_token_count",
+            "total_token_count",
+            "cache_creation_input_tokens",
+        )
+    )
+    if total and thoughts and prompt + tool_prompt + candidates == total:
+        candidates -= min(thoughts, candidates)
+    if not (prompt or candidates or thoughts or tool_prompt):
+        return None
+    return Usage(0, prompt, candidates, cached, thoughts, tool_prompt, written)
+
+
+def earlier(session: Session) -> Iterator[tuple[str, str, Usage]]:
+    """What the events of a session say that it used."""
+    for event in session.events:
+        used = None if event.partial else usage_of(event.usage_metadata)
+        if used is not None:
+            yield event.author, event.model_version or "", used + Usage(calls=1)
+
+
+def _tokens(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _place(context: CallbackContext) -> tuple[str, str, str | None, str | None]:
+    """Where a call is made; one at a time goes on there."""
+    invocation = context._invocation_context  # noqa: SLF001 - the public way copies all of it
+    scope = getattr(invocation, "isolation_scope", None)
+    return invocation.invocation_id, context.agent_name, invocation.branch, scope

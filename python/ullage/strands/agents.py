@@ -1,0 +1,108 @@
+"""What an agent says of itself, and what is remembered of each agent."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+_State = TypeVar("_State")
+
+
+class PerAgent(Generic[_State]):
+    """Something for each agent, for as long as the agent lives.
+
+    One manager may serve the agents of a swarm in several threads, and what it knows of one is
+    nothing to the others.
+
+    Args:
+        make: Makes it for an agent that is seen for the first time.
+    """
+
+    def __init__(self, make: Callable[[Any], _State]) -> None:
+        self._make = make
+        self._lock = threading.RLock()
+        self._states: WeakKeyDictionary[Any, _State] = WeakKeyDictionary()
+        # On agents that no weak reference leads to: any object with the attributes may be one.
+        self._name = f"_ullage_{id(self)}"
+
+    def of(self, agent: Any) -> _State:
+        """What belongs to this agent."""
+        with self._lock:
+            try:
+                if agent not in self._states:
+                    self._states[agent] = self._make(agent)
+                return self._states[agent]
+            except TypeError:
+                attributes: dict[str, Any] = vars(agent)
+                if self._name not in attributes:
+                    attributes[self._name] = self._make(agent)
+                state: _State = attributes[self._name]
+                return state
+
+    def agents(self) -> list[Any]:
+        """Those that still live."""
+        with self._lock:
+            return list(self._states)
+
+
+def model_id(model: Any) -> str | None:
+    """The id of a model, where it has one."""
+    try:
+        config = model.get_config() if hasattr(model, "get_config") else None
+    except Exception:  # noqa: BLE001 - a model that cannot say what it is, is one that nobody knows
+        return None
+    identity = config.get("model_id") if isinstance(config, Mapping) else None
+    return identity if isinstance(identity, str) else None
+
+
+def model_window(model: Any) -> int | None:
+    """The window of a model, where the model says."""
+    window = getattr(model, "context_window_limit", None)
+    return window if isinstance(window, int) and _is_count(window) and window > 0 else None
+
+
+def tool_specs(agent: Any) -> list[Any] | None:
+    """The tool definitions that an agent sends."""
+    registry = getattr(agent, "tool_registry", None)
+    return registry.get_all_tool_specs() if registry is not None else None
+
+
+def answers(messages: Any) -> Iterator[tuple[int, Any]]:
+    """The answers of the model with their indices, newest first."""
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if isinstance(message, Mapping) and message.get("role") == "assistant":
+            yield index, message
+
+
+def usage_of(answer: Any) -> Mapping[str, Any]:
+    """The usage that Strands notes on an answer; nothing where it does not."""
+    metadata = answer.get("metadata")
+    usage = metadata.get("usage") if isinstance(metadata, Mapping) else None
+    return usage if isinstance(usage, Mapping) else {}
+
+
+def prompt_tokens(usage: Mapping[str, Any]) -> int | None:
+    """The whole prompt of a usage, cached parts included.
+
+    Providers count them into ``inputTokens`` or beside it; the total tells which.
+    """
+    inputs: Any = usage.get("inputTokens")
+    outputs: Any = usage.get("outputTokens") or 0
+    cached = [usage.get("cacheReadInputTokens") or 0, usage.get("cacheWriteInputTokens") or 0]
+    if not all(_is_count(count) for count in (inputs, outputs, *cached)):
+        return None
+    inside = inputs + outputs == usage.get("totalTokens")
+    return int(inputs if inside else inputs + sum(cached))
+
+
+def cached_tokens(usage: Mapping[str, Any]) -> int | None:
+    """What of the prompt was read from the provider's cache, where Strands notes it."""
+    cached = usage.get("cacheReadInputTokens")
+    return cached if _is_count(cached) else None
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

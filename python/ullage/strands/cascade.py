@@ -1,0 +1,160 @@
+"""The layers of the cascade over an agent's messages, each where those before did not suffice.
+
+Layer 0, what happens to results as they arrive, is :class:`~ullage.strands.ToolRouterHook`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ullage import BudgetError
+from ullage.strands.budget import fill_of
+from ullage.strands.engines import fixed
+from ullage.strands.settings import (
+    ESCALATION_MAX_PASSES,
+    PROACTIVE_COMPRESSION_THRESHOLD,
+    SMALL_CONVERSATION_THRESHOLD,
+    CascadeSettings,
+)
+from ullage.strands.steps import Compaction, Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ullage import ContextManager, Report
+    from ullage.strands.engines import Engines
+    from ullage.strands.events import Stage
+    from ullage.strands.known import Known
+
+logger = logging.getLogger(__name__)
+
+# Tokens of the note that stands for what was removed.
+_NOTE = 100
+# More tokens than any conversation has.
+_ENDLESS = 1 << 40
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """How an agent's conversation is reduced.
+
+    Attributes:
+        settings: The thresholds.
+        window: Messages that it may have.
+        first: Messages of the first zone, which never leave.
+        last: Messages of the last zone, which leave when nothing else is left.
+        low: Share of the limit to which a reduction goes down.
+        mapper: Compresses a message, see :class:`~ullage.strands.LargeToolResultMapper`.
+    """
+
+    settings: CascadeSettings
+    window: int
+    first: int
+    last: int
+    low: float
+    mapper: Callable[[Any, int, Any], Any] | None
+
+    def managed(self, agent: Any, known: Known, engines: Engines) -> Steps[None]:
+        """What is done before each request: Layers 1 and 2, where the messages are many."""
+        if len(agent.messages) >= PROACTIVE_COMPRESSION_THRESHOLD * self.window:
+            self.compress(agent.messages, known)
+        yield from self._windowed(agent, engines)
+
+    def reduced(self, agent: Any, known: Known, engines: Engines, escalation: int) -> Steps[Stage]:
+        """Layers 1 to 3, until the prompt is below its threshold; the last one that had to act.
+
+        Each escalation spares half as many messages of the last zone, the last one spares none.
+        """
+        was_due = self._is_due(agent)
+        self.compress(agent.messages, known)
+        if was_due and not self._is_due(agent):
+            return "compression"
+        yield from self._windowed(agent, engines)
+        if was_due and not self._is_due(agent):
+            return "sliding"
+        spared = self.last >> escalation if escalation < ESCALATION_MAX_PASSES else 0
+        try:
+            report = yield from self._down(agent, engines.reduction, spared)
+        except BudgetError:
+            # What is spared is too large by itself. A large result in it goes before the rest does.
+            self.compress(agent.messages, known, 0)
+            if not self._is_due(agent):
+                return "compression"
+            report = yield from self._nearly_down(agent, engines.reduction, spared)
+        return "summarizing" if report.summary is not None else "sliding"
+
+    def compress(self, messages: list[Any], known: Known, last: int | None = None) -> None:
+        """Layer 1: compresses what is too large between the zones, in place.
+
+        What was looked at before is not looked at again.
+
+        Args:
+            messages: The messages.
+            known: What is known of their agent.
+            last: Messages of the last zone, if not all of it is spared.
+        """
+        start, end = self.first, len(messages) - (self.last if last is None else last)
+        if self.mapper is None or len(messages) < SMALL_CONVERSATION_THRESHOLD or start >= end:
+            return
+        looked = known.looked_at(self.mapper, messages, start)
+        changed = {}
+        for index in range(start + looked, end):
+            try:
+                mapped = self.mapper(messages[index], index, messages)
+            except Exception:
+                # A mapper of somebody else's; what it fails at is not worth the agent.
+                logger.exception("message=<%d> | the mapper failed, the message stays", index)
+                continue
+            # A mapper may say None for what it would leave out; a call would lose its result.
+            if mapped is not None and mapped is not messages[index]:
+                changed[index] = mapped
+        if changed:
+            logger.info("LAYER 2 COMPRESSION: Compressing %d tool result(s)", len(changed))
+            messages[:] = [changed.get(index, message) for index, message in enumerate(messages)]
+        known.look_at(self.mapper, messages[start:end])
+
+    def _windowed(self, agent: Any, engines: Engines) -> Steps[None]:
+        """Layer 2: the oldest messages between the zones leave, if there are too many."""
+        if len(agent.messages) > self.window:
+            # A budget without end: this is about their number.
+            yield Compaction(engines.window, agent.messages, {"budget": _ENDLESS})
+
+    def _down(self, agent: Any, engine: ContextManager, spared: int) -> Steps[Report]:
+        """Layer 3: down to the low mark of the limit."""
+        messages, fill = agent.messages, fill_of(agent, self.settings)
+        pins = self._zones(messages, spared)
+        if fill is None or fill.tokens <= fill.beside:
+            return (
+                yield Compaction(engine, messages, {"hard": True, "pins": pins, **fixed(agent)})
+            )
+        # Where what stands beside the messages leaves little room, a reduction leaves half of it:
+        # going for the low mark would drain the conversation and still not get there.
+        most = fill.threshold if fill.beside < fill.threshold else fill.limit
+        target = max(self.low * fill.limit, (fill.beside + most) / 2)
+        # The thresholds are shares of an estimate, and the engine counts: the share is the same.
+        share = (target - fill.beside) / (fill.tokens - fill.beside)
+        status = engine.status(messages, **fixed(agent))
+        budget = min(int(status.tokens * min(max(share, 0.0), 1.0)), status.available)
+        options = {"budget": max(1, budget), "hard": True, "pins": pins}
+        return (yield Compaction(engine, messages, options))
+
+    def _nearly_down(self, agent: Any, engine: ContextManager, spared: int) -> Steps[Report]:
+        """The same, or as near to it as it goes, with room for what says what left."""
+        try:
+            return (yield from self._down(agent, engine, spared))
+        except BudgetError as error:
+            room = _NOTE + engine.policy.summary_tokens + engine.policy.summary_lines
+            pins = self._zones(agent.messages, spared)
+            options = {"budget": error.floor + room, "hard": True, "pins": pins}
+            return (yield Compaction(engine, agent.messages, options))
+
+    def _zones(self, messages: list[Any], last: int) -> list[int]:
+        """The messages of the zones."""
+        end = max(self.first, len(messages) - last)
+        return [*range(min(self.first, len(messages))), *range(end, len(messages))]
+
+    def _is_due(self, agent: Any) -> bool:
+        fill = fill_of(agent, self.settings)
+        return fill is not None and fill.is_due

@@ -1,0 +1,107 @@
+"""Where a history may be cut so that a provider still takes it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from ullage import MessageError, repair
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A place to cut.
+
+    Attributes:
+        index: The first message behind it.
+        bridge: Messages in front of it that stay because those behind it answer them.
+    """
+
+    index: int
+    bridge: tuple[int, ...] = ()
+
+
+def cut_point(messages: list[Any], start: int, pinned: set[int]) -> Cut | None:
+    """The first place from ``start`` on in front of which messages can leave.
+
+    Behind it stands a request of the user; behind a pinned message of the user, an answer to it.
+    Where there is neither, it is between two steps of a tool loop, and the request that the loop
+    works on stays.
+
+    Returns:
+        The place; None if there is none, or nothing in front of it can leave.
+    """
+    role: str | None = None
+    for index in range(len(messages)):
+        if index >= start and _follows(messages, index, role):
+            return _if_any(Cut(index), pinned)
+        if index in pinned:
+            role = messages[index]["role"]
+    steps = [index for index in range(start, len(messages)) if _is_step(messages, index)]
+    if not steps:
+        return None
+    request = _request_before(messages, steps[0])
+    if request is None or request in pinned:
+        return _if_any(Cut(steps[0]), pinned)
+    # The request takes the place of one message more.
+    index = next((index for index in steps if index > start), steps[0])
+    return _if_any(Cut(index, (request,)), pinned)
+
+
+def answering(messages: list[Any]) -> range:
+    """What waits for an answer, if anything does: the last request and what was done for it."""
+    if not messages or messages[-1]["role"] != "user":
+        return range(0)
+    request = _request_before(messages, len(messages))
+    return range(len(messages) if request is None else request, len(messages))
+
+
+def mended(messages: list[Any]) -> list[Any]:
+    """The messages as a provider takes them: where two of one role meet, they become one.
+
+    Calls at the end, which still wait for their results, stay as they are.
+    """
+    waiting = messages[-1:] if messages and _calls(messages[-1]) else []
+    try:
+        return [*repair(messages[: len(messages) - len(waiting)], "bedrock"), *waiting]
+    except MessageError as error:
+        logger.debug("error=<%s> | the history was not mended", error)
+        return messages
+
+
+def is_request(message: Any) -> bool:
+    """Whether the user asks something here, rather than a tool answers."""
+    return message["role"] == "user" and not any("toolResult" in b for b in message["content"])
+
+
+def _follows(messages: list[Any], index: int, role: str | None) -> bool:
+    """Whether a history may go on with this message behind one of that role."""
+    if role != "user":
+        return is_request(messages[index])
+    message = messages[index]
+    return message["role"] == "assistant" and (not _calls(message) or _is_step(messages, index))
+
+
+def _is_step(messages: list[Any], index: int) -> bool:
+    """Whether a call stands here whose results come next."""
+    if not _calls(messages[index]) or index + 1 >= len(messages):
+        return False
+    following = messages[index + 1]
+    return following["role"] == "user" and any("toolResult" in b for b in following["content"])
+
+
+def _calls(message: Any) -> bool:
+    return any("toolUse" in block for block in message["content"])
+
+
+def _request_before(messages: list[Any], index: int) -> int | None:
+    return next((i for i in range(index - 1, -1, -1) if is_request(messages[i])), None)
+
+
+def _if_any(cut: Cut, pinned: set[int]) -> Cut | None:
+    """The cut, if a message in front of it would leave."""
+    staying = pinned | set(cut.bridge)
+    return cut if any(index not in staying for index in range(cut.index)) else None

@@ -1,0 +1,147 @@
+"""The engines that decide for the agents of a conversation manager."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ullage import ContextManager, ModelCatalog, ModelLimits, Policy, TokenCounter, UllageError
+from ullage.strands.agents import (
+    answers,
+    cached_tokens,
+    model_id,
+    model_window,
+    prompt_tokens,
+    tool_specs,
+    usage_of,
+)
+from ullage.strands.settings import (
+    ESCALATION_THRESHOLD_RATIO,
+    PROMPT_TOKEN_FALLBACK_LIMIT,
+    WINDOW_PRUNE_RATIO,
+)
+
+if TYPE_CHECKING:
+    from ullage.store import Store
+    from ullage.strands.summaries import AgentSummarizer
+
+logger = logging.getLogger(__name__)
+
+_MODELS = ModelCatalog(default={"window": PROMPT_TOKEN_FALLBACK_LIMIT})
+
+# The settings of the layers; what an agent and its manager say goes on top.
+_PRESET = Policy.preset("cyber-autoagent")
+# So many times would what a summary is made from fit into the window: it is counted by our count.
+_SUMMARY_INPUTS = 2
+
+
+@dataclass(frozen=True)
+class Engines:
+    """What decides for one agent of a cascade.
+
+    Attributes:
+        window: Removes the oldest messages where there are too many, and does nothing else.
+        reduction: Does all that brings a conversation inside a budget.
+    """
+
+    window: ContextManager
+    reduction: ContextManager
+
+
+def engine_of(model: Any) -> ContextManager:
+    """An engine for the model, as far as it says what it is."""
+    identity, window = model_id(model), model_window(model)
+    limits = ModelLimits(identity or "", window, window, None, "override") if window else None
+    policy = None if limits is None else limits.policy()
+    return ContextManager(policy, model=identity, catalog=_MODELS, format="bedrock")
+
+
+def engines_of(
+    model: Any,
+    *,
+    counter: TokenCounter | None,
+    limit: int,
+    low: float,
+    window: int,
+    zones: tuple[int, int],
+    store: Store | None,
+    summarizer: AgentSummarizer,
+) -> Engines:
+    """The engines of a cascade for the model.
+
+    Args:
+        model: A model of Strands.
+        counter: What counts; if not given, a new one for the model.
+        limit: The tokens that a prompt may have.
+        low: The share of the limit to which a reduction goes down.
+        window: Messages that a conversation may have.
+        zones: Messages of the first and of the last zone.
+        store: Keeps what leaves.
+        summarizer: Asks for summaries.
+    """
+    identity = model_id(model)
+    if counter is None:
+        counter = TokenCounter() if identity is None else TokenCounter.for_model(identity)
+    first, last = zones
+    limits = ModelLimits(identity or "", limit, limit, None, "override").policy()
+    common = {
+        **_PRESET.to_dict(),
+        "window": limits.window,
+        "reserve_output": min(limits.reserve_output, _PRESET.reserve_output),
+        # The thresholds are shares of an estimate, and looked after beside the engine. It counts
+        # better, and does by itself what the estimate has not seen coming.
+        "high": ESCALATION_THRESHOLD_RATIO,
+        "low": low,
+        "keep_first": first,
+        "keep_recent": last,
+        "max_messages": None,
+        # The model that is asked for the summary has the same window.
+        "summary_input": max(1, min(_PRESET.summary_input, limit // _SUMMARY_INPUTS)),
+    }
+    few = {"stages": ["window"], "max_messages": window, "low_messages": WINDOW_PRUNE_RATIO}
+
+    def made(settings: dict[str, Any], asks: AgentSummarizer | None) -> ContextManager:
+        return ContextManager(
+            Policy.from_dict(settings),
+            counter=counter,
+            store=store,
+            summarizer=asks,
+            format="bedrock",
+            append_only=True,
+        )
+
+    return Engines(made(common | few, None), made(common, summarizer))
+
+
+def fixed(agent: Any) -> dict[str, Any]:
+    """What takes its part of the window beside the messages of an agent."""
+    return {"system": getattr(agent, "system_prompt", None), "tools": tool_specs(agent)}
+
+
+def observe(engine: ContextManager, messages: list[Any], seen: Any) -> Any:
+    """Learns from the usage of the last answer; what came before it was its prompt.
+
+    So it comes before every compaction, which changes what came before.
+
+    Args:
+        engine: What learns.
+        messages: The messages of the agent.
+        seen: The answer that was learned from last.
+
+    Returns:
+        The answer to give next time.
+    """
+    index, answer = next(answers(messages), (0, None))
+    if answer is None or answer is seen:
+        return seen
+    usage = usage_of(answer)
+    reported, cached = prompt_tokens(usage), cached_tokens(usage)
+    if reported is None:
+        return answer
+    said = {} if cached is None else {"cached_tokens": cached}
+    try:
+        engine.observe(messages[:index], reported, **said)
+    except UllageError as error:
+        logger.debug("error=<%s> | the usage taught nothing", error)
+    return answer

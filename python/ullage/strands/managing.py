@@ -1,0 +1,93 @@
+"""What a conversation manager does before a request, when it is full, and when it was refused."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ullage import UllageError
+from ullage.strands.engines import fixed
+from ullage.strands.estimate import _estimate_prompt_tokens
+from ullage.strands.events import Reduction, reason_of, remember
+from ullage.strands.overflow import after_overflow
+from ullage.strands.steps import Compaction, Steps
+
+if TYPE_CHECKING:
+    from ullage import ContextManager, Report
+    from ullage.strands.cascade import Cascade
+    from ullage.strands.events import Stage
+    from ullage.strands.known import Known
+
+
+def managed(agent: Any, known: Known, engine: ContextManager, cascade: Cascade) -> Steps[None]:
+    """Layers 1 and 2; or, where an engine decides all, what that finds due."""
+    if known.engines is None:
+        yield from held(agent, engine)
+        return
+    before = len(agent.messages)
+    yield from cascade.managed(agent, known, known.engines[1])
+    if len(agent.messages) < before:
+        _note(agent, "sliding", "window", before, None)
+
+
+def held(agent: Any, engine: ContextManager) -> Steps[None]:
+    """What the engine finds due, which counts better than the estimate of the thresholds."""
+    before = len(agent.messages)
+    report = yield Compaction(engine, agent.messages, fixed(agent))
+    if report.stages:
+        _note(agent, _stage_of(report), "due", before, None)
+
+
+def reduced(
+    agent: Any,
+    error: Exception | None,
+    escalation: int,
+    *,
+    known: Known,
+    engine: ContextManager,
+    cascade: Cascade,
+) -> Steps[None]:
+    """One reduction: after a refusal it must make progress, otherwise it may.
+
+    Args:
+        agent: Whose messages are reduced.
+        error: The refusal.
+        escalation: How many reductions were not enough before this one.
+        known: What is known of the agent.
+        engine: What decides.
+        cascade: The layers, where no engine decides all.
+
+    Raises:
+        ContextWindowOverflowException: If there is a refusal and nothing can be made smaller.
+    """
+    reason, before, tokens = reason_of(agent, error), len(agent.messages), _tokens(agent)
+    if error is not None:
+        # A large result goes first, also one that has just come.
+        compress = partial(cascade.compress, agent.messages, known, 0) if known.engines else None
+        stage = _stage_of((yield from after_overflow(agent, error, known, engine, compress)))
+    elif known.engines is None:
+        stage = _stage_of(
+            (yield Compaction(engine, agent.messages, {"hard": True, **fixed(agent)}))
+        )
+    else:
+        stage = yield from cascade.reduced(agent, known, known.engines[1], escalation)
+    if (len(agent.messages), _tokens(agent)) != (before, tokens):
+        _note(agent, stage, reason, before, tokens)
+
+
+def _note(agent: Any, stage: Stage, reason: str, before: int, tokens: int | None) -> None:
+    """Says what was reduced: from so many messages and, where it was looked at, so many tokens."""
+    after = len(agent.messages)
+    removed = max(0, before - after)
+    remember(agent, Reduction(stage, reason, before, after, tokens, _tokens(agent), removed))
+
+
+def _stage_of(report: Report) -> Stage:
+    return "sliding" if report.summary is None else "summarizing"
+
+
+def _tokens(agent: Any) -> int | None:
+    try:
+        return _estimate_prompt_tokens(agent)
+    except UllageError:
+        return None

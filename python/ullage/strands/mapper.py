@@ -1,0 +1,240 @@
+"""Layer 1 of the cascade: large tool results and inputs, compressed one message at a time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ullage.compression import CompressionMetadata
+from ullage.strands.settings import (
+    DEFAULT_CHAR_TO_TOKEN_RATIO,
+    TOOL_COMPRESS_SAMPLE_CHARS,
+    TOOL_COMPRESS_SAMPLES,
+    TOOL_COMPRESS_THRESHOLD,
+    CascadeSettings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The words of Cyber-AutoAgent, its dash and its arrow included.
+_NOTE_FORM = "[compressed tool result \u2013 {size} chars \u2192 threshold {threshold}]"
+_NOTE = re.compile(r"\[compressed tool result \u2013 \d+ chars \u2192 threshold \d+\]")
+_ENDING = re.compile(r"\A\.\.\. \[truncated from \d+ chars\]\Z")
+
+
+class LargeToolResultMapper:
+    """Compresses the large tool results and tool inputs of a message.
+
+    A text keeps its head. A JSON object keeps its first keys, a JSON list its first elements, each
+    with its size in front of it. A tool's input keeps its shape: only strings in it are cut, so
+    that it still fits the schema of the tool.
+
+    What is compressed is a copy; what is not is the very same object, and so is what was compressed
+    before: doing it twice changes nothing. Keeps no state, so one mapper may serve many threads.
+
+    Args:
+        max_tool_chars: A result or an input of more characters is compressed.
+        truncate_at: Characters that stay of its content; ``CYBER_TOOL_COMPRESS_TRUNCATE`` or 8,000
+            if not given.
+        sample_limit: Keys or elements that stay of JSON.
+    """
+
+    def __init__(
+        self,
+        max_tool_chars: int = TOOL_COMPRESS_THRESHOLD,
+        truncate_at: int | None = None,
+        sample_limit: int = TOOL_COMPRESS_SAMPLES,
+    ) -> None:
+        if truncate_at is None:
+            truncate_at = CascadeSettings.from_env().tool_compress_truncate
+        self.max_tool_chars = max(0, max_tool_chars)
+        self.truncate_at = max(0, truncate_at)
+        self.sample_limit = max(0, sample_limit)
+
+    def __call__(self, message: Any, index: int, messages: Any) -> Any:  # noqa: ARG002 - Strands' protocol
+        """The message, with what is too large in it compressed.
+
+        Args:
+            message: A message of Strands.
+            index: Its place.
+            messages: All of them.
+
+        Returns:
+            The same object where nothing is too large.
+        """
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(content, list):
+            return message
+        mapped = [self._mapped(block) for block in content]
+        if all(new is old for new, old in zip(mapped, content, strict=True)):
+            return message
+        return {**message, "content": mapped}
+
+    def is_large(self, message: Any) -> bool:
+        """Whether a message has something that is too large and not yet compressed."""
+        return self(message, 0, (message,)) is not message
+
+    def _mapped(self, block: Any) -> Any:
+        if not isinstance(block, dict):
+            return block
+        if isinstance(result := block.get("toolResult"), dict):
+            new = self._result(result)
+            return block if new is result else {**block, "toolResult": new}
+        if isinstance(call := block.get("toolUse"), dict):
+            new = self._call(call)
+            return block if new is call else {**block, "toolUse": new}
+        return block
+
+    def _result(self, result: dict[str, Any]) -> dict[str, Any]:
+        content = result.get("content")
+        if not isinstance(content, list):
+            return result
+        sizes = [_size(item) for item in content]
+        total = sum(sizes)
+        if total <= self.max_tool_chars or _is_note(content[0]):
+            return result
+        items = [
+            new
+            for item, size, share in zip(content, sizes, self._shares(sizes), strict=True)
+            for new in self._item(item, size, share)
+        ]
+        note = _NOTE_FORM.format(size=total, threshold=self.max_tool_chars)
+        new = [{"text": note}, *items]
+        if sum(map(_size, new)) >= total:
+            # Many short items: what says of each that it was cut takes more than the cut gives.
+            new = [{"text": note}, *self._first(content, sizes), {"text": _ending(total)}]
+        return {**result, "content": new} if sum(map(_size, new)) < total else result
+
+    def _first(self, content: list[Any], sizes: list[int]) -> Iterator[Any]:
+        """The first items that fit, and all media."""
+        left = self.truncate_at
+        for item, size in zip(content, sizes, strict=True):
+            left -= size
+            if left >= 0 or size == 0:
+                yield item
+
+    def _shares(self, sizes: list[int]) -> list[int]:
+        """What stays of each item, so that all of it stays within the limit: small ones whole."""
+        shares = [0] * len(sizes)
+        left = self.truncate_at
+        smallest_first = sorted(range(len(sizes)), key=sizes.__getitem__)
+        for done, place in enumerate(smallest_first):
+            shares[place] = min(sizes[place], left // (len(sizes) - done))
+            left -= shares[place]
+        return shares
+
+    def _item(self, item: Any, size: int, share: int) -> list[Any]:
+        """What is left of an item of a result, in one block or two."""
+        if size <= share:
+            return [item]
+        if isinstance(text := item.get("text"), str):
+            return [{**item, "text": _cut(text, share)}]
+        sampled = self._sampled(item["json"], size, share)
+        return [
+            {"text": sampled.metadata.to_indicator_text()},
+            {**item, "json": sampled.values},
+        ]
+
+    def _sampled(self, value: Any, size: int, share: int) -> _Sampled:
+        sample: dict[str, Any] | list[Any]
+        items = None
+        if isinstance(value, dict):
+            items, shown = len(value), list(value.items())[: self.sample_limit]
+            sample = {str(key): _clipped(each, TOOL_COMPRESS_SAMPLE_CHARS) for key, each in shown}
+            kept: dict[str, Any] = sample
+        elif isinstance(value, list):
+            items = len(value)
+            longest = max(TOOL_COMPRESS_SAMPLE_CHARS, share // max(1, self.sample_limit))
+            sample = [_clipped(each, longest) for each in value[: self.sample_limit]]
+            kept = {"_items": sample}
+        else:
+            sample = [_clipped(value, share)]
+            kept = {"_items": sample}
+        new_size = len(_printed(sample))
+        metadata = CompressionMetadata(
+            compressed=True,
+            original_size=size,
+            compressed_size=new_size,
+            original_token_estimate=int(size / DEFAULT_CHAR_TO_TOKEN_RATIO),
+            compressed_token_estimate=int(new_size / DEFAULT_CHAR_TO_TOKEN_RATIO),
+            compression_ratio=new_size / size,
+            content_type="json",
+            n_original_keys=items,
+            sample_data=sample,
+        )
+        return _Sampled(metadata, {**kept, **metadata.to_indicator_json()})
+
+    def _call(self, call: dict[str, Any]) -> dict[str, Any]:
+        given = call.get("input")
+        size = len(str(call.get("name"))) + len(str(call.get("toolUseId"))) + len(_printed(given))
+        if size <= self.max_tool_chars or not isinstance(given, (dict, list)):
+            return call
+        new = self._shortened(given)
+        return call if new is given else {**call, "input": new}
+
+    def _shortened(self, value: Any) -> Any:
+        """A value of the same shape, in which no string is too long; the same one if none is."""
+        if isinstance(value, str):
+            return _cut(value, self.truncate_at) if _is_long(value, self.truncate_at) else value
+        if isinstance(value, dict):
+            values = {key: self._shortened(each) for key, each in value.items()}
+            return value if all(values[key] is value[key] for key in value) else values
+        if isinstance(value, list):
+            items = [self._shortened(each) for each in value]
+            return value if all(map(_same, items, value)) else items
+        return value
+
+
+@dataclass(frozen=True)
+class _Sampled:
+    """What is left of JSON, and what was done to it."""
+
+    metadata: CompressionMetadata
+    values: dict[str, Any]
+
+
+def _same(left: Any, right: Any) -> bool:
+    return left is right
+
+
+def _is_note(item: Any) -> bool:
+    text = item.get("text") if isinstance(item, dict) else None
+    return isinstance(text, str) and _NOTE.fullmatch(text) is not None
+
+
+def _size(item: Any) -> int:
+    """Characters of an item of a result; media have none."""
+    if not isinstance(item, dict):
+        return 0
+    if isinstance(text := item.get("text"), str):
+        return len(text)
+    return len(_printed(item["json"])) if "json" in item else 0
+
+
+def _printed(value: Any) -> str:
+    try:
+        return value if isinstance(value, str) else str(value)
+    except RecursionError:
+        # Nested so deeply that nobody can print it: it is large, whatever it says.
+        return "(nested too deeply) " * TOOL_COMPRESS_THRESHOLD
+
+
+def _clipped(value: Any, most: int) -> Any:
+    printed = _printed(value)
+    return value if len(printed) <= most else printed[:most] + "..."
+
+
+def _is_long(text: str, most: int) -> bool:
+    """Whether it is too long, and was not cut to that length before."""
+    return len(text) > most + len(_ending(len(text))) and not _ENDING.search(text[most:])
+
+
+def _cut(text: str, most: int) -> str:
+    ending = _ending(len(text))
+    return text if len(text) <= most + len(ending) else text[:most] + ending
+
+
+def _ending(size: int) -> str:
+    return f"... [truncated from {size} chars]"

@@ -1,0 +1,157 @@
+"""The engine at work for agents beside the event loop: what the newer seams of Strands share."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ullage import BudgetError, ContextManager, MemoryStore, UllageError
+from ullage.strands.agents import PerAgent, cached_tokens, prompt_tokens, usage_of
+from ullage.strands.engines import engine_of, fixed
+from ullage.strands.retrieval import retrieval_tool
+
+if TYPE_CHECKING:
+    from strands import Agent
+    from strands.hooks import AfterToolCallEvent
+
+    from ullage import Report
+
+logger = logging.getLogger(__name__)
+
+# When a provider refuses a history that counted as fitting, its own count is higher than ours by a
+# share that nobody knows, or its window smaller. The next try aims so far below what was refused,
+# and each after it further, so that the fifth comes to a two-hundredth of the first.
+_OVERFLOW_SHARES = (0.7, 0.5, 0.3, 0.2, 0.2)
+
+
+@dataclass
+class _Known:
+    """What is known of one agent."""
+
+    engine: ContextManager
+    # The last answer whose usage was learned from.
+    observed: Any = None
+    # Refusals in a row.
+    refusals: int = 0
+
+
+class Reduction:
+    """Compacts the conversations of agents, each by the engine that it is for.
+
+    Args:
+        engine: What decides, for every agent. If not given, each agent has an engine for its model,
+            with a ``MemoryStore``, which lives as long as the agent.
+        most_refusals: How often in a row a refused request is made smaller and sent again.
+    """
+
+    def __init__(self, engine: ContextManager | None, most_refusals: int) -> None:
+        self._most_refusals = most_refusals
+        self._known = PerAgent(lambda agent: _Known(engine or _own_engine(agent.model)))
+
+    def engine_of(self, agent: Agent) -> ContextManager:
+        """What decides for this agent."""
+        return self._known.of(agent).engine
+
+    def offer_retrieval(self, agent: Agent) -> None:
+        """Gives the agent the tool that reads stored outputs back, if it has none of that name."""
+        store = self.engine_of(agent).store
+        if store is None:
+            return
+        tool = retrieval_tool(store)
+        if tool.tool_name not in agent.tool_registry.registry:
+            agent.tool_registry.process_tools([tool])
+
+    async def compact(self, agent: Agent, messages: list[Any]) -> bool:
+        """Compacts the messages in place if they are above the high mark; whether it did.
+
+        An error is logged: the provider decides. It may count less than we do, and what our store
+        cannot keep may still fit.
+        """
+        try:
+            report = await self.engine_of(agent).acompact(messages, **fixed(agent))
+        except UllageError as error:
+            logger.warning("error=<%s> | the history was left as it is", error)
+            return False
+        return bool(report.stages)
+
+    async def recover(self, agent: Agent, messages: list[Any]) -> bool:
+        """Brings refused messages well below their size, in place.
+
+        Returns:
+            Whether they are smaller, and were not refused too often already.
+        """
+        known = self._known.of(agent)
+        known.refusals += 1
+        if known.refusals > self._most_refusals:
+            logger.warning("refusals=<%d> | no more attempts", known.refusals)
+            return False
+        share = _OVERFLOW_SHARES[min(known.refusals, len(_OVERFLOW_SHARES)) - 1]
+        try:
+            report = await _below(known.engine, share, messages, fixed(agent))
+        except UllageError as error:
+            logger.warning("error=<%s> | the history cannot be made smaller", error)
+            return False
+        return report.saved > 0
+
+    def begin(self, agent: Agent) -> None:
+        """Counts refusals anew: the provider has answered, or the agent is invoked."""
+        self._known.of(agent).refusals = 0
+
+    async def observe(self, agent: Agent, request: list[Any], answer: Any) -> None:
+        """Learns from the usage that came with an answer to these messages, once."""
+        known = self._known.of(agent)
+        if known.observed is answer:
+            return
+        known.observed = answer
+        usage = usage_of(answer)
+        reported, cached = prompt_tokens(usage), cached_tokens(usage)
+        if reported is None:
+            return
+        said = {} if cached is None else {"cached_tokens": cached}
+        try:
+            await asyncio.to_thread(known.engine.observe, request, reported, **said)
+        except UllageError as error:
+            logger.debug("error=<%s> | the usage taught nothing", error)
+
+    async def shrink(self, event: AfterToolCallEvent) -> None:
+        """Shrinks a result that arrives; it is replaced, never changed in place.
+
+        Whatever fails, the tool's own result stays: a hook that raised would end the agent between
+        a call and its result.
+        """
+        tool = str(event.tool_use.get("name", "tool"))
+        try:
+            result = await self.engine_of(event.agent).ashrink(tool, event.result)
+        except Exception:
+            logger.exception("tool=<%s> | the result was left as it is", tool)
+            return
+        if result is not event.result:
+            event.result = result
+
+
+def _own_engine(model: Any) -> ContextManager:
+    """An engine for the model, that keeps what leaves for as long as it lives."""
+    found = engine_of(model)
+    return ContextManager(
+        found.policy,
+        counter=found.counter,
+        store=MemoryStore(),
+        format="bedrock",
+        append_only=True,
+    )
+
+
+async def _below(
+    engine: ContextManager, share: float, messages: list[Any], beside: dict[str, Any]
+) -> Report:
+    """Compacts to a share of what there is, or as near to it as it goes."""
+    status = engine.status(messages, **beside)
+    budget = max(1, min(status.available, int(status.tokens * share)))
+    try:
+        return await engine.acompact(messages, budget=budget, hard=True, **beside)
+    except BudgetError as error:
+        if not budget < error.floor < status.tokens:
+            raise
+        return await engine.acompact(messages, budget=error.floor, hard=True, **beside)

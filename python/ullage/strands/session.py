@@ -1,0 +1,302 @@
+"""What lets an agent come back from a session as it was.
+
+A session manager that keeps a log (``FileSessionManager``, ``S3SessionManager``) writes every
+message down as it arrives and never again. It restores an agent from the log from
+``removed_message_count`` on, behind whatever ``restore_from_session`` gives it. So that count is a
+place in the log and not a number of removals; and what stands in front of that place, edited, kept
+or written by a manager, has to be in the manager's own state.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import weakref
+from operator import is_
+from typing import TYPE_CHECKING, Any
+
+from strands.agent.conversation_manager import ConversationManager
+from strands.hooks import AgentInitializedEvent, HookRegistry, MessageAddedEvent
+from strands.types.session import decode_bytes_values, encode_bytes_values
+
+if TYPE_CHECKING:
+    from strands import Agent
+    from strands.types.content import Message
+
+# Before and after what is registered without an order: session managers are, and ask for the state
+# at the same events.
+_FIRST = -1_000.0
+_LAST = 1_000.0
+
+# What has left the conversation is forgotten when there is this much more in the log than in it, so
+# that a long run costs no memory and a message costs no pass over all of them.
+_SLACK = 64
+
+_STATE = ("removed_message_count", "head", "head_is_all")
+
+
+class Logged:
+    """A message as it was when the log took it."""
+
+    __slots__ = ("_blocks", "_content", "_pinned", "_stored", "message")
+
+    def __init__(self, message: Any) -> None:
+        self.message = message
+        self._content = message.get("content")
+        self._blocks = tuple(self._content or ())
+        self._pinned = _pinned(message)
+        self._stored: Any = None
+
+    def is_still(self, message: Any) -> bool:
+        """Whether this is that message, and nothing was changed in it.
+
+        It is compared block by block for identity: what replaces a block or the content, or sets a
+        pin, is seen; what writes into a block is not.
+        """
+        content = message.get("content")
+        return (
+            message is self.message
+            and content is self._content
+            and len(content or ()) == len(self._blocks)
+            and all(map(is_, content or (), self._blocks))
+            and _pinned(message) is self._pinned
+        )
+
+    def stored(self) -> Any:
+        """A copy as a session stores it: JSON, with what is bytes as text."""
+        # Strands gives an id to a message that came without, when the agent is next invoked.
+        if self._stored is None or len(self._stored) != len(self.message):
+            self._stored = encode_bytes_values(self.message)
+        return self._stored
+
+
+class SessionLog:
+    """What a session's log holds of one conversation, and what it does not.
+
+    The conversation is a *head*, which the log does not have as it is now, and a *tail*, which is
+    word for word the end of the log. Both are found by comparing the messages with those that were
+    logged, whoever changed them and however: nobody has to say what was done.
+
+    The log is taken to hold the messages that are there when it is first asked, but for those that
+    a session has put in front of it, and after that what :meth:`added` names.
+
+    Attributes:
+        offset: How many messages of the log lie in front of the tail.
+        head: The messages in front of the tail.
+    """
+
+    def __init__(self) -> None:
+        self.offset = 0
+        self.head: list[Message] = []
+        self._tail: list[Logged] = []
+        self._head: list[Logged] = []
+        # Whether the conversation was seen yet. What a session restores is known only after it has
+        # asked for the head.
+        self.begun = False
+        # Whether the last message of the log is not one of the conversation any more.
+        self._replaced = False
+
+    def added(self, messages: list[Message], message: Message) -> None:
+        """The conversation has got this message, at its end, and the log takes it too."""
+        if self.begun:
+            self._tail.append(Logged(message))
+        self.begin(messages)
+        if len(self._tail) > 2 * len(messages) + _SLACK:
+            self.settle(messages)
+
+    def settle(self, messages: list[Message]) -> None:
+        """Finds anew where the tail of the conversation begins: one pass over the tail."""
+        self.begin(messages)
+        kept = 0
+        for message, logged in zip(reversed(messages), reversed(self._tail), strict=False):
+            if not logged.is_still(message):
+                break
+            kept += 1
+        gone = len(self._tail) - kept
+        self.offset += gone
+        del self._tail[:gone]
+        self.head = messages[: len(messages) - kept]
+
+    def state(self) -> dict[str, Any]:
+        """What a session keeps of it."""
+        # An agent that finds no message in its log writes the next over the first. So it always
+        # finds the last one, and is told where another stands in its place.
+        replaced = bool(self.offset and not self._tail)
+        known = {id(logged.message): logged for logged in self._head}
+        self._head = [
+            logged
+            if (logged := known.get(id(message))) and logged.is_still(message)
+            else Logged(message)
+            for message in self.head
+        ]
+        return {
+            "removed_message_count": self.offset - replaced,
+            "head": [logged.stored() for logged in self._head],
+            "head_is_all": replaced,
+        }
+
+    def restore(self, state: dict[str, Any]) -> list[Message]:
+        """Takes up what was left of a conversation; the messages to put in front of the log.
+
+        They are copies: a state may be restored any number of times.
+        """
+        head = decode_bytes_values(copy.deepcopy(state["head"]))
+        if self.begun:
+            # A running agent goes back to a snapshot, and its log goes on: all of it lies behind.
+            self.offset += len(self._tail)
+            self._tail.clear()
+        else:
+            self.offset, self.head = state["removed_message_count"], head
+            self._replaced = state["head_is_all"]
+        return head[:-1] if state["head_is_all"] else list(head)
+
+    def begin(self, messages: list[Message]) -> None:
+        """Takes what stands behind the head for the tail, if the conversation was not seen yet."""
+        if self.begun:
+            return
+        if self._replaced:
+            self.offset += 1
+            messages[:] = self.head
+        self._tail = [Logged(message) for message in messages[len(self.head) :]]
+        self.begun = True
+
+
+class RestorableConversationManager(ConversationManager):
+    """A conversation manager whose agents come back from a session as they were.
+
+    Whatever the manager, or anyone else, does to the messages in place, ``get_state`` has what a
+    session's log lacks: notes, summaries, edits, pins, and what was kept in front of them. A
+    ``SnapshotSessionManager`` stores the conversation whole and needs none of it.
+
+    One manager may serve several agents. A host asks ``agent.conversation_manager`` for its state
+    without saying for which agent, so each agent after the first gets a manager of its own class
+    that shares every attribute with the first and knows its agent.
+
+    A subclass changes ``agent.messages`` in place and calls :meth:`follow` before it does.
+    """
+
+    __slots__ = ("_agent", "_stand_in", "_unbound")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._agent: weakref.ref[Any] | None = None
+        # The log that was restored before an agent was known; or that of a stand-in for an agent,
+        # to which nothing can refer weakly.
+        self._unbound: SessionLog | None = None
+        self._stand_in: Any = None
+        self._logs: weakref.WeakKeyDictionary[Any, SessionLog] = weakref.WeakKeyDictionary()
+        self._binding = threading.Lock()
+        super().__init__(*args, **kwargs)
+
+    @property
+    def removed_message_count(self) -> int:
+        """How many logged messages lie in front of those that still stand as they were logged.
+
+        Where nothing but the oldest messages were removed, it is their number.
+        """
+        log = self._log()
+        # A session asks for it before it puts the messages back.
+        return self._settled().offset if log.begun else log.offset
+
+    @removed_message_count.setter
+    def removed_message_count(self, _: int) -> None:
+        """Takes what the base class and its subclasses write; the messages themselves decide."""
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Registers what notes which messages a session's log has."""
+        super().register_hooks(registry, **kwargs)
+        registry.add_callback(AgentInitializedEvent, self._agent_begins, order=_FIRST)
+        registry.add_callback(AgentInitializedEvent, self._agent_begun, order=_LAST)
+        registry.add_callback(MessageAddedEvent, self._message_added, order=_FIRST)
+
+    def get_state(self) -> dict[str, Any]:
+        """What a session keeps: the place in its log, and the messages in front of it.
+
+        It is JSON; the messages are copies.
+        """
+        return {"__name__": type(self).__name__, **self._settled().state()}
+
+    def restore_from_session(self, state: dict[str, Any]) -> list[Message] | None:
+        """Takes the state back; what it returns goes in front of the log.
+
+        Raises:
+            ValueError: If it is the state of another class, or none.
+        """
+        if state.get("__name__") != type(self).__name__:
+            raise ValueError("Invalid conversation manager state.")
+        taken = {"head_is_all": False, **state, "head": self._head_of(state)}
+        count, head, is_all = (taken.get(key) for key in _STATE)
+        if (
+            not (isinstance(count, int) and count >= 0)
+            or not (isinstance(head, list) and all(isinstance(one, dict) for one in head))
+            or not isinstance(is_all, bool)
+        ):
+            raise ValueError("Invalid conversation manager state.")
+        if self._bound() is None:
+            self._unbound, self._stand_in = SessionLog(), None
+        return self._log().restore(taken) or None
+
+    def follow(self, agent: Agent) -> SessionLog:
+        """The log of this agent; begun with its messages as they are, if it has none yet."""
+        try:
+            log = self._logs.get(agent)
+            if log is None:
+                log = self._logs[agent] = SessionLog()
+                if self._bound() is None:
+                    self._agent = weakref.ref(agent)
+        except TypeError:
+            # No agent of Strands, but something that looks like one and that nothing can refer to.
+            if self._stand_in is not None and self._stand_in is not agent:
+                self._unbound = None
+            self._stand_in = agent
+            log = self._unbound = self._unbound or SessionLog()
+        log.begin(agent.messages)
+        return log
+
+    def _head_of(self, state: dict[str, Any]) -> Any:
+        """The messages in front of the log; a manager of Strands of the same name has none."""
+        return state.get("head", [])
+
+    def _bound(self) -> Any:
+        return None if self._agent is None else self._agent()
+
+    def _log(self) -> SessionLog:
+        """The log of the agent that this manager is for."""
+        agent = self._bound()
+        return (self._unbound or SessionLog()) if agent is None else self._logs[agent]
+
+    def _settled(self) -> SessionLog:
+        log, agent = self._log(), self._bound() or self._stand_in
+        if agent is not None:
+            log.settle(agent.messages)
+        return log
+
+    def _agent_begins(self, event: AgentInitializedEvent) -> None:
+        """Ties the agent to a manager before its session restores it."""
+        agent = event.agent
+        with self._binding:
+            if self._bound() is None:
+                handle = self
+                # Someone without a session manager may have restored the state by hand.
+                waiting = self._unbound is not None and not self._unbound.begun
+                log = self._unbound if waiting else None
+                self._unbound = None
+            else:
+                handle, log = object.__new__(type(self)), None
+                handle.__dict__, handle._unbound = self.__dict__, None
+                handle._stand_in = None
+            handle._agent = weakref.ref(agent)
+            self._logs[agent] = log or SessionLog()
+        if handle is not self:
+            agent.conversation_manager = handle
+
+    def _agent_begun(self, event: AgentInitializedEvent) -> None:
+        self._logs[event.agent].begin(event.agent.messages)
+
+    def _message_added(self, event: MessageAddedEvent) -> None:
+        self.follow(event.agent).added(event.agent.messages, event.message)
+
+
+def _pinned(message: Any) -> bool:
+    metadata = message.get("metadata")
+    custom = metadata.get("custom") if metadata else None
+    return custom is not None and custom.get("pinned") is True

@@ -1,0 +1,160 @@
+"""The numbers of the cascade, and the environment variables that change them."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+logger = logging.getLogger(__name__)
+
+PREFIX = "CYBER_"
+
+# What Strands itself assumes of a model whose window nobody knows.
+PROMPT_TOKEN_FALLBACK_LIMIT = 200_000
+# Share of the limit from which on a prompt is reduced.
+PROMPT_TELEMETRY_THRESHOLD = 0.65
+# What is added to that share while the provider answers from its prompt cache.
+PROMPT_CACHE_RELAX = 0.1
+# Share of the limit above which a prompt that was never reduced is worth a warning.
+NO_REDUCTION_WARNING_RATIO = 0.8
+# Share of the window, in messages, from which on tool results are compressed.
+PROACTIVE_COMPRESSION_THRESHOLD = 0.7
+# Share of the window to which messages are pruned: room for new ones.
+WINDOW_PRUNE_RATIO = 0.9
+# Share of the limit above which one reduction was not enough.
+ESCALATION_THRESHOLD_RATIO = 0.9
+# Whatever relaxes the threshold, it stays below this share.
+MAX_THRESHOLD_RATIO = 0.98
+ESCALATION_MAX_PASSES = 2
+ESCALATION_MAX_TIME_SECONDS = 30.0
+# Conversations of so few messages are left alone.
+SMALL_CONVERSATION_THRESHOLD = 3
+# Reductions that an agent remembers.
+MAX_REDUCTION_HISTORY = 5
+
+# What the formula of the estimate puts beside the messages, and on each.
+SYSTEM_PROMPT_OVERHEAD_TOKENS = 8_000
+TOOL_DEFINITIONS_OVERHEAD_TOKENS = 3_000
+MESSAGE_METADATA_OVERHEAD_TOKENS = 50
+DEFAULT_CHAR_TO_TOKEN_RATIO = 3.7
+
+# A result above so many characters is compressed, down to so many.
+TOOL_COMPRESS_THRESHOLD = 10_000
+TOOL_COMPRESS_TRUNCATE = 8_000
+# Keys of an object and elements of a list that stay, and characters of each value of an object.
+TOOL_COMPRESS_SAMPLES = 3
+TOOL_COMPRESS_SAMPLE_CHARS = 100
+
+# Messages of the first zone; and of the last one at least, if nobody says.
+PRESERVE_FIRST = 1
+PRESERVE_LAST_LEAST = 8
+# Shares of the window: of the last zone, and of both together at most.
+PRESERVE_LAST_SHARE = 0.15
+PRESERVE_SHARE_MOST = 0.5
+
+# What the variables are brought into: a share of nothing, or of all, reduces always or never.
+_RANGES: dict[str, tuple[float, float]] = {
+    "context_limit": (1, math.inf),
+    "prompt_telemetry_threshold": (0.1, 0.95),
+    "prompt_cache_relax": (0.0, 0.3),
+    "tool_compress_truncate": (1, math.inf),
+    "tool_max_result_chars": (1, math.inf),
+    "tool_result_artifact_threshold": (1, math.inf),
+    "conversation_window": (1, math.inf),
+    "conversation_preserve_first": (0, math.inf),
+    "conversation_preserve_last": (0, math.inf),
+}
+
+
+@dataclass(frozen=True)
+class CascadeSettings:
+    """What can be set from outside. Each field is the variable of its name behind the prefix.
+
+    Attributes:
+        context_limit: Tokens of the window, where neither agent nor model says.
+        prompt_telemetry_threshold: Share of the limit from which on a prompt is reduced.
+        prompt_cache_relax: What is added to it while the provider answers from its prompt cache.
+        prompt_cache_hint: Whether the cache is in use, whatever is reported.
+        tool_compress_truncate: Characters that stay of a compressed tool result.
+        tool_max_result_chars: Characters that a result may bring into the conversation.
+        tool_result_artifact_threshold: A result above so many characters becomes an artifact.
+        conversation_window: Messages of the window.
+        conversation_preserve_first: Messages of the first zone.
+        conversation_preserve_last: Messages of the last zone; None for a share of the window.
+    """
+
+    context_limit: int = PROMPT_TOKEN_FALLBACK_LIMIT
+    prompt_telemetry_threshold: float = PROMPT_TELEMETRY_THRESHOLD
+    prompt_cache_relax: float = PROMPT_CACHE_RELAX
+    prompt_cache_hint: bool = False
+    tool_compress_truncate: int = TOOL_COMPRESS_TRUNCATE
+    tool_max_result_chars: int = 30_000
+    tool_result_artifact_threshold: int = 10_000
+    conversation_window: int = 100
+    conversation_preserve_first: int = PRESERVE_FIRST
+    conversation_preserve_last: int | None = None
+
+    @classmethod
+    def from_env(
+        cls, prefix: str = PREFIX, environ: Mapping[str, str] | None = None
+    ) -> CascadeSettings:
+        """The settings of the environment, read now: ``CYBER_CONTEXT_LIMIT`` and the like.
+
+        A number out of range is brought into it; what is no number is left out with a warning.
+
+        Args:
+            prefix: What stands before the names.
+            environ: Where they are looked up; the environment of the process if not given.
+        """
+        environ = os.environ if environ is None else environ
+        given: dict[str, Any] = {}
+        for field in fields(cls):
+            name = prefix + field.name.upper()
+            text = environ.get(name, "").strip()
+            if not text:
+                continue
+            try:
+                given[field.name] = _value(field.name, text)
+            except ValueError as error:
+                logger.warning("variable=<%s>, error=<%s> | the default is used", name, error)
+        return replace(cls(), **given)
+
+    def relaxed_threshold(self, *, cached: bool) -> float:
+        """The share of the limit from which on a prompt is reduced."""
+        relaxed = self.prompt_cache_relax if cached or self.prompt_cache_hint else 0.0
+        return min(self.prompt_telemetry_threshold + relaxed, MAX_THRESHOLD_RATIO)
+
+
+def zones(window: int, first: int, last: int | None) -> tuple[int, int]:
+    """Messages of the first and of the last zone: together at most half of the window.
+
+    Where nobody says, the last zone is 15 % of the window and at least eight.
+    """
+    window, first = max(1, window), max(0, first)
+    if last is None:
+        last = max(PRESERVE_LAST_LEAST, int(window * PRESERVE_LAST_SHARE))
+    most = int(window * PRESERVE_SHARE_MOST)
+    # The first request outlives everything, also a window that has no room for a zone.
+    first = min(first, max(most, 1))
+    return first, min(max(0, last), max(0, most - first))
+
+
+def _value(name: str, text: str) -> Any:
+    if name == "prompt_cache_hint":
+        return text.lower() in {"1", "true", "yes", "on"}
+    number = float(text)
+    if math.isnan(number):
+        raise ValueError("it is not a number")
+    low, high = _RANGES[name]
+    number = min(max(number, low), high)
+    if name in {"prompt_telemetry_threshold", "prompt_cache_relax"}:
+        return number
+    if math.isinf(number):
+        raise ValueError("it is without end")
+    return int(number)

@@ -1,0 +1,197 @@
+"""Strands' sliding window, without what goes wrong in it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from strands.agent import conversation_manager as strands_managers
+from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistry
+from strands.types.exceptions import ContextWindowOverflowException
+
+from ullage.strands.agents import PerAgent
+from ullage.strands.cutting import answering, cut_point, mended
+from ullage.strands.pins import pinned_indices, with_pin
+from ullage.strands.session import RestorableConversationManager
+from ullage.strands.truncation import truncate_results
+
+if TYPE_CHECKING:
+    from strands import Agent
+    from strands.types.content import Message
+
+logger = logging.getLogger(__name__)
+
+# Refusals in a row after which an overflow is raised. Each takes three tenths of the conversation
+# or a quarter of its messages, so a provider that goes on does not refuse the size.
+MOST_REFUSALS = 10
+
+# Below the window messages leave by the quarter. Two at a time, as in Strands, change the beginning
+# of every request, and with it the whole of the provider's prompt cache.
+_QUARTERS = 4
+_MOST_QUARTERS = 3
+
+
+@dataclass
+class _Known:
+    """What is known of one agent."""
+
+    model_calls: int = 0
+    refusals: int = 0
+    pinned_first: bool = False
+
+
+class SlidingWindowConversationManager(
+    RestorableConversationManager, strands_managers.SlidingWindowConversationManager
+):
+    """Keeps the newest messages, as the class of Strands that it takes the place of.
+
+        from ullage.strands import SlidingWindowConversationManager
+
+    Parameters, defaults, attributes and errors are those of Strands, and a window is cut to the
+    same number of messages. What differs:
+
+    - An overflow truncates the largest results first, wherever they stand, and JSON and documents
+      too, before any message leaves. Strands looks at the oldest result alone.
+    - Every overflow makes the conversation smaller, and after ten in a row it is raised. Strands
+      calls the model until Python's recursion ends.
+    - What is left is a history that providers take: it begins with the user, roles alternate
+      around pinned messages, and the request under way stays in front of a tool loop.
+    - Below the window, messages leave by the quarter rather than by two, so that the provider's
+      prompt cache is not lost with every request.
+    - ``window_size=0`` leaves the request that waits for its answer.
+    - Pins, edits and what was kept in front of the window come back from a session.
+    - Agents that share a manager have their own count of model calls and their own pins.
+    - Messages are replaced, and never changed in themselves.
+
+    Args:
+        window_size: Most messages that stay; 0 removes all of them on every reduction.
+        should_truncate_results: Whether tool results are truncated on an overflow.
+        per_turn: Whether the window is applied before each model call (True), before every so many
+            (a number), or after an invocation only.
+        pin_first: Messages at the start that are pinned at the first reduction and never leave.
+        proactive_compression: Whether messages leave before the window of the model is full: True
+            for 70 % of it, or ``{"compression_threshold": share}``.
+
+    Raises:
+        ValueError: If ``window_size`` is negative, ``per_turn`` is no positive number, or the
+            threshold is not above 0 and at most 1.
+    """
+
+    def __init__(
+        self,
+        window_size: int = 40,
+        should_truncate_results: bool = True,
+        *,
+        per_turn: bool | int = False,
+        pin_first: int | None = None,
+        proactive_compression: Any = None,
+    ) -> None:
+        super().__init__(
+            window_size,
+            should_truncate_results,
+            per_turn=per_turn,
+            pin_first=pin_first,
+            proactive_compression=proactive_compression,
+        )
+        self._known = PerAgent(self._begun)
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Registers what Strands' own does, and what counts refusals anew after an answer."""
+        super().register_hooks(registry, **kwargs)
+        registry.add_callback(AfterModelCallEvent, self._after_model_call)
+
+    def get_state(self) -> dict[str, Any]:
+        """What a session keeps, see :class:`RestorableConversationManager`."""
+        known = self._own()
+        state = {"model_call_count": known.model_calls, "pinned_first": known.pinned_first}
+        return {**super().get_state(), **state}
+
+    def restore_from_session(self, state: dict[str, Any]) -> list[Message] | None:
+        """Takes the state back, also that of Strands' class of this name.
+
+        Raises:
+            ValueError: If it is the state of another class, or none.
+        """
+        head = super().restore_from_session(state)
+        known = self._own()
+        known.model_calls = state.get("model_call_count", 0)
+        known.pinned_first = state.get("pinned_first", False)
+        return head
+
+    def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:
+        """Makes the conversation smaller: after an overflow (``e``) it must, otherwise it may.
+
+        Raises:
+            ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller, or
+                it was made smaller ten times in a row.
+        """
+        self.follow(agent)
+        messages, known = agent.messages, self._known.of(agent)
+        if self.pin_first and not known.pinned_first:
+            messages[: self.pin_first] = map(with_pin, messages[: self.pin_first])
+            known.pinned_first = True
+        known.refusals += e is not None
+        try:
+            self._reduce(messages, e, known.refusals)
+        except ContextWindowOverflowException:
+            # The next invocation has its own attempts.
+            known.refusals = 0
+            raise
+
+    def _reduce(self, messages: list[Any], e: Exception | None, refusals: int) -> None:
+        pinned = pinned_indices(messages)
+        if e is not None and refusals > MOST_REFUSALS:
+            raise ContextWindowOverflowException(f"refused {MOST_REFUSALS} times in a row") from e
+        if e is not None and self.should_truncate_results and truncate_results(messages, pinned):
+            return
+        kept = self._kept(messages, pinned, max(1, refusals))
+        if len(kept) < len(messages):
+            messages[:] = mended([messages[index] for index in kept])
+        elif e is not None:
+            raise ContextWindowOverflowException("Unable to trim conversation context!") from e
+        else:
+            logger.warning(
+                "window_size=<%s>, message_count=<%s> | unable to trim conversation context",
+                self.window_size,
+                len(messages),
+            )
+
+    def _kept(self, messages: list[Any], pinned: set[int], refusals: int) -> list[int]:
+        """The messages that stay."""
+        everything = list(range(len(messages)))
+        if self.window_size == 0:
+            waiting = pinned | set(answering(messages))
+            if len(waiting) < len(messages):
+                return sorted(waiting)
+        quarters = min(refusals, _MOST_QUARTERS)
+        start = max(2, len(messages) * quarters // _QUARTERS)
+        if len(messages) > self.window_size > 0:
+            start = len(messages) - self.window_size
+        cut = cut_point(messages, start, pinned)
+        if cut is None:
+            return everything
+        staying = {index for index in pinned if index < cut.index} | set(cut.bridge)
+        return [*sorted(staying), *everything[cut.index :]]
+
+    def _begun(self, agent: Any) -> _Known:
+        # What was restored before there was an agent is the first that comes.
+        return _Known() if agent is self else replace(self._known.of(self))
+
+    def _own(self) -> _Known:
+        agent = self._bound()
+        return self._known.of(self if agent is None else agent)
+
+    def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
+        """Applies the window before each model call, or before every so many."""
+        if self.per_turn is False:
+            return
+        known = self._known.of(event.agent)
+        known.model_calls += 1
+        every = 1 if self.per_turn is True else self.per_turn
+        if known.model_calls % every == 0:
+            self.apply_management(event.agent)
+
+    def _after_model_call(self, event: AfterModelCallEvent) -> None:
+        if event.stop_response is not None:
+            self._known.of(event.agent).refusals = 0

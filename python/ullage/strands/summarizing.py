@@ -1,0 +1,292 @@
+"""Strands' summarizing manager, without what goes wrong in it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from strands.agent import conversation_manager as strands_managers
+from strands.agent.conversation_manager.summarizing_conversation_manager import (
+    DEFAULT_SUMMARIZATION_PROMPT,
+)
+from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistry
+from strands.types.exceptions import ContextWindowOverflowException
+
+from ullage import SummaryRequest
+from ullage.strands.agents import PerAgent, model_window
+from ullage.strands.cutting import mended
+from ullage.strands.pins import pinned_indices, with_pin
+from ullage.strands.session import RestorableConversationManager
+from ullage.strands.settings import PROMPT_TOKEN_FALLBACK_LIMIT
+from ullage.strands.summaries import AgentSummarizer
+from ullage.strands.transcript import transcript
+from ullage.strands.truncation import truncate_results
+
+if TYPE_CHECKING:
+    from strands import Agent
+    from strands.types.content import Message
+
+logger = logging.getLogger(__name__)
+
+# Refusals in a row after which an overflow is raised. The first is answered with a summary, each
+# other with three tenths of the conversation, so a provider that goes on does not refuse the size.
+MOST_REFUSALS = 10
+
+# Characters that a summary is made from, for each token of the window: even text of which a token
+# is two characters leaves half of the window free.
+_INPUT = 1
+
+# The agents whose summaries are being made in this context; a summary makes no summary in turn.
+_summarized: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
+    "ullage_summarized", default=()
+)
+
+
+@dataclass
+class _Known:
+    """What is known of one agent."""
+
+    summary: Any = None
+    refusals: int = 0
+    pinned_first: bool = False
+    # The overflow that was not recovered from before Strands asked for it.
+    given_up: BaseException | None = None
+
+
+class SummarizingConversationManager(
+    RestorableConversationManager, strands_managers.SummarizingConversationManager
+):
+    """Summarizes the oldest messages, as the class of Strands that it takes the place of.
+
+        from ullage.strands import SummarizingConversationManager
+
+    Parameters, defaults, attributes and errors are those of Strands, and as many messages are
+    summarized, give or take one so that roles alternate. What differs:
+
+    - Summaries are made beside the event loop, which Strands' own hold up for as long as they take.
+    - A summarizer is asked with words, not with calls and results, which providers refuse in a
+      request without tools. They are cut to half of the window at most.
+    - A second refusal in a row truncates the largest tool results, wherever they stand, and so does
+      a first one where too few messages are left to summarize. Strands gives up on the one, and on
+      the other calls the model until Python's recursion ends. After ten in a row it is raised.
+    - Behind a pinned message of the user the summary is the assistant's, so that roles alternate.
+    - The agent may be its own ``summarization_agent``, and one that is busy lends its model.
+    - Pins and edits come back from a session too.
+    - Agents that share a manager have summaries and pins of their own.
+
+    Args:
+        summary_ratio: Share of the messages that is summarized, from 0.1 to 0.8.
+        preserve_recent_messages: Messages at the end that are not.
+        summarization_agent: Summarizes in place of the agent's own model.
+        summarization_system_prompt: What its model is told in place of Strands' own prompt.
+        pin_first: Messages at the start that are pinned at the first reduction and never leave.
+        proactive_compression: Whether summaries are made before the window of the model is full:
+            True for 70 % of it, or ``{"compression_threshold": share}``.
+
+    Raises:
+        ValueError: If both a summarization agent and a prompt are given, or the threshold is not
+            above 0 and at most 1.
+    """
+
+    def __init__(
+        self,
+        summary_ratio: float = 0.3,
+        preserve_recent_messages: int = 10,
+        summarization_agent: Agent | None = None,
+        summarization_system_prompt: str | None = None,
+        *,
+        pin_first: int | None = None,
+        proactive_compression: Any = None,
+    ) -> None:
+        super().__init__(
+            summary_ratio,
+            preserve_recent_messages,
+            summarization_agent,
+            summarization_system_prompt,
+            pin_first=pin_first,
+            proactive_compression=proactive_compression,
+        )
+        self._known = PerAgent(self._begun)
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Registers what Strands' own does, and the recovery beside the event loop."""
+        super().register_hooks(registry, **kwargs)
+        registry.add_callback(AfterModelCallEvent, self._after_model_call)
+
+    def get_state(self) -> dict[str, Any]:
+        """What a session keeps, see :class:`RestorableConversationManager`."""
+        known = self._own()
+        state = {"summary_message": known.summary, "pinned_first": known.pinned_first}
+        return {**super().get_state(), **state}
+
+    def restore_from_session(self, state: dict[str, Any]) -> list[Message] | None:
+        """Takes the state back, also that of Strands' class of this name.
+
+        Raises:
+            ValueError: If it is the state of another class, or none.
+        """
+        head = super().restore_from_session(state)
+        known = self._own()
+        known.summary = state.get("summary_message")
+        known.pinned_first = state.get("pinned_first", False)
+        return head
+
+    def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:
+        """Makes the conversation smaller: after an overflow (``e``) it must, otherwise it may.
+
+        Called in an event loop it holds that up; :meth:`areduce_context` does not, and is what an
+        agent with this manager gets.
+
+        Raises:
+            ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller, or
+                it was made smaller ten times in a row.
+            Exception: What the summarizer raised, if ``e`` is given and nothing else helped.
+        """
+        if e is not None and (given_up := self._known.of(agent).given_up) is not None:
+            self._known.of(agent).given_up = None
+            raise given_up
+        # A thread of its own, because this one may have an event loop that waits for us.
+        context = contextvars.copy_context()
+        with ThreadPoolExecutor(1, thread_name_prefix="ullage-summary") as pool:
+            pool.submit(context.run, asyncio.run, self.areduce_context(agent, e)).result()
+
+    async def areduce_context(self, agent: Agent, e: Exception | None = None) -> None:
+        """:meth:`reduce_context` beside the event loop."""
+        self.follow(agent)
+        known = self._known.of(agent)
+        if e is None:
+            try:
+                await self._summarize(agent, self.preserve_recent_messages)
+            except Exception as error:  # noqa: BLE001 - Strands goes on without a summary
+                logger.warning("Proactive summarization failed, continuing: %s", error)
+            return
+        known.refusals += 1
+        try:
+            await self._recover(agent, e, known)
+        except BaseException:
+            # The next invocation has its own attempts.
+            known.refusals = 0
+            raise
+
+    async def _recover(self, agent: Agent, e: Exception, known: _Known) -> None:
+        """Makes the conversation smaller."""
+        messages = agent.messages
+        if known.refusals > MOST_REFUSALS:
+            raise ContextWindowOverflowException(f"refused {MOST_REFUSALS} times in a row") from e
+        if known.refusals > 1 and truncate_results(messages, pinned_indices(messages)):
+            return
+        try:
+            # Where the newest messages are too many, fewer of them are spared each time.
+            await self._summarize(agent, self.preserve_recent_messages >> (known.refusals - 1))
+        except Exception as error:
+            if truncate_results(messages, pinned_indices(messages)):
+                logger.warning("error=<%s> | results were truncated instead", error)
+                return
+            logger.error("Summarization failed: %s", error)  # noqa: TRY400 - it is raised
+            raise error from e
+
+    async def _summarize(self, agent: Any, preserved: int) -> None:
+        """Puts a summary in the place of the oldest messages."""
+        messages, known = agent.messages, self._known.of(agent)
+        if id(agent) in _summarized.get():
+            raise ContextWindowOverflowException("Cannot summarize: the summary itself overflows")
+        count = min(max(1, int(len(messages) * self.summary_ratio)), len(messages) - preserved)
+        if count <= 0:
+            raise ContextWindowOverflowException(
+                "Cannot summarize: insufficient messages for summarization"
+            )
+        count = self._adjust_split_point_for_tool_pairs(messages, count)
+        if self.pin_first and not known.pinned_first:
+            messages[: self.pin_first] = map(with_pin, messages[: self.pin_first])
+            known.pinned_first = True
+        pinned = pinned_indices(messages)
+        count = _alternating(messages, count, pinned, len(messages) - preserved)
+        kept = [messages[index] for index in range(count) if index in pinned]
+        oldest = [messages[index] for index in range(count) if index not in pinned]
+        if not oldest or oldest == [known.summary]:
+            raise ContextWindowOverflowException(
+                "Cannot summarize: all messages in summarize range are pinned or summarized"
+            )
+        text = await self._summary(agent, oldest)
+        role = "assistant" if kept and kept[-1]["role"] == "user" else "user"
+        known.summary = {"role": role, "content": [{"text": text}]}
+        messages[:] = mended([*kept, known.summary, *messages[count:]])
+
+    async def _summary(self, agent: Any, messages: list[Any]) -> str:
+        window = model_window(agent.model) or PROMPT_TOKEN_FALLBACK_LIMIT
+        text = transcript(messages, window * _INPUT)
+        request = SummaryRequest(
+            prompt=f"{text}\n\nPlease summarize this conversation.",
+            system=DEFAULT_SUMMARIZATION_PROMPT,
+            text=text,
+            previous="",
+            messages=messages,
+            max_tokens=window,
+            max_words=window,
+        )
+        by, prompt = self.summarization_agent, self.summarization_system_prompt
+        token = _summarized.set((*_summarized.get(), id(agent), id(by)))
+        try:
+            return await AgentSummarizer(agent, by, prompt)(request)
+        finally:
+            _summarized.reset(token)
+
+    def _head_of(self, state: dict[str, Any]) -> Any:
+        """The messages in front of the log; Strands' own class has its summary there."""
+        summary = state.get("summary_message")
+        return state.get("head", [] if summary is None else [summary])
+
+    def _begun(self, agent: Any) -> _Known:
+        # What was restored before there was an agent is the first that comes.
+        return _Known() if agent is self else replace(self._known.of(self))
+
+    def _own(self) -> _Known:
+        agent = self._bound()
+        return self._known.of(self if agent is None else agent)
+
+    async def _on_before_model_call_threshold(self, event: BeforeModelCallEvent) -> None:  # type: ignore[override]
+        """Summarizes if the request is above the threshold."""
+        tokens, threshold = event.projected_input_tokens, self._compression_threshold
+        if threshold is None or tokens is None:
+            return
+        window = model_window(event.agent.model) or PROMPT_TOKEN_FALLBACK_LIMIT
+        if tokens >= threshold * window:
+            await self._reduced(event.agent, None)
+
+    async def _after_model_call(self, event: AfterModelCallEvent) -> None:
+        """Makes a refused request smaller and sends it again."""
+        known = self._known.of(event.agent)
+        if event.stop_response is not None:
+            known.refusals, known.given_up = 0, None
+        elif isinstance(event.exception, ContextWindowOverflowException) and not event.retry:
+            try:
+                await self._reduced(event.agent, event.exception)
+            except Exception as error:  # noqa: BLE001 - Strands asks for a reduction, and gets it
+                known.given_up = error
+            else:
+                event.retry = True
+
+    async def _reduced(self, agent: Any, e: Exception | None) -> None:
+        """What this class does, or a subclass that has its own way."""
+        if type(self).reduce_context is SummarizingConversationManager.reduce_context:
+            await self.areduce_context(agent, e)
+        else:
+            self.reduce_context(agent=agent, e=e)
+
+
+def _alternating(messages: list[Any], count: int, pinned: set[int], most: int) -> int:
+    """The number of messages to summarize, one more or less if that makes roles alternate."""
+    last = next((index for index in range(count - 1, -1, -1) if index in pinned), None)
+    role = "assistant" if last is not None and messages[last]["role"] == "user" else "user"
+
+    def fits(number: int) -> bool:
+        message = messages[number]
+        return message["role"] != role and not any("toolResult" in b for b in message["content"])
+
+    candidates = (count, count + 1, count - 1)
+    allowed = (n for n in candidates if 1 < n <= most and n < len(messages) and n - 1 not in pinned)
+    return next((n for n in allowed if fits(n)), count)

@@ -1,0 +1,260 @@
+"""What the plugin remembers of conversations: enough to decide once, and no more."""
+
+# mypy: disable-error-code="arg-type,misc,override"
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from google.genai import types
+
+import ullage
+from ullage.adk import ContextPlugin
+from ullage.adk.newest import Newest
+from ullage.adk.remembered import Remembered, digest
+
+from .gemini_host import Host, agent, ask, call, gemini, last_text, text
+from .test_adk_plugin import TASK, fetch, investigation, lines, small
+from .test_adk_sessions import made_service
+
+WINDOW = 20_000
+
+
+def known(plugin) -> Any:
+    return plugin._hooks._requests._known._values
+
+
+def measure(number: int) -> dict[str, Any]:
+    """Measures."""
+    nested = {"a": [1, 0.1 + 0.2, {"b": None}], "ok": True}
+    return {"p99": 1.5, "nested": nested, "logs": lines(number, 25)}
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "database"])
+def test_what_was_decided_holds_in_the_next_invocation(kind, tmp_path, monkeypatch):
+    def script(number, _):
+        if number % 6 == 5:
+            return text("Noted.")
+        made: Any = call("measure", number=number)
+        made.parts[0].thought_signature = b"\x00\xff%d" % number
+        return made
+
+    forgotten: list[Any] = []
+    monkeypatch.setattr(Remembered, "_forget", forgotten.append)
+    model = gemini(script, window=8_000)
+    service = made_service(kind, tmp_path)
+    host = Host(agent(model, [measure]), [small(8_000)], service=service)
+
+    async def talk():
+        for turn in range(10):
+            await host.ask(f"{turn}: {TASK}")
+        if kind == "database":
+            await service.close()
+
+    asyncio.run(talk())
+    assert model.refusals == 0
+    assert 1 <= model.compactions <= 8, "not one for each invocation"
+    assert forgotten == []
+
+
+def test_between_invocations_only_what_was_compacted_is_kept():
+    plugin = small(WINDOW)
+    model = gemini(investigation(60), window=WINDOW)
+    ask(Host(agent(model, [fetch]), [plugin]), TASK)
+    (one,) = known(plugin).values()
+    assert (one.seen, one.view) == ([], [])
+    assert 0 < len(one.head) < 60
+    counter = ullage.TokenCounter.for_model("gemini-2.5-pro")
+    assert counter.count_messages(one.head, "gemini") <= WINDOW
+    assert not plugin._hooks._meter._calls._values
+
+
+def test_of_many_sessions_the_newest_are_remembered():
+    plugin = small(WINDOW)
+
+    async def talk():
+        for number in range(80):
+            host = Host(agent(gemini([text("Hello.")])), [plugin])
+            await host.ask("Hello?", f"s{number}")
+
+    asyncio.run(talk())
+    assert len(known(plugin)) == 64
+    assert plugin.usage.total_calls == 80
+
+
+def test_a_conversation_that_was_forgotten_is_compacted_again():
+    plugin = small(WINDOW)
+    model = gemini(
+        lambda n, _: text("Noted.") if n % 30 == 29 else call("fetch", number=n), window=WINDOW
+    )
+    host = Host(agent(model, [fetch]), [plugin])
+    ask(host, TASK)
+    known(plugin).clear()
+    assert last_text(ask(host, "Go on.")) == "Noted."
+    assert model.refusals == 0
+
+
+def test_a_rewind_is_noticed():
+    plugin = small(WINDOW)
+    model = gemini(
+        lambda n, _: text("Noted.") if n % 30 == 29 else call("fetch", number=n), window=WINDOW
+    )
+    host = Host(agent(model, [fetch]), [plugin])
+
+    async def talk():
+        first = await host.ask("First: look at the payments.")
+        await host.ask("Second: look at the shop.")
+        await host.runner.rewind_async(
+            user_id="u", session_id="s", rewind_before_invocation_id=first[0].invocation_id
+        )
+        return await host.ask("Third: look at the stock.")
+
+    assert last_text(asyncio.run(talk())) == "Noted."
+    assert model.refusals == 0
+    after = "".join(model.sent[-1])
+    assert "Third" in after
+    assert "First" not in after
+    assert "Second" not in after
+
+
+def test_threads_with_loops_of_their_own_share_a_plugin():
+    plugin = small(WINDOW)
+    outcomes = []
+
+    def work(number):
+        model = gemini(investigation(30), window=WINDOW)
+        events = ask(Host(agent(model, [fetch]), [plugin]), TASK, f"s{number}")
+        counted = plugin.usage.usage(f"test/u/s{number}").prompt
+        outcomes.append((last_text(events), model.refusals, counted == sum(model.counts)))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes == [("It is the database.", 0, True)] * 6
+
+
+def test_a_summary_is_asked_for_once_for_each_compaction():
+    asked = []
+
+    async def summarize(request):
+        asked.append(len(request.messages))
+        return "The database was slow in every log."
+
+    policy = ullage.Policy(window=WINDOW, reserve_output=1_000)
+    own = ullage.ContextManager(
+        policy, model="gemini-2.5-pro", summarizer=summarize, format="gemini", append_only=True
+    )
+    model = gemini(investigation(120), window=WINDOW)
+    ask(Host(agent(model, [fetch]), [ContextPlugin(engine=own)]), TASK)
+    assert 1 <= len(asked) == model.compactions
+    assert "The database was slow in every log." in "".join(model.sent[-1])
+
+
+def test_a_workflow_of_agents_is_managed_too():
+    from google.adk.workflow import START, Workflow
+
+    models = [gemini(investigation(30), window=WINDOW) for _ in range(2)]
+    first, second = (agent(m, [fetch], name=f"a{n}") for n, m in enumerate(models))
+    plugin = small(WINDOW)
+    ask(Host(Workflow(name="flow", edges=[(START, first), (first, second)]), [plugin]), TASK)
+    for number, model in enumerate(models):
+        assert model.refusals == 0
+        assert plugin.usage.usage("test/u/s", f"a{number}").prompt == sum(model.counts)
+
+
+def test_a_run_that_is_cancelled_leaves_the_plugin_in_order():
+    hanging = asyncio.Event()
+
+    async def hang() -> str:
+        """Hangs."""
+        hanging.set()
+        await asyncio.sleep(3_600)
+        return "never"
+
+    def script(number, _):
+        if number % 50 == 49:
+            return text("Noted.")
+        return call("hang") if number in (3, 11, 30) else call("fetch", number=number)
+
+    plugin = small(WINDOW)
+    model = gemini(script, window=WINDOW)
+    host = Host(agent(model, [fetch, hang]), [plugin])
+
+    async def talk():
+        for _ in range(3):
+            hanging.clear()
+            run = asyncio.create_task(host.ask(TASK))
+            await hanging.wait()
+            run.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await run
+        return await host.ask("Go on.")
+
+    assert last_text(asyncio.run(talk())) == "Noted."
+    assert model.refusals == 0
+    assert plugin.usage.usage("test/u/s").prompt == sum(model.counts)
+
+
+def test_a_digest_tells_contents_apart():
+    one = [text("a", "user"), call("t", x=[1, {"y": "z"}]), text("b")]
+    assert digest(one) == digest([content.model_copy(deep=True) for content in one])
+    others = [
+        one[:2],
+        [one[1], one[0], one[2]],
+        [one[0], call("t", x=[1, {"y": "w"}]), one[2]],
+        [one[0], call("u", x=[1, {"y": "z"}]), one[2]],
+        [one[0], one[1], text("b", "user")],
+    ]
+    assert len({digest(other) for other in [one, *others]}) == 6
+    picture = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"1"))
+    other = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"2"))
+    assert digest([types.Content(role="user", parts=[picture])]) != digest(
+        [types.Content(role="user", parts=[other])]
+    )
+    assert digest([types.Content(role="user")]) == digest([types.Content(role="user")])
+
+
+def words(contents: list[Any]) -> list[str]:
+    return [content.parts[0].text for content in contents]
+
+
+def test_what_was_compacted_stands_in_until_the_beginning_changes():
+    remembered = Remembered()
+    raw = [text("q", "user"), text("a"), text("b"), text("now", "user")]
+    view = remembered.taken_up(raw)
+    assert view == raw
+    remembered.compacted([text("short", "user"), raw[3]])
+    assert (remembered.count, len(remembered.head)) == (3, 1)
+    more = [content.model_copy() for content in raw] + [text("c"), text("next", "user")]
+    assert words(remembered.taken_up(more)) == ["short", "now", "c", "next"]
+    remembered.rest()
+    assert words(remembered.taken_up(more)) == ["short", "now", "c", "next"]
+    remembered.rest()
+    other = [text("Q", "user"), *more[1:]]
+    assert remembered.taken_up(other) == other
+
+
+def test_instructions_that_move_are_not_part_of_what_is_remembered():
+    remembered = Remembered()
+    moving = text("The time is 10.", "user")
+    raw = [text("q", "user"), text("a"), moving, text("now", "user")]
+    remembered.taken_up(raw)
+    remembered.compacted([text("short", "user"), *raw[2:]])
+    later = [*raw[:2], raw[3], text("c"), text("The time is 11.", "user"), text("go", "user")]
+    said = words(remembered.taken_up(later))
+    assert said == ["short", "now", "c", "The time is 11.", "go"]
+
+
+def test_the_values_used_last_are_kept():
+    newest: Newest[int] = Newest(2)
+    for number in range(3):
+        newest.put(number, number)
+    assert newest.get(0) is None
+    assert newest.get(1) == 1
+    newest.put(3, 3)
+    assert newest.get(2) is None, "one was used later"
+    assert newest.take(1) == 1
+    assert len(newest) == 1

@@ -1,0 +1,112 @@
+"""What holds for any conversation and any settings of the cascade."""
+
+# mypy: disable-error-code="arg-type"
+
+import copy
+import random
+
+import pytest
+from strands.session.file_session_manager import FileSessionManager
+from strands.types.exceptions import ContextWindowOverflowException
+
+import ullage
+from demo.rules import check_history
+from tests.python.players import TASK, Player, size_of
+from tests.python.test_cascade import agent_of, call, results, text
+from ullage.strands import MappingConversationManager, _ensure_prompt_within_budget
+
+
+def conversation(chance):
+    """Requests, calls, calls side by side; short outputs and long ones."""
+    messages, number = [text("user", TASK)], 0
+    for _ in range(chance.randint(1, 50)):
+        width = chance.choice([0, 1, 1, 1, 2, 3])
+        if width == 0:
+            messages.append(text("assistant", "word " * chance.randint(1, 400)))
+            messages.append(text("user", "next " * chance.randint(1, 300)))
+            continue
+        ids = range(number, number + width)
+        number += width
+        said = "data " * chance.choice([1, 50, 500, 3_000, 20_000])
+        messages += [call(*ids), results(*ids, said=said)]
+    return messages
+
+
+def manager_of(chance):
+    return MappingConversationManager(
+        window_size=chance.choice([1, 2, 4, 8, 20, 40, 100]),
+        preserve_first_messages=chance.choice([0, 1, 2, 3, 5]),
+        preserve_recent_messages=chance.choice([None, 0, 1, 5]),
+        store=chance.choice([None, ullage.MemoryStore()]),
+    )
+
+
+def refused(manager, agent):
+    try:
+        manager.reduce_context(agent, ContextWindowOverflowException("too long"))
+    except ContextWindowOverflowException:
+        assert len(agent.messages) > 0
+
+
+ACTS = {
+    "apply_management": lambda manager, agent: manager.apply_management(agent),
+    "reduce_context": lambda manager, agent: manager.reduce_context(agent),
+    "ensure": lambda _, agent: _ensure_prompt_within_budget(agent),
+    "overflow": refused,
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("seed", range(12))
+def test_the_history_stays_valid_and_the_task_and_the_last_message_stay(act, seed):
+    chance = random.Random(f"{act} {seed}")
+    messages, manager = conversation(chance), manager_of(chance)
+    limit = chance.choice([3_000, 12_000, 20_000, 40_000, 200_000])
+    agent = agent_of(manager, messages, Player(limit=limit))
+    own, before, last = agent.messages, copy.deepcopy(messages), messages[-1]
+    size = size_of(agent.messages)
+    ACTS[act](manager, agent)
+    assert agent.messages is own
+    check_history(agent.messages)
+    assert agent.messages[0]["content"][0] == {"text": TASK}
+    ends = zip(agent.messages[-1]["content"], last["content"], strict=False)
+    assert [set(new) for new, _ in ends] == [set(block) for block in last["content"]]
+    # What says that something left may be longer than the little that left.
+    assert size_of(agent.messages) <= size + 100
+    assert messages == before, "messages are replaced and not written to"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_managing_twice_changes_nothing(seed):
+    chance = random.Random(seed)
+    manager = manager_of(chance)
+    agent = agent_of(manager, conversation(chance))
+    manager.apply_management(agent)
+    once = list(agent.messages)
+    manager.apply_management(agent)
+    assert len(once) == len(agent.messages)
+    assert all(new is old for new, old in zip(agent.messages, once, strict=True))
+
+
+@pytest.mark.parametrize("summaries", ["made", "failing"])
+def test_a_session_comes_back_as_it_was_whether_a_summary_was_made_or_not(summaries, tmp_path):
+    class Model(Player):
+        async def stream(self, messages, tool_specs=None, system_prompt=None, **kwargs):
+            if summaries == "failing" and "keep the memory" in (system_prompt or ""):
+                raise RuntimeError("no words")
+            async for event in super().stream(messages, tool_specs, system_prompt, **kwargs):
+                yield event
+
+    def started():
+        sessions = FileSessionManager("session", storage_dir=str(tmp_path))
+        model = Model(limit=30_000, window=30_000)
+        manager = MappingConversationManager()
+        return agent_of(manager, (), model, session_manager=sessions, agent_id="a")
+
+    agent = started()
+    for turn in range(12):
+        agent(f"{TASK} Turn {turn}. " + "word " * 3_000)
+    assert any(e["stage"] == "summarizing" for e in agent._context_reduction_events)
+    restored = started()
+    live, back = ([(m["role"], m["content"]) for m in a.messages] for a in (agent, restored))
+    assert back == live

@@ -1,0 +1,247 @@
+"""Long runs of real agents under the cascade: sessions, parallel calls, media, many agents."""
+
+# mypy: disable-error-code="arg-type,assignment,attr-defined,union-attr,override,typeddict-item"
+
+import asyncio
+import random
+import threading
+from typing import Any
+
+import pytest
+import strands.session
+from strands import Agent, tool
+from strands.hooks import BeforeToolCallEvent
+from strands.models import BedrockModel
+from strands.multiagent import GraphBuilder, Swarm
+from strands.session.file_session_manager import FileSessionManager
+
+import ullage
+from demo.rules import check_history
+from tests.python.players import TASK, Player, fetch
+from ullage.strands import MappingConversationManager, PromptBudgetHook, ToolRouterHook
+
+
+@tool(name="fetch")
+def look(words: int = 0, number: int = 0) -> dict[str, Any]:
+    """Gives a picture and a document beside its text."""
+    return {
+        "status": "success",
+        "content": [
+            {"text": f"seen {number}\n" * 200},
+            {"image": {"format": "png", "source": {"bytes": b"\x89PNG\r\n" + b"x" * 400}}},
+            {"document": {"format": "txt", "name": f"d{number}", "source": {"bytes": b"a note"}}},
+        ],
+    }
+
+
+def agent_of(manager, model, *tools, **more):
+    return Agent(
+        model=model,
+        tools=[*(tools or [fetch])],
+        conversation_manager=manager,
+        callback_handler=None,
+        **more,
+    )
+
+
+def plain(messages):
+    """What of messages a session stores."""
+    return [{"role": m["role"], "content": m["content"]} for m in messages]
+
+
+def test_a_run_of_a_thousand_turns_stays_in_its_window_and_keeps_its_task():
+    model = Player(words=60, limit=60_000, window=60_000, usage=True)
+    agent = agent_of(MappingConversationManager(), model, hooks=[PromptBudgetHook()])
+    sizes = []
+    agent.add_hook(lambda event: sizes.append(len(event.agent.messages)), BeforeToolCallEvent)
+    for _ in range(20):
+        # Strands calls itself for each step of an invocation, and so cannot take many in one.
+        model.rest = 50
+        assert agent(TASK).stop_reason == "end_turn"
+    assert len(sizes) == 1_000
+    assert model.refused == []
+    assert max(sizes) <= 102
+    assert agent.messages[0]["content"][0] == {"text": TASK}
+
+
+def test_a_thousand_turns_of_a_user_stay_in_the_window():
+    model = Player(limit=60_000, window=60_000)
+    agent = agent_of(MappingConversationManager(), model)
+    for turn in range(1_000):
+        agent(f"{TASK} Turn {turn}.")
+        assert len(agent.messages) <= 101
+    assert model.refused == []
+    assert agent.messages[0]["content"][0] == {"text": f"{TASK} Turn 0."}
+    assert agent.messages[-2]["content"] == [{"text": f"{TASK} Turn 999."}]
+
+
+@pytest.mark.parametrize("tools", [fetch, look], ids=["text", "media"])
+def test_parallel_calls_stay_together(tools, tmp_path):
+    model = Player(120, width=4, words=2_000, limit=40_000, window=40_000)
+    hooks = [PromptBudgetHook(), ToolRouterHook(artifacts_dir=tmp_path, artifact_threshold=4_000)]
+    agent = agent_of(MappingConversationManager(window_size=40), model, tools, hooks=hooks)
+    assert agent(TASK).stop_reason == "end_turn"
+    assert model.refused == []
+    check_history(agent.messages[:-1])
+
+
+def test_interrupted_and_cancelled_calls_go_on():
+    model = Player(30, words=400, limit=30_000, window=30_000)
+    agent = agent_of(MappingConversationManager(window_size=20), model)
+    seen = iter(range(1_000))
+
+    def disturb(event: BeforeToolCallEvent) -> None:
+        number = next(seen)
+        if number % 7 == 3:
+            event.cancel_tool = "not now"
+        if number == 10:
+            event.interrupt("approval", reason="may it?")
+
+    agent.add_hook(disturb)
+    result = agent(TASK)
+    assert result.stop_reason == "interrupt"
+    answers = [
+        {"interruptResponse": {"interruptId": one.id, "response": "yes"}}
+        for one in result.interrupts
+    ]
+    assert agent(answers).stop_reason == "end_turn"
+    assert "not now" in str(agent.messages)
+    check_history(agent.messages[:-1])
+
+
+class KilledError(BaseException):
+    """The process ends here; nothing of Strands catches it."""
+
+
+def sessions_of(kind, folder):
+    if kind == "file":
+        return FileSessionManager("session", storage_dir=str(folder))
+    # Older versions of Strands have neither.
+    storage = pytest.importorskip("strands.storage").LocalFileStorage(str(folder))
+    return strands.session.SnapshotSessionManager("session", storage=storage)
+
+
+@pytest.mark.parametrize("kind", ["file", "snapshot"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_session_that_is_killed_at_any_turn_comes_back_as_it_was(kind, seed, tmp_path):
+    chance = random.Random(seed)
+
+    def started(calls):
+        model = Player(calls, words=chance.choice([60, 900]), limit=30_000, window=30_000)
+        hooks = [PromptBudgetHook()]
+        manager = MappingConversationManager(window_size=24)
+        sessions = sessions_of(kind, tmp_path)
+        return agent_of(manager, model, hooks=hooks, session_manager=sessions, agent_id="a")
+
+    agent = started(200)
+    for _ in range(4):
+        dies_at = len(agent.model.requests) + chance.randint(1, 40)
+
+        def refuse(number, dies_at=dies_at):
+            if number >= dies_at:
+                raise KilledError
+            return False
+
+        agent.model.refuses = refuse
+        with pytest.raises(KilledError):
+            agent(TASK)
+        restored = started(200)
+        assert plain(restored.messages) == plain(agent.messages)
+        agent = restored
+        if agent.messages[-1]["role"] == "user":
+            # A user's message that nobody answered; the next one would be the second in a row.
+            agent.model.strict = False
+    agent.model.rest = 3
+    agent.model.refuses = lambda _: False
+    assert agent(TASK).stop_reason == "end_turn"
+
+
+def test_agents_in_threads_share_a_manager_and_nothing_else():
+    manager = MappingConversationManager(window_size=30)
+    failed: list[BaseException] = []
+    done: list[Any] = []
+
+    def run(number):
+        try:
+            model = Player(40, words=300 + 40 * number, limit=30_000, window=30_000)
+            agent = agent_of(manager, model, name=f"agent {number}")
+            agent(f"{TASK} Number {number}.")
+            assert model.refused == []
+            assert agent.messages[0]["content"][0] == {"text": f"{TASK} Number {number}."}
+            check_history(agent.messages[:-1])
+            done.append(agent)
+        except BaseException as error:  # noqa: BLE001 - raised where the test sees it
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    states = [agent.conversation_manager.get_state() for agent in done]
+    heads = [str(state["head"]) for state in states]
+    assert all("Number" in head for head in heads)
+    assert len(set(heads)) == 6
+
+
+def test_the_agents_of_a_graph_share_a_manager():
+    manager = MappingConversationManager(window_size=20)
+    builder = GraphBuilder()
+    for name in ("first", "second", "third"):
+        model = Player(25, words=200, limit=30_000, window=30_000)
+        builder.add_node(agent_of(manager, model, name=name), name)
+    builder.add_edge("first", "third")
+    builder.add_edge("second", "third")
+    builder.set_entry_point("first")
+    builder.set_entry_point("second")
+    builder.set_execution_timeout(30)
+    result = builder.build()(TASK)
+    assert result.status.value == "completed"
+    assert len(result.execution_order) == 3
+
+
+def test_the_agents_of_a_swarm_share_a_manager():
+    manager = MappingConversationManager(window_size=20)
+    agents = [
+        agent_of(manager, Player(25, words=200, limit=30_000, window=30_000), name=name)
+        for name in ("one", "two")
+    ]
+    result = asyncio.run(Swarm(agents).invoke_async(TASK))
+    assert result.status.value == "completed"
+
+
+def reduced():
+    """A conversation that all layers have been at."""
+    model = Player(60, words=900, limit=30_000, window=30_000)
+    store = ullage.MemoryStore()
+    manager = MappingConversationManager(window_size=40, store=store)
+    agent = agent_of(manager, model, look, hooks=[ToolRouterHook(store=store)])
+    agent(TASK)
+    assert agent._context_reduction_events
+    return agent.messages
+
+
+def test_bedrock_formats_a_reduced_history():
+    model = BedrockModel(model_id="us.anthropic.claude-sonnet-4-5", region_name="us-east-1")
+    messages = reduced()
+    # Older versions of Strands have it under a private name.
+    formatted = getattr(model, "format_request", None) or model._format_request
+    request = formatted(messages, None, [{"text": "Be careful."}])
+    assert len(request["messages"]) == len(messages)
+    assert all(message["content"] for message in request["messages"])
+
+
+def test_openai_formats_a_reduced_history():
+    openai = pytest.importorskip("strands.models.openai", reason="needs openai")
+    request = openai.OpenAIModel(model_id="gpt-5").format_request(reduced(), None, "Be careful.")
+    calls = [c["id"] for m in request["messages"] for c in m.get("tool_calls", ())]
+    answered = [m["tool_call_id"] for m in request["messages"] if m["role"] == "tool"]
+    assert calls == answered != []
+
+
+def test_anthropic_formats_a_reduced_history():
+    anthropic = pytest.importorskip("strands.models.anthropic", reason="needs anthropic")
+    model = anthropic.AnthropicModel(model_id="claude-sonnet-4-5", max_tokens=1_000)
+    request = model.format_request(reduced(), None, "Be careful.")
+    assert ullage.validate(request["messages"], "anthropic") == []

@@ -1,0 +1,363 @@
+"""The plugin under real agents: what it keeps inside the window, and what it does not hold up."""
+
+# mypy: disable-error-code="arg-type,assignment,attr-defined,override,union-attr"
+
+import asyncio
+import copy
+import json
+import logging
+import threading
+import time
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from strands import Agent, tool
+from strands.agent.conversation_manager import (
+    NullConversationManager,
+    SlidingWindowConversationManager,
+)
+from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent, BeforeToolCallEvent
+from strands.multiagent import GraphBuilder, Swarm
+from strands.session.file_session_manager import FileSessionManager
+from strands.types.exceptions import ContextWindowOverflowException
+
+import ullage
+from demo.rules import check_history
+from tests.python.players import TASK, Player, fetch, size_of
+from ullage.strands import ContextPlugin
+from ullage.strands.passive import PassiveConversationManager
+
+WINDOW = 9_000
+PNG = b"\x89PNG\r\n\x1a\n\x00\xff"
+
+
+def engine_of(window=WINDOW, store=None, summarizer=None, **policy):
+    policy = ullage.Policy(window=window, reserve_output=1_000, **policy)
+    store = ullage.MemoryStore() if store is None else store
+    return ullage.ContextManager(policy, store=store, summarizer=summarizer)
+
+
+def agent_of(model, plugin, tools=(fetch,), **more):
+    return Agent(model=model, tools=list(tools), plugins=[plugin], callback_handler=None, **more)
+
+
+def long_history(turns=30):
+    """Requests and answers, nothing in them but words."""
+    return [
+        {"role": role, "content": [{"text": f"{role} {turn} " + "word " * 200}]}
+        for turn in range(turns)
+        for role in ("user", "assistant")
+    ]
+
+
+def results_of(agent):
+    return [b["toolResult"] for m in agent.messages for b in m["content"] if "toolResult" in b]
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_a_long_run_stays_inside_the_window(width):
+    model = Player(60, width=width, words=500, window=WINDOW, usage=True)
+    agent = agent_of(model, ContextPlugin(engine_of()), system_prompt="Be careful. " * 50)
+    own = agent.messages
+    assert agent(TASK).stop_reason == "end_turn"
+    assert model.refused == []
+    assert len(model.requests) == 61
+    assert max(size for size, _ in model.requests) > 5_000, "rarely and deeply"
+    assert agent.messages is own
+    assert TASK in str(agent.messages[0])
+
+
+def test_a_run_of_a_thousand_turns_stays_inside_the_window():
+    model = Player(0, window=WINDOW, usage=True)
+    engine = engine_of()
+    agent = agent_of(model, ContextPlugin(engine))
+    for turn in range(500):
+        model.rest = 1
+        agent(f"Task {turn}")
+    assert len(model.requests) == 1_000
+    assert model.refused == []
+    check_history([*agent.messages, {"role": "user", "content": [{"text": "next"}]}])
+
+
+def test_a_result_larger_than_the_window_is_shrunk_as_it_arrives():
+    store = ullage.MemoryStore()
+    model = Player(2, words=60_000, window=WINDOW)
+    agent = agent_of(model, ContextPlugin(engine_of(store=store)))
+    assert agent(TASK).stop_reason == "end_turn"
+    assert model.refused == []
+    for result in results_of(agent):
+        (reference,) = [r for r in store.list() if r in result["content"][0]["text"]]
+        assert store.get(reference).decode().endswith(("of the output 100", "of the output 200"))
+
+
+def test_a_result_larger_than_the_window_is_recovered_from_where_none_is_shrunk():
+    """harness-sdk 4341 and 981: large, not the oldest, and the only one."""
+    model = Player(3, words=40, window=WINDOW)
+    engine = engine_of(window=10**6)
+    agent = agent_of(model, ContextPlugin(engine, shrink=False))
+
+    def huge(event: AfterToolCallEvent) -> None:
+        if len(model.requests) == 2:
+            rows: Any = [{"id": i, "name": f"row {i}"} for i in range(20_000)]
+            event.result = {**event.result, "content": [{"json": {"rows": rows}}]}
+
+    agent.add_hook(huge, AfterToolCallEvent)
+    assert agent(TASK).stop_reason == "end_turn"
+    assert len(model.refused) <= 4
+    assert model.refused == sorted(set(model.refused), reverse=True)
+    assert len(results_of(agent)) == 3, "no message had to leave"
+
+
+@pytest.mark.parametrize("retries", [0, 1, 5])
+def test_refusals_in_a_row_have_a_cap_and_each_attempt_is_smaller(retries):
+    model = Player(20, words=600, window=10**6)
+    model.refuses = lambda number: number > 15
+    agent = agent_of(model, ContextPlugin(engine_of(10**6), max_retries=retries))
+    with pytest.raises(ContextWindowOverflowException):
+        agent(TASK)
+    sizes = model.refused
+    assert len(sizes) <= retries + 1
+    assert sizes == sorted(set(sizes), reverse=True)
+    check_history(agent.messages)
+
+
+def test_an_answer_makes_room_for_new_attempts():
+    model = Player(40, words=400, window=10**6)
+    model.refuses = lambda number: number % 3 == 0
+    agent = agent_of(model, ContextPlugin(engine_of(10**6), max_retries=1))
+    assert agent(TASK).stop_reason == "end_turn"
+    assert len(model.refused) > 10
+
+
+def test_an_invocation_that_gave_up_leaves_the_next_its_attempts():
+    model = Player(0, strict=False)
+    model.refuses = lambda number: number in {1, 2, 3, 4}
+    agent = agent_of(model, ContextPlugin(engine_of(10**6), max_retries=1), messages=long_history())
+    with pytest.raises(ContextWindowOverflowException):
+        agent(TASK)
+    with pytest.raises(ContextWindowOverflowException):
+        agent(TASK)
+    assert len(model.refused) == 4
+    assert agent(TASK).stop_reason == "end_turn"
+
+
+def test_the_answer_of_the_provider_teaches_the_counter():
+    engine = engine_of(100_000)
+    model = Player(14, words=800, usage=True)
+    plugin = ContextPlugin(engine)
+    agent = agent_of(model, plugin)
+    seen: list[int] = []
+    observe = engine.observe
+
+    def noting(messages, *args, **more):
+        seen.append(len(messages))
+        return observe(messages, *args, **more)
+
+    engine.observe = noting
+    agent(TASK)
+    assert seen == list(range(1, 31, 2)), "every prompt once, without its answer"
+
+
+class Slow:
+    """A store and a summarizer that take their time, one blocking a thread and one awaited."""
+
+    def __init__(self):
+        self.content: dict[str, bytes] = {}
+        self.summaries = 0
+
+    def put(self, content, *, reference, tool=None, **_):
+        time.sleep(0.1)
+        self.content[reference] = content
+        return reference
+
+    def get(self, reference):
+        return self.content[reference]
+
+    async def summarize(self, _request):
+        self.summaries += 1
+        await asyncio.sleep(0.3)
+        return "So far nothing happened."
+
+
+def test_neither_summaries_nor_files_hold_up_the_event_loop():
+    slow = Slow()
+    engine = engine_of(store=slow, summarizer=slow.summarize, shrink_above=400, shrink_to=200)
+    model = Player(30, words=900, window=WINDOW)
+    agent = agent_of(model, ContextPlugin(engine, retrieval=False))
+    stalls = []
+
+    async def heart():
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0.005)
+            stalls.append(time.perf_counter() - before)
+
+    async def run():
+        beating = asyncio.create_task(heart())
+        await agent.invoke_async(TASK)
+        beating.cancel()
+
+    asyncio.run(run())
+    assert slow.summaries >= 1
+    assert len(slow.content) > 10
+    assert max(stalls) < 0.09, "less than one write"
+
+
+def test_the_agent_reads_back_what_was_shrunk():
+    agent = agent_of(Player(1, words=60_000), ContextPlugin())
+    agent(TASK)
+    text = results_of(agent)[0]["content"][0]["text"]
+    plugin_store = agent._plugin_registry._plugins["ullage:context"].engine_of(agent).store
+    (reference,) = [r for r in plugin_store.list() if r in text]
+    answer = agent.tool.retrieve(reference=reference, pattern="word 77 ")
+    assert "word 77 of the output" in answer["content"][0]["text"]
+
+
+def test_a_tool_of_the_agent_is_not_replaced_by_the_retrieval_tool():
+    @tool
+    def retrieve(reference: str) -> str:
+        """Mine."""
+        return f"mine {reference}"
+
+    agent = agent_of(Player(), ContextPlugin(engine_of()), tools=[retrieve])
+    assert "mine x" in str(agent.tool.retrieve(reference="x"))
+
+
+@pytest.mark.parametrize(
+    ("manager", "kind"),
+    [
+        (None, PassiveConversationManager),
+        (NullConversationManager(), PassiveConversationManager),
+        (SlidingWindowConversationManager(10), SlidingWindowConversationManager),
+        (SlidingWindowConversationManager(per_turn=True), SlidingWindowConversationManager),
+    ],
+)
+def test_a_manager_that_was_asked_for_stays(manager, kind):
+    given = {} if manager is None else {"conversation_manager": manager}
+    agent = agent_of(Player(30, strict=False), ContextPlugin(engine_of(10**6)), **given)
+    assert type(agent.conversation_manager) is kind
+    agent(TASK)
+    if kind is PassiveConversationManager:
+        assert len(agent.messages) == 62, "no window of 40 messages"
+
+
+def test_what_the_plugin_did_comes_back_from_a_session(tmp_path):
+    engine = engine_of()
+
+    def begin(calls):
+        session = FileSessionManager("s", storage_dir=str(tmp_path))
+        model = Player(calls, words=500, window=WINDOW)
+        return agent_of(model, ContextPlugin(engine), session_manager=session, agent_id="a")
+
+    agent = begin(30)
+    agent(TASK)
+    assert engine.stats.compactions
+    for _ in range(3):
+        twin = begin(4)
+        assert [m["content"] for m in twin.messages] == [m["content"] for m in agent.messages]
+        twin("more")
+        agent = twin
+
+
+def test_pictures_and_documents_are_counted_and_kept_apart():
+    model = Player(12, words=500, window=WINDOW)
+    agent = agent_of(model, ContextPlugin(engine_of()))
+    document: Any = {
+        "document": {"format": "txt", "name": "notes", "source": {"bytes": b"words " * 50}}
+    }
+    picture: Any = {"image": {"format": "png", "source": {"bytes": PNG}}}
+
+    def show(event: AfterToolCallEvent) -> None:
+        content = [*event.result["content"], copy.deepcopy(picture), copy.deepcopy(document)]
+        event.result = {**event.result, "content": content}
+
+    agent.add_hook(show, AfterToolCallEvent)
+    agent([{"text": TASK}, picture, document])
+    assert model.refused == []
+    assert agent.messages[0]["content"][1:3] == [picture, document]
+
+
+def test_structured_output_goes_through():
+    class Answer(BaseModel):
+        words: int
+
+    model = Player(6, words=700, window=WINDOW)
+    agent = agent_of(model, ContextPlugin(engine_of()))
+
+    def at_last(event: BeforeModelCallEvent) -> None:
+        if len(model.requests) == 6:
+            model.asks, model.rest = "Answer", 1
+
+    agent.add_hook(at_last, BeforeModelCallEvent)
+    result = agent(TASK, structured_output_model=Answer)
+    assert result.structured_output == Answer(words=700)
+
+
+def test_interrupted_and_cancelled_tools_go_on():
+    model = Player(4, width=2, words=700)
+    agent = agent_of(model, ContextPlugin(engine_of(10**6)))
+
+    def ask(event: BeforeToolCallEvent) -> None:
+        number = event.tool_use["input"]["number"]
+        if number == 200:
+            event.interrupt("approval", reason="may it?")
+        if number == 301:
+            event.cancel_tool = "not today"
+
+    agent.add_hook(ask, BeforeToolCallEvent)
+    result = agent(TASK)
+    assert result.stop_reason == "interrupt"
+    responses = [
+        {"interruptResponse": {"interruptId": one.id, "response": "yes"}}
+        for one in result.interrupts
+    ]
+    assert agent(responses).stop_reason == "end_turn"
+    assert "not today" in json.dumps(agent.messages)
+    assert len(results_of(agent)) == 8
+
+
+class Broken:
+    def put(self, content, *, reference, tool=None, **_):
+        raise OSError(28, "No space left")
+
+    def get(self, reference):
+        raise OSError(28, "No space left")
+
+
+def test_a_store_that_fails_does_not_end_a_run_that_the_provider_would_accept(caplog):
+    model = Player(16, words=3_000)
+    agent = agent_of(model, ContextPlugin(engine_of(store=Broken()), retrieval=False))
+    with caplog.at_level(logging.WARNING, logger="ullage"):
+        assert agent(TASK).stop_reason == "end_turn"
+    assert "left as it" in caplog.text
+    assert len(agent.messages) == 2 * 16 + 2
+
+
+def test_agents_in_threads_may_share_a_plugin():
+    plugin = ContextPlugin(engine_of())
+    models = [Player(20, words=300 + 60 * i, window=WINDOW) for i in range(6)]
+    agents = [agent_of(model, plugin) for model in models]
+    threads = [threading.Thread(target=agent, args=(TASK,)) for agent in agents]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [len(model.requests) for model in models] == [21] * 6
+    assert [model.refused for model in models] == [[]] * 6
+
+
+def test_swarms_and_graphs_run_with_one_plugin():
+    plugin = ContextPlugin(engine_of())
+    agents = [agent_of(Player(6, words=500, window=WINDOW), plugin, name=f"n{i}") for i in range(3)]
+    builder = GraphBuilder().set_execution_timeout(60)
+    for agent in agents:
+        builder.add_node(agent, agent.name)
+    builder.add_edge("n0", "n2")
+    builder.add_edge("n1", "n2")
+    assert builder.build()(TASK).status.value == "completed"
+    swarm = [agent_of(Player(6, words=500, window=WINDOW), plugin, name=f"s{i}") for i in range(2)]
+    assert Swarm(swarm)(TASK).status.value == "completed"
+    for agent in (*agents, *swarm):
+        assert agent.model.refused == []
+        assert size_of(agent.messages) < WINDOW

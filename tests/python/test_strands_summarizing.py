@@ -1,0 +1,345 @@
+"""The summarizing manager beside Strands' own: what is the same, and what differs on purpose."""
+
+# mypy: disable-error-code="arg-type,assignment,attr-defined,override,union-attr"
+
+import asyncio
+import copy
+import inspect
+import json
+import random
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from strands import Agent
+from strands.agent import conversation_manager as strands_managers
+from strands.hooks import BeforeModelCallEvent
+from strands.session.file_session_manager import FileSessionManager
+from strands.types.exceptions import ContextWindowOverflowException
+
+import ullage
+from tests.python.players import TASK, Player, fetch
+from tests.python.test_strands_sliding import OVERFLOW, chat, conversation, says, step
+from ullage.strands import SummarizingConversationManager as Ours
+
+Theirs = strands_managers.SummarizingConversationManager
+
+
+class Summarizer(Player):
+    """Answers a request for a summary, and plays on with everything else."""
+
+    def __init__(self, *args, fails=0, slow=0.0, **more):
+        super().__init__(*args, **more)
+        self.asked: list[Any] = []
+        self.fails, self.slow = fails, slow
+
+    async def stream(self, messages, tool_specs=None, system_prompt=None, **kwargs):
+        last = messages[-1]["content"][-1].get("text", "")
+        if not last.endswith("Please summarize this conversation."):
+            async for event in super().stream(messages, tool_specs, system_prompt, **kwargs):
+                yield event
+            return
+        self.asked.append((copy.deepcopy(messages), tool_specs, system_prompt))
+        await asyncio.sleep(self.slow)
+        if len(self.asked) <= self.fails:
+            raise RuntimeError("no summary today")
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockStart": {"start": {}}}
+        yield {"contentBlockDelta": {"delta": {"text": f"Summary {len(self.asked)}: {TASK}"}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn"}}
+
+
+def agent_of(model, manager, **more):
+    return Agent(
+        model=model, tools=[fetch], conversation_manager=manager, callback_handler=None, **more
+    )
+
+
+def reduced(manager, messages, e=None):
+    """What a manager leaves of a copy of the messages, or what it raises."""
+    model = Summarizer()
+    agent = SimpleNamespace(messages=copy.deepcopy(messages), model=model, aux_model=model)
+    try:
+        manager.reduce_context(agent, e)
+    except ContextWindowOverflowException as error:
+        return error
+    return agent.messages
+
+
+def is_summary(message):
+    return message["content"][0].get("text", "").startswith("Summary")
+
+
+def contents(messages):
+    return [(message["role"], message["content"]) for message in messages]
+
+
+def test_the_signature_and_the_attributes_are_those_of_strands():
+    ours, theirs = inspect.signature(Ours).parameters, inspect.signature(Theirs).parameters
+    assert [(p.name, p.default, p.kind) for p in ours.values()] == [
+        (p.name, p.default, p.kind) for p in theirs.values()
+    ]
+    for given in ({}, {"summary_ratio": 0.95, "pin_first": -1}, {"proactive_compression": True}):
+        mine, other = Ours(**given), Theirs(**given)
+        for name in (
+            "summary_ratio",
+            "preserve_recent_messages",
+            "pin_first",
+            "_compression_threshold",
+        ):
+            assert getattr(mine, name) == getattr(other, name)
+    with pytest.raises(ValueError, match="both summarization_agent and"):
+        Ours(summarization_agent=Agent(model=Player()), summarization_system_prompt="x")
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.3, 0.8])
+@pytest.mark.parametrize("preserved", [2, 10])
+def test_what_is_summarized_is_what_strands_summarizes_give_or_take_one(ratio, preserved):
+    same = 0
+    for seed in range(60):
+        messages = conversation(seed)
+        theirs = reduced(Theirs(ratio, preserved), messages, OVERFLOW)
+        ours = reduced(Ours(ratio, preserved), messages, OVERFLOW)
+        if isinstance(theirs, Exception) or isinstance(ours, Exception):
+            continue
+        if not is_summary(ours[0]):
+            continue  # nothing to summarize but large results
+        waiting = ours[:-1] if "toolUse" in ours[-1]["content"][-1] else ours
+        assert ullage.validate(waiting, "bedrock") == []
+        assert abs(len(ours) - len(theirs)) <= 1
+        if ullage.validate(theirs, "bedrock") == []:
+            same += 1
+            assert contents(ours) == contents(theirs)
+    assert same > 5
+
+
+def test_too_few_messages_are_an_error_after_an_overflow_and_a_warning_before(caplog):
+    for manager in (Theirs(), Ours()):
+        assert isinstance(reduced(manager, chat(3), OVERFLOW), ContextWindowOverflowException)
+        assert reduced(manager, chat(3)) == chat(3)
+    assert caplog.text.count("Proactive summarization failed, continuing") == 2
+
+
+def test_a_single_result_that_overflows_is_truncated():
+    """harness-sdk 981: Strands has too few messages to summarize, and gives up."""
+    messages = [says("user", TASK), *step(1, 500_000)]
+    assert isinstance(reduced(Theirs(), messages, OVERFLOW), ContextWindowOverflowException)
+    assert len(json.dumps(reduced(Ours(), messages, OVERFLOW))) < 2_000
+
+
+def test_the_summarizer_is_asked_with_words():
+    """harness-sdk 611: calls and results without tools are refused."""
+    model = Summarizer()
+    messages = [says("user", TASK), *(m for n in range(10) for m in step(n, 3_000)), *chat(6)]
+    agent = agent_of(model, Ours(), messages=messages)
+    agent.conversation_manager.reduce_context(agent, OVERFLOW)
+    ((request, tools, prompt),) = model.asked
+    assert tools is None
+    assert "MUST create a structured and concise summary" in prompt
+    assert [list(block) for message in request for block in message["content"]] == [["text"]]
+    assert TASK in str(request)
+
+
+def test_the_words_fit_into_half_of_the_window():
+    model = Summarizer(limit=4_000)
+    messages = [says("user", TASK), *(m for n in range(80) for m in step(n, 8_000)), *chat(6)]
+    agent = agent_of(model, Ours(0.8), messages=messages)
+    agent.conversation_manager.reduce_context(agent, OVERFLOW)
+    assert ullage.count_tokens(model.asked[0][0][0]["content"][0]["text"]) < 2_000
+
+
+def test_an_overflow_is_answered_with_a_summary():
+    model = Summarizer(40, words=300, window=9_000)
+    agent = agent_of(model, Ours())
+    own = agent.messages
+    assert agent(TASK).stop_reason == "end_turn"
+    assert len(model.asked) >= 1
+    assert agent.messages is own
+    assert TASK in str(agent.messages[0])
+
+
+@pytest.mark.parametrize("pin_first", [1, 2])
+def test_pinned_messages_stay_and_roles_alternate_around_the_summary(pin_first):
+    model = Summarizer(0, window=4_000)
+    agent = agent_of(model, Ours(pin_first=pin_first, preserve_recent_messages=4))
+    for turn in range(60):
+        model.rest = turn % 3
+        agent(f"{TASK} {turn} " + "word " * 100)
+    assert len(model.asked) > 2
+    assert agent.messages[0]["content"][0]["text"].startswith(f"{TASK} 0 ")
+    assert len([m for m in agent.messages if "custom" in m.get("metadata", {})]) == pin_first
+    assert len(agent.messages[0]["content"]) == 1, "nothing grows at a pin"
+
+
+def test_a_model_that_always_refuses_is_not_called_for_ever():
+    """harness-sdk 3338: with Strands' own there are 1,916 calls of the model."""
+    model = Summarizer(30, words=600, most=100)
+    model.refuses = lambda number: number > 25
+    agent = agent_of(model, Ours())
+    with pytest.raises(ContextWindowOverflowException):
+        agent(TASK)
+    assert len(model.refused) <= 11
+    assert len(model.asked) <= 11
+
+
+def test_the_mass_among_the_newest_messages_is_found():
+    model = Summarizer(0, window=9_000, strict=False)
+    messages = [*chat(20), says("user", TASK), *step(1, 20_000), *step(2, 90_000)]
+    agent = agent_of(model, Ours(), messages=messages)
+    assert agent("Go on.").stop_reason == "end_turn"
+    assert len(model.refused) <= 3
+    assert agent.messages[-1]["content"][0]["text"].startswith("answer")
+
+
+def test_a_summarizer_that_fails_leaves_truncation_and_then_raises_its_error():
+    model = Summarizer(12, words=900, window=9_000, fails=99)
+    assert agent_of(model, Ours())(TASK).stop_reason == "end_turn"
+    model = Summarizer(fails=99)
+    agent = agent_of(model, Ours(), messages=chat(20))
+    with pytest.raises(RuntimeError, match="no summary today"):
+        agent.conversation_manager.reduce_context(agent, OVERFLOW)
+    assert contents(agent.messages) == contents(chat(20))
+
+
+def stalls_of(agent, prompt):
+    """The longest time that the event loop did nothing else while the agent ran."""
+    stalls = []
+
+    async def heart():
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0.005)
+            stalls.append(time.perf_counter() - before)
+
+    async def run():
+        beating = asyncio.create_task(heart())
+        await agent.invoke_async(prompt)
+        beating.cancel()
+
+    asyncio.run(run())
+    return max(stalls)
+
+
+@pytest.mark.parametrize("proactive", [None, {"compression_threshold": 0.5}])
+def test_a_summary_does_not_hold_up_the_event_loop(proactive):
+    stalls = {}
+    for kind in (Theirs, Ours):
+        model = Summarizer(
+            16, words=300, window=6_000, limit=6_000, slow=0.4, usage=True, strict=False
+        )
+        agent = agent_of(model, kind(0.8, 2, proactive_compression=proactive))
+        stalls[kind] = stalls_of(agent, TASK)
+        assert model.asked
+    assert stalls[Theirs] > 0.38, "the summary took so long"
+    assert stalls[Ours] < 0.2
+
+
+@pytest.mark.parametrize("who", ["another", "itself", "busy"])
+def test_who_summarizes(who):
+    model, other = Summarizer(14, words=500, window=8_000), Summarizer()
+    manager = Ours(0.5, 4)
+    agent = agent_of(model, manager)
+    by = Agent(model=other, callback_handler=None, messages=chat(1))
+    manager.summarization_agent = agent if who == "itself" else by
+    done = threading.Event()
+    work = threading.Thread(target=by, args=("work",))
+    if who == "busy":
+        started = threading.Event()
+
+        @by.add_hook
+        def wait(_event: BeforeModelCallEvent) -> None:
+            started.set()
+            done.wait()
+
+        work.start()
+        started.wait()
+    assert agent(TASK).stop_reason == "end_turn"
+    if who == "busy":
+        assert contents(by.messages) == [*contents(chat(1)), *contents([says("user", "work")])]
+        done.set()
+        work.join()
+    assert len(model.asked if who == "itself" else other.asked) > 0
+    if who == "another":
+        assert contents(by.messages) == contents(chat(1))
+
+
+def test_a_summary_that_overflows_itself_does_not_summarize_in_turn():
+    manager = Ours(0.5, 2)
+    by_model = Player(most=50)
+    by_model.refuses = lambda _: True
+    by = Agent(model=by_model, callback_handler=None, conversation_manager=manager)
+    manager.summarization_agent = by
+    model = Player(14, words=500, window=8_000)
+    agent = agent_of(model, manager)
+    assert agent(TASK).stop_reason == "end_turn"
+    assert len(by_model.refused) < 20
+
+
+def test_summaries_and_pins_come_back_from_a_session(tmp_path):
+    def begin(calls):
+        session = FileSessionManager("s", storage_dir=str(tmp_path))
+        model = Summarizer(calls, words=400, window=6_000)
+        manager = Ours(0.5, 4, pin_first=1)
+        return agent_of(model, manager, session_manager=session, agent_id="a")
+
+    agent = begin(16)
+    agent(TASK)
+    assert agent.model.asked
+    for _ in range(4):
+        twin = begin(6)
+        assert contents(twin.messages) == contents(agent.messages)
+        assert twin.conversation_manager.get_state() == agent.conversation_manager.get_state()
+        twin("more")
+        agent = twin
+
+
+def test_a_session_of_strands_own_class_is_taken_over(tmp_path):
+    def begin(kind):
+        session = FileSessionManager("s", storage_dir=str(tmp_path))
+        model = Summarizer(strict=False)
+        manager = kind(0.5, 2)
+        return agent_of(model, manager, session_manager=session, agent_id="a")
+
+    theirs = begin(Theirs)
+    for turn in range(6):
+        theirs(f"request {turn}")
+    theirs.conversation_manager.reduce_context(theirs, OVERFLOW)
+    theirs("more")
+    ours = begin(Ours)
+    assert contents(ours.messages) == contents(theirs.messages)
+    ours("still more")
+    assert contents(begin(Ours).messages) == contents(ours.messages)
+
+
+def test_agents_that_share_a_manager_have_summaries_of_their_own():
+    manager = Ours(0.5, 4)
+    chance = random.Random(1)
+    models = [Summarizer(20, words=chance.randrange(300, 500), window=7_000) for _ in range(4)]
+    agents = [agent_of(model, manager) for model in models]
+    threads = [threading.Thread(target=agent, args=(TASK,)) for agent in agents]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for model, agent in zip(models, agents, strict=True):
+        assert len(model.requests) - len(model.refused) == 21
+        assert agent.conversation_manager.get_state()["summary_message"]["content"] == [
+            {"text": f"Summary {len(model.asked)}: {TASK}"}
+        ]
+
+
+def test_a_subclass_that_reduces_in_its_own_way_is_asked():
+    class Noting(Ours):
+        calls = 0
+
+        def reduce_context(self, agent, e=None, **kwargs):
+            self.calls += 1
+            super().reduce_context(agent, e, **kwargs)
+
+    model = Summarizer(14, words=500, window=8_000)
+    manager = Noting(0.5, 4)
+    assert agent_of(model, manager)(TASK).stop_reason == "end_turn"
+    assert manager.calls == len(model.refused) > 0
