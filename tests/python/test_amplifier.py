@@ -381,7 +381,22 @@ def test_setting_and_clearing_begin_again():
     assert requested(context) == asyncio.run(context.get_messages()) == []
 
 
-@pytest.mark.parametrize("bad", [None, "text", [], {}, {"content": "x"}, {"role": 3}])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        None,
+        "text",
+        [],
+        {},
+        {"content": "x"},
+        {"role": 3},
+        {"role": "robot", "content": "x"},
+        {"role": "user", "content": None},
+        {"role": "user", "content": 5},
+        {"role": "user", "content": [None]},
+        {"role": "assistant", "content": "", "tool_calls": [None]},
+    ],
+)
 def test_what_is_no_message_is_refused_at_once(bad):
     context = SimpleContextManager()
     with pytest.raises(ullage.MessageError):

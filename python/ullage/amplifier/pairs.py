@@ -11,7 +11,7 @@ class Pairs:
     """Which calls of a growing conversation wait for a result."""
 
     def __init__(self) -> None:
-        self._open: set[Any] = set()
+        self._open: set[str] = set()
         self._astray = False
 
     def follow(self, message: Any) -> None:

@@ -132,7 +132,7 @@ class PersistentContextManager(SimpleContextManager):
         """Adds a message, once it is in the file. O(1).
 
         Raises:
-            MessageError: If it is no dict, or no JSON.
+            MessageError: If it is no message that can be read, or no JSON.
             StoreError: If it cannot be written. After any error it is not in the history either.
         """
         await self._written(self._add, stamped(message))
@@ -156,7 +156,7 @@ class PersistentContextManager(SimpleContextManager):
         happens; :meth:`clear` first to begin again.
 
         Raises:
-            MessageError: If one of them is no dict, or no JSON; then nothing changes.
+            MessageError: If one of them cannot be read, or is no JSON; then nothing changes.
             StoreError: If they cannot be written; likewise.
         """
         await self.initialize()

@@ -33,20 +33,21 @@ def is_tool_message(message: Any) -> bool:
     return bool(message.get("tool_calls")) or is_result(message) or _has(message, _CALLS)
 
 
-def calls_of(message: Any) -> list[Any]:
+def calls_of(message: Any) -> list[str]:
     """The ids of the calls in a message."""
     calls = message.get("tool_calls")
     calls = calls if isinstance(calls, list) else []
     ids = [call.get("id") or call.get("tool_call_id") for call in calls if isinstance(call, dict)]
-    return [*ids, *(block.get("id") for block in _blocks(message, _CALLS))]
+    return list(map(str, [*ids, *(block.get("id") for block in _blocks(message, _CALLS))]))
 
 
-def results_of(message: Any) -> list[Any]:
+def results_of(message: Any) -> list[str]:
     """The ids of the calls that the results in a message belong to."""
     is_one = message.get("role") == "tool" and "tool_call_id" in message
     own = [message["tool_call_id"]] if is_one else []
     blocks = _blocks(message, _RESULTS)
-    return [*own, *(block.get("tool_use_id") or block.get("tool_call_id") for block in blocks)]
+    ids = [*own, *(block.get("tool_use_id") or block.get("tool_call_id") for block in blocks)]
+    return list(map(str, ids))
 
 
 def is_result(message: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ullage import MessageError, PolicyError
+from ullage import MessageError, PolicyError, validate
 from ullage.amplifier import compaction, events, notice
 from ullage.amplifier.budget import Budget, budget_of
 from ullage.amplifier.configuration import arguments
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PromptFactory: TypeAlias = Callable[[], Awaitable[str]]
 
+# The rule without which a message could not be counted, so that no request would work any more.
+_READABLE = "message-can-be-read"
 # The levels of Amplifier's ladder, which the notice can wait for.
 _LEVELS = 8
 
@@ -127,7 +129,7 @@ class SimpleContextManager:
         The caller's dict stays as it is; the values in it are shared.
 
         Raises:
-            MessageError: If it is no dict with a role.
+            MessageError: If it is no message that can be read.
         """
         self.messages.append(stamped(message))
 
@@ -166,7 +168,7 @@ class SimpleContextManager:
         Calls without results, and results without calls, are mended in what the model sees.
 
         Raises:
-            MessageError: If one of them is no dict; then nothing changes.
+            MessageError: If one of them cannot be read; then nothing changes.
         """
         # No time: it is not known when they were said.
         self.messages = [dict(required(message)) for message in messages]
@@ -340,7 +342,7 @@ def stamped(message: Any) -> dict[str, Any]:
     """A copy of a message that says when it came.
 
     Raises:
-        MessageError: If it is no dict with a role.
+        MessageError: If it is no message that can be read.
     """
     metadata = required(message).get("metadata")
     metadata = dict(metadata) if isinstance(metadata, Mapping) else {}
@@ -349,7 +351,7 @@ def stamped(message: Any) -> dict[str, Any]:
 
 
 def required(message: Any) -> Mapping[str, Any]:
-    """The message, which has to be a dict with a role.
+    """The message, which has to be a dict that can be read.
 
     Raises:
         MessageError: If it is not.
@@ -358,4 +360,8 @@ def required(message: Any) -> Mapping[str, Any]:
         raise MessageError(f"a message is a {type(message).__name__}, not a dict")
     if not isinstance(message.get("role"), str):
         raise MessageError("a message has no role: user, assistant, system or tool")
+    for found in validate([message]):
+        # What else a provider would refuse depends on the messages around it.
+        if found.rule == _READABLE:
+            raise MessageError(f"the message cannot be read: {found.problem}; {found.remedy}")
     return message
