@@ -9,6 +9,7 @@ from ullage import BudgetError, MessageError
 from ullage.amplifier import custom
 from ullage.amplifier.duplicates import without_duplicates
 from ullage.amplifier.outcome import Compacted
+from ullage.amplifier.recent import newest
 
 if TYPE_CHECKING:
     from ullage.amplifier.budget import Budget
@@ -113,15 +114,17 @@ async def _compacted(messages: list[Any], request: Request, room: int) -> list[A
 async def _by_engine(messages: list[Any], request: Request, room: int) -> list[Any]:
     messages = list(messages)
     engine = request.engines.engine_for(request.settings, room, request.budget.model)
-    pins: list[int] = []
-    if request.judge is not None and request.settings.strategy == "smart":
+    pins: set[int] = set()
+    if request.settings.strategy != "simple":
         target = int(room * request.settings.target)
-        pins = await request.judge.pins(messages, target, engine.counter)
+        pins = newest(messages, target, engine.counter)
+        if request.judge is not None:
+            pins |= await request.judge.important(messages, pins, target, engine.counter)
     try:
-        await engine.acompact(messages, hard=True, pins=pins, system=request.prompt)
+        await engine.acompact(messages, hard=True, pins=sorted(pins), system=request.prompt)
     except BudgetError:
         if not pins:
             raise
-        # What the user holds important is worth less than the request.
+        # What is new or important is worth less than the request.
         await engine.acompact(messages, hard=True, system=request.prompt)
     return messages

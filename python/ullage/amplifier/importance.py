@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ullage.amplifier.recent import within
 from ullage.amplifier.shape import is_system
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ Importance: TypeAlias = Callable[[list[Any]], Sequence[float] | Awaitable[Sequen
 
 # A message of at least this score is kept whole as long as there is room.
 IMPORTANT = 0.5
-# The room for them, as a share of what the compaction goes down to; the newest messages have the
-# same. What is left belongs to the task, and to the lines of what goes.
+# The room for them, as a share of what the compaction goes down to. The newest messages have as
+# much; what is left belongs to the task, and to the lines of what goes.
 SHARE = 0.35
 # Seconds that the function has for one compaction: as long as the engine gives a summarizer.
 TIMEOUT = 60.0
@@ -40,15 +41,18 @@ class Judge:
         # By identity, which the messages themselves keep from being given away.
         self._scores: dict[int, tuple[Any, float]] = {}
 
-    async def pins(self, messages: list[Any], room: int, counter: TokenCounter) -> list[int]:
-        """The messages that stay: the newest, and the most important of the others.
+    async def important(
+        self, messages: list[Any], staying: set[int], target: int, counter: TokenCounter
+    ) -> set[int]:
+        """The indices of the most important messages, as many as fit in their part of the target.
 
         A call stays with its results by itself: the engine never parts them. Where the function
-        raises, takes too long, or does not return a number for each message, nothing is pinned.
+        raises, takes too long, or does not return a number for each message, there are none.
 
         Args:
             messages: The conversation.
-            room: Tokens that the compaction goes down to.
+            staying: Indices of those that stay anyway.
+            target: Tokens that the compaction goes down to.
             counter: What counts them.
         """
         open_to = [n for n, message in enumerate(messages) if not is_system(message)]
@@ -56,14 +60,12 @@ class Judge:
             await self._score([messages[n] for n in open_to])
         except Exception as error:  # noqa: BLE001 - it is the user's function
             logger.warning("error=<%r> | importance was not judged", error)
-            return []
+            return set()
         scored = {n: self._scores[id(messages[n])][1] for n in open_to}
-        newest = _within(reversed(open_to), messages, int(room * SHARE), counter)
-        wanted = [n for n in open_to if scored[n] >= IMPORTANT and n not in newest]
+        wanted = [n for n in open_to if scored[n] >= IMPORTANT and n not in staying]
         # Of two that are as important the newer one.
         wanted.sort(key=lambda n: (scored[n], n), reverse=True)
-        most = _within(iter(wanted), messages, int(room * SHARE), counter)
-        return sorted(newest | most)
+        return within(wanted, messages, int(target * SHARE), counter)
 
     async def _score(self, messages: list[Any]) -> None:
         held = {
@@ -87,14 +89,3 @@ class Judge:
             if inspect.isawaitable(answer):
                 answer = await answer
         return list(answer)
-
-
-def _within(order: Any, messages: list[Any], room: int, counter: TokenCounter) -> set[int]:
-    """The first of an order that fit."""
-    chosen: set[int] = set()
-    for index in order:
-        room -= counter.count_messages([messages[index]])
-        if room < 0:
-            break
-        chosen.add(index)
-    return chosen

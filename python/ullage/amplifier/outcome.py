@@ -35,7 +35,11 @@ class Compacted:
 
     def stats(self, settings: Settings, budget: int) -> dict[str, Any]:
         """The stats, by the names of the document and by those of the code. O(messages)."""
-        removed, shortened = self._removed(), self._shortened()
+        changed = self._changed()
+        successors = self._successors(changed)
+        # A shortened result has a successor; what was removed has none.
+        removed = [n for n in changed if n not in successors]
+        shortened = sorted(n for n in successors if is_result(self.before[n]))
         results = sum(is_result(message) for message in self.before)
         return {
             "strategy": settings.strategy,
@@ -66,31 +70,20 @@ class Compacted:
         same = {id(message) for message in self.after}
         return [n for n, message in enumerate(self.before) if id(message) not in same]
 
-    def _removed(self) -> list[int]:
-        """Indices of those that have no successor: a shortened result has one, by its place."""
-        successors = self._successors()
-        return [n for n in self._changed() if n not in successors]
-
-    def _shortened(self) -> list[int]:
-        return [n for n in self._successors() if is_result(self.before[n])]
-
-    def _successors(self) -> dict[int, Any]:
-        """What became of the messages that changed and are still there.
-
-        Between two messages that are the same objects before and after, those that changed have
-        kept their order, and each its role and the ids in it.
-        """
+    def _successors(self, changed: list[int]) -> set[int]:
+        """Those of the changed messages that are still there, by their roles and ids."""
         known = {id(message) for message in self.before}
         waiting: dict[tuple[Any, ...], list[Any]] = {}
         for message in self.after:
             if id(message) not in known:
                 waiting.setdefault(_mark(message), []).append(message)
-        found: dict[int, Any] = {}
+        found: set[int] = set()
         # From the end, because what goes is mostly older than what is shortened.
-        for index in reversed(self._changed()):
+        for index in reversed(changed):
             if group := waiting.get(_mark(self.before[index])):
-                found[index] = group.pop()
-        return dict(sorted(found.items()))
+                group.pop()
+                found.add(index)
+        return found
 
 
 def _mark(message: Any) -> tuple[Any, ...]:
