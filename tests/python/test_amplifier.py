@@ -441,6 +441,45 @@ def test_random_sessions_fit_or_say_why_not(seed, budget, form):
     asyncio.run(run())
 
 
+def test_looking_at_a_session_does_not_change_what_the_model_sees():
+    context = filled(session("openai", 60), max_tokens=100_000)
+    seen = requested(context, 8_000)
+    assert asyncio.run(context.get_token_count()) == tokens(seen)
+    assert asyncio.run(context.should_compact()) is False
+    assert requested(context, 8_000) == seen
+
+
+def test_requests_of_two_budgets_at_once_both_fit():
+    async def judged(messages):
+        await asyncio.sleep(0.01)
+        return [0.0] * len(messages)
+
+    context = filled(session("openai", 60), compaction_strategy="smart", importance=judged)
+
+    async def run():
+        budgets = (9_000, 8_500, 3_000)
+        views = await asyncio.gather(*map(context.get_messages_for_request, budgets))
+        for budget, view in zip(budgets, views, strict=True):
+            assert tokens(view) <= budget
+
+    asyncio.run(run())
+
+
+def test_what_is_added_while_a_judge_thinks_is_not_lost():
+    added = {"role": "user", "content": "By the way."}
+
+    async def judged(messages):
+        if len(messages) > 1:
+            await context.add_message(added)
+        return [0.0] * len(messages)
+
+    context = filled(
+        session("openai", 60), max_tokens=8_000, compaction_strategy="smart", importance=judged
+    )
+    requested(context)
+    assert requested(context)[-1]["content"] == added["content"]
+
+
 def test_tasks_and_threads_share_one_context():
     context = SimpleContextManager(max_tokens=6_000, compaction_strategy="smart")
     messages = session("openai", 40)

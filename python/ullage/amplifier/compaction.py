@@ -58,7 +58,7 @@ class Request:
     def is_due(self, view: View) -> bool:
         """Whether the view has to be compacted. Costs what is new."""
         tokens = self.tokens(view.messages)
-        if tokens > self.room:
+        if tokens > self.budget.tokens or tokens > max(self.room, view.tokens):
             return True
         after_the_last = view.tokens + int(self.room * _GROWTH)
         return tokens >= max(self.room * self.settings.threshold, after_the_last)

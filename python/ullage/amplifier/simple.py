@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PromptFactory: TypeAlias = Callable[[], Awaitable[str]]
 
+# A request that another one has outrun looks again so often at what that one left.
+_TRIES = 3
 # The rule without which a message could not be counted, so that no request would work any more.
 _READABLE = "message-can-be-read"
 # The levels of Amplifier's ladder, which the notice can wait for.
@@ -118,6 +120,7 @@ class SimpleContextManager:
         self._judge = None if importance is None else Judge(importance)
         self._engines = Engines(counter, store)
         self._view = View()
+        self._budget: Budget | None = None
         self._prompt: PromptFactory | None = None
         # System messages that stand before the history in every request, and are no part of it.
         self._standing: list[dict[str, Any]] = []
@@ -149,12 +152,14 @@ class SimpleContextManager:
             BudgetError: If what must stay does not fit. It names the messages that take the room.
             MessageError: If a message cannot be read.
         """
-        budget = budget_of(token_budget, provider, self.max_tokens)
+        budget = self._budget = budget_of(token_budget, provider, self.max_tokens)
         prompt = await self._system_prompt()
         self._catch_up(budget)
         if self.auto_compact:
             request = self._request(budget, prompt)
-            if request.is_due(self._view):
+            for _ in range(_TRIES):
+                if not request.is_due(self._view):
+                    break
                 await self._compact(request)
         return self._sent(budget, prompt)
 
@@ -181,7 +186,7 @@ class SimpleContextManager:
 
     async def get_token_count(self) -> int:
         """Tokens of what the model would be sent now, notice included."""
-        budget = Budget(max(1, int(self.max_tokens)))
+        budget = self._last_budget
         prompt = await self._system_prompt()
         self._catch_up(budget)
         sent = self._sent(budget, prompt)
@@ -189,7 +194,7 @@ class SimpleContextManager:
 
     async def should_compact(self) -> bool:
         """Whether the next request would be compacted."""
-        budget = Budget(max(1, int(self.max_tokens)))
+        budget = self._last_budget
         request = self._request(budget, await self._system_prompt())
         self._catch_up(budget)
         return self.auto_compact and request.is_due(self._view)
@@ -202,7 +207,7 @@ class SimpleContextManager:
         Raises:
             BudgetError: If what must stay does not fit.
         """
-        budget = Budget(max(1, int(self.max_tokens)))
+        budget = self._last_budget
         request = self._request(budget, await self._system_prompt())
         self._catch_up(budget)
         stats = await self._compact(request)
@@ -218,6 +223,11 @@ class SimpleContextManager:
             self._view.forget()
         else:
             self._view.narrow(self._is_shown)
+
+    @property
+    def _last_budget(self) -> Budget:
+        """That of the last request, whose provider may have another window than ``max_tokens``."""
+        return self._budget or budget_of(None, None, self.max_tokens)
 
     @property
     def _last_compaction_stats(self) -> dict[str, Any] | None:
