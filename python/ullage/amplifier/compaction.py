@@ -31,7 +31,7 @@ class Request:
         settings: How to compact.
         budget: What it may take.
         reserve: What is wished for the notice.
-        prompt: The system prompt that stands before the view.
+        fixed: Tokens of the system messages that stand before the view.
         engines: The engines.
         judge: Asks the user which messages are important.
         compaction: The user's own compaction.
@@ -40,7 +40,7 @@ class Request:
     settings: Settings
     budget: Budget
     reserve: int
-    prompt: str | None
+    fixed: int
     engines: Engines
     judge: Judge | None
     compaction: custom.Compaction | None
@@ -51,9 +51,9 @@ class Request:
         return self.budget.beside(self.reserve)
 
     def tokens(self, messages: list[Any]) -> int:
-        """What the messages and the prompt take."""
+        """What the messages take, and what stands before them."""
         counter = self.engines.counter_for(self.budget.model)
-        return counter.count_messages(messages, system=self.prompt, append_only=True)
+        return self.fixed + counter.count_messages(messages, append_only=True)
 
     def is_due(self, view: View) -> bool:
         """Whether the view has to be compacted. Costs what is new."""
@@ -97,7 +97,7 @@ async def _compacted(messages: list[Any], request: Request, room: int) -> list[A
     """A new list that fits."""
     settings = request.settings
     if settings.strategy == "custom" and request.compaction is not None:
-        target = max(1, int(room * settings.target))
+        target = max(1, int((room - request.fixed) * settings.target))
         made = await custom.compacted(request.compaction, messages, target)
         if made is not None and request.tokens(made) <= room:
             return made
@@ -113,6 +113,7 @@ async def _compacted(messages: list[Any], request: Request, room: int) -> list[A
 
 async def _by_engine(messages: list[Any], request: Request, room: int) -> list[Any]:
     messages = list(messages)
+    room = max(1, room - request.fixed)
     engine = request.engines.engine_for(request.settings, room, request.budget.model)
     pins: set[int] = set()
     if request.settings.strategy != "simple":
@@ -121,10 +122,10 @@ async def _by_engine(messages: list[Any], request: Request, room: int) -> list[A
         if request.judge is not None:
             pins |= await request.judge.important(messages, pins, target, engine.counter)
     try:
-        await engine.acompact(messages, hard=True, pins=sorted(pins), system=request.prompt)
+        await engine.acompact(messages, hard=True, pins=sorted(pins))
     except BudgetError:
         if not pins:
             raise
         # What is new or important is worth less than the request.
-        await engine.acompact(messages, hard=True, system=request.prompt)
+        await engine.acompact(messages, hard=True)
     return messages

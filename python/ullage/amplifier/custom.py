@@ -44,20 +44,24 @@ async def compacted(compaction: Compaction, messages: list[Any], target: int) ->
         logger.warning("the user's compaction failed; the engine compacts instead", exc_info=True)
         return None
     try:
-        return mended(_with_system(_checked(made), messages))
+        return mended(_with_system(_checked(made), messages), like=messages)
     except UllageError as error:
         logger.warning("error=<%s> | the user's compaction is of no use; the engine's is", error)
         return None
 
 
-def mended(messages: list[Any]) -> list[Any]:
+def mended(messages: list[Any], like: list[Any] | None = None) -> list[Any]:
     """The messages, or the nearest history that a provider takes. O(blocks).
+
+    Args:
+        messages: The messages.
+        like: Messages that tell their format, if they have lost what tells it.
 
     Raises:
         MessageError: If they cannot be read.
     """
     try:
-        form = detect_format(messages)
+        form = detect_format(messages if like is None else like)
     except MessageError:
         # Nothing tells formats apart, so only the rules count that all of them have.
         form = ""

@@ -267,11 +267,12 @@ class SimpleContextManager:
             raise PolicyError("compaction_notice_token_reserve is negative")
 
     def _request(self, budget: Budget, prompt: str | None) -> compaction.Request:
+        counter, front = self._engines.counter_for(budget.model), self._front(prompt)
         return compaction.Request(
             settings=self._settings(),
             budget=budget,
             reserve=self.compaction_notice_token_reserve if self._notices else 0,
-            prompt=_text(self._front(prompt)),
+            fixed=counter.count_messages(front) if front else 0,
             engines=self._engines,
             judge=self._judge,
             compaction=self.compaction_function,
@@ -342,10 +343,6 @@ async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:
         **arguments(SimpleContextManager, config), hooks=getattr(coordinator, "hooks", None)
     )
     await coordinator.mount("context", made)
-
-
-def _text(front: list[dict[str, Any]]) -> str | None:
-    return "\n\n".join(message["content"] for message in front) or None
 
 
 def stamped(message: Any) -> dict[str, Any]:
