@@ -1,6 +1,6 @@
 //! The lines of the sources, and how likely each of their anchors is needed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
@@ -62,7 +62,9 @@ pub(super) struct Lines {
 impl Lines {
     /// The lines of `sources`. O(length).
     pub(super) fn of<T: Text>(sources: &[Source<'_>], past: &Past<'_, T>, ages: &Ages, files: &Files) -> Lines {
-        let mut reading = Reading { lines: Lines::default(), ids: HashMap::default(), known: Vec::new(), rows: 0 };
+        let beside = past.beside.iter().flat_map(|text| text.lines()).map(str::trim).collect();
+        let mut reading =
+            Reading { lines: Lines::default(), ids: HashMap::default(), known: Vec::new(), rows: 0, beside };
         let spoken = spoken_in(past);
         for source in sources {
             let start = reading.lines.all.len();
@@ -104,6 +106,8 @@ struct Reading<'a> {
     known: Vec<Known>,
     /// Lines of outputs that were read, so that no two have one number.
     rows: u32,
+    /// The lines that stand beside the conversation.
+    beside: HashSet<&'a str, RandomState>,
 }
 
 impl<'a> Reading<'a> {
@@ -125,6 +129,16 @@ impl<'a> Reading<'a> {
         });
     }
 
+    /// Notes a line of `source` and its anchors, from the one at `first` on, unless it cannot be kept or need not be.
+    fn line(&mut self, source: &Source<'_>, text: Range<usize>, number: u32, first: usize) {
+        if source.slot.is_none() || self.beside.contains(source.text[text.clone()].trim()) {
+            self.lines.anchors.truncate(first);
+            return;
+        }
+        let anchors = first..self.lines.anchors.len();
+        self.lines.all.push(Line { text, number, anchors });
+    }
+
     fn output(&mut self, source: &'a Source<'_>, rank: Option<usize>) {
         each_line(&source.text, |text, number| {
             self.rows = self.rows.wrapping_add(1);
@@ -134,12 +148,7 @@ impl<'a> Reading<'a> {
                 known.seen_in_output(source.message, row, rank);
                 known.stays |= source.stays;
             });
-            if source.slot.is_some() {
-                let anchors = start..self.lines.anchors.len();
-                self.lines.all.push(Line { text, number, anchors });
-            } else {
-                self.lines.anchors.truncate(start);
-            }
+            self.line(source, text, number, start);
         });
     }
 
@@ -150,7 +159,7 @@ impl<'a> Reading<'a> {
         each_line(&source.text, |text, number| {
             let start = self.lines.anchors.len();
             self.each_anchor(source, &text, |_, _| {});
-            self.lines.all.push(Line { text, number, anchors: start..self.lines.anchors.len() });
+            self.line(source, text, number, start);
         });
     }
 
@@ -170,10 +179,7 @@ impl<'a> Reading<'a> {
         if source.slot.is_none() || source.origin == Origin::Call {
             return;
         }
-        let start = self.lines.anchors.len();
-        each_line(&source.text, |text, number| {
-            self.lines.all.push(Line { text, number, anchors: start..start });
-        });
+        each_line(&source.text, |text, number| self.line(source, text, number, self.lines.anchors.len()));
     }
 }
 

@@ -59,6 +59,27 @@ def answering(messages: list[Any]) -> range:
     return range(len(messages) if request is None else request, len(messages))
 
 
+def alternating(messages: list[Any], count: int, pinned: set[int], most: int) -> int:
+    """The number of messages to summarize, one more or less if that makes roles alternate.
+
+    Args:
+        messages: The messages.
+        count: How many it would be.
+        pinned: Indices of those that stay in front of the summary.
+        most: How many it may be.
+    """
+    last = next((index for index in range(count - 1, -1, -1) if index in pinned), None)
+    role = "assistant" if last is not None and messages[last]["role"] == "user" else "user"
+
+    def fits(number: int) -> bool:
+        message = messages[number]
+        return message["role"] != role and not any("toolResult" in b for b in message["content"])
+
+    candidates = (count, count + 1, count - 1)
+    allowed = (n for n in candidates if 1 < n <= most and n < len(messages) and n - 1 not in pinned)
+    return next((n for n in allowed if fits(n)), count)
+
+
 def mended(messages: list[Any]) -> list[Any]:
     """The messages as a provider takes them: where two of one role meet, they become one.
 

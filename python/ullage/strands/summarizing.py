@@ -18,7 +18,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import SummaryRequest
 from ullage.strands.agents import PerAgent, model_window
-from ullage.strands.cutting import mended
+from ullage.strands.cutting import alternating, mended
 from ullage.strands.pins import pinned_indices, with_pin
 from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import PROMPT_TOKEN_FALLBACK_LIMIT
@@ -204,7 +204,7 @@ class SummarizingConversationManager(
             messages[: self.pin_first] = map(with_pin, messages[: self.pin_first])
             known.pinned_first = True
         pinned = pinned_indices(messages)
-        count = _alternating(messages, count, pinned, len(messages) - preserved)
+        count = alternating(messages, count, pinned, len(messages) - preserved)
         kept = [messages[index] for index in range(count) if index in pinned]
         oldest = [messages[index] for index in range(count) if index not in pinned]
         if not oldest or oldest == [known.summary]:
@@ -276,17 +276,3 @@ class SummarizingConversationManager(
             await self.areduce_context(agent, e)
         else:
             self.reduce_context(agent=agent, e=e)
-
-
-def _alternating(messages: list[Any], count: int, pinned: set[int], most: int) -> int:
-    """The number of messages to summarize, one more or less if that makes roles alternate."""
-    last = next((index for index in range(count - 1, -1, -1) if index in pinned), None)
-    role = "assistant" if last is not None and messages[last]["role"] == "user" else "user"
-
-    def fits(number: int) -> bool:
-        message = messages[number]
-        return message["role"] != role and not any("toolResult" in b for b in message["content"])
-
-    candidates = (count, count + 1, count - 1)
-    allowed = (n for n in candidates if 1 < n <= most and n < len(messages) and n - 1 not in pinned)
-    return next((n for n in allowed if fits(n)), count)

@@ -13,7 +13,7 @@ from ullage.strands.agents import PerAgent
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.plugin import MOST_REFUSALS
 from ullage.strands.reduction import Reduction
-from ullage.strands.session import Logged
+from ullage.strands.session_log import Logged
 
 if TYPE_CHECKING:
     from strands import Agent
