@@ -229,6 +229,18 @@ def test_a_custom_compaction_that_leaves_only_words_is_judged_by_the_form_of_the
     assert not faults(requested(context))
 
 
+def test_a_custom_compaction_of_words_alone_begins_with_the_user():
+    messages = [{"role": "user", "content": TASK}]
+    messages += [{"role": "assistant", "content": f"Step {n}: " + "done " * 90} for n in range(9)]
+    context = filled(
+        messages,
+        max_tokens=900,
+        compaction_strategy="custom",
+        compaction_function=lambda messages, target: messages[-2:],
+    )
+    assert talk(requested(context))[0]["role"] == "user"
+
+
 def test_custom_needs_a_function():
     with pytest.raises(ullage.PolicyError, match="compaction_function"):
         SimpleContextManager(compaction_strategy="custom")

@@ -16,6 +16,8 @@ logger = logging.getLogger(__name__)
 # What a user gives: the messages and the tokens that they should come to in, messages out.
 Compaction: TypeAlias = Callable[[list[Any], int], list[Any] | Awaitable[list[Any]]]
 
+# The stricter of the two formats that Amplifier's messages have.
+_STRICTER = "anthropic"
 # The formats in which a system message is no message of the list. Amplifier's providers take them
 # out themselves, so where they stand is none of the checks' business.
 _SYSTEM_APART = frozenset({"anthropic", "bedrock", "gemini"})
@@ -63,8 +65,8 @@ def mended(messages: list[Any], like: list[Any] | None = None) -> list[Any]:
     try:
         form = detect_format(messages if like is None else like)
     except MessageError:
-        # Nothing tells formats apart, so only the rules count that all of them have.
-        form = ""
+        # Nothing tells formats apart, and what comes next may be of the stricter one.
+        form = _STRICTER
     if form not in _SYSTEM_APART:
         return messages if not validate(messages) else list(repair(messages))
     talk = [message for message in messages if not is_system(message)]
