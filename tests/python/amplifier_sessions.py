@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import ullage
+from ullage.amplifier import SimpleContextManager
 
 FORMS = ("openai", "anthropic")
 TASK = "Audit the repository for ways around the login."
@@ -60,3 +62,16 @@ def tokens(messages: list[Any]) -> int:
 def is_request(message: dict[str, Any]) -> bool:
     """Whether an orchestrator asks the model after it."""
     return message["role"] in {"tool", "user"}
+
+
+def filled(messages: list[dict[str, Any]], **settings: Any) -> SimpleContextManager:
+    """A context to which these messages were added."""
+    context = SimpleContextManager(**settings)
+    for message in messages:
+        asyncio.run(context.add_message(message))
+    return context
+
+
+def requested(context: SimpleContextManager, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
+    """What the model would be sent."""
+    return asyncio.run(context.get_messages_for_request(*args, **kwargs))

@@ -65,8 +65,9 @@ def mended(messages: list[Any], like: list[Any] | None = None) -> list[Any]:
     try:
         form = detect_format(messages if like is None else like)
     except MessageError:
-        # Nothing tells formats apart, and what comes next may be of the stricter one.
-        form = _STRICTER
+        # Nothing tells formats apart, and what comes next may be of the stricter one. Results that
+        # are messages are of the other.
+        form = "openai" if any(m.get("role") == "tool" for m in messages) else _STRICTER
     if form not in _SYSTEM_APART:
         return messages if not validate(messages) else list(repair(messages))
     talk = [message for message in messages if not is_system(message)]

@@ -12,8 +12,9 @@ from ullage.amplifier import memory
 from ullage.amplifier.configuration import arguments
 from ullage.amplifier.custom import mended
 from ullage.amplifier.log import Log
+from ullage.amplifier.messages import required, stamped
 from ullage.amplifier.places import transcript_path as place_of
-from ullage.amplifier.simple import SimpleContextManager, required, stamped
+from ullage.amplifier.simple import SimpleContextManager
 
 if TYPE_CHECKING:
     import os

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ullage import MessageError, PolicyError, validate
+from ullage import PolicyError
 from ullage.amplifier import compaction, events, notice
 from ullage.amplifier.budget import Budget, budget_of
 from ullage.amplifier.configuration import arguments
 from ullage.amplifier.custom import Compaction, mended
 from ullage.amplifier.engines import Engines
 from ullage.amplifier.importance import Importance, Judge
+from ullage.amplifier.messages import required, stamped
 from ullage.amplifier.settings import VERBOSITIES, Settings, StrategyName, Verbosity
 from ullage.amplifier.shape import is_hook, is_system
 from ullage.amplifier.view import View
@@ -24,8 +24,6 @@ PromptFactory: TypeAlias = Callable[[], Awaitable[str]]
 
 # A request that another one has outrun looks again so often at what that one left.
 _TRIES = 3
-# The rule without which a message could not be counted, so that no request would work any more.
-_READABLE = "message-can-be-read"
 # The levels of Amplifier's ladder, which the notice can wait for.
 _LEVELS = 8
 
@@ -343,32 +341,3 @@ async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:
         **arguments(SimpleContextManager, config), hooks=getattr(coordinator, "hooks", None)
     )
     await coordinator.mount("context", made)
-
-
-def stamped(message: Any) -> dict[str, Any]:
-    """A copy of a message that says when it came.
-
-    Raises:
-        MessageError: If it is no message that can be read.
-    """
-    metadata = required(message).get("metadata")
-    metadata = dict(metadata) if isinstance(metadata, Mapping) else {}
-    metadata.setdefault("timestamp", datetime.now(timezone.utc).isoformat(timespec="milliseconds"))
-    return {**message, "metadata": metadata}
-
-
-def required(message: Any) -> Mapping[str, Any]:
-    """The message, which has to be a dict that can be read.
-
-    Raises:
-        MessageError: If it is not.
-    """
-    if not isinstance(message, Mapping):
-        raise MessageError(f"a message is a {type(message).__name__}, not a dict")
-    if not isinstance(message.get("role"), str):
-        raise MessageError("a message has no role: user, assistant, system or tool")
-    for found in validate([message]):
-        # What else a provider would refuse depends on the messages around it.
-        if found.rule == _READABLE:
-            raise MessageError(f"the message cannot be read: {found.problem}; {found.remedy}")
-    return message
