@@ -17,6 +17,7 @@ __all__ = [
     "MessagesChangedError",
     "NativeStore",
     "Needs",
+    "Payload",
     "Plan",
     "Policy",
     "PolicyError",
@@ -28,6 +29,7 @@ __all__ = [
     "TokenCounter",
     "UllageError",
     "__version__",
+    "audited_summary",
     "cache_factors",
     "compress",
     "count_tokens",
@@ -36,11 +38,14 @@ __all__ = [
     "longest_beginning",
     "nearest",
     "plan_cost",
+    "reference_of",
     "references_in",
     "repair",
     "retrieve",
     "sample_json",
     "session_cuts",
+    "summary_request",
+    "summary_without_model",
     "unchanged_tokens",
     "unknown_limits",
     "validate",
@@ -168,6 +173,47 @@ def references_in(value: Any) -> list[str]:
     Raises:
         MessageError: If it is nested too deeply.
     """
+
+def reference_of(tool: str, content: bytes, salt: int) -> str:
+    """The reference of content that came from ``tool``, another one for each ``salt``."""
+
+@final
+class Payload:
+    """A result of a tool, read once, see ``ullage.adk.LargePayloadHandler``.
+
+    ``NaN`` and infinities become strings, since JSON does not have them. O(length); the GIL is
+    released but for reading the value.
+
+    Raises:
+        MessageError: If it is nested too deeply, or cannot be read.
+    """
+
+    def __new__(cls, value: Any) -> Self: ...
+    @property
+    def json(self) -> str:
+        """The whole as compact JSON."""
+    @property
+    def chars(self) -> int:
+        """Characters of that."""
+    @property
+    def items(self) -> int:
+        """Elements of the longest list in it, which may be in a text; keys are no items."""
+    @property
+    def kind(self) -> str:
+        """What it is: "metrics", "logs", "traces", "time_series", "several" or "other"."""
+    @property
+    def text(self) -> str | None:
+        """The text that nearly all of it is, where that is no JSON."""
+    def stored(self) -> tuple[bytes, bool]:
+        """What to store, with a line for each row, and whether it is all of the value."""
+    def survey(self, kind: str | None = None) -> str:
+        """What can be said of all rows, as JSON; as ``kind`` where at least half of them are.
+
+        Raises:
+            PolicyError: If there is no such kind.
+        """
+    def sample(self) -> str:
+        """``total_count``, ``schema_hint`` and ``sample_items`` as JSON."""
 
 @final
 class Search:
@@ -594,6 +640,55 @@ class Engine:
     def fixed_tokens(self, system: Any, tools: Any) -> int: ...
     def record(self, plan: Plan) -> None: ...
     def stats(self) -> dict[str, Any]: ...
+
+def summary_request(
+    messages: Sequence[Any],
+    counter: TokenCounter,
+    *,
+    format: str,
+    previous: str,
+    prompt: str,
+    max_tokens: int,
+    input: int,
+) -> dict[str, Any]:
+    """The fields of a ``SummaryRequest`` about messages that all leave.
+
+    Raises:
+        PolicyError: If there is no such prompt or format.
+        MessageError: If the messages cannot be read.
+    """
+
+def summary_without_model(
+    messages: Sequence[Any],
+    counter: TokenCounter,
+    *,
+    format: str,
+    previous: str,
+    fallback: str,
+    max_tokens: int,
+) -> str:
+    """What happened in messages that all leave, told without a model; see ``Policy``.
+
+    Raises:
+        PolicyError: If there is no such fallback or format.
+        MessageError: If the messages cannot be read.
+    """
+
+def audited_summary(
+    messages: Sequence[Any],
+    counter: TokenCounter,
+    *,
+    format: str,
+    previous: str,
+    summary: str,
+    max_tokens: int,
+    lines: int,
+) -> str:
+    """A summary in at most ``max_tokens``, with lines of what it lost in at most ``lines``.
+
+    Raises:
+        MessageError: If the messages cannot be read.
+    """
 
 @final
 class PromptCache:

@@ -11,6 +11,7 @@ mod formula;
 mod identity;
 mod limits;
 mod node;
+mod payload;
 mod plan;
 mod policy;
 mod promise;
@@ -18,6 +19,7 @@ mod raised;
 mod replay;
 mod retrieve;
 mod store;
+mod summary;
 mod text;
 mod transcript;
 mod validity;
@@ -46,6 +48,8 @@ mod _core {
     #[pymodule_export]
     use super::limits::{known_limits, longest_beginning, unknown_limits, window_and_reserve};
     #[pymodule_export]
+    use super::payload::{PyPayload, reference_of};
+    #[pymodule_export]
     use super::plan::PyPlan;
     #[pymodule_export]
     use super::policy::PyPolicy;
@@ -55,6 +59,8 @@ mod _core {
     use super::retrieve::{PySearch, nearest, references_in, retrieve};
     #[pymodule_export]
     use super::store::{PyFileStore, PyMemoryStore, PyStore};
+    #[pymodule_export]
+    use super::summary::{audited_summary, summary_request, summary_without_model};
     #[pymodule_export]
     use super::transcript::PyTranscriptFile;
     #[pymodule_export]

@@ -32,6 +32,7 @@ mod rooms;
 mod sample;
 mod search;
 mod series;
+mod survey;
 mod table;
 mod test_run;
 mod trace;
@@ -42,6 +43,7 @@ pub use focus::Focus;
 pub use gap::{Gap, LeftOut, is_gap_line};
 pub use kind::ContentKind;
 pub use plain::{Compressor, JsonSample, Plain, PlainContent, json_sample};
+pub use survey::{Payload, PayloadKind, Whole};
 
 use choose::Choosing;
 use gap::{SPARED, has_gap_line};

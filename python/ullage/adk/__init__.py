@@ -1,4 +1,4 @@
-"""ullage in Google's Agent Development Kit: a plugin, callbacks, and retrieval as a tool.
+"""ullage in Google's Agent Development Kit: plugins, callbacks, compaction, large results, tools.
 
     app = App(name="sre", root_agent=agent, plugins=[ContextPlugin()])
     agent = LlmAgent(tools=[retrieval_tool(store), ...], ...)
@@ -6,17 +6,41 @@
 Needs ``google-adk`` (the extra ``ullage[adk]``).
 """
 
+from ullage.adk.analysis import analysis_tool
 from ullage.adk.callbacks import ContextCallbacks
+from ullage.adk.compactor import ContextCompactor
 from ullage.adk.conversations import session_key
 from ullage.adk.engines import sre_agent
+from ullage.adk.event_summary import EventSummary, Summarizer
 from ullage.adk.guard import Guard
+from ullage.adk.payload_limits import PayloadLimits
+from ullage.adk.payloads import LargePayloadHandler
 from ullage.adk.plugin import ContextPlugin
 from ullage.adk.retrieval import retrieval_tool
+from ullage.adk.sandbox import Sandbox, SandboxError
+from ullage.adk.session_compactor import SessionCompactor
+from ullage.adk.summarizer import EventsSummarizer
+from ullage.adk.summary_text import SummarySettings
+from ullage.adk.working_context import CompactionConfig, SessionSummary, WorkingContext
 
 __all__ = [
+    "CompactionConfig",
     "ContextCallbacks",
+    "ContextCompactor",
     "ContextPlugin",
+    "EventSummary",
+    "EventsSummarizer",
     "Guard",
+    "LargePayloadHandler",
+    "PayloadLimits",
+    "Sandbox",
+    "SandboxError",
+    "SessionCompactor",
+    "SessionSummary",
+    "Summarizer",
+    "SummarySettings",
+    "WorkingContext",
+    "analysis_tool",
     "retrieval_tool",
     "session_key",
     "sre_agent",

@@ -27,6 +27,13 @@ pub(in crate::compress) struct Node {
     pub(in crate::compress) kind: Kind,
 }
 
+impl Kind {
+    /// Whether there are values in it.
+    pub(in crate::compress) fn is_container(self) -> bool {
+        matches!(self, Kind::Object | Kind::Array)
+    }
+}
+
 impl Node {
     /// The bytes of the text that it takes, quotes and brackets included.
     pub(in crate::compress) fn span(self) -> Range<usize> {
@@ -34,7 +41,7 @@ impl Node {
     }
 
     pub(in crate::compress) fn is_container(self) -> bool {
-        matches!(self.kind, Kind::Object | Kind::Array)
+        self.kind.is_container()
     }
 }
 

@@ -7,6 +7,7 @@ mod spans;
 mod summary;
 
 pub(super) use column::{CellKind, is_time};
+pub(super) use spans::Moment;
 
 use column::Column;
 use spans::Spans;

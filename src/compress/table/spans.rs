@@ -16,7 +16,7 @@ pub(super) enum Edge {
 /// A time: a number in a unit of its own, or seconds. Whole and part apart, since nanoseconds since 1970 are more than a
 /// double holds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
+pub(in crate::compress) struct Moment {
     whole: i64,
     part: f64,
 }
@@ -83,7 +83,7 @@ pub(super) fn edge(name: &str) -> Option<(Edge, String)> {
 
 impl Moment {
     /// Reads a number or a time of ISO 8601.
-    pub(super) fn of(cell: &str) -> Option<Moment> {
+    pub(in crate::compress) fn of(cell: &str) -> Option<Moment> {
         /// Beyond, a double has no fractions.
         const MOST: f64 = 9.0e15;
         if let Ok(whole) = cell.parse() {
@@ -98,7 +98,7 @@ impl Moment {
     }
 
     /// The time from this moment to `end`.
-    fn until(self, end: Moment) -> Option<f64> {
+    pub(in crate::compress) fn until(self, end: Moment) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "a span is short")]
         let whole = end.whole.checked_sub(self.whole)? as f64;
         Some(whole + (end.part - self.part))

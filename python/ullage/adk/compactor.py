@@ -1,0 +1,279 @@
+"""``ContextCompactor``: compaction of a session by whoever runs it, and what a model is to see."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import BudgetError, TokenCounter
+from ullage.adk.events import abandoned, closed, live, seen
+from ullage.adk.fitting import findings_in
+from ullage.adk.summarizer import Earlier, EventsSummarizer, made_of, read_back, written
+from ullage.adk.summary_text import FORMAT, SummarySettings, contents_of
+from ullage.adk.working_context import (
+    CompactionConfig,
+    SessionSummary,
+    WorkingContext,
+    contents_within,
+    tools_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from google.adk.events.event import Event
+    from google.adk.sessions.base_session_service import BaseSessionService
+    from google.adk.sessions.session import Session
+
+    from ullage.store import Store
+    from ullage.summarizer import Summarizer
+
+# Sessions that are remembered; a service has thousands, of which few are at work.
+_SESSIONS = 1_000
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is remembered of a session.
+
+    Args:
+        earlier: The summary so far.
+        last: The id of the last event that it stands for.
+        turn: How many events it stands for.
+        compactions: How often it was made.
+        at: When it was last made.
+    """
+
+    earlier: Earlier
+    last: str
+    turn: int
+    compactions: int
+    at: float
+
+
+class ContextCompactor:
+    """Keeps the older events of a session as a summary, and the newest in full.
+
+    :meth:`compact` writes the summary into the session, as ADK's own compaction does, so that every
+    later request is assembled from it. :meth:`get_working_context` changes nothing: it says what a
+    model is to see, within the budget.
+
+    One compactor serves any number of sessions and threads; nothing of one session reaches another.
+
+    Args:
+        config: When, and how far.
+        summarizer: As of :class:`EventsSummarizer`.
+        settings: How summaries are made.
+        counter: What counts; an estimate for Gemini if not given.
+        store: Where outputs go that the budget has no room for; without one they are shortened.
+    """
+
+    def __init__(
+        self,
+        config: CompactionConfig | None = None,
+        summarizer: Summarizer | None = None,
+        *,
+        settings: SummarySettings | None = None,
+        counter: TokenCounter | None = None,
+        store: Store | None = None,
+    ) -> None:
+        self.config = config or CompactionConfig()
+        if counter is None and self.config.chars_per_token is not None:
+            counter = TokenCounter.with_ratio(self.config.chars_per_token)
+        self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
+        self._summarizer = EventsSummarizer(summarizer, settings=settings, counter=self.counter)
+        self._store = store
+        self._sessions: OrderedDict[str, _Known] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def should_compact(self, events: Sequence[Event]) -> bool:
+        """Whether there are enough events since the last compaction, and they are too long."""
+        earlier, raw = _unfolded(events)
+        return self._is_due(earlier, raw)
+
+    async def compact(self, session: Session, service: BaseSessionService) -> Event | None:
+        """Writes a summary of the older events into the session where one is due.
+
+        The newest ``recent_events_count`` stay, and more where a call would lose its result. What
+        is stored already is not changed. The request that is being worked on stands in the summary
+        word for word where it is older than that.
+
+        Returns:
+            The event of the compaction, or None where none is due, or none would help.
+
+        Raises:
+            Exception: Whatever the service raises.
+        """
+        earlier, raw = _unfolded(session.events)
+        if not self._is_due(earlier, raw):
+            return None
+        older = raw[: self._split(raw)]
+        if not older:
+            return None
+        # The compaction before goes in front, so that the new one stands for it too.
+        before = [event for event in live(session.events) if event.actions.compaction][-1:]
+        event = await self._summarizer.maybe_summarize_events(events=[*before, *older])
+        if event is None:
+            return None
+        return await service.append_event(session=session, event=event)
+
+    def get_working_context(
+        self,
+        session_id: str,
+        events: Sequence[Event],
+        existing_summary: SessionSummary | None = None,
+    ) -> WorkingContext:
+        """What a model is to see of a session: a summary of what is older, and the newest events.
+
+        Below the trigger, or of few events, all of them. Only what is new since the last time is
+        summarized, with that summary. A summarizer that has to be awaited runs in a thread.
+
+        Args:
+            session_id: What the session is known by.
+            events: All of its events.
+            existing_summary: What is known of the first ``last_compaction_turn`` events, where this
+                compactor has not seen the session before.
+
+        Raises:
+            BudgetError: If what must stay does not fit into the budget.
+        """
+        earlier, new, turn = self._recalled(session_id, events, existing_summary)
+        split = self._split(new) if self._is_due(earlier, new) else 0
+        applied = False
+        while True:
+            if split:
+                told = self._summarizer.words.tell(new[:split], earlier.text if earlier else "")
+                earlier = made_of(earlier, new[:split], told.text)
+                turn += split
+                self._remember(session_id, earlier, new[split - 1].id, turn)
+                new, applied = new[split:], True
+            try:
+                contents = contents_within(
+                    earlier, new, events, self.config, self.counter, self._store
+                )
+                break
+            except BudgetError:
+                # Even shortened, the newest events are too long: then fewer of them stay.
+                split = self._further(new)
+                if not split:
+                    raise
+        known = self._known(session_id)
+        return WorkingContext(
+            summary=_summary_of(earlier, turn),
+            recent_events=new,
+            contents=contents,
+            total_token_estimate=self._tokens(contents),
+            compaction_applied=applied,
+            last_compaction_timestamp=known.at if known else None,
+        )
+
+    def get_compaction_stats(self, session_id: str) -> dict[str, Any]:
+        """How often a session's working context was compacted, when last, and to what."""
+        known = self._known(session_id)
+        if known is None:
+            return {"compactions": 0, "events_summarized": 0, "summary_tokens": 0, "last": None}
+        return {
+            "compactions": known.compactions,
+            "events_summarized": known.turn,
+            "summary_tokens": self.counter.count(known.earlier.text),
+            "last": known.at,
+        }
+
+    def clear_session(self, session_id: str) -> None:
+        """Forgets a session."""
+        with self._lock:
+            self._sessions.pop(session_id, None)
+
+    def _is_due(self, earlier: Earlier | None, raw: list[Event]) -> bool:
+        if len(raw) < self.config.min_events_for_compaction:
+            return False
+        contents = [written(earlier)] if earlier else []
+        return self._tokens([*contents, *contents_of(raw)]) > self.config.compaction_trigger_tokens
+
+    def _split(self, raw: list[Event]) -> int:
+        """How many events are older: up to a place where no call is open.
+
+        Times tell the events in front from those behind there, since ADK takes away whatever lies
+        between two times.
+        """
+        most = min(max(0, len(raw) - self.config.recent_events_count), seen(raw))
+        least = [float("inf")] * (len(raw) + 1)
+        for place in range(len(raw) - 1, -1, -1):
+            least[place] = min(least[place + 1], raw[place].timestamp)
+        places = closed(raw[:most], frozenset(abandoned(raw)))
+        latest = float("-inf")
+        split = at = 0
+        for place in places:
+            latest = max([latest, *(event.timestamp for event in raw[at:place])])
+            at = place
+            split = place if latest < least[place] else split
+        return split
+
+    def _further(self, new: list[Event]) -> int:
+        """How many of the events must go so that the others take half of the budget."""
+        # Also those that may still be answered: a late answer finds its call again.
+        answered = {one.id for event in new for one in event.get_function_responses()}
+        called = {one.id for event in new for one in event.get_function_calls() if one.id}
+        places = closed(new[: seen(new)] or new, frozenset(called - answered))[1:]
+        half = self.config.token_budget // 2
+        fits = (place for place in places if self._tokens(contents_of(new[place:])) <= half)
+        return next(fits, places[-1] if places else 0)
+
+    def _tokens(self, contents: Sequence[Any]) -> int:
+        # Stored events do not change, so that only those are read that were not read before.
+        return self.counter.count_messages(contents, FORMAT, append_only=True) if contents else 0
+
+    def _recalled(
+        self, session_id: str, events: Sequence[Event], existing: SessionSummary | None
+    ) -> tuple[Earlier | None, list[Event], int]:
+        """The summary so far, the events behind it, and how many are in front."""
+        earlier, raw = _unfolded(events)
+        known = self._known(session_id)
+        ids = [event.id for event in raw]
+        if known is not None and known.last in ids:
+            return known.earlier, raw[ids.index(known.last) + 1 :], known.turn
+        if existing is not None and existing.summary_text and earlier is None:
+            turn = min(max(existing.last_compaction_turn, 0), len(raw))
+            start = raw[0].timestamp if raw else 0.0
+            seen = Earlier(start, existing.summary_text)
+            return made_of(seen, raw[:turn], existing.summary_text), raw[turn:], turn
+        return earlier, raw, 0
+
+    def _remember(self, session_id: str, earlier: Earlier, last: str, turn: int) -> None:
+        with self._lock:
+            before = self._sessions.pop(session_id, None)
+            count = before.compactions if before else 0
+            self._sessions[session_id] = _Known(earlier, last, turn, count + 1, time.time())
+            while len(self._sessions) > _SESSIONS:
+                self._sessions.popitem(last=False)
+
+    def _known(self, session_id: str) -> _Known | None:
+        with self._lock:
+            return self._sessions.get(session_id)
+
+
+def _unfolded(events: Sequence[Event]) -> tuple[Earlier | None, list[Event]]:
+    """The last summary in a session, and the events that it does not stand for."""
+    # What a task of its own does is no part of the conversation.
+    counted = [event for event in live(events) if getattr(event, "isolation_scope", None) is None]
+    raw = [event for event in counted if not event.actions.compaction]
+    made = [(event.actions.compaction, event) for event in counted]
+    ends = [(one.end_timestamp, place) for place, (one, _) in enumerate(made) if one is not None]
+    if not ends:
+        return None, raw
+    end, place = max(ends)
+    return read_back(made[place][1]), [event for event in raw if event.timestamp > end]
+
+
+def _summary_of(earlier: Earlier | None, turn: int) -> SessionSummary:
+    if earlier is None:
+        return SessionSummary()
+    return SessionSummary(
+        summary_text=earlier.text,
+        key_findings=findings_in(earlier.text),
+        tools_used=tools_in(earlier.text),
+        last_compaction_turn=turn,
+    )

@@ -1,0 +1,148 @@
+"""What the events of an ADK session say: who calls, who answers, what is still open, who asks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from google.adk.events.event import Event
+    from google.genai import types
+
+# The calls by which ADK asks the client for something. Their arguments are no part of the
+# conversation: those of the first hold the user's credentials.
+CREDENTIAL_CALL = "adk_request_credential"
+CONFIRMATION_CALL = "adk_request_confirmation"
+_CLIENT_CALLS = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL})
+
+# What a tool says that goes on in the background, in a field that says how far it is.
+_WAITING = frozenset({"pending", "waiting", "running", "in_progress", "queued", "submitted"})
+
+
+def live(events: Sequence[Event]) -> list[Event]:
+    """The events that count: none that were taken back, and no pieces of streamed answers."""
+    kept: list[Event] = []
+    for event in events:
+        before = getattr(event.actions, "rewind_before_invocation_id", None)
+        if before is not None:
+            first = next((at for at, e in enumerate(kept) if e.invocation_id == before), len(kept))
+            del kept[first:]
+        elif not event.partial:
+            kept.append(event)
+    return kept
+
+
+def is_private(event: Event) -> bool:
+    """Whether an event is one by which ADK asks for a credential or a confirmation, or gets it."""
+    names = {call.name for call in event.get_function_calls()}
+    names |= {answer.name for answer in event.get_function_responses()}
+    return bool(names & _CLIENT_CALLS)
+
+
+def content_of(event: Event) -> types.Content | None:
+    """The content of an event, with the role that its author has where it says none."""
+    content = event.content
+    if content is None or not content.parts:
+        return None
+    if content.role in {"user", "model"}:
+        return content
+    return content.model_copy(update={"role": "user" if event.author == "user" else "model"})
+
+
+def is_request(event: Event) -> bool:
+    """Whether a user says something new with it: neither an answer to a call, nor nothing."""
+    content = event.content
+    if event.author != "user" or content is None or event.get_function_responses():
+        return False
+    return any(
+        (part.text and not part.thought) or part.inline_data or part.file_data
+        for part in content.parts or []
+    )
+
+
+def seen(events: Sequence[Event]) -> int:
+    """How many events from the front on a model has seen for sure: up to the last that is its own.
+
+    Those behind, a request or results, are what its next answer is to.
+    """
+    for place in range(len(events), 0, -1):
+        event = events[place - 1]
+        if event.author != "user" and event.content and not event.get_function_responses():
+            return place
+    return 0
+
+
+def abandoned(events: Sequence[Event]) -> set[str]:
+    """The ids of calls that nobody will answer.
+
+    They are those of invocations before the last that have no answer, but for long-running ones.
+    Otherwise one call whose process died would keep all that follows it for ever.
+    """
+    newest = next((event.invocation_id for event in reversed(events) if event.invocation_id), "")
+    known: set[str] = set()
+    spared: set[str] = set()
+    for event in events:
+        asked = {*event.actions.requested_tool_confirmations, *event.actions.requested_auth_configs}
+        spared |= {answer.id or "" for answer in event.get_function_responses()} - asked
+        for call in event.get_function_calls():
+            asked.add(call.id or "")
+            if call.id in (event.long_running_tool_ids or ()) and call.name not in _CLIENT_CALLS:
+                spared.add(call.id or "")
+        if event.invocation_id != newest:
+            known |= asked
+    return known - spared
+
+
+def closed(events: Sequence[Event], ignored: frozenset[str] = frozenset()) -> list[int]:
+    """How many events from the front on can be cut off without a call that is still open.
+
+    Calls and answers are matched by their ids, and by the names of their tools where they have
+    none. Requests for confirmations and credentials are open until they are answered.
+
+    Args:
+        events: Events in their order.
+        ignored: Ids of calls that do not count as open.
+    """
+    open_ids: set[str] = set()
+    unnamed: Counter[str] = Counter()
+    places = [0]
+    for place, event in enumerate(events, start=1):
+        for answer in event.get_function_responses():
+            if answer.id:
+                open_ids.discard(answer.id)
+            elif unnamed[answer.name or ""] > 0:
+                unnamed[answer.name or ""] -= 1
+        for call in event.get_function_calls():
+            if call.id:
+                open_ids |= {call.id} - ignored
+            else:
+                unnamed[call.name or ""] += 1
+        open_ids |= set(event.actions.requested_tool_confirmations) - ignored
+        open_ids |= set(event.actions.requested_auth_configs) - ignored
+        if not open_ids and not +unnamed:
+            places.append(place)
+    return places
+
+
+def waiting(events: Sequence[Event]) -> list[tuple[str, str, Any]]:
+    """Long-running calls whose tool has only said that it goes on: tool, id, what it said."""
+    started = {id_ for event in events for id_ in event.long_running_tool_ids or ()}
+    said: dict[str, tuple[str, str, Any]] = {}
+    for event in events:
+        for answer in event.get_function_responses():
+            if answer.id in started:
+                said[answer.id or ""] = (answer.name or "", answer.id or "", answer.response)
+    return [one for one in said.values() if _goes_on(one[2])]
+
+
+def _goes_on(response: Any) -> bool:
+    if not isinstance(response, dict) or not response:
+        return True
+    inner = response.get("result")
+    fields = {**(inner if isinstance(inner, dict) else {}), **response}
+    status = next(
+        (fields[key] for key in ("status", "state") if isinstance(fields.get(key), str)), ""
+    )
+    return status.strip().lower().replace(" ", "_").replace("-", "_") in _WAITING

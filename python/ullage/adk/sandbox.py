@@ -1,0 +1,105 @@
+"""Running code over stored data: in a code executor of ADK, or in whatever a function does."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import inspect
+import zlib
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from google.adk.code_executors.base_code_executor import BaseCodeExecutor
+from google.adk.code_executors.code_execution_utils import CodeExecutionInput, File
+
+if TYPE_CHECKING:
+    from google.adk.tools.tool_context import ToolContext
+
+Runs: TypeAlias = Callable[[str, bytes], "str | Awaitable[str]"]
+"""Runs code that finds its data as ``data``, given as bytes of JSON; gives what it printed."""
+
+# Executors that put the files of an input beside the code. The others get the data in the code.
+_TAKE_FILES = frozenset({"VertexAiCodeExecutor", "AgentEngineSandboxCodeExecutor"})
+
+_FILE = "ullage_data.json"
+
+_FROM_FILE = f"""
+import json
+with open({_FILE!r}, encoding="utf-8") as _file:
+    data = json.loads(_file.read())
+"""
+
+_FROM_CODE = """
+import base64, json, zlib
+data = json.loads(zlib.decompress(base64.b64decode("{}")))
+"""
+
+# Characters of an error that say what went wrong: Python says it last.
+_ERROR_TAIL = 2_000
+
+
+class SandboxError(Exception):
+    """The code did not run, or failed."""
+
+
+class Sandbox:
+    """Runs code over data.
+
+    Args:
+        runs: A code executor of ADK, or a function, plain or async, that takes the code and the
+            data and gives what the code printed; it raises where the code fails. The code of an
+            executor of ADK finds ``data``; a function has to put it there.
+        seconds: How long it has. What runs in a thread is then left behind, so give an executor a
+            limit of its own too.
+
+    Executors that take no files get the data in the code, packed: ``ContainerCodeExecutor`` passes
+    code as an argument, which Linux bounds at 128 KiB.
+    """
+
+    def __init__(self, runs: BaseCodeExecutor | Runs, *, seconds: float = 60.0) -> None:
+        self._runs = runs
+        self._seconds = seconds
+
+    async def run(self, code: str, data: bytes, tool_context: ToolContext) -> str:
+        """What the code prints.
+
+        Raises:
+            SandboxError: If it does not run, fails, prints nothing or takes too long.
+        """
+        try:
+            printed = await asyncio.wait_for(self._printed(code, data, tool_context), self._seconds)
+        except (SandboxError, asyncio.CancelledError):
+            raise
+        except (TimeoutError, asyncio.TimeoutError) as error:
+            raise SandboxError(f"no answer within {self._seconds:g} seconds") from error
+        except Exception as error:
+            raise SandboxError(f"{type(error).__name__}: {error}") from error
+        if not isinstance(printed, str) or not printed.strip():
+            raise SandboxError("the code printed nothing; print what is to be seen")
+        return printed
+
+    async def _printed(self, code: str, data: bytes, tool_context: ToolContext) -> Any:
+        if isinstance(self._runs, BaseCodeExecutor):
+            return await asyncio.to_thread(self._executed, self._runs, code, data, tool_context)
+        if inspect.iscoroutinefunction(self._runs):
+            return await self._runs(code, data)
+        # A thread, since it may take its time; what it returns to be awaited is awaited here.
+        printed = await asyncio.to_thread(self._runs, code, data)
+        return await printed if inspect.isawaitable(printed) else printed
+
+    @staticmethod
+    def _executed(
+        executor: BaseCodeExecutor, code: str, data: bytes, tool_context: ToolContext
+    ) -> str:
+        if type(executor).__name__ in _TAKE_FILES:
+            files = [File(name=_FILE, content=data, mime_type="application/json")]
+            asked = CodeExecutionInput(code=_FROM_FILE + code, input_files=files)
+        else:
+            packed = base64.b64encode(zlib.compress(data)).decode("ascii")
+            asked = CodeExecutionInput(code=_FROM_CODE.format(packed) + code)
+        result = executor.execute_code(tool_context._invocation_context, asked)  # noqa: SLF001 - ADK asks for it
+        failed = (result.stderr and not result.stdout) or result.exit_code not in {None, 0}
+        if failed:
+            said = result.stderr or f"exit code {result.exit_code}"
+            raise SandboxError(str(said)[-_ERROR_TAIL:])
+        return str(result.stdout)

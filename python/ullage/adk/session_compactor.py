@@ -1,0 +1,90 @@
+"""``SessionCompactor``: a ``ContextCompactor`` in the runner of an ADK app."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from google.adk.plugins.base_plugin import BasePlugin
+
+from ullage.adk.compactor import ContextCompactor
+from ullage.adk.summary_text import FORMAT
+from ullage.manager import ContextManager
+
+if TYPE_CHECKING:
+    from google.adk.agents.callback_context import CallbackContext
+    from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.models.llm_response import LlmResponse
+    from google.genai import types
+
+    from ullage._core import Policy
+    from ullage.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+class SessionCompactor(BasePlugin):
+    """Compacts the session of a run: before it begins, and while it goes on.
+
+    A compaction is written into the session and shows in the request after it. A request that is
+    above ``token_budget`` all the same is brought inside it by the engine, for this request alone:
+    a single result may be larger than that. Nothing here ends a run: what goes wrong is logged, and
+    the request stays as it was.
+
+    The budget is for the contents; the system instruction and the tools come on top.
+
+    Args:
+        compactor: When, and how far.
+        policy: How the engine brings a request inside the budget.
+        store: Where outputs go that a request has no room for; without one they are shortened.
+        name: The name of the plugin, of which an app has one of each.
+    """
+
+    def __init__(
+        self,
+        compactor: ContextCompactor | None = None,
+        *,
+        policy: Policy | None = None,
+        store: Store | None = None,
+        name: str = "ullage_session_compactor",
+    ) -> None:
+        super().__init__(name=name)
+        self.compactor = compactor or ContextCompactor()
+        self._engine = ContextManager(
+            policy, counter=self.compactor.counter, store=store, format=FORMAT
+        )
+        self._at_work: set[str] = set()
+
+    async def before_run_callback(
+        self, *, invocation_context: InvocationContext
+    ) -> types.Content | None:
+        """Compacts what earlier runs left."""
+        await self._compact(invocation_context)
+        return None
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Compacts what this run has brought so far, and keeps the request inside the budget."""
+        await self._compact(callback_context._invocation_context)  # noqa: SLF001 - has the services
+        try:
+            contents = list(llm_request.contents)
+            await self._engine.acompact(contents, self.compactor.config.token_budget)
+            llm_request.contents = contents
+        except Exception:
+            logger.exception("the request was not brought inside its budget")
+        return None
+
+    async def _compact(self, context: InvocationContext) -> None:
+        session = context.session
+        # Agents that run beside one another share a session; the others go on meanwhile.
+        if session.id in self._at_work:
+            return
+        self._at_work.add(session.id)
+        try:
+            await self.compactor.compact(session, context.session_service)
+        except Exception:
+            logger.exception("session=<%s> | the session was not compacted", session.id)
+        finally:
+            self._at_work.discard(session.id)

@@ -1,0 +1,166 @@
+"""The words of a summary of events: a model's, the core's, or a line for each event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ullage import _core
+from ullage._core import Engine, Policy
+from ullage.adk.event_lines import event_lines
+from ullage.adk.events import content_of, is_private
+from ullage.adk.fitting import fitting
+from ullage.summarizer import Answer, Asker, SummaryRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from google.adk.events.event import Event
+    from google.genai import types
+
+    from ullage._core import TokenCounter
+    from ullage.summarizer import Summarizer
+
+FORMAT = "gemini"
+
+# What a summary without a model is told as; the others are the core's.
+TOOL_LINES = "tool-lines"
+
+
+@dataclass(frozen=True)
+class SummarySettings:
+    """How a summary is made.
+
+    Args:
+        prompt: What the model is asked for, see ``Policy.summary_prompt``.
+        fallback: What is said where no model answers: "tool-lines", a line for each event, with
+            what each tool is asked for; or "sections" or "one-liners", see
+            ``Policy.summary_fallback``.
+        tokens: The most that a summary takes.
+        lines: The most that is added in lines with what a model's summary has lost.
+        input: The most that a model is given.
+        timeout: Seconds that it has.
+    """
+
+    prompt: str = "ullage"
+    fallback: str = TOOL_LINES
+    tokens: int = 2_000
+    lines: int = 500
+    input: int = 60_000
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True)
+class Told:
+    """A summary.
+
+    Args:
+        text: Its words.
+        by_model: Whether a model wrote it.
+        reason: Why none did.
+    """
+
+    text: str
+    by_model: bool = False
+    reason: str = field(default="")
+
+
+class SummaryText:
+    """Makes the words of summaries, each with the former one as input.
+
+    Args:
+        summarizer: The host's, or None.
+        settings: How.
+        counter: What counts.
+    """
+
+    def __init__(
+        self, summarizer: Summarizer | None, settings: SummarySettings, counter: TokenCounter
+    ) -> None:
+        policy = Policy(
+            summary_timeout=settings.timeout,
+            summary_prompt=settings.prompt,
+            summary_fallback="sections" if settings.fallback == TOOL_LINES else settings.fallback,
+        )
+        self._settings = settings
+        self._counter = counter
+        self._has_summarizer = summarizer is not None
+        engine = Engine(policy, counter, store=None, format=FORMAT, summarizer=summarizer)
+        self._asker = Asker(engine, summarizer, policy)
+
+    def tell(self, events: Sequence[Event], previous: str) -> Told:
+        """The summary of the events and of what was said of older ones."""
+        contents = contents_of(events)
+        request = self._request(contents, previous)
+        answer = Answer(None, "there is no summarizer") if request is None else self._ask(request)
+        return self._told(events, contents, previous, answer)
+
+    async def atell(self, events: Sequence[Event], previous: str) -> Told:
+        """The same beside the event loop."""
+        contents = contents_of(events)
+        request = self._request(contents, previous)
+        if request is None:
+            answer = Answer(None, "there is no summarizer")
+        else:
+            answer = await self._asker.aask(request)
+        return self._told(events, contents, previous, answer)
+
+    def _ask(self, request: SummaryRequest) -> Answer:
+        return self._asker.ask(request)
+
+    def _request(self, contents: list[types.Content], previous: str) -> SummaryRequest | None:
+        if not self._has_summarizer:
+            return None
+        values = _core.summary_request(
+            contents,
+            self._counter,
+            format=FORMAT,
+            previous=previous,
+            prompt=self._settings.prompt,
+            max_tokens=self._settings.tokens,
+            input=self._settings.input,
+        )
+        values["messages"] = contents
+        return SummaryRequest(**values)
+
+    def _told(
+        self,
+        events: Sequence[Event],
+        contents: list[types.Content],
+        previous: str,
+        answer: Answer,
+    ) -> Told:
+        if answer.text is None:
+            return Told(self._without_model(events, contents, previous), reason=answer.reason)
+        text = _core.audited_summary(
+            contents,
+            self._counter,
+            format=FORMAT,
+            previous=previous,
+            summary=answer.text,
+            max_tokens=self._settings.tokens,
+            lines=self._settings.lines,
+        )
+        return Told(text, by_model=True)
+
+    def _without_model(
+        self, events: Sequence[Event], contents: list[types.Content], previous: str
+    ) -> str:
+        if self._settings.fallback != TOOL_LINES:
+            return _core.summary_without_model(
+                contents,
+                self._counter,
+                format=FORMAT,
+                previous=previous,
+                fallback=self._settings.fallback,
+                max_tokens=self._settings.tokens,
+            )
+        lines = [line for line in previous.splitlines() if line.strip()]
+        lines += [line for event in events for line in event_lines(event)]
+        return fitting(lines, self._settings.tokens, self._counter)
+
+
+def contents_of(events: Sequence[Event]) -> list[Any]:
+    """What a model may read of the events: no credentials, and nothing that is empty."""
+    contents = (None if is_private(event) else content_of(event) for event in events)
+    return [content for content in contents if content is not None]

@@ -1,0 +1,53 @@
+//! How often each of many values occurs.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use serde_json::{Map, Value as Json};
+
+use super::text::cut;
+
+/// Values that are told apart; of more only their number is worth knowing.
+const TOLD_APART: usize = 10_000;
+
+/// Characters of a value that are shown.
+const SHOWN: usize = 120;
+
+/// Values and how often they occur.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    known: HashMap<String, (usize, usize), RandomState>,
+    is_full: bool,
+}
+
+impl Counts {
+    /// Counts a value. Once there are too many, one that is new is let go.
+    pub(super) fn add(&mut self, value: String) {
+        let turn = self.known.len();
+        if let Some((count, _)) = self.known.get_mut(&value) {
+            *count += 1;
+        } else if turn < TOLD_APART {
+            self.known.insert(value, (1, turn));
+        } else {
+            self.is_full = true;
+        }
+    }
+
+    /// How many different values there are, as far as they were told apart, and whether there are more.
+    pub(super) fn distinct(&self) -> (usize, bool) {
+        (self.known.len(), self.is_full)
+    }
+
+    /// The most frequent, those that came first before others.
+    pub(super) fn most(&self, named: usize) -> Map<String, Json> {
+        let mut all: Vec<(&String, usize, usize)> =
+            self.known.iter().map(|(value, (count, turn))| (value, *count, *turn)).collect();
+        all.sort_by(|a, b| b.1.cmp(&a.1).then(a.2.cmp(&b.2)));
+        all.into_iter().take(named).map(|(value, count, _)| (cut(value, SHOWN), count.into())).collect()
+    }
+
+    /// Whether a value occurs more than once.
+    pub(super) fn repeat(&self) -> bool {
+        self.known.values().any(|(count, _)| *count > 1)
+    }
+}

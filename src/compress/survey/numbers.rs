@@ -1,0 +1,66 @@
+//! Numbers in a few words: how many, between what, and where most of them are.
+
+use serde_json::{Map, Number, Value};
+
+use crate::compress::series::rounded;
+
+/// The percentiles that are said.
+const PERCENTILES: [(&str, usize); 3] = [("p50", 50), ("p95", 95), ("p99", 99)];
+
+/// Numbers that are collected.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Numbers(Vec<f64>);
+
+impl Numbers {
+    /// Adds a number; what is not finite is no number.
+    pub(super) fn push(&mut self, number: f64) {
+        if number.is_finite() {
+            self.0.push(number);
+        }
+    }
+
+    pub(super) fn extend(&mut self, numbers: &[f64]) {
+        self.0.extend(numbers.iter().filter(|number| number.is_finite()));
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn total(&self) -> f64 {
+        self.0.iter().sum()
+    }
+
+    /// Count, least, most, mean and percentiles (nearest rank, so that they occur). Empty where there are none. O(n).
+    pub(super) fn statistics(&self) -> Map<String, Value> {
+        let mut said = Map::new();
+        let mut numbers = self.0.clone();
+        if numbers.is_empty() {
+            return said;
+        }
+        let mut at = |hundredths: usize| {
+            let rank = (numbers.len() - 1) * hundredths / 100;
+            number(*numbers.select_nth_unstable_by(rank, f64::total_cmp).1)
+        };
+        let (least, most) = (at(0), at(100));
+        let percentiles = PERCENTILES.map(|(name, part)| (name, at(part)));
+        said.insert("count".to_owned(), self.len().into());
+        said.insert("min".to_owned(), least);
+        said.insert("max".to_owned(), most);
+        said.insert("mean".to_owned(), number(self.mean()));
+        said.extend(percentiles.map(|(name, value)| (name.to_owned(), value)));
+        said
+    }
+
+    fn mean(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a mean of so many numbers is no more exact")]
+        let count = self.0.len() as f64;
+        // Divided first, since the sum of large numbers may be more than a double holds.
+        self.0.iter().map(|number| number / count).sum()
+    }
+}
+
+/// A number as people read it: to six digits, whole where it is.
+pub(super) fn number(value: f64) -> Value {
+    rounded(value).parse::<Number>().map_or(Value::Null, Value::Number)
+}

@@ -1,0 +1,75 @@
+//! Where in a result its rows are: the list, or the object of like members, that most of it consists of.
+
+use super::value::Value;
+use crate::compress::json::{Kind, Tape};
+
+/// A member that takes at least so many hundredths of what is around it leads to the rows.
+const MOST: usize = 66;
+
+/// The element of a short list that does, in hundredths: beside it there is nothing but a frame.
+const NEARLY_ALL: usize = 90;
+
+/// A list of at most so many elements may be a frame, as MCP has one around its texts.
+const FRAME: usize = 3;
+
+/// Levels that are gone down.
+const DEPTH: usize = 8;
+
+/// What the rows are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The elements of an array.
+    Elements,
+    /// The members of an object.
+    Members,
+    /// There are none: it is one text.
+    Text,
+    /// There are none.
+    Single,
+}
+
+/// The value that most of the text consists of, and what it is.
+pub(super) fn find(text: &str, tape: &Tape) -> (usize, Form) {
+    let mut at = Value::of(text, tape, 0);
+    for _ in 0..DEPTH {
+        let size = at.raw().len();
+        let largest = match at.kind() {
+            Kind::Object => at.members().map(|(_, value)| value).max_by_key(|value| value.raw().len()),
+            Kind::Array if at.items().nth(FRAME).is_none() => at.items().max_by_key(|value| value.raw().len()),
+            _ => None,
+        };
+        let leads = |inner: &Value<'_>| match at.kind() {
+            Kind::Object => inner.raw().len() * 100 >= size * MOST,
+            _ => inner.raw().len() * 100 >= size * NEARLY_ALL,
+        };
+        // A small object that is nearly all of an object is the record itself.
+        match largest.filter(leads).filter(|inner| inner.kind().is_container() || inner.kind() == Kind::String) {
+            Some(inner) => at = inner,
+            None => break,
+        }
+    }
+    let form = match at.kind() {
+        Kind::Array => Form::Elements,
+        Kind::Object => Form::Members,
+        Kind::String => Form::Text,
+        Kind::Number | Kind::Word => Form::Single,
+    };
+    (at.index(), form)
+}
+
+/// The length of the longest list that can be reached through objects. Keys of an object are no items: fifty settings are
+/// one thing.
+pub(super) fn longest_list(value: Value<'_>, depth: usize) -> usize {
+    match value.kind() {
+        Kind::Array => value.len(),
+        Kind::Object if depth > 0 => {
+            value.members().map(|(_, inner)| longest_list(inner, depth - 1)).max().unwrap_or_default()
+        }
+        _ => 0,
+    }
+}
+
+/// The same from the top.
+pub(super) fn items(text: &str, tape: &Tape) -> usize {
+    longest_list(Value::of(text, tape, 0), DEPTH)
+}

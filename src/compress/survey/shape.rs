@@ -1,0 +1,102 @@
+//! What rows are, by the fields that they have.
+
+use super::names::{
+    DURATIONS, END, MESSAGE, METRIC, METRIC_NAME, NAME, SEVERITY, SPAN_ID, START, TIME, TRACE_ID, VALUE,
+};
+use super::points::{point, points_in};
+use super::value::Value;
+use crate::compress::json::Kind;
+
+/// What a payload consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PayloadKind {
+    /// One value for each of many metrics or series.
+    Metrics,
+    /// Entries of a log.
+    Logs,
+    /// Spans of traces, or traces.
+    Traces,
+    /// Values over time.
+    TimeSeries,
+    /// A few lists, each of its own kind.
+    Several,
+    /// Anything else.
+    Other,
+}
+
+impl PayloadKind {
+    /// All of them.
+    pub const ALL: [PayloadKind; 6] = [
+        PayloadKind::Metrics,
+        PayloadKind::Logs,
+        PayloadKind::Traces,
+        PayloadKind::TimeSeries,
+        PayloadKind::Several,
+        PayloadKind::Other,
+    ];
+
+    /// The public name.
+    pub fn name(self) -> &'static str {
+        match self {
+            PayloadKind::Metrics => "metrics",
+            PayloadKind::Logs => "logs",
+            PayloadKind::Traces => "traces",
+            PayloadKind::TimeSeries => "time_series",
+            PayloadKind::Several => "several",
+            PayloadKind::Other => "other",
+        }
+    }
+}
+
+/// Rows that are looked at.
+const LOOKED_AT: usize = 64;
+
+/// Of a hundred of them, so many must be of the kind.
+const MOST: usize = 60;
+
+/// What the rows are. Looks at the first of them.
+pub(super) fn judge<'a>(rows: impl Iterator<Item = Value<'a>>) -> PayloadKind {
+    let looked_at: Vec<Value<'a>> = rows.take(LOOKED_AT).collect();
+    // A series is an object with points in it, whatever else it has; an entry of a log may name its span.
+    let order = [PayloadKind::TimeSeries, PayloadKind::Logs, PayloadKind::Traces, PayloadKind::Metrics];
+    let fits = |kind: &PayloadKind| {
+        let fitting = looked_at.iter().filter(|row| is(**row, *kind)).count();
+        !looked_at.is_empty() && fitting * 100 >= looked_at.len() * MOST
+    };
+    order.into_iter().find(fits).unwrap_or(PayloadKind::Other)
+}
+
+/// Whether a row is of the kind.
+pub(super) fn is(row: Value<'_>, kind: PayloadKind) -> bool {
+    let has = |names: &[&str]| row.field(names).is_some();
+    match kind {
+        PayloadKind::TimeSeries => {
+            points_in(row).is_some() || row.kind() != Kind::Number && point(row).is_some() && !has(&METRIC)
+        }
+        PayloadKind::Logs => has(&MESSAGE) && (has(&SEVERITY) || has(&TIME)),
+        PayloadKind::Traces => {
+            let took = DURATIONS.iter().any(|(name, _)| has(&[name])) || has(&START) && has(&END);
+            has(&SPAN_ID) || took && (has(&TRACE_ID) || has(&NAME))
+        }
+        PayloadKind::Metrics => metric(row).is_some(),
+        PayloadKind::Several => false,
+        PayloadKind::Other => true,
+    }
+}
+
+/// The name of the metric that the row has a value of, and the value.
+pub(super) fn metric(row: Value<'_>) -> Option<(&str, Value<'_>)> {
+    let metric = row.field(&METRIC)?;
+    let name = match metric.kind() {
+        Kind::String => metric.inside(),
+        // Prometheus leaves the name out of what it computed.
+        Kind::Object => metric.field(&METRIC_NAME).map_or("", Value::inside),
+        _ => return None,
+    };
+    let value = row.field(&VALUE)?;
+    let value = match value.kind() {
+        Kind::Array => value.items().nth(1)?,
+        _ => value,
+    };
+    value.number().map(|_| (name, value))
+}

@@ -1,0 +1,159 @@
+"""The compactor as a plugin: long investigations with the payloads of an SRE, and what goes wrong in them."""
+
+# mypy: disable-error-code="arg-type,attr-defined,misc,no-any-return,override,type-arg,union-attr"
+
+import asyncio
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.sessions import InMemorySessionService
+from google.genai import types
+
+import ullage
+from tests.python.adk_host import PAYLOADS, TASK, opened, runner_of, say, scripted, stored_events
+from tests.python.test_adk_compaction import all_text, closed, compactions, sessions_of
+from tests.python.test_adk_compactor import tokens, tools
+from tests.python.test_adk_payloads import Payloads
+from ullage.adk import (
+    CompactionConfig,
+    ContextCompactor,
+    EventsSummarizer,
+    LargePayloadHandler,
+    PayloadLimits,
+    SessionCompactor,
+)
+
+
+def investigation(count):
+    names = list(PAYLOADS)
+    return [(names[i % len(names)], {"step": i}) for i in range(count)]
+
+
+def big(size: int) -> dict:
+    """Gives a lot."""
+    return {"result": "word and " * (size // 9)}
+
+
+async def investigated(runner, runs):
+    session = await opened(runner)
+    for run in range(runs):
+        await say(runner, session, TASK if not run else f"request {run}")
+    return await stored_events(runner, session)
+
+
+@pytest.mark.parametrize("runs", [1, 10])
+def test_an_investigation_of_two_hundred_calls_stays_inside_its_budget(runs):
+    each = 200 // runs
+    steps = [step for _ in range(runs) for step in (*investigation(each), "found it")]
+    model = scripted(*steps)
+    agent = LlmAgent(name="sre", model=model, tools=tools())
+    runner = runner_of(agent, plugins=[SessionCompactor()])
+    events = asyncio.run(investigated(runner, runs))
+    assert len(model.seen) == 200 + runs, "no request was refused"
+    assert max(tokens(request.contents) for request in model.seen) <= 32_000
+    assert len(compactions(events)) > 5
+    for request in model.seen:
+        assert TASK[:40] in all_text(request)
+    assert len([event for event in events if event.get_function_calls()]) == 200
+
+
+def test_a_result_that_is_larger_than_the_budget_is_brought_inside_and_stored():
+    model = scripted(("big", {"size": 900_000}), ("big", {"size": 900_001}), "done")
+    store = ullage.MemoryStore()
+    runner = runner_of(
+        LlmAgent(name="sre", model=model, tools=[big]), plugins=[SessionCompactor(store=store)]
+    )
+    events = asyncio.run(investigated(runner, 1))
+    assert len(model.seen) == 3
+    assert max(tokens(request.contents) for request in model.seen) <= 32_000
+    assert store.list()
+    sizes = [len(str(one.response)) for event in events for one in event.get_function_responses()]
+    assert min(sizes) > 800_000, "the session has them whole"
+
+
+def test_large_payloads_and_compaction_work_together():
+    handler = LargePayloadHandler(limits=PayloadLimits(items=20, chars=4_000))
+    model = scripted(*investigation(60), "found it")
+    agent = LlmAgent(name="sre", model=model, tools=[*tools(), *handler.tools()])
+    plugins = [Payloads(handler), SessionCompactor(store=handler.store)]
+    runner = runner_of(agent, plugins=plugins)
+    events = asyncio.run(investigated(runner, 1))
+    assert len(model.seen) == 61
+    handled = [
+        one.response["metadata"]["reference"]
+        for event in events
+        for one in event.get_function_responses()
+        if "metadata" in one.response
+    ]
+    assert len(handled) > 20
+    assert all(handler.store.get(reference) for reference in handled)
+
+
+class Broken(InMemorySessionService):
+    """Keeps everything but compactions."""
+
+    async def append_event(self, session, event):
+        if event.actions.compaction:
+            raise ConnectionError("the database is gone")
+        return await super().append_event(session=session, event=event)
+
+
+def test_a_service_that_fails_ends_no_run(caplog):
+    model = scripted(*investigation(60))
+    agent = LlmAgent(name="sre", model=model, tools=tools())
+    runner = runner_of(agent, sessions=Broken(), plugins=[SessionCompactor()])
+    asyncio.run(investigated(runner, 1))
+    assert len(model.seen) == 61
+    assert "the session was not compacted" in caplog.text
+    assert max(tokens(request.contents) for request in model.seen) <= 32_000
+
+
+def test_a_budget_that_cannot_be_kept_ends_no_run(caplog):
+    config = CompactionConfig(token_budget=60, compaction_trigger_tokens=50)
+    model = scripted(*investigation(5))
+    agent = LlmAgent(name="sre", model=model, tools=tools())
+    runner = runner_of(agent, plugins=[SessionCompactor(ContextCompactor(config))])
+    asyncio.run(investigated(runner, 1))
+    assert len(model.seen) == 6
+    assert "not brought inside its budget" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "database"])
+def test_a_run_that_was_killed_anywhere_can_be_gone_on_with(kind, tmp_path):
+    """The process dies after so many events; another one goes on with what is stored."""
+    make = sessions_of(kind, tmp_path)
+
+    async def run():
+        service = make()
+        session = None
+        for turn, killed_after in enumerate([3, 17, 4, 30, 1, 11, 45, 2, None]):
+            model = scripted(*investigation(25))
+            agent = LlmAgent(name="sre", model=model, tools=tools())
+            runner = runner_of(agent, sessions=service, plugins=[SessionCompactor()])
+            session = session or await opened(runner)
+            content = f"request {turn}"
+            stream = runner.run_async(
+                user_id="u", session_id=session, new_message=types.UserContent(content)
+            )
+            seen = 0
+            async for _ in stream:
+                seen += 1
+                if seen == killed_after:
+                    break
+            await stream.aclose()
+            assert all(content in all_text(request) for request in model.seen)
+            await closed(service)
+            service = make()
+        runner = runner_of(agent, sessions=service)
+        events = await stored_events(runner, session)
+        await closed(service)
+        return model, events
+
+    model, events = asyncio.run(run())
+    assert len(model.seen) == 26
+    assert compactions(events)
+
+
+def test_the_default_is_the_summarizer_without_a_model():
+    assert isinstance(ContextCompactor()._summarizer, EventsSummarizer)
+    assert SessionCompactor().name == "ullage_session_compactor"

@@ -1,0 +1,200 @@
+//! Surveys of large results: every row counts, nothing is lost, and no JSON is too odd.
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    clippy::format_collect,
+    reason = "what makes a text for a test may fail it"
+)]
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use ullage::compress::{Payload, PayloadKind, Whole};
+
+fn payload(value: &Value) -> Payload {
+    Payload::of(value.to_string()).unwrap()
+}
+
+fn survey(value: &Value) -> Value {
+    serde_json::from_str(&payload(value).survey(None)).unwrap()
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    const KEYS: [&str; 16] = [
+        "severity",
+        "message",
+        "timestamp",
+        "span_id",
+        "name",
+        "startTime",
+        "endTime",
+        "duration_ms",
+        "status",
+        "points",
+        "values",
+        "value",
+        "metric",
+        "labels",
+        "result",
+        "rows",
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[ -~]{0,12}".prop_map(Value::from),
+        "2026-11-2[0-9]T09:00:0[0-9]Z".prop_map(Value::from),
+        r#"[\[{]("a":[0-9])?[\]}]"#.prop_map(Value::from),
+        r#"[\\"\u{0}-\u{1f}äß🦀]{0,6}"#.prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 160, 8, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..8).prop_map(Value::Array),
+            prop::collection::vec((prop::sample::select(&KEYS[..]), inner), 0..6)
+                .prop_map(|members| members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_json_can_be_surveyed_as_any_kind_and_stored_whole(value in any_json()) {
+        let payload = payload(&value);
+        // Once read, a number is what it stays.
+        let value: Value = serde_json::from_str(&value.to_string()).unwrap();
+        for kind in PayloadKind::ALL.map(Some).into_iter().chain([None]) {
+            let said: Value = serde_json::from_str(&payload.survey(kind)).unwrap();
+            prop_assert!(PayloadKind::ALL.iter().any(|known| said["kind"] == known.name()));
+            prop_assert_eq!(payload.survey(kind), payload.survey(kind));
+        }
+        prop_assert!(serde_json::from_str::<Value>(&payload.sample()).is_ok());
+        prop_assert_eq!(&serde_json::from_str::<Value>(payload.json()).unwrap(), &value);
+        let (stored, whole) = payload.stored();
+        if whole == Whole::Stored {
+            prop_assert_eq!(serde_json::from_str::<Value>(&stored).unwrap(), value);
+        }
+    }
+}
+
+#[test]
+fn each_row_is_a_line_of_what_is_stored() {
+    let rows: Vec<Value> = (0..100).map(|i| json!({ "id": i, "name": "x" })).collect();
+    let (stored, whole) = payload(&json!({ "ok": true, "result": rows })).stored();
+    assert_eq!(whole, Whole::Stored);
+    assert_eq!(stored.lines().count(), 101);
+    assert_eq!(stored.lines().nth(8), Some(r#"{"id":7,"name":"x"},"#));
+}
+
+#[test]
+fn numbers_that_json_does_not_have_become_strings_and_texts_keep_them() {
+    let payload = Payload::of(r#"{"NaN":[NaN,-Infinity,Infinity,-1.5,"NaN \" NaN"]}"#.to_owned()).unwrap();
+    assert_eq!(payload.json(), r#"{"NaN":["NaN","-Infinity","Infinity",-1.5,"NaN \" NaN"]}"#);
+    for broken in ["", "{", "[1,", "\"a", "nul", "[1]x"] {
+        assert!(Payload::of(broken.to_owned()).is_none(), "{broken}");
+    }
+}
+
+#[test]
+fn a_frame_around_json_in_a_text_is_taken_off() {
+    let rows: Vec<Value> = (0..60).map(|i| json!({ "severity": "ERROR", "message": format!("failed {i}") })).collect();
+    let framed = json!({ "content": [{ "type": "text", "text": Value::from(rows.clone()).to_string() }] });
+    assert_eq!(payload(&framed).kind(), PayloadKind::Logs);
+    assert_eq!(payload(&framed).items(), 60);
+    let (stored, whole) = payload(&framed).stored();
+    assert_eq!(whole, Whole::Framed);
+    assert_eq!(serde_json::from_str::<Value>(&stored).unwrap(), Value::from(rows));
+}
+
+#[test]
+fn keys_are_no_items() {
+    let settings: Value = (0..200).map(|i| (format!("key {i}"), json!(i))).collect::<serde_json::Map<_, _>>().into();
+    assert_eq!(payload(&settings).items(), 0);
+    assert_eq!(payload(&json!({ "a": { "b": [1, 2, 3] }, "c": [1] })).items(), 3);
+}
+
+#[test]
+fn the_pointer_leads_to_the_rows() {
+    let value = json!({ "a/b": { "c~d": [{ "x": 1 }, { "x": 2 }, { "x": 3 }, { "x": 4 }] }, "e": 1 });
+    let said = survey(&value);
+    let pointer = said["shape"]["pointer"].as_str().unwrap();
+    assert_eq!(value.pointer(pointer).unwrap().as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn spans_are_measured_in_milliseconds_whatever_says_how_long() {
+    let forms = [
+        json!({ "startTime": "2026-11-21T09:00:00.000Z", "endTime": "2026-11-21T09:00:00.250Z" }),
+        json!({ "startTimeUnixNano": "1795600000000000000", "endTimeUnixNano": "1795600000250000000" }),
+        json!({ "start": 1_795_600_000_000_u64, "end": 1_795_600_000_250_u64 }),
+        json!({ "start_time": 1_795_600_000.0, "end_time": 1_795_600_000.25 }),
+        json!({ "duration_ms": 250 }),
+        json!({ "durationNanos": 250_000_000 }),
+        json!({ "duration": "0.25s" }),
+        json!({ "latency": "250ms" }),
+    ];
+    for form in forms {
+        let mut span = json!({ "spanId": "a", "name": "GET /" });
+        span.as_object_mut().unwrap().extend(form.as_object().unwrap().clone());
+        let said = survey(&json!(vec![span; 5]));
+        assert_eq!(said["kind"], "traces", "{form}");
+        assert_eq!(said["duration_ms"]["max"], 250, "{form}");
+    }
+    let unknown = json!(vec![json!({ "spanId": "a", "name": "x", "duration": 7 }); 5]);
+    assert_eq!(survey(&unknown)["duration"]["max"], 7, "no unit is made up");
+}
+
+#[test]
+fn a_span_fails_by_what_its_status_means_where_it_comes_from() {
+    let failures = |status: Value| {
+        let span = json!({ "spanId": "a", "name": "x", "status": status, "duration_ms": 1 });
+        survey(&json!(vec![span; 3]))["failures"].as_u64().unwrap()
+    };
+    for failed in
+        [json!("ERROR"), json!("STATUS_CODE_ERROR"), json!(2), json!({ "code": 13 }), json!(503), json!("503")]
+    {
+        assert_eq!(failures(failed.clone()), 3, "{failed}");
+    }
+    for fine in [json!("OK"), json!(0), json!(1), json!(200), json!(404), json!({ "code": 0 }), json!({}), Value::Null]
+    {
+        assert_eq!(failures(fine.clone()), 0, "{fine}");
+    }
+}
+
+#[test]
+fn a_series_is_told_in_the_order_of_its_times() {
+    let points: Vec<Value> = (0..20)
+        .rev()
+        .map(|i| json!({ "interval": { "endTime": format!("2026-11-21T09:{i:02}:00Z") }, "value": { "doubleValue": i } }))
+        .collect();
+    let said = survey(&json!({ "timeSeries": [{ "metric": { "type": "cpu" }, "points": points }] }));
+    let digest = said["by_series"][0]["points"].as_str().unwrap();
+    assert!(
+        digest.starts_with("20 points from 2026-11-21T09:00:00Z to 2026-11-21T09:19:00Z: first 0, last 19"),
+        "{digest}"
+    );
+}
+
+#[test]
+fn a_survey_is_bounded_whatever_the_rows() {
+    let wide: Value =
+        (0..3_000).map(|i| (format!("field {i}"), json!("v".repeat(190)))).collect::<serde_json::Map<_, _>>().into();
+    let rows = json!(vec![wide; 3]);
+    assert!(payload(&rows).survey(None).len() < 40_000);
+    let logs: Vec<Value> = (0..3_000)
+        .map(|i| json!({ "level": "error", "message": format!("{} failed", "word ".repeat(i % 300)) }))
+        .collect();
+    assert!(payload(&json!(logs)).survey(None).len() < 20_000);
+}
+
+#[test]
+fn lines_of_json_and_rows_that_are_lists_are_rows_too() {
+    let lines: String =
+        (0..60).map(|i| format!("{}\n", json!({ "level": "error", "message": format!("failed {i}") }))).collect();
+    let payload = payload(&json!({ "result": lines }));
+    assert_eq!((payload.kind(), payload.items()), (PayloadKind::Logs, 60));
+    assert_eq!(payload.stored().1, Whole::Framed);
+    let rows: Vec<Value> = (0..60).map(|i| json!([i, format!("host-{}", i % 3), true])).collect();
+    let said = survey(&json!({ "columns": ["id", "host", "up"], "rows": rows }));
+    assert_eq!(said["fields"]["[0]"]["numbers"]["max"], 59);
+    assert_eq!(said["fields"]["[1]"]["distinct"], 3);
+}
