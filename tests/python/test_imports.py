@@ -10,7 +10,17 @@ import pytest
 
 import ullage
 
-HOSTS = ("strands", "google", "boto3", "botocore", "tiktoken", "anthropic", "openai", "pydantic")
+HOSTS = (
+    "strands",
+    "google",
+    "amplifier_core",
+    "boto3",
+    "botocore",
+    "tiktoken",
+    "anthropic",
+    "openai",
+    "pydantic",
+)
 
 
 def test_importing_ullage_imports_no_host():

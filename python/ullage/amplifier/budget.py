@@ -1,0 +1,77 @@
+"""How many tokens a request may take, as Amplifier reckons it from what its provider says."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+# Amplifier's own: most answers are much shorter than the most that a model answers.
+OUTPUT_SHARE = 0.5
+# Amplifier's own: what a provider adds around a request.
+MARGIN = 1_000
+# Amplifier reserves 800 tokens for the notice. In a small budget that would be most of it, or more
+# than there is, so the notice never reserves more than this part.
+NOTICE_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one request may take.
+
+    Attributes:
+        tokens: The most that it may take.
+        model: The id of the model, where the provider says it.
+    """
+
+    tokens: int
+    model: str | None = None
+
+    def beside(self, notice: int) -> int:
+        """What is left of it beside a notice for which so much is wished."""
+        return max(1, self.tokens - min(notice, int(self.tokens * NOTICE_SHARE)))
+
+
+def budget_of(token_budget: int | None, provider: Any, max_tokens: int) -> Budget:
+    """The budget of a request.
+
+    The first of these that is known: ``token_budget``; the model of ``provider.get_model_info()``;
+    ``provider.get_info().defaults``; ``max_tokens``. Of a model's window, half of the most that it
+    answers and 1,000 tokens are kept free.
+
+    Args:
+        token_budget: What the caller asks for.
+        provider: The provider of the request, or None. One that raises is as one that says nothing.
+        max_tokens: What to take where nobody says anything.
+
+    Returns:
+        The budget, of at least one token: the smaller it is, the more is compacted.
+    """
+    info = _said(provider, "get_model_info")
+    model = getattr(info, "id", None)
+    model = model if isinstance(model, str) else None
+    if token_budget is not None:
+        return Budget(max(1, int(token_budget)), model)
+    defaults = getattr(_said(provider, "get_info"), "defaults", None)
+    defaults = defaults if isinstance(defaults, dict) else {}
+    for window, answer in (
+        (getattr(info, "context_window", None), getattr(info, "max_output_tokens", None)),
+        (defaults.get("context_window"), defaults.get("max_output_tokens")),
+    ):
+        if isinstance(window, int) and isinstance(answer, int) and window > 0 and answer > 0:
+            return Budget(max(1, window - int(answer * OUTPUT_SHARE) - MARGIN), model)
+    return Budget(max(1, int(max_tokens)), model)
+
+
+def _said(provider: Any, question: str) -> Any:
+    """What a provider answers, or None."""
+    ask = getattr(provider, question, None)
+    if not callable(ask):
+        return None
+    try:
+        return ask()
+    except Exception as error:  # noqa: BLE001 - a provider raises what it likes
+        logger.debug("question=<%s>, error=<%s> | the provider did not answer", question, error)
+        return None

@@ -1,0 +1,131 @@
+"""Bringing a view inside its budget: when, by which strategy, and what if that was not enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ullage import BudgetError, MessageError
+from ullage.amplifier import custom
+from ullage.amplifier.duplicates import without_duplicates
+from ullage.amplifier.outcome import Compacted
+from ullage.amplifier.recent import newest
+
+if TYPE_CHECKING:
+    from ullage.amplifier.budget import Budget
+    from ullage.amplifier.engines import Engines
+    from ullage.amplifier.importance import Judge
+    from ullage.amplifier.settings import Settings
+    from ullage.amplifier.view import View
+
+# Where a compaction could not get below the threshold, the next one waits until this share of the
+# budget has come in. Trying at each request would cost a rewritten prompt each time.
+_GROWTH = 0.05
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request that is to fit.
+
+    Attributes:
+        settings: How to compact.
+        budget: What it may take.
+        reserve: What is wished for the notice.
+        fixed: Tokens of the system messages that stand before the view.
+        engines: The engines.
+        judge: Asks the user which messages are important.
+        compaction: The user's own compaction.
+    """
+
+    settings: Settings
+    budget: Budget
+    reserve: int
+    fixed: int
+    engines: Engines
+    judge: Judge | None
+    compaction: custom.Compaction | None
+
+    @property
+    def room(self) -> int:
+        """Tokens beside the notice."""
+        return self.budget.beside(self.reserve)
+
+    def tokens(self, messages: list[Any]) -> int:
+        """What the messages take, and what stands before them."""
+        counter = self.engines.counter_for(self.budget.model)
+        return self.fixed + counter.count_messages(messages, append_only=True)
+
+    def is_due(self, view: View) -> bool:
+        """Whether the view has to be compacted. Costs what is new."""
+        tokens = self.tokens(view.messages)
+        if tokens > self.budget.tokens or tokens > max(self.room, view.tokens):
+            return True
+        after_the_last = view.tokens + int(self.room * _GROWTH)
+        return tokens >= max(self.room * self.settings.threshold, after_the_last)
+
+
+async def compact(view: View, request: Request) -> dict[str, Any] | None:
+    """Compacts a view down to its target.
+
+    Returns:
+        The stats; None if there was nothing to do, or another task was faster.
+
+    Raises:
+        BudgetError: If what must stay does not fit. The view is as it was.
+        MessageError: If a message cannot be read; likewise.
+    """
+    old = view.messages
+    before = list(old)
+    try:
+        after = await _compacted(before, request, request.room)
+    except BudgetError:
+        if request.room >= request.budget.tokens:
+            raise
+        # The room that was kept for the notice is worth less than the request.
+        after = await _compacted(before, request, request.budget.tokens)
+    tokens = request.tokens(before)
+    done = Compacted(before, after, tokens, request.tokens(after))
+    view.tokens = done.tokens_after
+    if after == before or not view.replace(old, len(before), after):
+        return None
+    stats = done.stats(request.settings, request.room)
+    view.compacted(stats, request.budget.tokens)
+    return stats
+
+
+async def _compacted(messages: list[Any], request: Request, room: int) -> list[Any]:
+    """A new list that fits."""
+    settings = request.settings
+    if settings.strategy == "custom" and request.compaction is not None:
+        target = max(1, int((room - request.fixed) * settings.target))
+        made = await custom.compacted(request.compaction, messages, target)
+        if made is not None and request.tokens(made) <= room:
+            return made
+        messages = messages if made is None else made
+    if settings.strategy == "simple":
+        messages = without_duplicates(messages)
+    try:
+        return await _by_engine(list(messages), request, room)
+    except MessageError:
+        # A turn was interrupted, and a call waits for a result that never came.
+        return await _by_engine(custom.mended(messages), request, room)
+
+
+async def _by_engine(messages: list[Any], request: Request, room: int) -> list[Any]:
+    messages = list(messages)
+    room = max(1, room - request.fixed)
+    engine = request.engines.engine_for(request.settings, room, request.budget.model)
+    pins: set[int] = set()
+    if request.settings.strategy != "simple":
+        target = int(room * request.settings.target)
+        pins = newest(messages, target, engine.counter)
+        if request.judge is not None:
+            pins |= await request.judge.important(messages, pins, target, engine.counter)
+    try:
+        await engine.acompact(messages, hard=True, pins=sorted(pins))
+    except BudgetError:
+        if not pins:
+            raise
+        # What is new or important is worth less than the request.
+        await engine.acompact(messages, hard=True)
+    return messages

@@ -1,0 +1,54 @@
+"""Reading the configuration of a mount plan, which is data: YAML has no functions."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+from ullage import PolicyError
+from ullage._core import nearest
+
+# Settings whose value is a function; a mount plan names it as an entry point does.
+_FUNCTIONS = frozenset({"compaction_function", "importance"})
+# What a coordinator gives rather than a mount plan.
+_NOT_CONFIGURED = frozenset({"self", "hooks"})
+
+
+def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]:
+    """The arguments of a constructor from a configuration.
+
+    Args:
+        constructor: The class.
+        config: Settings by the names of its parameters; None is as good as none.
+
+    Raises:
+        PolicyError: If one is unknown, or names a function that is not there.
+    """
+    known = {
+        name
+        for base in inspect.getmro(constructor)
+        for name, parameter in inspect.signature(base).parameters.items()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    } - _NOT_CONFIGURED
+    given = {} if config is None else dict(config)
+    for name in given:
+        if name not in known:
+            near = nearest(str(name), sorted(known))
+            raise PolicyError(f"there is no setting '{name}'; did you mean {' or '.join(near)}?")
+    return {n: _function(n, v) if n in _FUNCTIONS else v for n, v in given.items()}
+
+
+def _function(setting: str, value: Any) -> Any:
+    if value is None or callable(value):
+        return value
+    module, _, name = str(value).partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise PolicyError(f"{setting} is {value!r}, which cannot be loaded: {error}") from error
+    if not callable(found):
+        raise PolicyError(f"{setting} is {value!r}, which is no function")
+    return found

@@ -1,0 +1,91 @@
+"""Which messages a user's function, such as a model that judges, wants to keep whole."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ullage.amplifier.recent import within
+from ullage.amplifier.shape import is_system
+
+if TYPE_CHECKING:
+    from ullage import TokenCounter
+
+logger = logging.getLogger(__name__)
+
+# What a user gives: messages in, a score from 0 to 1 for each out.
+Importance: TypeAlias = Callable[[list[Any]], Sequence[float] | Awaitable[Sequence[float]]]
+
+# A message of at least this score is kept whole as long as there is room.
+IMPORTANT = 0.5
+# The room for them, as a share of what the compaction goes down to. The newest messages have as
+# much; what is left belongs to the task, and to the lines of what goes.
+SHARE = 0.35
+# Seconds that the function has for one compaction: as long as the engine gives a summarizer.
+TIMEOUT = 60.0
+
+
+class Judge:
+    """Asks a user's function, once for each message.
+
+    Args:
+        importance: The function, plain or async; a plain one runs in a thread. It gets the messages
+            that it has not scored yet, and returns as many numbers.
+    """
+
+    def __init__(self, importance: Importance) -> None:
+        self._importance = importance
+        # By identity, which the messages themselves keep from being given away.
+        self._scores: dict[int, tuple[Any, float]] = {}
+
+    async def important(
+        self, messages: list[Any], staying: set[int], target: int, counter: TokenCounter
+    ) -> set[int]:
+        """The indices of the most important messages, as many as fit in their part of the target.
+
+        A call stays with its results by itself: the engine never parts them. Where the function
+        raises, takes too long, or does not return a number for each message, there are none.
+
+        Args:
+            messages: The conversation.
+            staying: Indices of those that stay anyway.
+            target: Tokens that the compaction goes down to.
+            counter: What counts them.
+        """
+        open_to = [n for n, message in enumerate(messages) if not is_system(message)]
+        try:
+            await self._score([messages[n] for n in open_to])
+        except Exception as error:  # noqa: BLE001 - it is the user's function
+            logger.warning("error=<%r> | importance was not judged", error)
+            return set()
+        scored = {n: self._scores[id(messages[n])][1] for n in open_to}
+        wanted = [n for n in open_to if scored[n] >= IMPORTANT and n not in staying]
+        # Of two that are as important the newer one.
+        wanted.sort(key=lambda n: (scored[n], n), reverse=True)
+        return within(wanted, messages, int(target * SHARE), counter)
+
+    async def _score(self, messages: list[Any]) -> None:
+        held = {
+            id(message): self._scores[id(message)]
+            for message in messages
+            if id(message) in self._scores
+        }
+        new = [message for message in messages if id(message) not in held]
+        if new:
+            scores = await asyncio.wait_for(self._asked(list(new)), TIMEOUT)
+            for message, score in zip(new, scores, strict=True):
+                held[id(message)] = (message, float(score))
+        self._scores = held
+
+    async def _asked(self, messages: list[Any]) -> Sequence[float]:
+        if inspect.iscoroutinefunction(self._importance):
+            answer: Any = await self._importance(messages)
+        else:
+            answer = await asyncio.to_thread(self._importance, messages)
+            # A lambda that calls an async function returns what is still to be awaited.
+            if inspect.isawaitable(answer):
+                answer = await answer
+        return list(answer)

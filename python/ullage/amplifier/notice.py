@@ -1,0 +1,77 @@
+"""The words that tell the model that its context was compacted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ullage.amplifier.settings import Verbosity
+
+SOURCE = "context-compaction"
+_OPENING = f'<system-reminder source="{SOURCE}">'
+_CLOSING = "</system-reminder>"
+LEVELS = 8
+# The levels of Amplifier up to which nothing but tool results was shortened.
+_ONLY_RESULTS = 2
+# What a verbose notice names; more would take more room than the notice has.
+_NAMED = 12
+
+
+def notice_of(stats: dict[str, Any], verbosity: Verbosity) -> str:
+    """The notice of a compaction; empty where none is wanted.
+
+    It depends on nothing but the compaction, so it stays the same until the next one, and with it
+    what the provider has cached behind it.
+
+    Args:
+        stats: The stats of the compaction.
+        verbosity: "off", "minimal" (that it happened), "normal" (how much, what stayed, what may be
+            affected) or "verbose" (which messages, too).
+    """
+    if verbosity == "off" or not stats:
+        return ""
+    if verbosity == "minimal":
+        said = ["This conversation was compacted: older messages and tool results are shorter."]
+    else:
+        said = [*_normal(stats), *(_verbose(stats) if verbosity == "verbose" else [])]
+    return "\n".join([_OPENING, *said, _CLOSING])
+
+
+def message_of(notice: str) -> dict[str, Any]:
+    """The notice as Amplifier marks it."""
+    return {
+        "role": "system",
+        "content": notice,
+        "metadata": {"source": SOURCE, "ephemeral": True},
+    }
+
+
+def _normal(stats: dict[str, Any]) -> list[str]:
+    level = stats["strategy_level"]
+    lines = [
+        "This conversation was compacted to fit its token budget.",
+        f"Strategy: {stats['strategy']}, level {level}/{LEVELS}",
+        (
+            f"Messages: {stats['before_messages']} -> {stats['after_messages']}"
+            f" ({stats['messages_removed']} removed)"
+        ),
+        f"Tool results: {stats['messages_truncated']} shortened",
+        f"Tokens: {stats['before_tokens']:,} -> {stats['after_tokens']:,}",
+        "Kept: the system messages, the first and the last request, and the newest messages.",
+    ]
+    if stats["messages_truncated"]:
+        lines.append("Shortened tool results say so; call the tool again for the whole output.")
+    if level > _ONLY_RESULTS and stats["messages_removed"]:
+        lines.append("Where messages were removed, a line says how many; ask if you miss the goal.")
+    lines.append("This changes what you see and nothing else: the whole history is kept.")
+    return lines
+
+
+def _verbose(stats: dict[str, Any]) -> list[str]:
+    affected = stats.get("affected") or []
+    more = len(affected) - _NAMED
+    return [
+        f"Threshold and target: {stats['budget']:,} tokens, down to {stats['target_tokens']:,}.",
+        *(f"- {line}" for line in affected[:_NAMED]),
+        *([f"- and {more} more"] if more > 0 else []),
+    ]

@@ -1,0 +1,292 @@
+"""``PersistentContextManager``: the context of an Amplifier session, in a file."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import TYPE_CHECKING, Any, Literal
+
+from ullage import MessageError, StoreError, UllageError
+from ullage.amplifier import memory
+from ullage.amplifier.configuration import arguments
+from ullage.amplifier.custom import mended
+from ullage.amplifier.log import Log
+from ullage.amplifier.messages import required, stamped
+from ullage.amplifier.places import transcript_path as place_of
+from ullage.amplifier.simple import SimpleContextManager
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from ullage.amplifier.settings import StrategyName
+
+logger = logging.getLogger(__name__)
+
+
+class PersistentContextManager(SimpleContextManager):
+    """A :class:`SimpleContextManager` whose messages survive the process.
+
+    Each message is one line at the end of a file, written before it counts as added. The file is
+    read once. A compaction is a line more, so that a session goes on with the very view that it
+    had, and the whole history is always there. What a crash left unfinished is mended in the view:
+    a call whose result was never written gets one that says so.
+
+    Args:
+        transcript_path: The file. If not given, it lies in ``storage_path``.
+        memory_files: Files that stand before the history as system messages.
+        max_tokens: As for :class:`SimpleContextManager`, like all that are not named here.
+        compact_threshold: Likewise.
+        target_usage: Likewise.
+        truncate_boundary: Likewise.
+        protected_recent: Likewise.
+        truncate_chars: Likewise.
+        hooks: Likewise.
+        storage_path: The folder of all sessions; if not given, that of Amplifier for the project.
+        session_id: The session, which has a folder of its own in ``storage_path``.
+        compaction_strategy: "simple", "smart" or "custom".
+        export_on_compact: Whether the file is copied, as it is, before a compaction is written.
+        fsync: When the file is flushed to the disk, which only a loss of power needs: "always",
+            "close" or "never".
+        lock: Whether other processes are kept out of the file.
+        others: All other arguments of :class:`SimpleContextManager`, by name.
+
+    Raises:
+        PolicyError: If a setting is out of range.
+    """
+
+    def __init__(  # noqa: PLR0917 - Amplifier's parameters, in its order
+        self,
+        transcript_path: str | os.PathLike[str] | None = None,
+        memory_files: Sequence[str | os.PathLike[str]] | None = None,
+        max_tokens: int = 200_000,
+        compact_threshold: float = 0.92,
+        target_usage: float = 0.50,
+        truncate_boundary: float = 0.50,
+        protected_recent: float = 0.10,
+        truncate_chars: int = 250,
+        hooks: Any = None,
+        *,
+        storage_path: str | os.PathLike[str] | None = None,
+        session_id: str = "default",
+        compaction_strategy: StrategyName = "smart",
+        export_on_compact: bool = False,
+        fsync: Literal["always", "close", "never"] = "close",
+        lock: bool = True,
+        **others: Any,
+    ) -> None:
+        super().__init__(
+            max_tokens,
+            compact_threshold,
+            target_usage,
+            protected_recent,
+            truncate_chars=truncate_chars,
+            truncate_boundary=truncate_boundary,
+            compaction_strategy=compaction_strategy,
+            hooks=hooks,
+            **others,
+        )
+        self.transcript_path = place_of(transcript_path, storage_path, session_id)
+        self.memory_files = list(memory_files or [])
+        self.export_on_compact = export_on_compact
+        self.config = {
+            **self.config,
+            "storage_path": None if storage_path is None else str(storage_path),
+            "transcript_path": str(self.transcript_path),
+            "export_on_compact": export_on_compact,
+        }
+        self._fsync, self._lock = fsync, lock
+        self._log: Log | None = None
+        # Whether the file had messages, which then stand for those that a resumed session sets.
+        self._resumed = False
+        # The file and the list in memory have the same order, whoever writes.
+        self._writing = threading.RLock()
+
+    @property
+    def recovered(self) -> str | None:
+        """What a crash left torn in the file and was skipped, in words; None if nothing was."""
+        return None if self._log is None else self._log.recovered
+
+    async def initialize(self) -> None:
+        """Opens the file and reads it, and the memory files. Done once; all methods do it.
+
+        Raises:
+            StoreError: If the file cannot be opened, or is open elsewhere.
+            MemoryTooLargeError: If the memory files take more than ``max_tokens``.
+        """
+        if self._log is None:
+            await asyncio.to_thread(self._open)
+
+    async def close(self) -> None:
+        """Flushes the file and lets others open it.
+
+        Raises:
+            StoreError: If it cannot be flushed.
+        """
+        with self._writing:
+            log, self._log = self._log, None
+        if log is not None:
+            await asyncio.to_thread(log.close)
+
+    async def add_message(self, message: dict[str, Any]) -> None:
+        """Adds a message, once it is in the file. O(1).
+
+        Raises:
+            MessageError: If it is no message that can be read, or no JSON.
+            StoreError: If it cannot be written. After any error it is not in the history either.
+        """
+        await self._written(self._add, stamped(message))
+
+    async def get_messages_for_request(
+        self, token_budget: int | None = None, provider: Any = None
+    ) -> list[dict[str, Any]]:
+        """What the model is to see, see :meth:`SimpleContextManager.get_messages_for_request`."""
+        await self.initialize()
+        return await super().get_messages_for_request(token_budget, provider)
+
+    async def get_messages(self) -> list[dict[str, Any]]:
+        """All messages, those of the memory files first. O(n)."""
+        await self.initialize()
+        return await super().get_messages()
+
+    async def set_messages(self, messages: list[dict[str, Any]]) -> None:
+        """Begins with these messages, unless the file already had some.
+
+        Then it has them, and more of them than a host that resumes a session knows, and nothing
+        happens; :meth:`clear` first to begin again.
+
+        Raises:
+            MessageError: If one of them cannot be read, or is no JSON; then nothing changes.
+            StoreError: If they cannot be written; likewise.
+        """
+        await self.initialize()
+        if self._resumed:
+            logger.info("path=<%s> | the messages of the file stand", self.transcript_path)
+            return
+        await asyncio.to_thread(self._begin, [dict(required(message)) for message in messages])
+
+    async def clear(self) -> None:
+        """Forgets all messages, those in the file too.
+
+        Raises:
+            StoreError: If the file cannot be written; then nothing changes.
+        """
+        await self.initialize()
+        await asyncio.to_thread(self._begin, [])
+        self._resumed = False
+        self._standing = []
+
+    async def get_token_count(self) -> int:
+        """Tokens of what the model would be sent now, notice included."""
+        await self.initialize()
+        return await super().get_token_count()
+
+    async def should_compact(self) -> bool:
+        """Whether the next request would be compacted."""
+        await self.initialize()
+        return await super().should_compact()
+
+    async def compact(self) -> int:
+        """Compacts the view now, see :meth:`SimpleContextManager.compact`."""
+        await self.initialize()
+        return await super().compact()
+
+    async def set_system_prompt_factory(self, factory: Callable[[], Awaitable[str]] | None) -> None:
+        """Asks for the system prompt anew with each request; the memory files stay behind it."""
+        await self.initialize()
+        await super().set_system_prompt_factory(factory)
+
+    async def _keep(self) -> None:
+        try:
+            await asyncio.to_thread(self._keep_view)
+        except UllageError as error:
+            # The messages are in the file; a session that is resumed compacts them again.
+            logger.warning("path=<%s>, error=<%s> | not written", self.transcript_path, error)
+
+    async def _written(self, write: Callable[[Any], None], value: Any) -> None:
+        await self.initialize()
+        if self._fsync == "always":
+            await asyncio.to_thread(write, value)
+        else:
+            # A line in the system's cache costs less than a thread.
+            write(value)
+
+    def _open(self) -> None:
+        with self._writing:
+            if self._log is not None:
+                return
+            standing = memory.messages_of(self.memory_files)
+            counter = self._engines.counter_for(None)
+            if standing and counter.count_messages(standing) > self.max_tokens:
+                raise memory.MemoryTooLargeError(
+                    f"the memory files take more than max_tokens, which is {self.max_tokens:,};"
+                    " shorten them or raise it"
+                )
+            log = Log(self.transcript_path, self._fsync, self._lock)
+            self.messages = log.messages()
+            self._resumed = bool(self.messages)
+            self._standing = standing
+            self._view.restore(self.messages, *log.view())
+            self._log = log
+            if self._mended():
+                self._keep_view()
+
+    def _mended(self) -> bool:
+        try:
+            return self._view.mend(mended)
+        except MessageError as error:
+            logger.warning("path=<%s>, error=<%s> | not mended", self.transcript_path, error)
+            return False
+
+    def _add(self, message: dict[str, Any]) -> None:
+        with self._writing:
+            self._opened.append(message)
+            self.messages.append(message)
+
+    def _begin(self, messages: list[dict[str, Any]]) -> None:
+        with self._writing:
+            self._opened.replace(messages)
+            self.messages = self._opened.messages()
+            self._view.forget()
+
+    def _keep_view(self) -> None:
+        with self._writing:
+            if self.export_on_compact and self._view.stats is not None:
+                self._opened.export()
+            # Another task may have added a message since.
+            messages = self._view.with_new(self.messages, self._is_shown)
+            self._opened.set_view(messages, self._view.past())
+
+    @property
+    def _opened(self) -> Log:
+        if self._log is None:
+            raise StoreError(f"{self.transcript_path} was closed")
+        return self._log
+
+
+async def mount(
+    coordinator: Any, config: dict[str, Any] | None = None
+) -> Callable[[], Awaitable[None]]:
+    """Mounts a :class:`PersistentContextManager` as the context of a session.
+
+    Args:
+        coordinator: Amplifier's coordinator, which knows the id of the session.
+        config: The arguments of the class by their names, of which functions are given as
+            "package.module:name".
+
+    Returns:
+        What closes the file.
+
+    Raises:
+        PolicyError: If a setting is unknown or out of range.
+        StoreError: If the file cannot be opened, or is open elsewhere.
+    """
+    given = arguments(PersistentContextManager, config)
+    session = getattr(coordinator, "session_id", None)
+    if isinstance(session, str) and session:
+        given.setdefault("session_id", session)
+    made = PersistentContextManager(**given, hooks=getattr(coordinator, "hooks", None))
+    await made.initialize()
+    await coordinator.mount("context", made)
+    return made.close

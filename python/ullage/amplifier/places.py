@@ -1,0 +1,53 @@
+"""Where the file of a session lies."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+
+FILENAME = "context-messages.jsonl"
+# Eight digits of a hash tell the projects of one user apart, as Amplifier names their folders.
+_DIGITS = 8
+# What a file name may have on every system.
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+# File systems allow 255 bytes for a name.
+_LONGEST = 100
+
+
+def transcript_path(
+    transcript: str | os.PathLike[str] | None,
+    storage: str | os.PathLike[str] | None,
+    session: str,
+) -> Path:
+    """The file of a session.
+
+    Args:
+        transcript: The file itself, if it was given.
+        storage: Otherwise the folder, in which each session has a folder of its own; without one,
+            that of the project in Amplifier's own folder.
+        session: The id of the session; whatever is in it, the file is inside the folder.
+    """
+    if transcript is not None:
+        return Path(transcript).expanduser()
+    if storage is not None:
+        return Path(storage).expanduser() / _name(session) / FILENAME
+    here = Path.cwd()
+    project = f"{here.name}-{_hash(str(here))}"
+    return (
+        Path.home() / ".amplifier" / "projects" / project / "sessions" / _name(session) / FILENAME
+    )
+
+
+def _name(session: str) -> str:
+    """The id as the name of a folder; two ids never have the same."""
+    safe = _UNSAFE.sub("_", session)[:_LONGEST]
+    return safe if safe == session and safe.strip(".") else f"{safe}-{_hash(session)}".lstrip(".")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGITS]

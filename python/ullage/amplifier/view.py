@@ -1,0 +1,135 @@
+"""What the model sees of a history: compacted once, then only grown until it is full again."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ullage.amplifier.pairs import Pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# A budget so much larger than that of the last compaction is worth showing the whole history again.
+# Less is not: it would change what the provider has cached for little.
+_LARGER = 1.25
+
+
+class View:
+    """The messages of the next request, system prompt and notice aside.
+
+    It reads each message of the history once. What a compaction left stays as it is until the
+    next, so that requests in between begin with the same bytes, and a provider's cache is of use.
+
+    Attributes:
+        messages: What the model sees.
+        stats: What the last compaction did, or None.
+        tokens: What was left after it.
+    """
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+        self.stats: dict[str, Any] | None = None
+        self.tokens = 0
+        self._pairs = Pairs()
+        self._history: list[Any] | None = None
+        self._read = 0
+        self._budget = 0
+        # Two threads that ask for messages must not both read the same new ones.
+        self._reading = threading.Lock()
+
+    def follow(self, history: list[Any], budget: int, shown: Callable[[Any], bool]) -> None:
+        """Takes in what is new. O(new messages), and O(n) where it has to begin again.
+
+        Args:
+            history: All messages. Where it is another list, or shorter than it was, or where the
+                budget has grown a lot since the last compaction, the view begins again.
+            budget: The tokens of this request.
+            shown: Whether the model is to see a message.
+        """
+        with self._reading:
+            outgrown = self.stats is not None and budget > self._budget * _LARGER
+            if history is not self._history or len(history) < self._read or outgrown:
+                self._forget()
+                self._history = history
+            new = history[self._read :]
+            self._read += len(new)
+            for message in new:
+                if shown(message):
+                    self.messages.append(message)
+                    self._pairs.follow(message)
+
+    def mend(self, mended: Callable[[list[Any]], list[Any]]) -> bool:
+        """Mends what was interrupted: a call without a result, or a result without its call.
+
+        O(1) as long as nothing is.
+
+        Returns:
+            Whether there was anything to mend.
+        """
+        with self._reading:
+            broken = self._pairs.broken
+            if broken:
+                self.messages = mended(self.messages)
+                self._pairs = Pairs()
+            return broken
+
+    def compacted(self, stats: dict[str, Any], budget: int) -> None:
+        """Notes what a compaction did, and for which budget."""
+        self.stats, self._budget = stats, budget
+
+    def replace(self, old: list[Any], count: int, messages: list[Any]) -> bool:
+        """Puts other messages in the place of the first ``count``.
+
+        The list is a new one: those who have counted the old one were promised that it only grows.
+
+        Returns:
+            Whether it did. Not if the view is no longer ``old``: another task was faster.
+        """
+        with self._reading:
+            if self.messages is not old:
+                return False
+            self.messages = [*messages, *old[count:]]
+            return True
+
+    def forget(self) -> None:
+        """Begins again at the next request."""
+        with self._reading:
+            self._forget()
+
+    def narrow(self, shown: Callable[[Any], bool]) -> None:
+        """Leaves out what the model is no longer to see."""
+        with self._reading:
+            self.messages = [message for message in self.messages if shown(message)]
+
+    def with_new(self, history: list[Any], shown: Callable[[Any], bool]) -> list[Any]:
+        """The view with what of the history it has not read yet."""
+        with self._reading:
+            new = history[self._read :] if history is self._history else []
+            return [*self.messages, *(message for message in new if shown(message))]
+
+    def past(self) -> dict[str, Any]:
+        """What the messages do not tell of the last compaction, as data."""
+        return {"stats": self.stats, "tokens": self.tokens, "budget": self._budget}
+
+    def restore(self, history: list[Any], messages: list[Any], past: dict[str, Any]) -> None:
+        """The view as it was when this history was all there was. O(n).
+
+        Args:
+            history: All messages.
+            messages: What the model saw of them.
+            past: What :meth:`past` said, or nothing.
+        """
+        with self._reading:
+            self._forget()
+            self.messages = list(messages)
+            for message in self.messages:
+                self._pairs.follow(message)
+            self.stats = past.get("stats")
+            self.tokens, self._budget = past.get("tokens", 0), past.get("budget", 0)
+            self._history, self._read = history, len(history)
+
+    def _forget(self) -> None:
+        self.messages, self.stats, self.tokens = [], None, 0
+        self._pairs = Pairs()
+        self._history, self._read, self._budget = None, 0, 0

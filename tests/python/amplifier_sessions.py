@@ -1,0 +1,77 @@
+"""Sessions as Amplifier's loops record them, in both of its forms."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import ullage
+from ullage.amplifier import SimpleContextManager
+
+FORMS = ("openai", "anthropic")
+TASK = "Audit the repository for ways around the login."
+
+
+def session(form: str, steps: int, *, lines: int = 40) -> list[dict[str, Any]]:
+    """A task, then steps of one call each; a new request after every tenth."""
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": "You are an auditor."},
+        {"role": "user", "content": TASK},
+    ]
+    for step in range(steps):
+        messages += called(form, step, f"line {step} of the file has auth_{step}\n" * lines)
+        if step % 10 == 9:
+            messages.append({"role": "assistant", "content": f"Finding {step}: nothing."})
+            messages.append({"role": "user", "content": f"Go on with part {step}."})
+    return messages
+
+
+def called(form: str, number: int, output: str) -> list[dict[str, Any]]:
+    """A call and its result."""
+    call, name, path = f"call_{number}", "read_file", {"path": f"/src/file_{number}.py"}
+    if form == "openai":
+        # Amplifier's loops write the tool and its arguments without OpenAI's "function" around them.
+        return [
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"id": call, "tool": name, "arguments": path}],
+            },
+            {"role": "tool", "name": name, "tool_call_id": call, "content": output},
+        ]
+    use = {"type": "tool_use", "id": call, "name": name, "input": path}
+    result = {"type": "tool_result", "tool_use_id": call, "content": output}
+    return [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+
+
+def talk(messages: list[Any]) -> list[Any]:
+    """What the model is sent as messages: Amplifier's providers take system messages out."""
+    return [message for message in messages if message["role"] != "system"]
+
+
+def faults(messages: list[Any]) -> list[str]:
+    """What a provider would reject."""
+    return [str(found) for found in ullage.validate(talk(messages))]
+
+
+def tokens(messages: list[Any]) -> int:
+    """What they take, counted by a counter that has seen nothing before."""
+    return ullage.TokenCounter().count_messages(messages)
+
+
+def is_request(message: dict[str, Any]) -> bool:
+    """Whether an orchestrator asks the model after it."""
+    return message["role"] in {"tool", "user"}
+
+
+def filled(messages: list[dict[str, Any]], **settings: Any) -> SimpleContextManager:
+    """A context to which these messages were added."""
+    context = SimpleContextManager(**settings)
+    for message in messages:
+        asyncio.run(context.add_message(message))
+    return context
+
+
+def requested(context: SimpleContextManager, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
+    """What the model would be sent."""
+    return asyncio.run(context.get_messages_for_request(*args, **kwargs))
