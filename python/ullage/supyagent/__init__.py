@@ -4,6 +4,7 @@
 """
 
 from ullage.supyagent.manager import ContextManager
+from ullage.supyagent.settings import ContextSettings
 from ullage.supyagent.status import ContextStatus
 from ullage.supyagent.summary import ContextSummary
 from ullage.supyagent.tokens import (
@@ -21,6 +22,7 @@ __all__ = [
     "CONTEXT_LIMITS",
     "MODEL_ENCODINGS",
     "ContextManager",
+    "ContextSettings",
     "ContextStatus",
     "ContextSummary",
     "count_message_tokens",
