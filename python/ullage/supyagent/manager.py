@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.supyagent import asking
-from ullage.supyagent.history import before_results, first_request, readable
+from ullage.supyagent.history import first_request, readable
+from ullage.supyagent.making import Going, SummaryMaker
 from ullage.supyagent.status import ContextStatus
 from ullage.supyagent.summary import ContextSummary, load, message_of, save
 from ullage.supyagent.tokens import (
@@ -33,10 +33,6 @@ _SUMMARY_SHARE = 0.3
 _LEAST_TO_SUMMARIZE = 4
 # The part of a window that a reserve may take. A reserve of all of it would leave no room at all.
 _RESERVE_SHARE = 0.5
-# The part of a window that the request for a summary may take.
-_REQUEST_SHARE = 0.8
-# Tokens of that request beside the messages: what to make of them, in five sections.
-_REQUEST_FRAME = 600
 # To this share of the room the window goes down when it is full. Supyagent fills it to the last
 # token, and cuts again on the next turn; each cut costs the provider's prompt cache.
 _FILL = 0.8
@@ -210,62 +206,39 @@ class ContextManager:
             StoreError: If it cannot be written.
         """
         with self._summarizing:
-            asked = self._asked(all_messages, up_to_idx)
-            if isinstance(asked, ContextSummary):
-                return asked
-            engine = asking.summarizing_engine(self._request_policy(), self._counter, self.llm)
-            left = engine.view(asked.messages, budget=asking.ANY_SIZE, pins=asked.pins)
-            return self._summarized(all_messages, asked, left)
+            maker, going = self._maker(), self._going(all_messages, up_to_idx)
+            if isinstance(going, ContextSummary):
+                return going
+            return self._keep(maker.make(going))
 
     async def agenerate_summary(
         self, all_messages: list[dict[str, Any]], up_to_idx: int | None = None
     ) -> ContextSummary:
         """:meth:`generate_summary` without holding up the event loop, for an async ``chat`` too."""
-        asked = self._asked(all_messages, up_to_idx)
-        if isinstance(asked, ContextSummary):
-            return asked
-        engine = asking.summarizing_engine(self._request_policy(), self._counter, self.llm)
-        left = list(asked.messages)
-        await engine.acompact(left, budget=asking.ANY_SIZE, pins=asked.pins)
-        return self._summarized(all_messages, asked, left)
+        maker, going = self._maker(), self._going(all_messages, up_to_idx)
+        if isinstance(going, ContextSummary):
+            return going
+        return self._keep(await maker.amake(going))
 
-    def _asked(
-        self, all_messages: list[dict[str, Any]], up_to_idx: int | None
-    ) -> asking.Asked | ContextSummary:
+    def _maker(self) -> SummaryMaker:
         if not self.llm:
             raise ValueError("LLM client required for summarization")
+        return SummaryMaker(self._policy, self._counter, self.llm, self.context_limit)
+
+    def _going(
+        self, all_messages: list[dict[str, Any]], up_to_idx: int | None
+    ) -> Going | ContextSummary:
+        """What is to be summarized; or the summary that there is, where nothing is new."""
         if up_to_idx is None:
             up_to_idx = max(0, len(all_messages) - self.min_recent_messages - 1)
         messages = readable(all_messages)
         previous = self._summary_of(messages)
-        begin = 0 if previous is None else previous.last_message_idx + 1
-        end = before_results(messages, begin, min(up_to_idx + 1, len(messages)))
-        if end <= begin:
-            if previous is None:
-                raise ValueError("No messages to summarize")
-            return previous
-        going, staying = (
-            ullage.repair(part, FORMAT) for part in (messages[begin:end], messages[end:])
-        )
-        return asking.asked(previous, going, staying, end)
+        going = Going.of(messages, previous, up_to_idx) or previous
+        if going is None:
+            raise ValueError("No messages to summarize")
+        return going
 
-    def _summarized(
-        self, all_messages: list[dict[str, Any]], asked: asking.Asked, left: list[Any]
-    ) -> ContextSummary:
-        content, lines, stayed = asking.answered(left, asked)
-        pinned = {id(message) for message in stayed}
-        begin = asked.end - asked.gone
-        before = [] if asked.previous is None else asked.previous.kept
-        places = range(begin, asked.end)
-        summary = ContextSummary(
-            content=content,
-            messages_summarized=asked.end,
-            first_message_idx=0,
-            last_message_idx=asked.end - 1,
-            lines=lines,
-            kept=[*before, *(n for n in places if id(all_messages[n]) in pinned)],
-        )
-        summary.token_count = self._counter.count(summary.text())
+    def _keep(self, summary: ContextSummary) -> ContextSummary:
         if self.summary_storage_path is not None:
             save(summary, self.summary_storage_path)
         self._summary = summary
@@ -317,12 +290,6 @@ class ContextManager:
             window = Window(self._policy, self._counter, self.min_recent_messages)
             known = self._window = (self.min_recent_messages, window)
         return known[1]
-
-    def _request_policy(self) -> ullage.Policy:
-        settings = self._policy.to_dict()
-        room = int(self.context_limit * _REQUEST_SHARE) - _REQUEST_FRAME
-        settings["summary_input"] = max(1, min(settings["summary_input"], room))
-        return ullage.Policy.from_dict(settings)
 
 
 def _preset() -> ullage.Policy:

@@ -1,22 +1,20 @@
-"""Asking a model for a summary, by the engine's prompt and with the engine's checks.
+"""A summary of chosen messages, by the engine's prompt and with its checks.
 
-The engine removes what is to be summarized from a list made for it, and asks. What it leaves in
-their place is the summary.
+The faces that keep summaries of their own choose what goes. The engine removes it from a list made
+for that, and asks; what it leaves in its place is the summary.
 """
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.supyagent.tokens import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Sequence
 
-    from ullage.supyagent.summary import ContextSummary
+    from ullage.summarizer import Summarizer
 
 # More than any history takes: what goes is chosen by place here, not by size.
 ANY_SIZE = 2**52
@@ -34,31 +32,38 @@ _LINES = "\n\nLines of them with what the summary leaves out:\n"
 
 
 @dataclass(frozen=True)
+class Previous:
+    """What was said of the messages that left before.
+
+    Attributes:
+        messages: How many they were.
+        content: The summary.
+        lines: The lines behind it.
+    """
+
+    messages: int
+    content: str
+    lines: str = ""
+
+
+@dataclass(frozen=True)
 class Asked:
     """What is asked of the engine.
 
     Attributes:
         messages: The list made for it: what goes, and behind it what stays.
         pins: Indices of what stays.
-        previous: The summary that the next one goes on from.
-        gone: How many messages go.
-        end: Where in the conversation they end.
     """
 
     messages: list[Any]
     pins: list[int]
-    previous: ContextSummary | None
-    gone: int
-    end: int
 
 
-def asked(
-    previous: ContextSummary | None, going: Sequence[Any], staying: Sequence[Any], end: int
-) -> Asked:
+def asked(previous: Previous | None, going: Sequence[Any], staying: Sequence[Any]) -> Asked:
     """The list for the engine."""
     head = [_TASK, _BALLAST, *([] if previous is None else [_note(previous)]), *going]
     pins = [0, *range(len(head), len(head) + len(staying))]
-    return Asked([*head, *staying], pins, previous, len(going), end)
+    return Asked([*head, *staying], pins)
 
 
 def answered(left: Sequence[Any], question: Asked) -> tuple[str, str, list[Any]]:
@@ -73,24 +78,13 @@ def answered(left: Sequence[Any], question: Asked) -> tuple[str, str, list[Any]]
     return summary.strip(), lines.strip(), middle
 
 
-def summarizer_of(llm: Any) -> Any:
-    """What asks a client with a ``chat`` as litellm's have it, plain or async."""
-
-    def ask(request: ullage.SummaryRequest) -> str | Awaitable[str]:
-        response = llm.chat([{"role": "user", "content": str(request)}])
-        return _awaited(response) if inspect.isawaitable(response) else _said(response)
-
-    async def aask(request: ullage.SummaryRequest) -> str:
-        response = llm.chat([{"role": "user", "content": str(request)}])
-        return await _awaited(response)
-
-    return aask if inspect.iscoroutinefunction(llm.chat) else ask
-
-
 def summarizing_engine(
-    policy: ullage.Policy, counter: ullage.TokenCounter, llm: Any
+    policy: ullage.Policy,
+    counter: ullage.TokenCounter,
+    format: str,
+    summarizer: Summarizer | None,
 ) -> ullage.ContextManager:
-    """An engine that removes by place and asks ``llm`` for what stands there then."""
+    """An engine that removes by place, and asks ``summarizer`` for what stands there then."""
     settings = policy.to_dict() | {
         "max_messages": 1,
         "low_messages": 1.0,
@@ -100,33 +94,18 @@ def summarizing_engine(
         "high": 1.0,
         "low": 1.0,
         "summary_ratio": 1.0,
-        "summaries": "required",
+        "summaries": "always" if summarizer is None else "required",
         "stages": ["window", "summarize"],
         "levels": [{}],
     }
     return ullage.ContextManager(
-        ullage.Policy.from_dict(settings),
-        counter=counter,
-        summarizer=summarizer_of(llm),
-        format=FORMAT,
+        ullage.Policy.from_dict(settings), counter=counter, summarizer=summarizer, format=format
     )
 
 
-def _note(previous: ContextSummary) -> dict[str, Any]:
+def _note(previous: Previous) -> dict[str, Any]:
     """The former summary as the engine writes it."""
     body = _SUMMARY + previous.content + (_LINES + previous.lines if previous.lines else "")
-    count = previous.messages_summarized
+    count = previous.messages
     line = f"{_NOTE}{count:,} {_REMOVED}; {len(body):,} characters follow]"
     return {"role": "user", "content": f"{line}\n{body}"}
-
-
-async def _awaited(response: Any) -> str:
-    return _said(await response)
-
-
-def _said(response: Any) -> str:
-    """The words of an answer."""
-    if isinstance(response, str):
-        return response
-    content = response.choices[0].message.content
-    return content if isinstance(content, str) else ""
