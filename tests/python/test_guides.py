@@ -12,10 +12,15 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["supyagent.md"])
+class Summarizer:
+    async def run(self, given, *, stateless):
+        return "## Session Intent\nBuild the app"
+
+
+@pytest.mark.parametrize("page", ["supyagent.md", "valis.md"])
 def test_the_code_of_the_guide_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"client": Client()}
+    names: dict[str, Any] = {"client": Client(), "agent": Summarizer()}
     blocks = BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
     assert len(blocks) >= 3
     for block in blocks:
