@@ -78,6 +78,27 @@ def test_a_request_is_within_its_limit_and_valid_or_refused(seed, limit):
     assert messages == before
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_session_that_grows_stays_valid_and_within_its_limit(seed):
+    full = random_history(seed, 90)
+    made = manager(8_192, llm=Client(), min_recent_messages=seed % 4, max_messages_before_summary=9)
+    built_any = False
+    for length in range(1, len(full) + 1):
+        messages = full[:length]  # now and then a call is still to be answered
+        if made.should_summarize(messages):
+            made.generate_summary(messages)
+        try:
+            built = made.build_messages_for_llm("s", messages)
+        except ullage.BudgetError:
+            continue
+        built_any = True
+        assert count_messages_tokens(built, "gpt-4o") <= room(made)
+        assert ullage.validate(built, "openai") == []
+        if messages[-1]["role"] == "user":
+            assert built[-1] == messages[-1]
+    assert built_any
+
+
 def test_every_cut_of_a_history_with_parallel_calls_is_valid():
     messages = history(12, parallel=3)
     for length in range(1, len(messages) + 1):

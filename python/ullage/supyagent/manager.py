@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.supyagent.history import first_request, readable
+from ullage.supyagent.history import first_request, last_request, readable
 from ullage.supyagent.making import Going, SummaryMaker
 from ullage.supyagent.status import ContextStatus
 from ullage.supyagent.summary import ContextSummary, load, message_of, save
@@ -276,12 +276,12 @@ class ContextManager:
         return message_of(summary.messages_summarized, short)
 
     def _kept(self, summary: ContextSummary, messages: list[Any]) -> list[Any]:
-        """Messages that a summary stands for and that stay all the same: the task, and pins."""
+        """Messages that a summary stands for and that stay all the same: requests, and pins."""
         end = summary.last_message_idx + 1
         places = {place for place in summary.kept if 0 <= place < end}
-        task = first_request(messages, end)
-        if task is not None:
-            places.add(task)
+        for request in (first_request(messages, end), last_request(messages)):
+            if request is not None and request < end:
+                places.add(request)
         return [messages[place] for place in sorted(places)]
 
     def _window_now(self) -> Window:

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ullage
 from ullage.supyagent import emergency
-from ullage.supyagent.history import last_request
+from ullage.supyagent.history import last_request, waits
 from ullage.supyagent.tokens import FORMAT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +89,8 @@ class Window:
         behind = messages
         if cut is not None and cut.goes_on(head, messages, room):
             behind = [*cut.left, *messages[len(cut.seen) :]]
+        if waits(behind):
+            behind = ullage.repair(behind, FORMAT)
         left = self._fitted(head, behind, room)
         self._cut = _Cut(head, list(messages), left[len(head) :], room)
         return left
@@ -113,24 +112,22 @@ class Window:
         are next, but for the last request, of which every word stays.
         """
         recent = max(head, len(messages) - self._min_recent)
-        self._relieve(messages, range(head, recent), room)
+        last = last_request(messages)
+        self._relieve(messages, [n for n in range(head, recent) if n != last], room)
         try:
             return self._viewed(self._engine, messages, room)
         except ullage.BudgetError:
             logger.debug("room=<%d> | the middle was not enough", room)
-        last = last_request(messages)
-        newest = [place for place in range(recent, len(messages)) if place != last]
-        self._relieve(messages, newest, room)
+        self._relieve(messages, [n for n in range(recent, len(messages)) if n != last], room)
         try:
             return self._viewed(self._engine, messages, room)
         except ullage.BudgetError:
             return self._viewed(self._last_resort, messages, room)
 
-    def _relieve(self, messages: list[Any], places: Iterable[int], room: int) -> None:
+    def _relieve(self, messages: list[Any], places: list[int], room: int) -> None:
         over = self._counter.count_messages(messages, format=FORMAT) - room
-        chosen = list(places)
         for change in (emergency.without_images, emergency.truncated):
-            over = emergency.relieved(messages, chosen, change, over, self._count)
+            over = emergency.relieved(messages, places, change, over, self._count)
 
     def _viewed(self, engine: ullage.ContextManager, messages: list[Any], room: int) -> list[Any]:
         # Of a room of nothing the engine could not say which messages take too much.

@@ -165,9 +165,7 @@ class ContextManagementMiddleware:
         after = self.count_message_tokens(compacted)
         if after >= before:
             return messages
-        for new, old in zip(compacted, messages, strict=True):
-            if new is not old:
-                self._record.replace(new, [old])
+        self._record.gave(compacted, messages)
         self._done(CompactionResult.of(before, after, "compact", files))
         return compacted
 
@@ -201,6 +199,7 @@ class ContextManagementMiddleware:
         going = [message for message in cut.going if summarizing.said_in(message) is None]
         if not cut.going:
             left = self._fitted([*cut.system, *cut.staying], self.config.most(limit))
+            self._record.gave(left, messages)
             return self._summarized(before, left, path)
         previous = "\n\n".join(said) or None
         summaries = summarizing.Summaries(self.tokenizer, limit)
@@ -208,9 +207,10 @@ class ContextManagementMiddleware:
         message = summarizing.message_of(summary)
         task = self._task(cut.task, int(limit * _TASK_SHARE))
         kept = [m for m in stayed if m is not cut.task]
-        self._record.replace(message, cut.going, behind=[*task, *kept])
         left = [*cut.system, message, *task, *kept, *cut.staying]
-        return self._summarized(before, self._fitted(left, self.config.most(limit)), path)
+        left = self._fitted(left, self.config.most(limit))
+        self._record.gave(left, messages)
+        return self._summarized(before, left, path)
 
     async def manage_context(
         self, messages: list[dict[str, Any]], model: str, summarization_agent: Any = None

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from ullage.valis.summarizing import said_in
+
+# Conversations that are remembered; one middleware may serve several.
+_CONVERSATIONS = 64
 
 
 class Record:
-    """Knows what stands behind the messages that were made smaller.
+    """Knows what stands behind the conversations that were made smaller.
 
-    A history that is saved twice has the originals both times, not what was left of them.
+    A host goes on from what it was given back, so a history that is saved twice has the originals
+    both times, not what was left of them.
     """
 
     def __init__(self) -> None:
-        self._originals: dict[bytes, tuple[list[Any], frozenset[bytes]]] = {}
+        self._given: deque[tuple[list[bytes], list[Any]]] = deque(maxlen=_CONVERSATIONS)
 
-    def replace(self, new: Any, originals: list[Any], behind: Sequence[Any] = ()) -> None:
-        """Remembers what ``new`` stands for; what is put ``behind`` it is among that, too."""
-        repeated = frozenset(map(_key, behind))
-        self._originals[_key(new)] = (self.whole(originals), repeated)
+    def gave(self, left: list[Any], originals: list[Any]) -> None:
+        """Remembers that ``left`` was given back for ``originals``."""
+        whole = self.whole(originals)
+        self._given.append((_keys(left), whole))
 
     def whole(self, messages: list[Any]) -> list[Any]:
         """The messages as they were."""
-        if not self._originals:
-            return list(messages)
-        found: list[Any] = []
-        skipped: frozenset[bytes] = frozenset()
-        for message in messages:
-            key = _key(message)
-            if key in skipped:
-                continue
-            originals, skipped = self._originals.get(key, ([message], frozenset()))
-            found += originals
-        return found
+        keys = _keys(messages) if self._given else []
+        # Of two that match, the newer one is what the host went on from.
+        for left, originals in reversed(list(self._given)):
+            if left and keys[: len(left)] == left:
+                talk = [message for message in messages if not _is_prompt(message)]
+                return [*originals, *talk[len(left) :]]
+        return list(messages)
 
 
 def as_json(messages: list[Any]) -> str:
@@ -71,6 +71,14 @@ def _text(part: Any) -> str:
     return json.dumps(part, indent=2, default=str, ensure_ascii=False)
 
 
-def _key(message: Any) -> bytes:
-    written = json.dumps(message, sort_keys=True, default=str)
-    return hashlib.sha256(written.encode()).digest()
+def _is_prompt(message: Any) -> bool:
+    """Whether it is a system prompt, which may be another one in the next request."""
+    role = message.get("role") if isinstance(message, dict) else None
+    return role == "system" and said_in(message) is None
+
+
+def _keys(messages: list[Any]) -> list[bytes]:
+    """A digest of each message but the system prompts."""
+    talk = (message for message in messages if not _is_prompt(message))
+    written = (json.dumps(message, sort_keys=True, default=str) for message in talk)
+    return [hashlib.sha256(text.encode()).digest() for text in written]
