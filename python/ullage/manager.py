@@ -275,7 +275,8 @@ class ContextManager:
         with self._stopwatch.running():
             fixed = self._fixed_tokens(system, tools)
             values = self._engine.status(messages, budget=budget, fixed=fixed)
-        return Status(**values)
+        most = self._policy.max_messages
+        return Status(**values, messages=len(messages), max_messages=most)
 
     def observe(
         self, messages: Sequence[Any], reported_tokens: int, cached_tokens: int | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from ullage.picture import percent, tokens_line, trigger
+
 
 @dataclass(frozen=True)
 class StageReport:
@@ -97,6 +99,8 @@ class Status:
         low: Down to this it goes.
         due: What the fill asks for: "soft" above the high mark, "hard" above what is available.
         parts: Tokens by kind of content.
+        messages: Number of messages.
+        max_messages: More than these are too many; None for any number.
     """
 
     tokens: int
@@ -107,6 +111,32 @@ class Status:
     low: int
     due: Literal["none", "soft", "hard"]
     parts: dict[str, int]
+    messages: int = 0
+    max_messages: int | None = None
+
+    def render(self) -> str:
+        """A picture of it, as Supyagent's ``/context`` draws one."""
+        lines = ["Context Status", f"  Context limit: {self.window:,} tokens"]
+        if self.fixed:
+            lines.append(f"  System prompt and tools: {self.fixed:,} tokens")
+        for name, tokens in sorted(self.parts.items(), key=lambda part: -part[1]):
+            lines.append(f"  {name.capitalize()}: {tokens:,} tokens ({_share(tokens, self)}%)")
+        by_number = self.max_messages is not None
+        lines += ["", "Compaction Triggers (N messages OR K tokens)" if by_number else "Compaction"]
+        if self.max_messages is not None:
+            lines += trigger("Messages", self.messages, self.max_messages)
+        lines += trigger("Tokens", self.tokens, self.high)
+        if self.due != "none":
+            lines += ["", "  A compaction is due."]
+        return "\n".join(lines)
+
+    def tokens_line(self) -> str:
+        """It in a line, as Supyagent's ``/tokens`` shows it behind each turn."""
+        return tokens_line(self.tokens, self.fixed, self.window, "fixed")
+
+
+def _share(tokens: int, status: Status) -> int:
+    return percent(tokens, status.tokens)
 
 
 @dataclass(frozen=True)

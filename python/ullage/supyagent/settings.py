@@ -1,0 +1,166 @@
+"""``ContextSettings``: the section ``context`` of an agent's YAML."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ullage
+from ullage.supyagent.manager import ContextManager
+from ullage.supyagent.tokens import get_context_limit
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+# The sections of an agent's file that are read, and the key in the second.
+_CONTEXT, _MODEL, _PROVIDER = "context", "model", "provider"
+# Supyagent's window of a model that it does not know.
+_UNKNOWN_MODEL = "default"
+
+
+@dataclass(frozen=True)
+class ContextSettings:
+    """When Supyagent summarizes, and what stays.
+
+    Args:
+        auto_summarize: Whether a summary is made when it is due.
+        max_messages_before_summary: Messages since the last summary at which it is.
+        max_tokens_before_summary: Tokens of them at which it is.
+        min_recent_messages: Messages at the end that are never summarized.
+        response_reserve: Tokens kept free for the answer.
+        model: The id of the model, where the file names one.
+
+    Raises:
+        PolicyError: If a setting is not what it should be.
+    """
+
+    auto_summarize: bool = True
+    max_messages_before_summary: int = 30
+    max_tokens_before_summary: int = 128_000
+    min_recent_messages: int = 6
+    response_reserve: int = 4096
+    model: str | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value: Any = getattr(self, field.name)
+            if field.name == "model":
+                fine = value is None or isinstance(value, str)
+            elif field.name == "auto_summarize":
+                fine = isinstance(value, bool)
+            else:
+                least = 0 if field.name == "response_reserve" else 1
+                fine = isinstance(value, int) and not isinstance(value, bool) and value >= least
+            if not fine:
+                raise ullage.PolicyError(
+                    f"{field.name}: {value!r} is no {field.type} that it takes"
+                )
+
+    @classmethod
+    def from_dict(cls, settings: dict[str, Any]) -> ContextSettings:
+        """The settings of an agent's file, or those of its section ``context`` alone.
+
+        Raises:
+            PolicyError: If a setting of the section is unknown, or not what it should be.
+        """
+        if not isinstance(settings, dict):
+            raise ullage.PolicyError(f"context: it is a {type(settings).__name__}, not a mapping")
+        model: Any = settings.get(_MODEL)
+        if isinstance(model, dict):
+            model = model.get(_PROVIDER)
+        known = {field.name for field in fields(cls)}
+        # An agent's file has a name or a model beside the section, the section alone has neither.
+        whole = _CONTEXT in settings or not known.intersection(settings) - {_MODEL}
+        section = (settings.get(_CONTEXT) or {}) if whole else settings
+        if not isinstance(section, dict):
+            raise ullage.PolicyError(f"context: it is a {type(section).__name__}, not a mapping")
+        if unknown := sorted(set(map(str, section)) - known):
+            known_names = ", ".join(sorted(known))
+            raise ullage.PolicyError(f"context: there is no {unknown[0]}; known are {known_names}")
+        return cls(**{**section, _MODEL: model})
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> ContextSettings:
+        """The settings in a YAML or JSON file. YAML needs the extra ``yaml``.
+
+        Raises:
+            PolicyError: If it cannot be read, or says something else.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+            settings = _parsed(text, Path(path))
+        except (OSError, ValueError, RecursionError) as error:
+            raise ullage.PolicyError(f"{path}: {error}") from error
+        return cls.from_dict(settings)
+
+    def policy(self, model: str | None = None) -> ullage.Policy:
+        """The same as settings of the engine, on top of ``Policy.preset("supyagent")``.
+
+        Args:
+            model: The id of the model, if it is not the file's.
+
+        Raises:
+            PolicyError: If the reserve leaves nothing of the model's window.
+        """
+        model = model or self.model
+        window = get_context_limit(model or _UNKNOWN_MODEL)
+        settings = ullage.Policy.preset("supyagent").to_dict()
+        room = max(1, window - self.response_reserve)
+        high = min(1.0, self.max_tokens_before_summary / room)
+        most = self.max_messages_before_summary
+        settings |= {
+            "window": window,
+            "reserve_output": self.response_reserve,
+            "high": high,
+            "low": min(settings["low"], high),
+            "keep_recent": self.min_recent_messages,
+            "max_messages": most,
+            "low_messages": min(1.0, self.min_recent_messages / most),
+        }
+        if not self.auto_summarize:
+            stages = [stage for stage in settings["stages"] if stage != "summarize"]
+            settings |= {"max_messages": None, "high": 1.0, "stages": stages}
+        return ullage.Policy.from_dict(settings)
+
+    def manager(
+        self,
+        llm: Any = None,
+        summary_storage_path: str | PathLike[str] | None = None,
+        *,
+        model: str | None = None,
+    ) -> ContextManager:
+        """A context manager with these settings.
+
+        Raises:
+            PolicyError: If neither the settings nor ``model`` name a model.
+        """
+        model = model or self.model
+        if not model:
+            raise ullage.PolicyError("model: the settings name none, so give one")
+        return ContextManager(
+            model,
+            llm,
+            summary_storage_path,
+            self.max_messages_before_summary,
+            self.max_tokens_before_summary,
+            self.min_recent_messages,
+            self.response_reserve,
+        )
+
+
+def _parsed(text: str, path: Path) -> Any:
+    if path.suffix.lower() == ".json":
+        return json.loads(text)
+    try:
+        yaml = import_module("yaml")
+    except ImportError:
+        raise ullage.PolicyError(
+            f"{path}: YAML needs PyYAML: pip install 'ullage[yaml]', or write it as JSON"
+        ) from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ullage.PolicyError(f"{path}: {error}") from error

@@ -1,0 +1,147 @@
+"""``ContextSummary``: what stands for older messages, and how it is kept on disk."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import tempfile
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ullage import StoreError
+
+logger = logging.getLogger(__name__)
+
+_LINES = "Lines of them with what the summary leaves out:"
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+@dataclass
+class ContextSummary:
+    """A summary of the messages up to an index.
+
+    Args:
+        content: What the model said.
+        messages_summarized: How many messages it stands for.
+        first_message_idx: The first of them.
+        last_message_idx: The last of them.
+        created_at: When it was made.
+        token_count: Tokens that it takes, the lines included.
+        lines: Lines of the messages with what the model left out that is likely to be needed.
+        kept: Indices of pinned messages among them, which stay as they are.
+    """
+
+    content: str
+    messages_summarized: int
+    first_message_idx: int
+    last_message_idx: int
+    created_at: datetime = field(default_factory=_now)
+    token_count: int = 0
+    lines: str = ""
+    kept: list[int] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as JSON-able values."""
+        values = {**vars(self), "created_at": self.created_at.isoformat()}
+        # Files without them are read too; those of Supyagent have none.
+        return {name: value for name, value in values.items() if value or name in _REQUIRED}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ContextSummary:
+        """What :meth:`to_dict` wrote, or Supyagent.
+
+        Raises:
+            ValueError: If it is anything else; says which key is wrong.
+        """
+        if not isinstance(data, dict):
+            raise ValueError(f"a summary is a dict, not a {type(data).__name__}")  # noqa: TRY004
+        for name, kind in _REQUIRED.items():
+            value = data.get(name, 0 if name == "token_count" else None)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise ValueError(f"a summary has no {name}, or it is no {kind.__name__}")  # noqa: TRY004
+        created = data["created_at"].replace("Z", "+00:00")
+        kept = data.get("kept", [])
+        lines = data.get("lines", "")
+        if not isinstance(lines, str):
+            raise ValueError("the lines of a summary are no text")  # noqa: TRY004
+        if not isinstance(kept, list) or not all(isinstance(index, int) for index in kept):
+            raise ValueError("the kept messages of a summary are no list of indices")
+        return cls(
+            content=data["content"],
+            messages_summarized=data["messages_summarized"],
+            first_message_idx=data["first_message_idx"],
+            last_message_idx=data["last_message_idx"],
+            created_at=datetime.fromisoformat(created),
+            token_count=data.get("token_count", 0),
+            lines=lines,
+            kept=kept,
+        )
+
+    def text(self) -> str:
+        """All that it says, the lines included."""
+        return f"{self.content}\n\n{_LINES}\n{self.lines}" if self.lines else self.content
+
+    def to_message(self) -> dict[str, Any]:
+        """The message that takes the place of those it stands for."""
+        return message_of(self.messages_summarized, self.text())
+
+
+_REQUIRED: dict[str, type] = {
+    "content": str,
+    "messages_summarized": int,
+    "first_message_idx": int,
+    "last_message_idx": int,
+    "created_at": str,
+    "token_count": int,
+}
+
+
+def message_of(messages: int, text: str) -> dict[str, Any]:
+    """A message that says ``text`` of so many messages."""
+    head = f"[Context Summary - {messages} previous messages]"
+    return {"role": "system", "content": f"{head}\n\n{text}"}
+
+
+def load(path: Path) -> ContextSummary | None:
+    """The summary in a file; None where there is none, or with a warning where it is none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        logger.warning("path=<%s>, error=<%s> | the summary cannot be read", path, error)
+        return None
+    try:
+        return ContextSummary.from_dict(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        logger.warning("path=<%s>, error=<%s> | the file holds no summary", path, error)
+        return None
+
+
+def save(summary: ContextSummary, path: Path) -> None:
+    """Writes a summary, which is there whole or not at all.
+
+    Raises:
+        StoreError: If it cannot be written; what was there before is as it was.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(summary.to_dict(), file, indent=2)
+                file.flush()
+                # Without it a crash may leave the new name with nothing in it.
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise StoreError(f"the summary cannot be written to {path}: {error}") from error

@@ -1,0 +1,501 @@
+"""Supyagent's face: what a request holds, when a summary is due, and what it says."""
+
+import asyncio
+import copy
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import ullage
+from ullage.supyagent import (
+    CONTEXT_LIMITS,
+    MODEL_ENCODINGS,
+    ContextManager,
+    ContextSummary,
+    count_message_tokens,
+    count_messages_tokens,
+    count_tokens,
+    count_tools_tokens,
+    get_context_limit,
+    get_encoding,
+)
+
+from .histories import (
+    PICTURE,
+    AsyncClient,
+    BrokenClient,
+    Client,
+    broken_pairs,
+    call,
+    history,
+    random_history,
+    result,
+)
+
+TOOLS = [{"type": "function", "function": {"name": f"tool{n}", "parameters": {}}} for n in range(9)]
+
+
+def manager(limit=None, model="gpt-4o", **more):
+    made = ContextManager(model, **more)
+    if limit is not None:
+        made.context_limit = limit
+    return made
+
+
+def room(made, tools=None):
+    reserve = min(made.response_reserve, made.context_limit // 2)
+    return made.context_limit - reserve - count_tools_tokens(tools, made.model)
+
+
+# Requests.
+
+
+def test_a_short_history_goes_whole_behind_the_system_prompt():
+    messages = history(2)
+    built = manager().build_messages_for_llm("You are helpful", messages, TOOLS)
+    assert built[0] == {"role": "system", "content": "You are helpful"}
+    assert all(now is then for now, then in zip(built[1:], messages, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("limit", [6_000, 12_000, 40_000])
+def test_a_request_is_within_its_limit_and_valid_or_refused(seed, limit):
+    made = manager(limit)
+    messages = random_history(seed, 60)
+    before = copy.deepcopy(messages)
+    try:
+        built = made.build_messages_for_llm("Be brief", messages, TOOLS)
+    except ullage.BudgetError:
+        # The first and the last request, and the newest results.
+        assert limit < 20_000
+    else:
+        assert count_messages_tokens(built, "gpt-4o") <= room(made, TOOLS)
+        assert broken_pairs(built) == []
+        assert ullage.validate(built, "openai") == []
+        assert built[-1] == messages[-1]
+    assert messages == before
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_session_that_grows_stays_valid_and_within_its_limit(seed):
+    full = random_history(seed, 90)
+    made = manager(8_192, llm=Client(), min_recent_messages=seed % 4, max_messages_before_summary=9)
+    built_any = False
+    for length in range(1, len(full) + 1):
+        messages = full[:length]  # now and then a call is still to be answered
+        if made.should_summarize(messages):
+            made.generate_summary(messages)
+        try:
+            built = made.build_messages_for_llm("s", messages)
+        except ullage.BudgetError:
+            continue
+        built_any = True
+        assert count_messages_tokens(built, "gpt-4o") <= room(made)
+        assert ullage.validate(built, "openai") == []
+        if messages[-1]["role"] == "user":
+            assert built[-1] == messages[-1]
+    assert built_any
+
+
+def test_every_cut_of_a_history_with_parallel_calls_is_valid():
+    messages = history(12, parallel=3)
+    for length in range(1, len(messages) + 1):
+        if broken_pairs(messages[:length]):
+            continue
+        built = manager(6_000).build_messages_for_llm("s", messages[:length])
+        assert broken_pairs(built) == []
+        assert built[1]["role"] == "user"
+
+
+def test_the_recent_messages_stay_as_they_are():
+    messages = history(80)
+    built = manager(20_000).build_messages_for_llm("s", messages)
+    assert len(built) < len(messages)
+    assert all(now is then for now, then in zip(built[-6:], messages[-6:], strict=True))
+    assert "First task" in str(built[1:4])
+
+
+def test_more_room_keeps_more():
+    messages = history(80)
+    made = manager(14_000)
+    small = made.build_messages_for_llm("s", messages)
+    made.context_limit = 28_000
+    large = made.build_messages_for_llm("s", messages)
+    assert len(small) < len(large)
+    assert count_messages_tokens(large, "gpt-4o") > 0.7 * room(made)
+
+
+def test_tools_take_their_part_of_the_room():
+    made, messages = manager(14_000), history(80)
+    tools = TOOLS * 30
+    with_tools = made.build_messages_for_llm("s", messages, tools)
+    assert count_messages_tokens(with_tools, "gpt-4o") <= room(made, tools) < room(made)
+
+
+def test_the_beginning_of_a_request_stays_over_many_turns():
+    # A provider caches it: cutting a little on every turn costs more than not cutting at all.
+    made, messages = manager(20_000), history(200)
+    same = 0
+    before: list[dict[str, Any]] = []
+    for length in range(600, len(messages) + 1):
+        if broken_pairs(messages[:length]):
+            continue
+        built = made.build_messages_for_llm("s", messages[:length])
+        same += built[: len(before)] == before
+        before = built
+    turns = sum(not broken_pairs(messages[:n]) for n in range(600, len(messages) + 1))
+    assert same > 0.9 * turns
+
+
+def test_a_history_that_is_another_one_is_cut_anew():
+    made = manager(14_000)
+    made.build_messages_for_llm("s", history(80))
+    other = [{"role": "user", "content": "Something else"}, *history(1)[1:]]
+    assert made.build_messages_for_llm("s", other)[1:] == other
+
+
+# When even the newest messages are too long.
+
+
+def test_a_giant_result_among_the_recent_messages_is_cut():
+    messages = [*history(3), {"role": "assistant", "content": None, "tool_calls": [call("big")]}]
+    messages.append(result("big", "data " * 40_000))
+    made = manager(8_192)
+    built = made.build_messages_for_llm("s", messages)
+    assert count_messages_tokens(built, "gpt-4o") <= room(made)
+    cut = built[-1]["content"]
+    assert cut == f"{messages[-1]['content'][:1000]}\n...[truncated]...\n{cut[-500:]}"
+    assert messages[-1]["content"] == "data " * 40_000
+
+
+def test_pictures_in_the_middle_go_before_anything_is_cut():
+    middle = [{"role": "user", "content": [{"type": "text", "text": "see"}, PICTURE]}] * 4
+    recent = [{"role": "user", "content": f"word{n} " * 500} for n in range(6)]
+    messages = [{"role": "user", "content": "Task"}, *middle, *recent]
+    made = manager(sum(count_message_tokens(m, "gpt-4o") for m in recent) + 4_096 + 120)
+    built = made.build_messages_for_llm("s", messages)
+    assert built[-6:] == recent
+    assert "image_url" not in str(built)
+
+
+def test_the_middle_is_cut_before_the_recent_messages_are():
+    task = {"role": "user", "content": "task " * 2_000}
+    recent = [{"role": "user", "content": f"word{n} " * 500} for n in range(6)]
+    made = manager(sum(count_message_tokens(m, "gpt-4o") for m in recent) + 4_096 + 600)
+    built = made.build_messages_for_llm("s", [task, *recent])
+    assert built[-6:] == recent
+    assert "...[truncated]..." in str(built[1]["content"])
+
+
+def test_a_last_request_that_does_not_fit_is_refused_with_its_place():
+    made = manager(8_192)
+    with pytest.raises(ullage.BudgetError) as caught:
+        made.build_messages_for_llm("s", [*history(3), {"role": "user", "content": "x " * 30_000}])
+    assert caught.value.floor > caught.value.budget
+
+
+@pytest.mark.parametrize("prompt", ["word " * 20_000, "word " * 8_100])
+def test_a_system_prompt_that_leaves_no_room_is_refused(prompt):
+    with pytest.raises(ullage.BudgetError):
+        manager(8_192).build_messages_for_llm(prompt, history(3))
+
+
+def test_a_reserve_of_the_whole_window_leaves_half_of_it():
+    messages = [{"role": "user", "content": f"Message {n}"} for n in range(10)]
+    made = ContextManager("gpt-4", min_recent_messages=3, response_reserve=100_000)
+    assert made.build_messages_for_llm("System", messages)[1:] == messages
+
+
+# Triggers.
+
+
+def test_a_summary_is_due_by_messages_or_by_tokens_and_never_of_the_recent_ones():
+    messages = [{"role": "user", "content": "Message " * 30}] * 15
+    assert not manager().should_summarize(messages)
+    assert manager(max_messages_before_summary=15).should_summarize(messages)
+    assert manager(max_tokens_before_summary=300).should_summarize(messages)
+    assert not manager(max_tokens_before_summary=300).should_summarize(messages[:9])
+
+
+def test_tokens_are_counted_since_the_last_summary():
+    made = manager(llm=Client(), max_messages_before_summary=1_000, max_tokens_before_summary=8_000)
+    messages = history(12)
+    summaries = 0
+    for turn in range(12, 24):
+        messages = history(turn)
+        if made.should_summarize(messages):
+            made.generate_summary(messages)
+            summaries += 1
+    assert summaries == 2
+    status = made.get_trigger_status(messages)
+    assert status["total_tokens"] < 8_000
+    assert status["messages_since_summary"] == len(messages) - made.summary.last_message_idx - 1
+
+
+def test_the_status_has_supyagents_keys():
+    status = manager().get_trigger_status([{"role": "user", "content": "Hi"}] * 15)
+    assert status == {
+        "messages_since_summary": 15,
+        "messages_threshold": 30,
+        "messages_percent": 50.0,
+        "total_tokens": status["total_tokens"],
+        "tokens_threshold": 128_000,
+        "tokens_percent": status["tokens_percent"],
+        "will_trigger": False,
+    }
+
+
+# Summaries.
+
+
+def test_a_summary_stands_for_all_but_the_recent_messages():
+    client = Client("## Current State\n- step 9")
+    made, messages = manager(llm=client), history(20)
+    summary = made.generate_summary(messages)
+    assert summary is made.summary
+    assert summary.content == "## Current State\n- step 9"
+    assert summary.messages_summarized == summary.last_message_idx + 1
+    built = made.build_messages_for_llm("s", messages)
+    assert built[1]["role"] == "system"
+    assert built[1]["content"].startswith(
+        f"[Context Summary - {summary.messages_summarized} previous messages]\n\n## Current State"
+    )
+    assert built[2] is messages[0], "the task stays"
+    assert built[3:] == messages[summary.last_message_idx + 1 :]
+    assert len(built[3:]) >= 6
+
+
+def test_the_prompt_has_the_five_sections_the_messages_and_the_limit_of_words():
+    client = Client()
+    manager(llm=client).generate_summary(history(20))
+    (prompt,) = client.prompts
+    sections = ("Files Modified", "Key Decisions", "Important Values", "Current State")
+    for section in (*sections, "Pending Tasks"):
+        assert f"## {section}" in prompt
+    assert "at most 600 words" in prompt
+    assert "First task: audit app.py" in prompt
+    assert "E1077" in prompt
+
+
+def test_the_next_summary_goes_on_from_the_last():
+    client = Client("- the key is SWORDFISH")
+    made = manager(llm=client)
+    made.generate_summary(history(20))
+    made.generate_summary(history(30))
+    assert "SWORDFISH" in client.prompts[1]
+    assert "code=E377" not in client.prompts[1].split("</previous_summary>")[1]
+    assert "code=E2277" in client.prompts[1]
+    assert made.summary.messages_summarized == len(history(30)) - 6
+
+
+def test_a_summary_never_parts_a_call_from_its_results():
+    messages = history(8, parallel=3)
+    for up_to in range(len(messages)):
+        made = manager(llm=Client())
+        try:
+            made.generate_summary(messages, up_to)
+        except ValueError:
+            assert up_to == 0 or messages[up_to + 1 : up_to + 2]
+            continue
+        assert broken_pairs(made.build_messages_for_llm("s", messages)) == []
+
+
+def test_a_few_words_can_be_summarized_too():
+    messages = [
+        {"role": "user", "content": "What is Python?"},
+        {"role": "assistant", "content": "Python is a programming language."},
+        {"role": "user", "content": "Tell me more"},
+        {"role": "assistant", "content": "It's widely used."},
+        {"role": "user", "content": "Thanks"},
+    ]
+    made = manager(llm=Client("Summary: User asked about X."), min_recent_messages=2)
+    summary = made.generate_summary(messages, up_to_idx=2)
+    assert summary.content == "Summary: User asked about X."
+    assert summary.messages_summarized == 3
+
+
+def test_a_pinned_message_stays_beside_the_summary():
+    messages = history(20)
+    messages[4] = {**messages[4], "metadata": {"custom": {"pinned": True}}}
+    made = manager(llm=Client())
+    made.generate_summary(messages)
+    assert messages[4] in made.build_messages_for_llm("s", messages)
+    made.generate_summary([*messages, *history(10)[1:]])
+    assert messages[4] in made.build_messages_for_llm("s", [*messages, *history(10)[1:]])
+
+
+def test_a_summary_over_its_share_is_shortened_and_not_dropped():
+    text = "\n".join(f"- /srv/app/file{n}.py has the value {n}" for n in range(2_000))
+    summary = ContextSummary(text, 50, 0, 49)
+    made = manager(20_000)
+    made._summary = summary
+    built = made.build_messages_for_llm("s", history(20))
+    said = count_message_tokens(built[1], "gpt-4o")
+    assert 0.15 * room(made) < said <= 0.3 * room(made)
+    assert "/srv/app/file0.py" in built[1]["content"]
+    assert built[1]["content"].startswith("[Context Summary - 50 previous messages]")
+    assert made.summary.content == text
+
+
+def test_nothing_new_is_not_summarized_again():
+    client, messages = Client(), history(20)
+    made = manager(llm=client)
+    first = made.generate_summary(messages)
+    assert made.generate_summary(messages) is first
+    assert len(client.prompts) == 1
+
+
+def test_without_a_client_or_messages_there_is_no_summary():
+    with pytest.raises(ValueError, match="LLM client required"):
+        manager().generate_summary(history(20))
+    with pytest.raises(ValueError, match="No messages to summarize"):
+        manager(llm=Client()).generate_summary([], up_to_idx=0)
+
+
+@pytest.mark.parametrize("client", [BrokenClient(), Client("  ")], ids=["raises", "says-nothing"])
+def test_a_client_that_fails_leaves_all_as_it_was(client, tmp_path):
+    made = manager(llm=client, summary_storage_path=tmp_path / "summary.json")
+    with pytest.raises(ullage.SummaryError):
+        made.generate_summary(history(20))
+    assert made.summary is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_summary_of_an_async_client_is_awaited_in_its_loop():
+    async def run():
+        client = AsyncClient()
+        made = manager(llm=client)
+        summary = await made.agenerate_summary(history(20))
+        assert made.summary is summary
+        assert summary.content == "## Current State\n- all is well"
+        return await made.agenerate_summary(history(20)) is summary
+
+    assert asyncio.run(run())
+    assert manager(llm=AsyncClient()).generate_summary(history(20)).content
+
+
+def test_a_long_history_is_asked_for_within_the_window_of_the_model():
+    client = Client()
+    made = manager(8_192, model="gpt-4", llm=client)
+    made.generate_summary(history(400))
+    assert count_tokens(client.prompts[0], "gpt-4") < 8_192
+    assert "E39777" in client.prompts[0], "the newest is there, not the oldest"
+
+
+# Bad input, threads, speed.
+
+
+def test_texts_of_special_tokens_are_text():
+    messages = [{"role": "user", "content": "<|endoftext|> <|im_start|>"}] * 40
+    made = manager(llm=Client(), max_tokens_before_summary=10)
+    assert made.should_summarize(messages)
+    made.generate_summary(messages)
+    assert made.build_messages_for_llm("<|endoftext|>", messages)
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "system"])
+def test_content_of_none_is_taken(role):
+    messages = [*history(10), {"role": role, "content": None}, {"role": "user", "content": "Go"}]
+    client = Client()
+    made = manager(llm=client, min_recent_messages=1)
+    made.generate_summary(messages)
+    assert "None" not in client.prompts[0]
+    assert made.build_messages_for_llm("s", messages)
+
+
+def test_a_result_of_none_is_taken():
+    messages = history(10)
+    messages[2] = {**messages[2], "content": None}
+    made = manager(llm=Client())
+    assert made.build_messages_for_llm("s", messages)
+    made.generate_summary(messages)
+
+
+def test_broken_pairs_are_mended_in_the_request():
+    messages = history(6)[2:]  # begins with results without a call
+    assert broken_pairs(messages)
+    made = manager(llm=Client())
+    built = made.build_messages_for_llm("s", messages)
+    assert broken_pairs(built) == []
+    made.generate_summary(messages)
+    assert broken_pairs(made.build_messages_for_llm("s", messages)) == []
+
+
+@pytest.mark.parametrize("bad", [3, {"content": "x"}, {"role": "morse", "content": "x"}], ids=str)
+def test_what_is_no_message_is_a_clear_error(bad):
+    with pytest.raises(ullage.MessageError):
+        manager().build_messages_for_llm("s", [{"role": "user", "content": "a"}, bad])
+
+
+@pytest.mark.parametrize("value", [-1, None, "30", 1.5])
+def test_a_setting_that_is_no_number_is_refused(value):
+    with pytest.raises(ullage.PolicyError, match="min_recent_messages"):
+        ContextManager("gpt-4o", min_recent_messages=value)
+
+
+def test_threads_may_share_a_manager():
+    made = manager(14_000, llm=Client())
+    failed = []
+
+    def work(turns):
+        try:
+            for _ in range(6):
+                built = made.build_messages_for_llm("s", history(turns))
+                assert broken_pairs(built) == []
+                made.generate_summary(history(turns))
+        except Exception as error:  # noqa: BLE001
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(turns,)) for turns in (20, 30, 40, 50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+def test_a_turn_costs_what_is_new():
+    made, messages = manager(), history(1_000)
+    start = time.process_time()
+    made.should_summarize(messages)
+    made.build_messages_for_llm("s", messages)
+    first = time.process_time() - start
+    messages.append({"role": "assistant", "content": "Well."})
+    start = time.process_time()
+    made.should_summarize(messages)
+    made.build_messages_for_llm("s", messages)
+    assert time.process_time() - start < 0.2 * first
+
+
+# Counting.
+
+
+def test_counts_are_those_of_the_models_own_encoding():
+    text = "Это короткий текст, и не более того."
+    assert count_tokens(text, "gpt-4o") == ullage.count_tokens(text)
+    assert count_tokens(text, "gpt-4") == ullage.count_tokens(text, "cl100k_base")
+    assert count_tokens("Hello, world!") == 4
+    assert count_tokens("") == 0
+    assert get_encoding("gpt-4o").name == "o200k_base"
+    assert {get_encoding(m).name for m in ("gpt-4", "claude-3-5-sonnet", "x")} == {"cl100k_base"}
+    assert set(MODEL_ENCODINGS.values()) == {"o200k_base", "cl100k_base"}
+
+
+def test_messages_and_tools_are_counted():
+    assert count_messages_tokens([]) == 3
+    assert count_tools_tokens([]) == count_tools_tokens(None) == 0
+    assert count_tools_tokens(TOOLS * 2) > count_tools_tokens(TOOLS) > 0
+    odd = {"role": "assistant", "content": "Let me help", "tool_calls": [{"id": "1"}]}
+    assert count_message_tokens(odd) > 10
+    assert count_message_tokens({"role": "morse", "content": object()}) > 4
+    assert count_messages_tokens([odd, {"role": "user", "content": None}]) > 10
+
+
+def test_windows_are_those_of_the_models():
+    assert get_context_limit("gpt-4o") == CONTEXT_LIMITS["gpt-4o"] == 128_000
+    assert get_context_limit("anthropic/claude-sonnet-4-5-20250929") == 200_000
+    assert get_context_limit("gemini-2-flash") >= 1_000_000
+    assert get_context_limit("gemini-pro") == 32_768
+    assert get_context_limit("unknown-model-xyz") == 128_000

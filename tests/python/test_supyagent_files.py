@@ -1,0 +1,335 @@
+"""Supyagent's face on disk and on the screen: summaries, settings, the picture of the context."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from datetime import datetime, timezone
+
+import pytest
+
+import ullage
+from ullage.supyagent import ContextManager, ContextSettings, ContextStatus, ContextSummary
+
+from .histories import Client, history
+
+SUMMARY = {
+    "content": "Previously discussed X",
+    "messages_summarized": 5,
+    "first_message_idx": 0,
+    "last_message_idx": 4,
+    "created_at": "2024-01-15T10:30:00",
+    "token_count": 50,
+}
+
+
+def summary_in(path):
+    summary = ContextManager("gpt-4o", summary_storage_path=path).summary
+    assert summary is not None
+    return summary
+
+
+def test_a_summary_is_there_again_in_the_next_session(tmp_path):
+    path = tmp_path / "sessions" / "summary.json"
+    messages = history(20)
+    messages[4] = {**messages[4], "metadata": {"custom": {"pinned": True}}}
+    first = ContextManager("gpt-4o", Client("- the key is \ud800 ключ"), path)
+    summary = first.generate_summary(messages)
+    again = ContextManager("gpt-4o", summary_storage_path=str(path))
+    assert again.summary == summary
+    assert again.build_messages_for_llm("s", messages) == first.build_messages_for_llm(
+        "s", messages
+    )
+    assert [file.name for file in path.parent.iterdir()] == ["summary.json"]
+
+
+def test_a_file_of_supyagent_is_read(tmp_path):
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps(SUMMARY))
+    made = ContextManager("gpt-4", summary_storage_path=path)
+    assert summary_in(path).content == "Previously discussed X"
+    messages = [{"role": "user", "content": f"Message {n}"} for n in range(10)]
+    built = made.build_messages_for_llm("System", messages)
+    assert "5 previous messages" in built[1]["content"]
+    assert built[2:] == [messages[0], *messages[5:]]
+    assert made.get_trigger_status(messages)["messages_since_summary"] == 5
+
+
+def test_a_summary_of_another_history_is_not_used(tmp_path):
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps(SUMMARY))
+    made = ContextManager("gpt-4", summary_storage_path=path)
+    messages = [{"role": "user", "content": "Hi"}] * 4
+    assert made.build_messages_for_llm("System", messages)[1:] == messages
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "3",
+        "[" * 100_000,
+        json.dumps({**SUMMARY, "content": None}),
+        json.dumps({**SUMMARY, "created_at": "yesterday"}),
+        json.dumps({**SUMMARY, "last_message_idx": "4"}),
+        json.dumps({**SUMMARY, "kept": ["a"]}),
+        json.dumps({**SUMMARY, "lines": 3}),
+    ],
+    ids=range(10),
+)
+def test_a_file_that_holds_no_summary_is_said_and_passed_over(text, tmp_path, caplog):
+    path = tmp_path / "summary.json"
+    path.write_text(text)
+    with caplog.at_level(logging.WARNING):
+        assert ContextManager("gpt-4", summary_storage_path=path).summary is None
+    assert "no summary" in caplog.text
+    path.write_bytes(b"\xff")
+    assert ContextManager("gpt-4", summary_storage_path=path).summary is None
+
+
+def test_a_summary_survives_json():
+    summary = ContextSummary("text", 10, 0, 9, token_count=3, lines="1: x", kept=[4])
+    assert summary.created_at.tzinfo is timezone.utc
+    assert ContextSummary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
+    assert set(ContextSummary("text", 1, 0, 0).to_dict()) == set(SUMMARY)
+    assert ContextSummary.from_dict(SUMMARY).created_at == datetime(2024, 1, 15, 10, 30)  # noqa: DTZ001
+    zulu = ContextSummary.from_dict({**SUMMARY, "created_at": "2024-01-15T10:30:00Z"})
+    assert zulu.created_at.tzinfo is not None
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_and_changes_nothing(tmp_path):
+    (tmp_path / "file").write_text("")
+    made = ContextManager("gpt-4o", Client(), tmp_path / "file" / "summary.json")
+    with pytest.raises(ullage.StoreError, match="cannot be written"):
+        made.generate_summary(history(20))
+    assert made.summary is None
+
+
+def test_threads_that_write_one_file_leave_one_whole_summary(tmp_path):
+    path = tmp_path / "summary.json"
+
+    def work(number):
+        made = ContextManager("gpt-4o", Client(f"by {number} " * 200), path)
+        made._summary = None
+        made.generate_summary(history(20))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert summary_in(path).content.startswith("by ")
+    assert [file.name for file in tmp_path.iterdir()] == ["summary.json"]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from ullage.supyagent.summary import ContextSummary, save
+for number in range(10**9):
+    save(ContextSummary(f"{number} " * 20_000, 1, 0, 0), Path(sys.argv[1]))
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_process_that_is_killed_while_it_writes_leaves_a_whole_summary(tmp_path):
+    path = tmp_path / "summary.json"
+    for pause in (0.0, 0.001, 0.003, 0.007, 0.013, 0.02):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout
+            process.stdout.readline()
+            time.sleep(pause)
+            process.send_signal(signal.SIGKILL)
+            said = ["0", *process.stdout.read().split()]
+        summary = summary_in(path)
+        number = int(summary.content.split()[0])
+        assert number >= int(said[-1])
+        assert summary.content == f"{number} " * 20_000
+
+
+# Settings.
+
+AGENT = """
+name: myagent
+model:
+  provider: anthropic/claude-sonnet-4-5-20250929
+
+context:
+  auto_summarize: true                  # Enable auto-summarization
+  max_messages_before_summary: 20       # Trigger after N messages since last summary
+  max_tokens_before_summary: 80000      # Trigger when total tokens exceed K
+  min_recent_messages: 8
+  response_reserve: 8192
+"""
+
+
+def test_an_agents_yaml_is_read(tmp_path):
+    file = tmp_path / "myagent.yaml"
+    file.write_text(AGENT)
+    settings = ContextSettings.load(file)
+    model = "anthropic/claude-sonnet-4-5-20250929"
+    assert settings == ContextSettings(
+        max_messages_before_summary=20,
+        max_tokens_before_summary=80_000,
+        min_recent_messages=8,
+        response_reserve=8_192,
+        model=model,
+    )
+    made = settings.manager(Client())
+    assert (made.model, made.max_messages_before_summary, made.min_recent_messages) == (
+        model,
+        20,
+        8,
+    )
+    assert (made.max_tokens_before_summary, made.response_reserve) == (80_000, 8_192)
+    policy = settings.policy()
+    assert (policy.window, policy.reserve_output, policy.keep_recent) == (200_000, 8_192, 8)
+    assert (policy.max_messages, policy.summary_prompt) == (20, "supyagent")
+    assert round(policy.high * (200_000 - 8_192)) == 80_000
+
+
+def test_settings_are_supyagents_where_nothing_is_said(tmp_path):
+    file = tmp_path / "agent.json"
+    for said in ({}, {"name": "a"}, {"context": None}, {"name": "a", "model": {"provider": "x"}}):
+        file.write_text(json.dumps(said))
+        settings = ContextSettings.load(file)
+        assert (settings.auto_summarize, settings.max_messages_before_summary) == (True, 30)
+        assert settings.policy().keep_recent == 6
+    assert ContextSettings.from_dict({"min_recent_messages": 4}).min_recent_messages == 4
+
+
+def test_without_automatic_summaries_the_policy_makes_none():
+    policy = ContextSettings(auto_summarize=False).policy("gpt-4o")
+    assert "summarize" not in policy.stages
+    assert policy.max_messages is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("context: [", "agent.yaml"),
+        ("context: 3", "not a mapping"),
+        ("- 3", "not a mapping"),
+        ("context: {max_mesages: 3}", "max_mesages"),
+        ("context: {min_recent_messages: many}", "min_recent_messages"),
+        ("context: {min_recent_messages: 0}", "min_recent_messages"),
+        ("context: {auto_summarize: 1}", "auto_summarize"),
+        ("model: {provider: [1]}", "model"),
+        ("a: !!python/object/apply:os.getcwd []", "agent.yaml"),
+    ],
+)
+def test_settings_that_cannot_be_read_are_said(text, says, tmp_path):
+    file = tmp_path / "agent.yaml"
+    file.write_text(text)
+    with pytest.raises(ullage.PolicyError, match=says):
+        ContextSettings.load(file)
+    with pytest.raises(ullage.PolicyError):
+        ContextSettings.load(tmp_path / "missing.yaml")
+    with pytest.raises(ullage.PolicyError, match="give one"):
+        ContextSettings().manager()
+
+
+# The picture.
+
+
+def test_the_picture_is_that_of_the_document():
+    made = ContextManager("claude-3-5-sonnet")
+    made._summary = ContextSummary("s", 42, 0, 41, datetime(2025, 1, 15, 14, 30), 580)  # noqa: DTZ001
+    triggers = {
+        "messages_since_summary": 18,
+        "messages_threshold": 30,
+        "total_tokens": 45_000,
+        "tokens_threshold": 128_000,
+        "will_trigger": False,
+    }
+    status = ContextStatus(200_000, 35, 12_450, made.summary, triggers)
+    assert status.render().splitlines() == [
+        "Context Status",
+        "  Context limit: 200,000 tokens",
+        "  Tool definitions: 12,450 tokens (35 tools)",
+        "  Last summary: 42 messages -> 580 tokens",
+        "  Created: 2025-01-15 14:30",
+        "",
+        "Summarization Triggers (N messages OR K tokens)",
+        "  Messages: 18 / 30 (60%)",
+        "           [████████████░░░░░░░░]",
+        "  Tokens:   45,000 / 128,000 (35%)",
+        "           [███████░░░░░░░░░░░░░]",
+    ]
+    bare = ContextStatus(200_000, 35, 12_450, None, triggers)
+    assert bare.tokens_line() == (
+        "tokens: 45,000 msgs + 12,450 tools | context: 57,450 / 200,000 (28%)"
+    )
+
+
+def test_a_manager_draws_its_own_state():
+    made = ContextManager("gpt-4o", Client())
+    made.generate_summary(history(20))
+    drawn = made.context_status(history(40), [{"name": "a"}]).render()
+    assert f"Last summary: {len(history(20)) - 6} messages" in drawn
+    assert "(1 tools)" in drawn
+    assert "The next turn makes a summary." in drawn
+
+
+def test_the_status_of_any_engine_is_drawn():
+    engine = ullage.ContextManager(ullage.Policy.preset("supyagent"), system="Be brief")
+    status = engine.status(history(20))
+    drawn = status.render()
+    assert "Context limit: 128,000 tokens" in drawn
+    assert f"  Messages: {len(history(20))} / 30 (100%)\n           [{'█' * 20}]" in drawn
+    assert f"  Tokens:   {status.tokens:,} / {status.high:,} (" in drawn
+    assert drawn.endswith("A compaction is due.")
+    assert f"| context: {status.tokens + status.fixed:,} / 128,000 (" in status.tokens_line()
+    plain = ullage.ContextManager().status([])
+    assert "N messages" not in plain.render()
+    assert "0 / 163,200 (0%)" in plain.render()
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "ullage", "status", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", check=False, env=environment
+    )
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_command_draws_a_file(tmp_path):
+    file, agent, tools = (tmp_path / name for name in ("a.json", "agent.yaml", "tools.json"))
+    file.write_text(json.dumps(history(20)))
+    agent.write_text(AGENT)
+    tools.write_text(json.dumps([{"name": "a", "description": "word " * 500}]))
+    code, out, _ = run(file)
+    assert code == 0
+    assert "Context limit: 200,000 tokens" in out
+    code, out, _ = run(file, "--policy", agent, "--tools", tools)
+    assert code == 1
+    assert "/ 20 (100%)" in out
+    assert "System prompt and tools: 6" in out
+    assert run(file, "--tokens", "--model", "gpt-4o")[1].startswith("tokens: ")
+    assert json.loads(run(file, "--json")[1])["messages"] == len(history(20))
+    summary = run(file, "--summarize")[1]
+    assert "Go on with part 0." in summary
+    assert "[ullage: " not in summary
+
+
+def test_the_command_says_what_it_cannot_read(tmp_path):
+    file = tmp_path / "a.json"
+    file.write_text("{")
+    assert run(file)[0] == run(tmp_path / "missing")[0] == 2
+    file.write_text("[]")
+    assert run(file, "--policy", "nobody")[0] == 2
+    assert run(file, "--tools", tmp_path / "missing")[0] == 2
+    assert run(file, "--policy", tmp_path / "missing.yaml")[0] == 2
+    assert run(file)[0] == 0
+    assert "nothing to summarize" in run(file, "--summarize")[1]
