@@ -5,8 +5,8 @@ mod support;
 use serde_json::Value;
 use support::check::unpaired;
 use support::{Message, ask, ask_window, compact_in_window, engine, exact, fresh_count, render, undigested};
-use ullage::engine::{Ask, Engine};
-use ullage::planner::{Deadline, Plan, Urgency};
+use ullage::engine::{Ask, Engine, Summarizer};
+use ullage::planner::{Answer, Deadline, Plan, Urgency};
 use ullage::policy::{Level, Policy, StageName};
 use ullage::store::Storing;
 use ullage::wire::Format;
@@ -140,20 +140,90 @@ fn too_many_messages_go_down_to_their_share_in_every_format_and_once() {
 }
 
 #[test]
-fn recent_messages_are_a_share_of_all_where_that_is_more() {
+fn recent_messages_are_a_share_of_the_budget_where_that_is_more() {
     let policy = Policy {
+        window: 12_000,
+        reserve_output: 2_000,
         keep_recent: 2,
-        keep_recent_share: 0.5,
+        keep_recent_share: 0.3,
         stages: vec![StageName::Window],
         levels: vec![Level::default()],
-        high: 0.01,
-        low: 0.01,
+        high: 0.6,
+        low: 0.4,
         ..undigested()
     };
-    let messages = work(20);
+    let messages = work(30);
     let input = render(&messages, Format::Bedrock);
-    let plan = plan(&engine(&policy, &exact(), Storing::Off), &input, Format::Bedrock, ask_window(Urgency::Soft));
-    assert_eq!(plan.removed().map(|gap| gap.end).max(), Some(messages.len() / 2));
+    let engine = engine(&policy, &exact(), Storing::Off);
+    let once = compact_in_window(&engine, &input, Format::Bedrock, Urgency::Soft).expect("it fits");
+    let end = once.plan.removed().map(|gap| gap.end).max().expect("some go");
+    let recent = support::slice(&input, end..messages.len());
+    let tokens = fresh_count(&recent, Format::Bedrock, &exact());
+    assert!((2_500..4_100).contains(&tokens), "{tokens} tokens are recent");
+    let again = compact_in_window(&engine, &once.output, Format::Bedrock, Urgency::Soft).expect("it fits");
+    assert!(again.plan.edits.is_empty());
+}
+
+#[test]
+fn a_later_level_keeps_what_earlier_ones_shortened() {
+    let results = Level {
+        stages: vec![StageName::Offload, StageName::Compress],
+        recent: 0.0,
+        recent_results: 0.0,
+        ..Level::default()
+    };
+    let window = Level { stages: vec![StageName::Window], ..Level::default() };
+    let stages = vec![StageName::Offload, StageName::Compress, StageName::Window, StageName::Digest];
+    let policy = Policy { levels: vec![results, window], keep_recent: 20, stages, ..undigested() };
+    let input = render(&work(30), Format::Bedrock);
+    let engine = engine(&policy, &exact(), Storing::On);
+    for budget in [2_000, 3_000, 6_000] {
+        assert!(plan(&engine, &input, Format::Bedrock, ask(budget, Urgency::Soft)).tokens_after <= budget);
+    }
+}
+
+#[test]
+fn fewer_messages_never_take_more_tokens() {
+    let messages: Vec<Message> = (0..31)
+        .map(|n| Message::text(if n % 2 == 0 { "user" } else { "assistant" }, &format!("Words of step {n}.")))
+        .collect();
+    for name in ["supyagent", "cyber-autoagent"] {
+        let policy = Policy { max_messages: Some(20), ..Policy::preset(name).expect("it is known") };
+        for format in Format::ALL {
+            let engine = engine(&policy, &exact(), Storing::On).with_summarizer(Summarizer::Present);
+            let input = render(&messages, format);
+            let reading = engine.read(&&input, Some(format), &[]).expect("it reads");
+            let plan = engine.plan(&reading, ask_window(Urgency::Soft)).expect("it fits");
+            let said = "A summary. ".repeat(400);
+            let plan = engine.resume(&plan, &reading.conversation, Answer::Text(&said));
+            assert!(plan.tokens_after <= plan.tokens_before, "{name}, {}", format.name());
+        }
+    }
+}
+
+#[test]
+fn how_many_messages_stay_does_not_depend_on_the_budget() {
+    let policy = Policy { max_messages: Some(40), low_messages: 0.5, keep_recent: 4, ..undigested() };
+    let input = render(&work(30), Format::Bedrock);
+    let engine = engine(&policy, &exact(), Storing::On);
+    let mut least = 0;
+    for budget in (1_000..14_000).step_by(250) {
+        let plan = plan(&engine, &input, Format::Bedrock, ask(budget, Urgency::Soft));
+        assert!(plan.tokens_after + 300 >= least, "{budget}: {} after {least}", plan.tokens_after);
+        least = least.max(plan.tokens_after);
+    }
+}
+
+#[test]
+fn more_messages_than_wanted_are_said() {
+    let policy = Policy { max_messages: Some(4), keep_recent: 10, ..undigested() };
+    let plan = plan(
+        &engine(&policy, &exact(), Storing::On),
+        &render(&work(12), Format::Bedrock),
+        Format::Bedrock,
+        ask_window(Urgency::Soft),
+    );
+    assert!(plan.warnings.iter().any(|warning| warning.contains("over the 4 wanted")), "{:?}", plan.warnings);
 }
 
 #[test]

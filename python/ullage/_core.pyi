@@ -375,7 +375,8 @@ class Policy:
         keep_first: Messages at the start that are never removed, system messages aside. The
             first request never is.
         keep_recent: Messages at the end that are left alone as long as the rest suffices.
-        keep_recent_share: The same as a share of all messages, where that is more.
+        keep_recent_share: The same as a share of the budget: the newest messages that fit into it,
+            where those are more.
         max_messages: More messages than this are too many, whatever they take; None for any number.
         low_messages: The share of it to which their number then goes down.
         compressor: What shortens tool results as they arrive: "content", by what they are, or the

@@ -96,6 +96,8 @@ pub struct Draft<'a, T> {
     total: usize,
     /// What comes to a note now that there is one.
     summary: usize,
+    /// Tokens of the newest messages that count as recent whatever their number.
+    recent_tokens: usize,
 }
 
 /// Whether a message must stay.
@@ -151,7 +153,14 @@ impl<'a, T: Text> Draft<'a, T> {
             },
             total: tokens.total(),
             summary: 0,
+            recent_tokens: 0,
         }
+    }
+
+    /// The same draft where the newest messages of so many tokens count as recent, if those are more than the policy names.
+    #[must_use]
+    pub fn with_recent(self, recent_tokens: usize) -> Draft<'a, T> {
+        Draft { recent_tokens, ..self }
     }
 
     /// The most tokens that the conversation takes with the edits so far.
@@ -169,11 +178,17 @@ impl<'a, T: Text> Draft<'a, T> {
         self.removed[message]
     }
 
-    /// Index of the first message of which this share of the recent ones is made.
+    /// Index of the first message of this share of the recent ones. O(those).
     pub fn recent_start(&self, part: f64) -> usize {
         let messages = self.conversation.messages.len();
-        let recent = self.policy.keep_recent.max(share(messages, self.policy.keep_recent_share));
-        messages.saturating_sub(share(recent, part))
+        let by_number = share(self.policy.keep_recent, part);
+        let room = share(self.recent_tokens, part);
+        let sizes = (0..messages).rev().scan(0_usize, |taken, message| {
+            *taken += self.tokens.message(message);
+            Some(*taken)
+        });
+        let by_size = sizes.take_while(|taken| *taken <= room).count();
+        messages.saturating_sub(by_number.max(by_size))
     }
 
     /// Messages that stay so far, the note of each gap among them.

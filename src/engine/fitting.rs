@@ -56,10 +56,12 @@ impl Engine {
                 continue;
             }
             let left = unused_by(&plan, &draft, with);
+            // Where room to stay whole changed nothing, more of it does not either.
+            let again = best.as_ref().is_some_and(|best| best.tokens_after == plan.tokens_after);
             if best.as_ref().is_none_or(|best| plan.tokens_after > best.tokens_after) {
                 best = Some(plan);
             }
-            if refills == REFILLS || left == 0 || with.deadline.is_over() {
+            if refills == REFILLS || left == 0 || again || with.deadline.is_over() {
                 return best.ok_or_else(|| floor(&draft, budget, least));
             }
             refills += 1;

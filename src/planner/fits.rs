@@ -43,8 +43,11 @@ impl Plan {
                 return Err((format!("artifacts[{index}]"), "there is no such message"));
             }
         }
+        let room = self.budget.limit.saturating_sub(self.tokens_after);
         match self.pending {
-            Some(pending) if !pending.fits(&self.edits) => Err(("pending".to_owned(), "no edit has a note for it")),
+            Some(pending) if !pending.fits(&self.edits, room) => {
+                Err(("pending".to_owned(), "no edit has a note for it, or the budget no room"))
+            }
             _ => Ok(()),
         }
     }

@@ -63,16 +63,18 @@ pub fn outline<'a, T: Text>(
         return Err(refusal(&violation, conversation.entry(violation.message)));
     }
     let may_go = reasoning_that_may_go(with.format);
-    let mut draft = Draft::new(conversation, tokens, pairs, policy, bounds, may_go);
+    let recent = share(with.budget.limit, policy.keep_recent_share);
+    let mut draft = Draft::new(conversation, tokens, pairs, policy, bounds, may_go).with_recent(recent);
     let starts_at = match with.urgency {
         Urgency::Soft => budget.high,
         Urgency::Hard => budget.low,
     };
+    // First, since the number of messages that stay is not to depend on the budget.
+    thin_out(&mut draft, storing);
     if draft.total() > starts_at {
         let aims = Aims::of(&draft, budget, unused);
         climb(&mut draft, aims, with);
     }
-    thin_out(&mut draft, storing);
     Ok(draft)
 }
 
@@ -80,8 +82,8 @@ pub fn outline<'a, T: Text>(
 fn climb<T: Text>(draft: &mut Draft<'_, T>, aims: Aims, with: &Sealing<'_>) {
     let levels = &draft.policy.levels;
     let mut next = 0;
-    while let Some(level) = levels.get(next) {
-        run_stages(draft, aims.structure, level, with.referring.storing);
+    while next < levels.len() {
+        run_stages(draft, aims.structure, &levels[..=next], with.referring.storing);
         let enough = if next == 0 { aims.enough } else { aims.enough.max(with.aim.escalate) };
         if draft.total() <= enough {
             break;
@@ -90,14 +92,11 @@ fn climb<T: Text>(draft: &mut Draft<'_, T>, aims: Aims, with: &Sealing<'_>) {
     }
 }
 
-/// Where there are more messages than the policy wants, removes the oldest as far as its first level lets them go.
+/// Where there are more messages than the policy wants, removes the oldest as far as the first level with a window lets them go.
 fn thin_out<T: Text>(draft: &mut Draft<'_, T>, storing: Storing) {
-    let (policy, count) = (draft.policy, draft.message_count());
+    let (policy, count) = (draft.policy, draft.conversation.messages.len());
     let Some(most) = policy.max_messages.filter(|most| count > *most) else { return };
     let Some(level) = policy.levels.iter().find(|level| level.runs(StageName::Window)) else { return };
-    if !policy.stages.contains(&StageName::Window) {
-        return;
-    }
     // A gap has a note, which is a message too.
     let mut over = count + 1 - share(most, policy.low_messages).max(1);
     for proposal in propose(StageName::Window, draft, level, storing) {
@@ -147,16 +146,20 @@ impl Aims {
     }
 }
 
-/// Runs the stages of the policy that `level` has, in their order, until the draft is down to `target`.
-fn run_stages<T: Text>(draft: &mut Draft<'_, T>, target: usize, level: &Level, storing: Storing) {
-    let stages: Vec<StageName> = draft.policy.stages.iter().copied().filter(|stage| level.runs(*stage)).collect();
-    for (index, stage) in stages.iter().enumerate() {
+/// Runs the stages of the policy that the last of `levels` has, in their order, until the draft is down to `target`. The
+/// others ran before it.
+fn run_stages<T: Text>(draft: &mut Draft<'_, T>, target: usize, levels: &[Level], storing: Storing) {
+    let Some(level) = levels.last() else { return };
+    let stages = &draft.policy.stages;
+    for (index, stage) in stages.iter().enumerate().filter(|(_, stage)| level.runs(**stage)) {
         if *stage == StageName::Window && draft.is_digested() && draft.total() > target {
             // Lines are kept of what goes, so it need not be shortened first, and what stays may stay whole.
             draft.restore();
             run(draft, *stage, target, level, storing);
-            for earlier in &stages[..index] {
-                run(draft, *earlier, target, level, storing);
+            for level in levels {
+                for earlier in stages[..index].iter().filter(|stage| level.runs(**stage)) {
+                    run(draft, *earlier, target, level, storing);
+                }
             }
         }
         run(draft, *stage, target, level, storing);

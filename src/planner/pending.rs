@@ -40,8 +40,10 @@ pub struct Pending {
 
 impl Pending {
     /// Whether the edit in whose note it will stand is one of these, and has a note.
-    pub(super) fn fits(self, edits: &[Edit]) -> bool {
-        edits.get(self.edit).is_some_and(|edit| matches!(edit.action, Action::Remove { .. }))
+    /// And whether it takes no more than the `room` that is left in the budget.
+    pub(super) fn fits(self, edits: &[Edit], room: usize) -> bool {
+        let is_noted = edits.get(self.edit).is_some_and(|edit| matches!(edit.action, Action::Remove { .. }));
+        is_noted && self.tokens <= self.room && self.room <= room
     }
 }
 
@@ -81,7 +83,8 @@ pub fn wait_for_summary<T: Text>(
     let worth = share(stands_for.saturating_sub(previous), policy.summary_ratio) + previous;
     let budget = plan.budget;
     let least = plan.tokens_after.saturating_add(reserve(policy, budget)).min(budget.limit);
-    let room = budget.low.max(least).saturating_sub(plan.tokens_after);
+    // And never more than it stands for.
+    let room = budget.low.max(least).min(plan.tokens_before).saturating_sub(plan.tokens_after);
     let lines = policy.summary_lines.min(room / LINES_SHARE);
     let tokens = policy.summary_tokens.min(room.saturating_sub(lines + FRAMING)).min(worth);
     if tokens < LEAST {
@@ -145,7 +148,8 @@ pub fn resumed<T: Text + Sync>(
     let before = count(&note.text);
     let Some(noted) = noted_removals(&note.text) else { return plan };
     let whereabouts = noted.reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
-    let mut room = pending.room.saturating_sub(count(&summary) + FRAMING);
+    // What a short summary leaves is no reason for more lines than were planned for.
+    let mut room = pending.room.saturating_sub(pending.tokens.max(count(&summary)) + FRAMING);
     let (text, lines) = loop {
         let beside = others.iter().map(String::as_str).chain([&*summary]).collect();
         let lines = lost_lines(&removed, &measured, beside, room, &counter);

@@ -13,12 +13,15 @@ use crate::draft::Draft;
 use crate::edit::Edit;
 use crate::ledger::Counting;
 use crate::message::Text;
-use crate::numbers::thousands;
+use crate::numbers::{share, thousands};
 use crate::parallel;
 use crate::wire::Format;
 
 /// From this many texts on, cutting them is shared among threads: about a millisecond of work.
 const CUTS_WORTH_A_THREAD: usize = 64;
+
+/// Lines are kept of at most this share of what goes.
+const MOST_LINES: f64 = 0.5;
 
 /// What the plan of a draft is made with.
 #[derive(Debug)]
@@ -74,6 +77,8 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
         let stays = plan.tokens_before.saturating_sub(by_cuts + by_gaps + pruned);
         let summary = if gaps.is_empty() { 0 } else { draft.bounds.summary };
         let room = with.aim.low.saturating_sub(stays + summary).saturating_sub(with.spare);
+        // Below the low mark there is room for all of it; what goes for its number goes to be short.
+        let room = room.min(share(by_cuts + by_gaps, MOST_LINES));
         let Digest { gaps, cuts: bodies } = fill(draft, &gaps, &cuts, room, with);
         sealed.extend(cuts.iter().zip(&bodies).map(|(cut, body)| cut.with_body(body, with)));
         gaps
@@ -97,9 +102,16 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     let asked = with.urgency == Urgency::Hard || !plan.edits.is_empty();
     if asked && plan.tokens_after > with.budget.low {
         plan.warnings.push(format!(
-            "{} tokens stay, over the low mark of {}: what is left is pinned, recent or too small to shorten",
-            thousands(plan.tokens_after),
+            "more stays than the low mark of {}: what is left is pinned, recent or too small to shorten",
             thousands(with.budget.low)
+        ));
+    }
+    let staying = draft.message_count();
+    if let Some(most) = draft.policy.max_messages.filter(|most| asked && staying > *most) {
+        plan.warnings.push(format!(
+            "{} messages stay, over the {} wanted: the others are pinned or recent",
+            thousands(staying),
+            thousands(most)
         ));
     }
     plan

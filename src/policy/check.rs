@@ -1,6 +1,6 @@
 //! Whether settings make sense together.
 
-use super::Policy;
+use super::{Policy, StageName};
 use crate::error::{Error, Result};
 
 /// The longest that anything may be waited for, in seconds: a day. Threads cannot wait for just any number.
@@ -54,6 +54,12 @@ impl Policy {
         }
         if self.max_messages == Some(0) {
             return refuse("max_messages", "it must be at least 1 message, or nothing for any number".to_owned());
+        }
+        if self.max_messages.is_some() && !self.stages.contains(&StageName::Window) {
+            return refuse(
+                "max_messages",
+                "only the stage `window` removes messages, and it is none of `stages`".to_owned(),
+            );
         }
         if !(self.keep_recent_share >= 0.0 && self.keep_recent_share <= 1.0) {
             return refuse("keep_recent_share", format!("it is {}, and must be from 0 to 1", self.keep_recent_share));

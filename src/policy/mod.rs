@@ -41,7 +41,7 @@ pub struct Policy {
     pub keep_first: usize,
     /// Messages at the end that are left alone as long as the rest suffices.
     pub keep_recent: usize,
-    /// The same as a share of all messages, where that is more.
+    /// The same as a share of the budget: the newest messages that fit into it, where those are more.
     pub keep_recent_share: f64,
     /// More messages than this are too many, whatever they take; `None` for any number.
     pub max_messages: Option<usize>,

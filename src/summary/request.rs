@@ -51,7 +51,7 @@ pub fn request<T: Text>(
 ) -> SummaryRequest {
     let previous = bounded(&removed.previous, input / SHARE_OF_PREVIOUS, counter);
     let text = source(removed, sizes, input - counter.count(&previous, TextKind::Prose).min(input), counter);
-    let words = max_tokens * WORDS_OF_FOUR_TOKENS / 4;
+    let words = max_tokens.saturating_mul(WORDS_OF_FOUR_TOKENS) / 4;
     let words = words.min(prompt.most_words().unwrap_or(words));
     let max_words = (words / ROUNDED_TO * ROUNDED_TO).max(ROUNDED_TO);
     let spans = removed.conversation.spans();
