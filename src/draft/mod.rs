@@ -5,67 +5,23 @@
 //! inside its budget stays inside when its texts are made.
 
 mod bounds;
+mod proposal;
 mod pruning;
+mod reach;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::edit::Place;
 use crate::invariants::{CutPoints, MayGo, Pairs, droppable};
 use crate::ledger::Measured;
-use crate::message::{Conversation, Item, Part, Pin, Role, Text};
-use crate::numbers::share;
-use crate::policy::{Level, Policy, StageName};
-use crate::store::{Noted, noted_removals};
+use crate::message::{Conversation, Pin, Role, Text};
+use crate::policy::{Policy, StageName};
 pub use bounds::Bounds;
+pub use proposal::{Cut, Proposal};
 pub use pruning::{PartChange, PartCut, Rewriting, Rewritten, Successor};
-
-/// A shortening that the planner accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cut {
-    /// The stage that proposed it.
-    pub stage: StageName,
-    /// Tokens of the text that are kept.
-    pub keep: usize,
-    /// Tokens of the item before.
-    pub tokens_before: usize,
-    /// What supersedes the item, where that is why: then nothing of it is kept.
-    pub superseded_by: Option<Arc<str>>,
-}
-
-/// What a stage proposes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Proposal {
-    /// Keep only so many tokens of an item.
-    Shorten {
-        /// The item.
-        place: Place,
-        /// Tokens of its text to keep.
-        keep: usize,
-    },
-    /// Keep nothing of an item, because of something that came later.
-    Supersede {
-        /// The item.
-        place: Place,
-        /// What came later.
-        by: Successor,
-    },
-    /// Change a part that is no result.
-    Change {
-        /// Its message.
-        message: usize,
-        /// Its place there.
-        part: usize,
-        /// What becomes of it.
-        change: PartChange,
-    },
-    /// Remove whole groups of messages.
-    Remove {
-        /// The messages.
-        messages: Range<usize>,
-    },
-}
+use reach::musts;
+pub use reach::noted;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -178,57 +134,9 @@ impl<'a, T: Text> Draft<'a, T> {
         self.removed[message]
     }
 
-    /// Index of the first message of this share of the recent ones. O(those).
-    pub fn recent_start(&self, part: f64) -> usize {
-        let messages = self.conversation.messages.len();
-        let by_number = share(self.policy.keep_recent, part);
-        let room = share(self.recent_tokens, part);
-        let sizes = (0..messages).rev().scan(0_usize, |taken, message| {
-            *taken += self.tokens.message(message);
-            Some(*taken)
-        });
-        let by_size = sizes.take_while(|taken| *taken <= room).count();
-        messages.saturating_sub(by_number.max(by_size))
-    }
-
     /// Messages that stay so far, the note of each gap among them.
     pub fn message_count(&self) -> usize {
         self.removed.iter().filter(|removed| !**removed).count() + self.gaps().len()
-    }
-
-    /// Whether all of the message is notes about removals.
-    pub fn is_note(&self, message: usize) -> bool {
-        let parts = &self.conversation.messages[message].parts;
-        !parts.is_empty() && parts.iter().all(|part| noted(part).is_some())
-    }
-
-    /// Every item of a tool result that may be shortened at `level`, oldest first, with the most tokens that it takes now.
-    /// Items that the engine does not understand are kept whole.
-    pub fn shortenable<'b>(&'b self, level: &Level) -> impl Iterator<Item = (Place, usize)> + use<'b, 'a, T> {
-        let results = || {
-            let messages = self.conversation.messages.iter().enumerate();
-            let parts = messages.flat_map(|(message, content)| {
-                content.parts.iter().enumerate().map(move |(part, block)| (message, part, block))
-            });
-            parts.filter_map(|(message, part, block)| match block {
-                Part::Result { items, .. } => Some((message, part, items)),
-                _ => None,
-            })
-        };
-        let may_go = if level.results < 1.0 || level.keep_results > 0 {
-            let all = results().count();
-            share(all, level.results).min(all.saturating_sub(level.keep_results))
-        } else {
-            usize::MAX
-        };
-        let touched = results().take(may_go).filter(|(message, ..)| self.may_touch(*message));
-        touched.flat_map(move |(message, part, items)| {
-            let texts = items.iter().enumerate().filter(|(_, item)| matches!(item, Item::Text(_) | Item::Json(_)));
-            texts.map(move |(item, _)| {
-                let place = Place { message, part, item };
-                (place, self.item_tokens(place))
-            })
-        })
     }
 
     fn may_touch(&self, message: usize) -> bool {
@@ -371,31 +279,4 @@ impl<'a, T: Text> Draft<'a, T> {
         rest.sort_by_key(|(message, tokens)| (std::cmp::Reverse(*tokens), *message));
         rest
     }
-}
-
-/// What a part says as a note about removals, if it is one.
-pub fn noted<T: Text>(part: &Part<T>) -> Option<Noted<'_>> {
-    match part {
-        Part::Text(text) => noted_removals(text),
-        _ => None,
-    }
-}
-
-/// The messages that every plan keeps: system messages, the first ones, the task, the last request, pins.
-fn musts<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> Vec<usize> {
-    let messages = &conversation.messages;
-    let is_request = |index: &usize| {
-        // A person's words, a picture or a file; the results of tools travel under the same role, and so do our notes.
-        let asks = |part: &Part<T>| {
-            matches!(part, Part::Text(_) | Part::Media(_) | Part::Document(_)) && noted(part).is_none()
-        };
-        messages[*index].role == Role::User && messages[*index].parts.iter().any(asks)
-    };
-    let requests = || (0..messages.len()).filter(is_request);
-    let stands_above = |index: &usize| messages[*index].role == Role::System || messages[*index].pin == Pin::Pinned;
-    let mut musts: Vec<usize> = (0..messages.len()).filter(stands_above).collect();
-    musts.extend((0..messages.len()).filter(|i| messages[*i].role != Role::System).take(policy.keep_first));
-    musts.extend(requests().next());
-    musts.extend(requests().next_back());
-    musts
 }

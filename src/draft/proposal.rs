@@ -1,0 +1,54 @@
+//! What stages propose, and what is kept of it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::pruning::{PartChange, Successor};
+use crate::edit::Place;
+use crate::policy::StageName;
+
+/// A shortening that the planner accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The stage that proposed it.
+    pub stage: StageName,
+    /// Tokens of the text that are kept.
+    pub keep: usize,
+    /// Tokens of the item before.
+    pub tokens_before: usize,
+    /// What supersedes the item, where that is why: then nothing of it is kept.
+    pub superseded_by: Option<Arc<str>>,
+}
+
+/// What a stage proposes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proposal {
+    /// Keep only so many tokens of an item.
+    Shorten {
+        /// The item.
+        place: Place,
+        /// Tokens of its text to keep.
+        keep: usize,
+    },
+    /// Keep nothing of an item, because of something that came later.
+    Supersede {
+        /// The item.
+        place: Place,
+        /// What came later.
+        by: Successor,
+    },
+    /// Change a part that is no result.
+    Change {
+        /// Its message.
+        message: usize,
+        /// Its place there.
+        part: usize,
+        /// What becomes of it.
+        change: PartChange,
+    },
+    /// Remove whole groups of messages.
+    Remove {
+        /// The messages.
+        messages: Range<usize>,
+    },
+}

@@ -1,0 +1,85 @@
+//! What stages may reach: which messages are recent, which must stay, and what may be shortened.
+
+use super::Draft;
+use crate::edit::Place;
+use crate::message::{Conversation, Item, Part, Pin, Role, Text};
+use crate::numbers::share;
+use crate::policy::{Level, Policy};
+use crate::store::{Noted, noted_removals};
+
+impl<'a, T: Text> Draft<'a, T> {
+    /// Index of the first message of this share of the recent ones. O(those).
+    pub fn recent_start(&self, part: f64) -> usize {
+        let messages = self.conversation.messages.len();
+        let by_number = share(self.policy.keep_recent, part);
+        let room = share(self.recent_tokens, part);
+        let sizes = (0..messages).rev().scan(0_usize, |taken, message| {
+            *taken += self.tokens.message(message);
+            Some(*taken)
+        });
+        let by_size = sizes.take_while(|taken| *taken <= room).count();
+        messages.saturating_sub(by_number.max(by_size))
+    }
+
+    /// Whether all of the message is notes about removals.
+    pub fn is_note(&self, message: usize) -> bool {
+        let parts = &self.conversation.messages[message].parts;
+        !parts.is_empty() && parts.iter().all(|part| noted(part).is_some())
+    }
+
+    /// Every item of a tool result that may be shortened at `level`, oldest first, with the most tokens that it takes now.
+    /// Items that the engine does not understand are kept whole.
+    pub fn shortenable<'b>(&'b self, level: &Level) -> impl Iterator<Item = (Place, usize)> + use<'b, 'a, T> {
+        let results = || {
+            let messages = self.conversation.messages.iter().enumerate();
+            let parts = messages.flat_map(|(message, content)| {
+                content.parts.iter().enumerate().map(move |(part, block)| (message, part, block))
+            });
+            parts.filter_map(|(message, part, block)| match block {
+                Part::Result { items, .. } => Some((message, part, items)),
+                _ => None,
+            })
+        };
+        let may_go = if level.results < 1.0 || level.keep_results > 0 {
+            let all = results().count();
+            share(all, level.results).min(all.saturating_sub(level.keep_results))
+        } else {
+            usize::MAX
+        };
+        let touched = results().take(may_go).filter(|(message, ..)| self.may_touch(*message));
+        touched.flat_map(move |(message, part, items)| {
+            let texts = items.iter().enumerate().filter(|(_, item)| matches!(item, Item::Text(_) | Item::Json(_)));
+            texts.map(move |(item, _)| {
+                let place = Place { message, part, item };
+                (place, self.item_tokens(place))
+            })
+        })
+    }
+}
+
+/// What a part says as a note about removals, if it is one.
+pub fn noted<T: Text>(part: &Part<T>) -> Option<Noted<'_>> {
+    match part {
+        Part::Text(text) => noted_removals(text),
+        _ => None,
+    }
+}
+
+/// The messages that every plan keeps: system messages, the first ones, the task, the last request, pins.
+pub(super) fn musts<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> Vec<usize> {
+    let messages = &conversation.messages;
+    let is_request = |index: &usize| {
+        // A person's words, a picture or a file; the results of tools travel under the same role, and so do our notes.
+        let asks = |part: &Part<T>| {
+            matches!(part, Part::Text(_) | Part::Media(_) | Part::Document(_)) && noted(part).is_none()
+        };
+        messages[*index].role == Role::User && messages[*index].parts.iter().any(asks)
+    };
+    let requests = || (0..messages.len()).filter(is_request);
+    let stands_above = |index: &usize| messages[*index].role == Role::System || messages[*index].pin == Pin::Pinned;
+    let mut musts: Vec<usize> = (0..messages.len()).filter(stands_above).collect();
+    musts.extend((0..messages.len()).filter(|i| messages[*i].role != Role::System).take(policy.keep_first));
+    musts.extend(requests().next());
+    musts.extend(requests().next_back());
+    musts
+}
