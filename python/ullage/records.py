@@ -41,22 +41,12 @@ def line_of(message: Any, index: int) -> str:
 
 def written(message: Any) -> str:
     """The same, with the errors of ``json``."""
-
-    def dumped(ensure_ascii: bool) -> str:
-        return json.dumps(
-            message,
-            ensure_ascii=ensure_ascii,
-            allow_nan=False,
-            separators=(",", ":"),
-            default=_to_json,
-        )
-
-    line = dumped(ensure_ascii=False)
+    line = _AS_IT_IS.encode(message)
     try:
         line.encode()
     except UnicodeEncodeError:
         # Half a character, which only an escape can hold.
-        line = dumped(ensure_ascii=True)
+        line = _ESCAPED.encode(message)
     return line
 
 
@@ -102,3 +92,9 @@ def _from_json(value: dict[str, Any]) -> Any:
         return base64.b64decode(value[_DATA], validate=True)
     except (TypeError, ValueError):
         return value  # It only looks like bytes of ours.
+
+
+_AS_IT_IS, _ESCAPED = (
+    json.JSONEncoder(ensure_ascii=escapes, allow_nan=False, separators=(",", ":"), default=_to_json)
+    for escapes in (False, True)
+)

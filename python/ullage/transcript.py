@@ -2,6 +2,10 @@
 
 The file has a line for each message as it came, and a line for each compaction that says what the
 model saw from then on. So the whole history is always there, and so is the last view of it.
+
+The record of a view says of how many messages it is the view, so one that does not fit is never
+taken for another, and has for items ranges of the log, ``[start, end]``, and copies, ``{"for":
+[start, end], "copy": digest, "message": ...}``, the message only where it comes first in the file.
 """
 
 from __future__ import annotations

@@ -7,22 +7,20 @@ use pyo3::prelude::*;
 use crate::error::Error;
 use crate::store::{Flush, Line, Locking, Opened, Transcript};
 
+/// A log, its lines and whether each is whole, and what is said of those that are not.
+type Contents = (PyTranscriptFile, Vec<(String, bool)>, Vec<String>);
+
 #[pyclass(frozen, name = "TranscriptFile", module = "ullage._core")]
 #[derive(Debug)]
 pub struct PyTranscriptFile(Transcript);
 
 #[pymethods]
 impl PyTranscriptFile {
-    /// The file, its lines and whether each is whole, and what is said of those that are not.
+    /// Opens the file and reads it.
     #[staticmethod]
     #[pyo3(signature = (path, *, fsync, lock))]
     #[allow(clippy::needless_pass_by_value)] // A path arrives owned.
-    fn open(
-        py: Python<'_>,
-        path: PathBuf,
-        fsync: &str,
-        lock: bool,
-    ) -> PyResult<(PyTranscriptFile, Vec<(String, bool)>, Vec<String>)> {
+    fn open(py: Python<'_>, path: PathBuf, fsync: &str, lock: bool) -> PyResult<Contents> {
         let flush = match fsync {
             "always" => Flush::Always,
             "close" => Flush::OnClose,
