@@ -844,8 +844,8 @@ class TranscriptFile:
     @staticmethod
     def open(
         path: str | PathLike[str], *, fsync: str, lock: bool
-    ) -> tuple[TranscriptFile, list[str], list[str]]:
-        """The file, its records, and what is said of lines that are none."""
+    ) -> tuple[TranscriptFile, list[tuple[str, bool]], list[str]]:
+        """The file, its lines and whether each is whole, and what is said of those that are not."""
     def append(self, record: str) -> None:
         """Writes a record: JSON on one line."""
     def export(self, to: str | PathLike[str]) -> None:

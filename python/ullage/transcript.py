@@ -2,30 +2,36 @@
 
 The file has a line for each message as it came, and a line for each compaction that says what the
 model saw from then on. So the whole history is always there, and so is the last view of it.
+
+The record of a view says of how many messages it is the view, so one that does not fit is never
+taken for another, and has for items ranges of the log, ``[start, end]``, and copies, ``{"for":
+[start, end], "copy": digest, "message": ...}``, the message only where it comes first in the file.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import threading
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessageError, StoreError, TranscriptFile
+from ullage.records import digest_of, line_of, read, written
+from ullage.standing import Entry, entries_of, items_of, ranges
 from ullage.validity import repair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
     from types import TracebackType
 
     from typing_extensions import Self
 
 # The key of records that are no messages; a message that begins with it is wrapped.
 _OWN = "ullage"
-# How bytes stand in JSON, as in Strands' own sessions.
-_BYTES, _DATA = "__bytes_encoded__", "data"
+# How such a record begins, and one that holds a message.
+_RECORD, _WRAPPED = f'{{"{_OWN}":"', f'{{"{_OWN}":"message"'
+# The place of a message whose line was damaged, so that those behind it keep their numbers.
+_LOST = object()
 
 
 class Transcript:
@@ -43,14 +49,20 @@ class Transcript:
 
     It is read once, when it is opened. Threads may share one; a second process is kept out.
 
+    A message should not be changed once it is appended: the file has it as it was, and so does the
+    transcript when it is opened again, unless :meth:`set_view` wrote down what it is now.
+
     Args:
         path: The file, JSON lines; made with its folder if there is none.
         fsync: When it is flushed to the disk, which only a loss of power needs: "always", with each
             line before it counts as written; "close"; or "never".
-        lock: Whether others are kept out; a file system without locks needs False.
+        lock: Whether others are kept out; a file system without locks needs False. Then one process
+            should write at a time: what several write is all there, but a compaction that did not
+            know all of the messages before it is skipped when the file is read.
 
     Attributes:
-        recovered: What is said of lines that a crash left torn, which are skipped; None if none.
+        recovered: What is said of lines that a crash left torn or that were damaged since, which
+            are skipped; None if none. The message of a damaged line keeps its number.
 
     Raises:
         StoreError: If it cannot be opened, or is open elsewhere.
@@ -60,22 +72,34 @@ class Transcript:
     recovered: str | None
 
     def __init__(
-        self, path: str | os.PathLike[str], *, fsync: str = "close", lock: bool = True
+        self,
+        path: str | bytes | os.PathLike[str] | os.PathLike[bytes],
+        *,
+        fsync: str = "close",
+        lock: bool = True,
     ) -> None:
-        self._path = os.fspath(path)
+        self._path = os.fsdecode(path)
         self._file, records, skipped = TranscriptFile.open(self._path, fsync=fsync, lock=lock)
         self._process = os.getpid()
         self._changing = threading.RLock()
         self._log: list[Any] = []
-        # By identity, the place of each message in the log.
-        self._places: dict[int, int] = {}
-        # What is seen: a message, and its place in the log or that of what it stands for.
-        self._view: list[tuple[Any, int]] = []
-        for number, record in enumerate(records):
+        # By identity, the places of each message in the log; the same may be appended twice.
+        self._places: defaultdict[int, list[int]] = defaultdict(list)
+        # What was written of each message, to see whether it was changed since.
+        self._digests: list[str] = []
+        self._view: list[Entry] = []
+        copies: dict[str, Any] = {}
+        for number, (record, is_whole) in enumerate(records):
+            if not is_whole:
+                self._lose(record)
+                continue
             try:
-                self._read(record)
-            except (ValueError, TypeError, LookupError) as error:  # noqa: PERF203 - one by one
+                self._read(record, copies)
+            except (ValueError, TypeError, LookupError, RecursionError) as error:
+                self._lose(record)
                 skipped.append(f"record {number + 1} cannot be read, and was skipped: {error}")
+        # Copies that are in the file, to which a view can refer.
+        self._copies = set(copies)
         self.recovered = "; ".join(skipped) or None
 
     @property
@@ -84,22 +108,26 @@ class Transcript:
         return self._path
 
     def __len__(self) -> int:
-        """Messages that were ever appended."""
+        """Messages that were ever appended, also those whose lines were damaged."""
         return len(self._log)
 
     def append(self, message: Any) -> int:
         """Writes a message at the end; its index.
 
         Raises:
-            MessageError: If it is no JSON: a dict of texts, numbers, lists, dicts and bytes.
-            StoreError: If it cannot be written. Then it is not in the file.
+            MessageError: If it is no JSON: a dict of texts, numbers, lists, dicts and bytes, nested
+                no deeper than the engine takes a message, 272 levels.
+            StoreError: If it cannot be written. Then it is not in the file, or half of it where
+                there is no lock.
         """
-        line = _line(message, len(self._log))
+        self._check_process()
+        line = line_of(message, len(self._log))
+        digest = digest_of(line)
         if isinstance(message, dict) and next(iter(message), None) == _OWN:
             line = f'{{"{_OWN}":"message","message":{line}}}'
         with self._changing:
-            self._write(line)
-            self._take(message)
+            self._file.append(line)
+            self._take(message, digest)
             return len(self._log) - 1
 
     def extend(self, messages: Iterable[Any]) -> None:
@@ -108,53 +136,82 @@ class Transcript:
             self.append(message)
 
     def messages(self) -> list[Any]:
-        """Every message that was ever appended, in a new list."""
-        with self._changing:
-            return list(self._log)
+        """Every message that was ever appended and can be read, in a new list."""
+        return [message for message in list(self._log) if message is not _LOST]
 
     def view(self) -> list[Any]:
         """What the model sees: the messages, as the last compaction left them, in a new list."""
-        with self._changing:
-            return [message for message, _ in self._view]
+        return [entry.message for entry in list(self._view)]
 
-    def set_view(self, messages: Sequence[Any]) -> None:
+    def set_view(self, messages: Sequence[Any], since: Iterable[Any] | None = None) -> None:
         """Writes down what the model sees from now on, such as what a compaction left.
 
-        Messages of the log are known by their identity; all others are written in full.
-        O(messages).
+        Messages of the log are known by their identity, and one that was changed since it was
+        appended is written as it is now; so are all others, once: after that they are referred to.
+        Nothing is written if the view is the one that there is. O(length of the messages).
+
+        Args:
+            messages: The view.
+            since: What :meth:`view` gave before the compaction, in a list of its own. Messages that
+                were appended since then, by another thread say, stay behind ``messages``. If not
+                given, what is not in ``messages`` is not in the view.
 
         Raises:
             MessageError: If one of them is no JSON.
             StoreError: If it cannot be written. Then the view is as before.
         """
+        self._check_process()
         with self._changing:
-            view, place = [], 0
-            for message in messages:
-                known = self._places.get(id(message))
-                place = place if known is None else known
-                view.append((message, place))
-                # What stands between two messages stands for what was between them.
-                place += known is not None
-            self._set(view)
+            stay: list[Entry] = []
+            if since is not None:
+                known = {id(message) for message in (*since, *messages)}
+                stay = [
+                    entry
+                    for entry in self._view
+                    if id(entry.message) not in known and self._is_of_log(entry)
+                ]
+            end = stay[0].start if stay else len(self._log)
+            standing = ranges(messages, self._view, self._places, end)
+            lines: dict[str, str] = {}
+            view: list[Entry] = []
+            for index, (message, (start, end)) in enumerate(zip(messages, standing, strict=True)):
+                line = line_of(message, index)
+                digest: str | None = digest_of(line)
+                if self._is_in_log(message, start, end) and self._digests[start] == digest:
+                    digest = None
+                elif digest is not None:
+                    lines[digest] = line
+                view.append(Entry(message, start, end, digest))
+            self._set([*view, *stay], lines)
 
     def hide(self, start: int, end: int, note: Any = None) -> None:
         """Takes the messages ``start`` to ``end`` of the log out of the view, not out of the file.
 
-        What stood for any of them goes with them, and ``note``, if given, stands in their place.
+        What stood for any of them goes with them, and ``note``, if given, stands in the place of
+        all that went.
 
         Raises:
             MessageError: If there are no such messages, or the note is no JSON.
             StoreError: If it cannot be written. Then the view is as before.
         """
+        self._check_process()
         with self._changing:
             if not 0 <= start < end <= len(self._log):
                 raise MessageError(
                     f"there are no messages {start} to {end}: the log has {len(self._log)}"
                 )
-            before = [entry for entry in self._view if entry[1] < start]
-            behind = [entry for entry in self._view if entry[1] >= end]
-            noted = [] if note is None else [(note, start)]
-            self._set([*before, *noted, *behind])
+            gone = [entry for entry in self._view if entry.goes_with(start, end)]
+            view = [entry for entry in self._view if not entry.goes_with(start, end)]
+            lines: dict[str, str] = {}
+            if note is not None:
+                line = line_of(note, start)
+                digest = digest_of(line)
+                lines[digest] = line
+                first = min([start, *(entry.start for entry in gone)])
+                behind = max([end, *(entry.end for entry in gone)])
+                at = self._view.index(gone[0]) if gone else sum(e.end <= first for e in view)
+                view.insert(at, Entry(note, first, behind, digest))
+            self._set(view, lines)
 
     def resume(self, format: str | None = None) -> list[Any]:
         """The view as a provider takes it, after a crash at any moment.
@@ -165,6 +222,7 @@ class Transcript:
         Raises:
             MessageError: If the messages cannot be read.
         """
+        self._check_process()
         with self._changing:
             view = self.view()
             if not view:
@@ -176,21 +234,25 @@ class Transcript:
                 self.set_view(mended)
             return mended
 
-    def export(self, path: str | os.PathLike[str] | Path) -> None:
+    def export(self, path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> None:
         """Copies the whole file, before a compaction say.
 
         Raises:
             StoreError: If there is a file already, or it cannot be written.
         """
-        self._file.export(os.fspath(path))
+        self._check_process()
+        self._file.export(os.fsdecode(path))
 
     def close(self) -> None:
         """Flushes the file as ``fsync`` says, and lets others open it.
 
+        In a child that was forked off it does nothing: the file is its parent's.
+
         Raises:
             StoreError: If it cannot be flushed; it is closed all the same.
         """
-        self._file.close()
+        if os.getpid() == self._process:
+            self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -206,96 +268,65 @@ class Transcript:
     def __repr__(self) -> str:
         return f"Transcript({self._path!r}, messages={len(self._log)})"
 
-    def _set(self, view: list[tuple[Any, int]]) -> None:
-        items: list[str] = []
-        first = last = -1
+    def _is_in_log(self, message: Any, start: int, end: int) -> bool:
+        return end == start + 1 and self._log[start] is message
 
-        def end_range() -> None:
-            if first >= 0:
-                items.append(f"[{first},{last}]")
+    def _is_of_log(self, entry: Entry) -> bool:
+        return self._is_in_log(entry.message, entry.start, entry.end)
 
-        for index, (message, place) in enumerate(view):
-            if place < len(self._log) and self._log[place] is message:
-                if first < 0 or place != last:
-                    end_range()
-                    first = place
-                last = place + 1
-            else:
-                end_range()
-                first = -1
-                items.append(f'{{"at":{place},"message":{_line(message, index)}}}')
-        end_range()
-        self._write(f'{{"{_OWN}":"view","items":[{",".join(items)}]}}')
+    def _set(self, view: list[Entry], lines: dict[str, str]) -> None:
+        """Writes a view; ``lines`` are those of copies that may be new."""
+        if [entry.same() for entry in view] == [entry.same() for entry in self._view]:
+            self._view = view
+            return
+        items, copied = items_of(view, self._copies, lines)
+        self._file.append(f'{{"{_OWN}":"view","of":{len(self._log)},"items":[{items}]}}')
         self._view = view
+        self._copies |= copied
 
-    def _write(self, line: str) -> None:
+    def _check_process(self) -> None:
+        # Before any lock: a thread of the parent may have held it when the child was made.
         if os.getpid() != self._process:
             raise StoreError(
                 f"{self._path} was opened in another process, before a fork; open it in this one"
             )
-        self._file.append(line)
 
-    def _take(self, message: Any) -> None:
-        self._places[id(message)] = len(self._log)
-        self._view.append((message, len(self._log)))
+    def _take(self, message: Any, digest: str) -> None:
+        place = len(self._log)
+        self._places[id(message)].append(place)
+        self._digests.append(digest)
+        self._view.append(Entry(message, place, place + 1, None))
         self._log.append(message)
 
-    def _read(self, record: str) -> None:
-        value = json.loads(record, object_hook=_from_json)
+    def _lose(self, record: str) -> None:
+        """Keeps the place of what cannot be read, if that was a message."""
+        if not record.startswith(_RECORD) or record.startswith(_WRAPPED):
+            self._digests.append("")
+            self._log.append(_LOST)
+
+    def _read(self, record: str, copies: dict[str, Any]) -> None:
+        value = read(record)
         if not (isinstance(value, dict) and next(iter(value), None) == _OWN):
-            self._take(value)
+            self._take(value, digest_of(written(value)))
         elif value[_OWN] == "message":
-            self._take(value["message"])
+            message = value["message"]
+            self._take(message, digest_of(written(message)))
         elif value[_OWN] == "view":
-            view: list[tuple[Any, int]] = []
-            for item in value["items"]:
-                if isinstance(item, list):
-                    first, end = item
-                    if not 0 <= first < end <= len(self._log):
-                        raise ValueError(f"there are no messages {first} to {end}")
-                    view.extend((self._log[place], place) for place in range(first, end))
-                else:
-                    view.append((item["message"], item["at"]))
-            self._view = view
+            self._see(value, copies)
         else:
             raise ValueError(f"nobody knows a record of the kind {value[_OWN]!r}")
 
-
-def _line(message: Any, index: int) -> str:
-    def written(ensure_ascii: bool) -> str:
-        return json.dumps(
-            message,
-            ensure_ascii=ensure_ascii,
-            allow_nan=False,
-            separators=(",", ":"),
-            default=_to_json,
-        )
-
-    try:
-        line = written(ensure_ascii=False)
-        try:
-            line.encode()
-        except UnicodeEncodeError:
-            # Half a character, which only an escape can hold.
-            line = written(ensure_ascii=True)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise MessageError(
-            f"message {index} cannot be written as JSON: {error}; give dicts, lists, texts, numbers"
-            " and bytes"
-        ) from error
-    return line
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, (bytes, bytearray)):
-        return {_BYTES: True, _DATA: base64.b64encode(value).decode()}
-    raise TypeError(f"a {type(value).__name__} is none")
-
-
-def _from_json(value: dict[str, Any]) -> Any:
-    if value.get(_BYTES) is not True or set(value) != {_BYTES, _DATA}:
-        return value
-    try:
-        return base64.b64decode(value[_DATA], validate=True)
-    except (TypeError, ValueError):
-        return value  # It only looks like bytes of ours.
+    def _see(self, value: dict[str, Any], copies: dict[str, Any]) -> None:
+        # Also those of a view that cannot be used: later ones refer to them.
+        for item in value["items"]:
+            if isinstance(item, dict) and "message" in item:
+                copies[item["copy"]] = item["message"]
+        if value["of"] != len(self._log):
+            raise ValueError(
+                f"it is a view of {value['of']} messages, and {len(self._log)} are here"
+            )
+        self._view = [
+            entry
+            for entry in entries_of(value["items"], self._log, copies)
+            if entry.message is not _LOST
+        ]

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 
 use crate::error::Error;
-use crate::store::{Flush, Locking, Opened, Transcript};
+use crate::store::{Flush, Line, Locking, Opened, Transcript};
+
+/// A log, its lines and whether each is whole, and what is said of those that are not.
+type Contents = (PyTranscriptFile, Vec<(String, bool)>, Vec<String>);
 
 #[pyclass(frozen, name = "TranscriptFile", module = "ullage._core")]
 #[derive(Debug)]
@@ -13,16 +16,11 @@ pub struct PyTranscriptFile(Transcript);
 
 #[pymethods]
 impl PyTranscriptFile {
-    /// The file, its records, and what is said of lines that are none.
+    /// Opens the file and reads it.
     #[staticmethod]
     #[pyo3(signature = (path, *, fsync, lock))]
     #[allow(clippy::needless_pass_by_value)] // A path arrives owned.
-    fn open(
-        py: Python<'_>,
-        path: PathBuf,
-        fsync: &str,
-        lock: bool,
-    ) -> PyResult<(PyTranscriptFile, Vec<String>, Vec<String>)> {
+    fn open(py: Python<'_>, path: PathBuf, fsync: &str, lock: bool) -> PyResult<Contents> {
         let flush = match fsync {
             "always" => Flush::Always,
             "close" => Flush::OnClose,
@@ -33,8 +31,12 @@ impl PyTranscriptFile {
             }
         };
         let locking = if lock { Locking::Exclusive } else { Locking::None };
-        let Opened { transcript, records, skipped } = py.detach(|| Transcript::open(&path, flush, locking))?;
-        Ok((PyTranscriptFile(transcript), records, skipped))
+        let Opened { transcript, lines, skipped } = py.detach(|| Transcript::open(&path, flush, locking))?;
+        let lines = lines.into_iter().map(|line| match line {
+            Line::Record(text) => (text, true),
+            Line::Damaged(text) => (text, false),
+        });
+        Ok((PyTranscriptFile(transcript), lines.collect(), skipped))
     }
 
     fn append(&self, py: Python<'_>, record: &str) -> PyResult<()> {

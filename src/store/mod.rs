@@ -31,7 +31,7 @@ pub use retrieve::{RETRIEVAL_LIMIT, Request, Search, compiled, retrieve, search}
 pub use style::{MarkStyle, Places};
 pub use superseded::{Went, argument_marked, is_ours, is_superseded, shown, superseded_marked};
 
-pub use transcript::{Flush, Locking, Opened, Transcript};
+pub use transcript::{Flush, Line, Locking, Opened, Transcript};
 
 use crate::error::{Error, Result};
 

@@ -1,10 +1,11 @@
 //! The log of a conversation: a file with one line for each record, which is only ever appended to.
 //!
 //! A record is one write, so a process that dies leaves it whole or torn, and only the last one can be torn. A torn line
-//! stays in the file: the next record begins on a line of its own, and who opens the log is told.
+//! stays in the file: who writes next ends it with a blank, which tells it from a line that was whole and was damaged
+//! later. Nobody was told that a torn record was written, so it has no place among the others; a damaged one keeps its.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
@@ -29,7 +30,8 @@ pub enum Flush {
 pub enum Locking {
     /// One may have the log open at a time.
     Exclusive,
-    /// Any number may, on a file system that knows no locks; then nothing keeps their records apart but their writes.
+    /// Any number may, on a file system that knows no locks. Then nothing is ever taken back, since what is last in the
+    /// file may be another's.
     None,
 }
 
@@ -38,10 +40,19 @@ pub enum Locking {
 pub struct Opened {
     /// The log.
     pub transcript: Transcript,
-    /// Its records, in order.
-    pub records: Vec<String>,
+    /// Its lines, in order, without torn ones.
+    pub lines: Vec<Line>,
     /// What is said of lines that are no records.
     pub skipped: Vec<String>,
+}
+
+/// A line of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// A record as it was written.
+    Record(String),
+    /// What was a record once, as far as it is text.
+    Damaged(String),
 }
 
 /// See the module's documentation.
@@ -49,17 +60,21 @@ pub struct Opened {
 pub struct Transcript {
     path: PathBuf,
     flush: Flush,
+    locking: Locking,
     open: Mutex<Option<Writing>>,
 }
 
 #[derive(Debug)]
 struct Writing {
     file: File,
-    /// Bytes of the file.
+    /// Bytes of the file, where nobody else writes.
     end: u64,
-    /// Whether its last line has no end.
+    /// Whether its last line has no end, likewise.
     is_torn: bool,
 }
+
+/// Ends a torn line. A blank behind JSON changes nothing, should the line be whole after all.
+const TORN_END: &str = " \n";
 
 impl Transcript {
     /// The log at `path`, which is made if there is none. Reads all of it, once.
@@ -67,7 +82,15 @@ impl Transcript {
     /// # Errors
     /// `Store` if it cannot be opened, or another process has it open.
     pub fn open(path: &Path, flush: Flush, locking: Locking) -> Result<Opened> {
-        let failed = |error: &io::Error| failed("open", path, error);
+        let failed = |error: &io::Error| {
+            if disk::is_link(path) {
+                return Error::Store {
+                    problem: format!("{} is a symbolic link", path.display()),
+                    remedy: "open the file that it leads to".to_owned(),
+                };
+            }
+            failed("open", path, error)
+        };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             disk::make_folder(folder).map_err(|error| failed(&error))?;
         }
@@ -81,22 +104,27 @@ impl Transcript {
             path.parent().map_or(Ok(()), disk::sync_folder).map_err(|error| failed(&error))?;
         }
         let is_torn = content.last().is_some_and(|last| *last != b'\n');
-        let (records, skipped) = records(&content);
+        let (lines, skipped) = lines(&content);
         let writing = Writing { file, end: content.len() as u64, is_torn };
-        let transcript = Transcript { path: path.to_owned(), flush, open: Mutex::new(Some(writing)) };
-        Ok(Opened { transcript, records, skipped })
+        let transcript = Transcript { path: path.to_owned(), flush, locking, open: Mutex::new(Some(writing)) };
+        Ok(Opened { transcript, lines, skipped })
     }
 
-    /// Writes a record: JSON on one line. When this returns it is in the file, whole; after an error it is not.
+    /// Writes a record: JSON on one line. When this returns it is in the file, whole; after an error it is not,
+    /// except that without a lock nothing can be taken back: what was written of it stays.
     ///
     /// # Errors
     /// `Store` if it cannot be written, or the log is closed.
     pub fn append(&self, record: &str) -> Result<()> {
         let mut open = self.open.lock();
         let writing = self.writing(&mut open)?;
-        let mut line = String::with_capacity(record.len() + 2);
-        if writing.is_torn {
-            line.push('\n');
+        let is_torn = match self.locking {
+            Locking::Exclusive => writing.is_torn,
+            Locking::None => is_torn(&mut writing.file).map_err(|error| failed("read", &self.path, &error))?,
+        };
+        let mut line = String::with_capacity(record.len() + TORN_END.len() + 1);
+        if is_torn {
+            line.push_str(TORN_END);
         }
         line.push_str(record);
         line.push('\n');
@@ -111,8 +139,10 @@ impl Transcript {
                 Ok(())
             }
             Err(error) => {
-                // Half a record on a full disk; where it cannot be taken back, the next one begins on its own line.
-                writing.is_torn |= writing.file.set_len(writing.end).is_err();
+                if self.locking == Locking::Exclusive {
+                    // Half a record on a full disk; where it cannot be taken back, the next one begins on its own line.
+                    writing.is_torn |= writing.file.set_len(writing.end).is_err();
+                }
                 Err(failed("write", &self.path, &error))
             }
         }
@@ -130,7 +160,13 @@ impl Transcript {
         let written = disk::make_folder(folder)
             .and_then(|()| Draft::write(folder, &content)?.publish(to))
             .and_then(|()| disk::sync_folder(folder));
-        written.map_err(|error| failed("write", to, &error))
+        written.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::Store {
+                problem: format!("{} is there already", to.display()),
+                remedy: "export to a name that is free".to_owned(),
+            },
+            _ => failed("write", to, &error),
+        })
     }
 
     /// Ends the work on the log, and lets others open it. Closing it again is no mistake.
@@ -138,12 +174,14 @@ impl Transcript {
     /// # Errors
     /// `Store` if it cannot be flushed; it is closed all the same.
     pub fn close(&self) -> Result<()> {
-        match self.open.lock().take() {
-            Some(writing) if self.flush != Flush::Never => {
-                writing.file.sync_all().map_err(|error| failed("flush", &self.path, &error))
-            }
-            _ => Ok(()),
+        let Some(writing) = self.open.lock().take() else { return Ok(()) };
+        let flushed = if self.flush == Flush::Never { Ok(()) } else { writing.file.sync_all() };
+        if self.locking == Locking::Exclusive {
+            // A child that was forked off has the file open still, and would keep the lock. Where this fails, the end
+            // of the file's last owner unlocks it.
+            let _ = writing.file.unlock();
         }
+        flushed.map_err(|error| failed("flush", &self.path, &error))
     }
 
     fn writing<'a>(&self, open: &'a mut Option<Writing>) -> Result<&'a mut Writing> {
@@ -168,15 +206,36 @@ fn lock(file: &File, path: &Path) -> Result<()> {
     }
 }
 
-/// The lines that are records, and what is said of the others. O(length).
-fn records(content: &[u8]) -> (Vec<String>, Vec<String>) {
-    let (mut records, mut skipped) = (Vec::new(), Vec::new());
-    let lines = content.split(|byte| *byte == b'\n').enumerate();
-    for (index, line) in lines.filter(|(_, line)| !line.is_empty()) {
-        match std::str::from_utf8(line) {
-            Ok(text) if serde_json::from_str::<IgnoredAny>(text).is_ok() => records.push(text.to_owned()),
-            _ => skipped.push(format!("line {} of {} bytes is torn, and was skipped", index + 1, line.len())),
+/// Whether the last line of a file has no end.
+fn is_torn(file: &mut File) -> io::Result<bool> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+/// The lines that are or were records, and what is said of those that are none. O(length).
+fn lines(content: &[u8]) -> (Vec<Line>, Vec<String>) {
+    let (mut lines, mut skipped) = (Vec::new(), Vec::new());
+    for (index, line) in content.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            continue;
+        }
+        match std::str::from_utf8(text) {
+            Ok(text) if serde_json::from_str::<IgnoredAny>(text).is_ok() => lines.push(Line::Record(text.to_owned())),
+            _ => {
+                let is_torn = line.ends_with(TORN_END.as_bytes()) || !line.ends_with(b"\n");
+                let what = if is_torn { "torn" } else { "damaged" };
+                skipped.push(format!("line {} of {} bytes is {what}, and was skipped", index + 1, text.len()));
+                if !is_torn {
+                    lines.push(Line::Damaged(String::from_utf8_lossy(text).into_owned()));
+                }
+            }
         }
     }
-    (records, skipped)
+    (lines, skipped)
 }

@@ -1,0 +1,100 @@
+"""A message as one line of JSON, and back."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import Any
+
+from ullage._core import MessageError
+
+# How bytes stand in JSON, as in Strands' own sessions.
+_BYTES, _DATA = "__bytes_encoded__", "data"
+# As deep as the engine takes a message, MAX_MESSAGE_DEPTH in src/wire; Python reads back about a
+# thousand levels, less the depth of the caller.
+_DEEPEST = 272
+# Bytes of a digest: 2**64 different copies before two may be taken for one.
+_DIGEST = 16
+
+
+def line_of(message: Any, index: int) -> str:
+    """A message as JSON on one line.
+
+    Raises:
+        MessageError: If it is no JSON, or is nested too deeply to be read again.
+    """
+    try:
+        line = written(message)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise MessageError(
+            f"message {index} cannot be written as JSON: {error}; give dicts, lists, texts, numbers"
+            " and bytes"
+        ) from error
+    # So many brackets no ordinary message has; and what was written is no cycle, so the walk ends.
+    if line.count("[") + line.count("{") > _DEEPEST and _is_too_deep(message):
+        raise MessageError(
+            f"message {index} is nested deeper than {_DEEPEST} levels; give the value as a text"
+        )
+    return line
+
+
+def written(message: Any) -> str:
+    """The same, with the errors of ``json``."""
+    line = _AS_IT_IS.encode(message)
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        # Half a character, which only an escape can hold.
+        line = _ESCAPED.encode(message)
+    return line
+
+
+def read(record: str) -> Any:
+    """What a line holds.
+
+    Raises:
+        ValueError: If it is no JSON.
+        RecursionError: If it is nested too deeply.
+    """
+    return json.loads(record, object_hook=_from_json)
+
+
+def digest_of(line: str) -> str:
+    """What tells a line from all others, the same in every process."""
+    return hashlib.blake2b(line.encode(), digest_size=_DIGEST).hexdigest()
+
+
+def _is_too_deep(message: Any) -> bool:
+    level = [message]
+    for _ in range(_DEEPEST + 1):
+        containers = [value for value in level if isinstance(value, (dict, list, tuple))]
+        if not containers:
+            return False
+        level = [
+            child
+            for value in containers
+            for child in (value.values() if isinstance(value, dict) else value)
+        ]
+    return True
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, (bytes, bytearray)):
+        return {_BYTES: True, _DATA: base64.b64encode(value).decode()}
+    raise TypeError(f"a {type(value).__name__} is none")
+
+
+def _from_json(value: dict[str, Any]) -> Any:
+    if value.get(_BYTES) is not True or set(value) != {_BYTES, _DATA}:
+        return value
+    try:
+        return base64.b64decode(value[_DATA], validate=True)
+    except (TypeError, ValueError):
+        return value  # It only looks like bytes of ours.
+
+
+_AS_IT_IS, _ESCAPED = (
+    json.JSONEncoder(ensure_ascii=escapes, allow_nan=False, separators=(",", ":"), default=_to_json)
+    for escapes in (False, True)
+)
