@@ -77,29 +77,28 @@ async def awaited(awaitable: Awaitable[Any], seconds: float) -> Any:
         # Also where who waits is cancelled.
         if not task.done():
             _left_behind.add(task)
-            task.add_done_callback(_forget)
+            task.add_done_callback(_left_behind.discard)
             task.cancel()
     if task in _left_behind:
         raise OutOfTimeError
-    returned, leaving = task.result()
-    if leaving is not None:
-        raise leaving
+    returned, error = task.result()
+    if error is not None:
+        raise error
     return returned
 
 
 async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
-    """What it gives; a task that is left by one of these would end the loop, not who waits."""
+    """What it gives or raises.
+
+    Asyncio complains of an error in a task that was left behind, and ends the loop at one such as a
+    `KeyboardInterrupt`.
+    """
     try:
         return await awaitable, None
-    except (KeyboardInterrupt, SystemExit) as error:
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - raised again by who waits
         return None, error
-
-
-def _forget(task: asyncio.Future[Any]) -> None:
-    _left_behind.discard(task)
-    if not task.cancelled():
-        # Looked at, or asyncio says that nobody did.
-        task.exception()
 
 
 async def in_thread(function: Callable[[], Any]) -> Any:
