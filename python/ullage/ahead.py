@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessagesChangedError, SummaryError
+from ullage.calling import OutOfTimeError, said
+from ullage.forks import renew_after_fork
 from ullage.summarizer import Answer
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 # Conversations whose next summary is remembered; of more, the oldest are forgotten.
 _MOST = 64
+
+# How much a list has grown when it is looked again whether there is something to summarize in it:
+# few plans in its whole life, and late by no more than this.
+_NOTABLY = 1.05
 
 
 class BackgroundSummary:
@@ -60,15 +66,16 @@ class BackgroundSummary:
 
     def _answer(self) -> Answer:
         if not self.done:
-            return Answer(None, "it was not done in time")
+            # A task of this thread's loop could not be waited for.
+            return Answer(None, "it was not done in time", late=not self._is_ours())
         try:
             return self._future.result()
         except CancelledError:
             return Answer(None, "it was cancelled")
         except SummaryError as error:
-            return Answer(None, str(error))
+            return Answer(None, str(error), late=isinstance(error.__cause__, OutOfTimeError))
         except BaseException as error:  # noqa: BLE001 - it was raised to nobody
-            return Answer(None, f"{type(error).__name__}: {error}")
+            return Answer(None, said(error))
 
 
 @dataclass(frozen=True)
@@ -99,13 +106,34 @@ class Ahead:
     def __init__(self, engine: Engine, asker: Asker) -> None:
         self._engine = engine
         self._asker = asker
-        self._begun: OrderedDict[int, Begun] = OrderedDict()
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Forgets all: no thread that makes a summary goes on in the child of a fork."""
         self._lock = threading.Lock()
+        self._begun: OrderedDict[int, Begun] = OrderedDict()
+        # Tokens of lists of which there was nothing to summarize. By identity alone: where another
+        # list takes the place of one, its summary is begun later at the worst.
+        self._fruitless: OrderedDict[int, int] = OrderedDict()
 
     def has(self, messages: list[Any]) -> bool:
         """Whether a summary of this list is in the making, or made."""
         begun = self._begun.get(id(messages))
         return begun is not None and begun.messages is messages
+
+    def is_fruitless(self, messages: list[Any], tokens: int) -> bool:
+        """Whether there was nothing to summarize in it, and it has hardly grown since."""
+        then = self._fruitless.get(id(messages))
+        return then is not None and then <= tokens < then * _NOTABLY
+
+    def leave(self, messages: list[Any], tokens: int) -> None:
+        """Notes that there is nothing to summarize in it as it is."""
+        with self._lock:
+            self._fruitless.pop(id(messages), None)
+            self._fruitless[id(messages)] = tokens
+            while len(self._fruitless) > _MOST:
+                self._fruitless.popitem(last=False)
 
     def begin(
         self, messages: list[Any], plan: Plan, asked: Asked, request: SummaryRequest
@@ -133,10 +161,9 @@ class Ahead:
         return begun if begun is not None and begun.messages is messages else None
 
     def finished(
-        self, begun: Begun, messages: Sequence[Any], asked: Asked
+        self, begun: Begun, answer: Answer, messages: Sequence[Any], asked: Asked
     ) -> tuple[Plan | None, int, str]:
         """The plan with its summary, what the messages come to with it, and why there is none."""
-        answer = begun.summary._answer()  # noqa: SLF001
         if answer.text is None:
             return None, 0, answer.reason
         if list(asked.pins) != begun.pins:

@@ -84,8 +84,9 @@ class Chooser:
             return Chosen(plan)
         dropped = ""
         if own is not None and (begun := self._ahead.take(own)) is not None:
+            was_done = begun.summary.done
             begun.summary.wait(min(self._timeout, asked.seconds))
-            ready, dropped = self._ready(begun, plan, messages, asked)
+            ready, dropped = self._ready(begun, plan, messages, asked, was_done=was_done)
             if ready is not None:
                 return ready
         answer = self._asker.ask(self.request(plan, messages), asked.seconds)
@@ -98,8 +99,11 @@ class Chooser:
         dropped = ""
         if (begun := self._ahead.take(messages)) is not None:
             seconds = min(self._timeout, asked.seconds)
+            was_done = begun.summary.done
             await asyncio.to_thread(begun.summary.wait, seconds)
-            ready, dropped = await asyncio.to_thread(self._ready, begun, plan, messages, asked)
+            ready, dropped = await asyncio.to_thread(
+                self._ready, begun, plan, messages, asked, was_done=was_done
+            )
             if ready is not None:
                 return ready
         request = await asyncio.to_thread(self.request, plan, messages)
@@ -107,9 +111,16 @@ class Chooser:
 
     def is_near(self, messages: list[Any], report: Report) -> bool:
         """Whether the next summary is to be begun now that nothing was due."""
-        if self._begins_at is None or self._ahead.has(messages):
+        if self._begins_at is None or report.stages or not self._asker.can_ask:
             return False
-        return report.tokens_after > self._begins_at * report.budget
+        tokens = report.tokens_after
+        if tokens <= self._begins_at * report.budget or self._ahead.has(messages):
+            return False
+        return not self._ahead.is_fruitless(messages, tokens)
+
+    def leave(self, messages: list[Any], report: Report) -> None:
+        """Notes that no summary could be begun, so that it is not tried again every turn."""
+        self._ahead.leave(messages, report.tokens_after)
 
     def begin(
         self, messages: list[Any], plan: Plan, asked: Asked, request: SummaryRequest | None
@@ -118,11 +129,22 @@ class Chooser:
         return None if request is None else self._ahead.begin(messages, plan, asked, request)
 
     def _ready(
-        self, begun: Begun, plan: Plan, messages: Sequence[Any], asked: Asked
+        self,
+        begun: Begun,
+        plan: Plan,
+        messages: Sequence[Any],
+        asked: Asked,
+        *,
+        was_done: bool,
     ) -> tuple[Chosen | None, str]:
         """What was begun, finished, if it can be used; and why it cannot."""
+        answer = begun.summary._answer()  # noqa: SLF001
+        if answer.late and not was_done:
+            # It had its time. Another call beside it would take as long again.
+            reason = "the summary begun in the background was waited for in vain"
+            return Chosen(plan, self._asker.unanswered(reason)), ""
         with self._stopwatch.running():
-            done, tokens, why_not = self._ahead.finished(begun, messages, asked)
+            done, tokens, why_not = self._ahead.finished(begun, answer, messages, asked)
         if done is None:
             return None, why_not
         return Chosen(done, tokens=(plan.tokens_before, tokens)), ""

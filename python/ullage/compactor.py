@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessageError, MessagesChangedError
+from ullage.forks import renew_after_fork
 from ullage.report import Report
 
 if TYPE_CHECKING:
@@ -107,6 +108,11 @@ class Compactor:
         self._chooser = chooser
         self._stopwatch = stopwatch
         self._append_only = append_only
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Makes its lock anew."""
         self._applying = threading.Lock()
 
     def plan(self, messages: Sequence[Any], asked: Asked) -> Plan:
@@ -127,8 +133,8 @@ class Compactor:
             with self._stopwatch.running():
                 self._keeper.tidy(messages)
             report = self._done(plan, chosen, start)
-        if not report.stages and self._chooser.is_near(messages, report):
-            self.begin(messages, asked)
+        if self._chooser.is_near(messages, report) and self.begin(messages, asked) is None:
+            self._chooser.leave(messages, report)
         return report
 
     async def acompact(self, messages: list[Any], asked: Asked) -> Report:
@@ -142,8 +148,8 @@ class Compactor:
             with self._stopwatch.running():
                 await self._keeper.atidy(messages)
             report = self._done(plan, chosen, start)
-        if not report.stages and self._chooser.is_near(messages, report):
-            await self.abegin(messages, asked)
+        if self._chooser.is_near(messages, report) and await self.abegin(messages, asked) is None:
+            self._chooser.leave(messages, report)
         return report
 
     def view(self, messages: Sequence[Any], asked: Asked) -> list[Any]:

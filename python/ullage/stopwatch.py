@@ -7,13 +7,10 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ullage.forks import renew_after_fork
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-# The lock is held for an addition. Who waits longer is the child of a process that forked
-# meanwhile, in which nobody gives it back: then the time is not added.
-_PATIENCE_SECONDS = 0.1
 
 
 class Stopwatch:
@@ -21,6 +18,11 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Makes its lock anew."""
         self._lock = threading.Lock()
 
     @contextmanager
@@ -31,8 +33,5 @@ class Stopwatch:
             yield
         finally:
             taken = time.perf_counter() - start
-            if self._lock.acquire(timeout=_PATIENCE_SECONDS):
-                try:
-                    self.seconds += taken
-                finally:
-                    self._lock.release()
+            with self._lock:
+                self.seconds += taken

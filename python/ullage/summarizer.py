@@ -11,13 +11,14 @@ import contextvars
 import hashlib
 import inspect
 import logging
-import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ullage._core import SummaryError
+from ullage.calling import Call, OutOfTimeError, awaited, in_thread, one_line, said
 from ullage.retrieval import discard
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ logger = logging.getLogger(__name__)
 # Summaries that are kept for a request that is made again: a view of the same messages, or a plan
 # that is made anew because others changed. One engine serves many conversations.
 _REMEMBERED = 64
+
+# Characters for each token asked for, above which an answer is not remembered. A token of prose or
+# code has about four, so only what is cut to a small part is longer.
+_LONGEST_REMEMBERED = 16
 
 # The askers whose summarizer runs in this context.
 _asking: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
@@ -81,10 +86,12 @@ class Answer:
     Attributes:
         text: The summary, or None.
         reason: Why there is none.
+        late: Whether that is because the time was over.
     """
 
     text: str | None
     reason: str = ""
+    late: bool = False
 
 
 class Asker:
@@ -102,6 +109,11 @@ class Asker:
         self._timeout = policy.summary_timeout
         self._required = policy.summaries == "required"
         self._remembered: OrderedDict[bytes, str] = OrderedDict()
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is a summarizer."""
+        return self._summarizer is not None
 
     @property
     def is_async(self) -> bool:
@@ -138,7 +150,11 @@ class Asker:
         if (answer := self._known(request)) is not None:
             return answer
         patience = self._patience(seconds)
-        called = _Call(self, cast("SummaryRequest", request), patience)
+        token = _asking.set((*_asking.get(), self))
+        try:
+            called = Call(partial(self._summarize, cast("SummaryRequest", request)), patience)
+        finally:
+            _asking.reset(token)
         return self._judged(request, *called.wait(patience), patience)
 
     async def aask(self, request: SummaryRequest | None, seconds: float | None = None) -> Answer:
@@ -154,15 +170,23 @@ class Asker:
                 returned: Any = self._summarize(request)
             else:
                 # A thread of its own: one that is left behind must not take a place in a pool.
-                returned = await asyncio.wait_for(_in_thread(self._summarize, request), patience)
+                returned = await awaited(in_thread(partial(self._summarize, request)), patience)
             if inspect.isawaitable(returned):
                 left = max(0.0, deadline - asyncio.get_running_loop().time())
-                returned = await asyncio.wait_for(returned, left)
+                returned = await awaited(returned, left)
         except Exception as error:  # noqa: BLE001 - whatever keeps the summarizer from answering
             return self._judged(request, None, error, patience)
         finally:
             _asking.reset(token)
         return self._judged(request, returned, None, patience)
+
+    def unanswered(self, reason: str) -> Answer:
+        """None, without asking.
+
+        Raises:
+            SummaryError: If a summary is required.
+        """
+        return self._nothing(reason, None)
 
     def _patience(self, seconds: float | None) -> float:
         return self._timeout if seconds is None else min(self._timeout, seconds)
@@ -186,93 +210,32 @@ class Asker:
         patience: float,
     ) -> Answer:
         if error is not None:
-            if isinstance(error, (TimeoutError, asyncio.TimeoutError)) and not str(error):
+            if isinstance(error, OutOfTimeError):
                 return self._nothing(f"no answer within {patience:.3g} seconds", error)
-            return self._nothing(f"{type(error).__name__}: {error}", error)
+            return self._nothing(said(error), error)
         if not isinstance(returned, str):
             if inspect.isawaitable(returned):
                 discard(returned)
             return self._nothing(f"it returned {type(returned).__name__}, not text", None)
         if not returned.strip():
             return self._nothing("it returned no text", None)
-        self._remembered[_key(cast("SummaryRequest", request))] = returned
-        while len(self._remembered) > _REMEMBERED:
-            self._remembered.popitem(last=False)
+        self._remember(cast("SummaryRequest", request), returned)
         return Answer(returned)
 
+    def _remember(self, request: SummaryRequest, text: str) -> None:
+        if len(text) > _LONGEST_REMEMBERED * request.max_tokens:
+            return
+        self._remembered[_key(request)] = text
+        while len(self._remembered) > _REMEMBERED:
+            self._remembered.popitem(last=False)
+
     def _nothing(self, reason: str, error: BaseException | None) -> Answer:
+        reason = one_line(reason)
         if self._required:
             raise SummaryError(f"a summary is required, and there is none: {reason}") from error
         if self._summarizer is not None:
             logger.warning("reason=<%s> | no summary from the summarizer", reason)
-        return Answer(None, reason)
-
-
-class _Call:
-    """A summarizer at work in a thread."""
-
-    def __init__(self, asker: Asker, request: SummaryRequest, patience: float) -> None:
-        self._asker = asker
-        self._patience = patience
-        self._request = request
-        self._returned: Any = None
-        self._raised: BaseException | None = None
-        context = contextvars.copy_context()
-        context.run(_asking.set, (*_asking.get(), asker))
-        self._thread = threading.Thread(
-            target=context.run, args=(self._run,), name="ullage-summarizer", daemon=True
-        )
-        self._thread.start()
-
-    def wait(self, seconds: float) -> tuple[Any, BaseException | None]:
-        """What it returned, and what it raised if that is an `Exception`."""
-        self._thread.join(seconds)
-        if self._thread.is_alive():
-            return None, TimeoutError()
-        if self._raised is not None and not isinstance(self._raised, Exception):
-            raise self._raised
-        return self._returned, self._raised
-
-    def _run(self) -> None:
-        try:
-            returned = self._asker._summarize(self._request)  # noqa: SLF001
-            if inspect.isawaitable(returned):
-                # No loop runs in this thread, so one of its own can.
-                returned = asyncio.run(_within(returned, self._patience))
-            self._returned = returned
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
-            self._raised = error
-
-
-async def _within(awaitable: Awaitable[Any], seconds: float) -> Any:
-    return await asyncio.wait_for(awaitable, seconds)
-
-
-async def _in_thread(call: Callable[[SummaryRequest], Any], request: SummaryRequest) -> Any:
-    """What ``call`` returns, from a thread that is left behind where nobody waits any longer."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def settle(set_: Callable[[Any], None], value: Any) -> None:
-        if not future.done():
-            set_(value)
-
-    def run() -> None:
-        try:
-            outcome = (future.set_result, call(request))
-        except StopIteration as error:
-            # No future may hold one.
-            outcome = (future.set_exception, RuntimeError(f"StopIteration: {error}"))
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
-            outcome = (future.set_exception, error)
-        try:
-            loop.call_soon_threadsafe(settle, *outcome)
-        except RuntimeError:
-            logger.debug("the loop was closed before the summarizer answered")
-
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(run,), name="ullage-summarizer", daemon=True).start()
-    return await future
+        return Answer(None, reason, late=isinstance(error, OutOfTimeError))
 
 
 def _key(request: SummaryRequest) -> bytes:

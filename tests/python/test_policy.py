@@ -110,6 +110,64 @@ def test_a_variable_that_cannot_be_read_is_named(name, value):
         ullage.Policy.from_env(environ={f"ULLAGE_{name}": value})
 
 
+def from_env(**variables):
+    return ullage.Policy.from_env("X_", {f"X_{name}": text for name, text in variables.items()})
+
+
+def test_a_size_to_shorten_to_above_the_threshold_is_the_threshold():
+    for extra in ({}, {"TOOL_RESULT_ARTIFACT_THRESHOLD": "8000"}):
+        policy = from_env(PRESET="cyber-autoagent", TOOL_COMPRESS_TRUNCATE="12000", **extra)
+        assert policy.shrink_to == policy.compress_to == policy.shrink_above
+    with pytest.raises(ullage.PolicyError, match="X_SHRINK_TO"):
+        from_env(SHRINK_TO="9000")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("none", ["null", "None"])
+def test_what_may_be_none_can_be_set_so_over_any_preset(preset, none):
+    policy = from_env(PRESET=preset, ESCALATE=none, MAX_MESSAGES=none)
+    assert (policy.escalate, policy.max_messages) == (None, None)
+    assert from_env(PRESET=preset, CONVERSATION_WINDOW=none).max_messages is None
+    given = from_env(PRESET=preset, ESCALATE="0.97", MAX_MESSAGES="70")
+    assert (given.escalate, given.max_messages) == (0.97, 70)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_smaller_high_mark_takes_the_low_one_with_it(preset):
+    ground = ullage.Policy.preset(preset)
+    policy = from_env(PRESET=preset, HIGH="0.1")
+    taken = ground.low if ground.low <= 0.1 else ground.low / ground.high * 0.1
+    assert policy.low == pytest.approx(taken)
+    assert policy.low < policy.high
+    assert from_env(PRESET=preset, HIGH="0.1", LOW="0.1").low == 0.1
+    with pytest.raises(ullage.PolicyError, match="X_LOW"):
+        from_env(PRESET=preset, HIGH="0.1", LOW="0.2")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("LEVELS", "[" * 100_000),
+        ("LEVELS", "9" * 5_000),
+        ("LEVELS", '[{"recent": true}]'),
+        ("LEVELS", '[{}, {"keep_results": false}]'),
+        ("LEVELS", '[{"recent": NaN}]'),
+        ("STAGES", '"window"'),
+        ("WINDOW", "-1"),
+        ("WINDOW", "3000"),
+        ("MAX_MESSAGES", "true"),
+        ("CONVERSATION_WINDOW", "0"),
+        ("TOOL_COMPRESS_TRUNCATE", "9" * 4_000),
+        ("PROMPT_TELEMETRY_THRESHOLD", "nan"),
+        ("PRESET", "x"),
+    ],
+)
+def test_an_error_names_the_variable_and_is_short(name, text):
+    with pytest.raises(ullage.PolicyError, match=rf"\bX_{name}\b") as caught:
+        from_env(**{name: text})
+    assert len(str(caught.value)) < 500
+
+
 def test_more_messages_than_wanted_are_removed_while_there_is_room():
     messages = talk()
     most = len(messages) // 2

@@ -125,3 +125,12 @@ def test_what_is_wrong_is_said(arguments, says, file):
     assert code == 2
     assert says in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("option", ["--jobs", "--cost"])
+@pytest.mark.parametrize("number", ["-1", "0", "many"])
+def test_a_number_that_makes_no_sense_is_wrong_usage(file, option, number):
+    code, out, err = run(file, option, number)
+    assert (code, out) == (2, "")
+    assert f"argument {option}" in err
+    assert "Traceback" not in err

@@ -3,9 +3,13 @@
 # mypy: disable-error-code="no-untyped-def,type-arg,arg-type"
 
 import asyncio
+import contextlib
 import contextvars
+import gc
 import json
 import logging
+import os
+import signal
 import threading
 import time
 from functools import partial
@@ -190,6 +194,81 @@ def test_a_cancelled_compaction_leaves_the_messages(messages):
     before = Snapshot(messages)
     asyncio.run(main())
     assert messages == before.objects
+
+
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("it cannot be said")
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (MuteError(), "MuteError"),
+        (type("MuteStop", (MuteError, StopIteration), {})(), "MuteStop"),
+        (ValueError("a\nb\r\n\x1b[1m\u2028c \ud800d"), "ValueError: a b [1m c d"),
+        (ValueError("x\n" * 50_000), "ValueError: x x x"),
+    ],
+)
+def test_whatever_an_error_says_becomes_a_bounded_line(error, reason, beside, messages):
+    engine = engine_of(raises(error))
+    report = asyncio.run(engine.acompact(messages)) if beside else engine.compact(messages)
+    (line,) = report.warnings
+    assert reason in line
+    assert len(line) < 500
+    assert line.isprintable()
+
+
+def test_one_that_swallows_its_cancellation_is_left_behind(messages, caplog):
+    async def deaf(request):
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.1)
+        raise RuntimeError("nobody listens")
+
+    async def main():
+        start = time.monotonic()
+        report = await engine_of(deaf, summary_timeout=0.1).acompact(messages)
+        return report, time.monotonic() - start
+
+    with caplog.at_level(logging.ERROR, logger="asyncio"):
+        report, seconds = asyncio.run(main())
+        gc.collect()
+    assert seconds < 1
+    assert "no answer within 0.1 seconds" in report.warnings[0]
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_what_ends_a_program_passes_to_who_waits_beside_a_loop(error, messages):
+    async def leaving(request):
+        raise error
+
+    async def main():
+        for way in (leaving, raises(error())):
+            with pytest.raises(error):
+                await engine_of(way).acompact(messages)
+        return "went on"
+
+    before = Snapshot(messages)
+    assert asyncio.run(main()) == "went on"
+    assert messages == before.objects
+
+
+def test_a_huge_answer_is_not_remembered(messages):
+    calls = []
+
+    def answering(answer, request):
+        calls.append(request)
+        return answer
+
+    for answer, asked in (("Sentence by sentence. " * 50_000, 2), ("Sentence. " * 100, 1)):
+        calls.clear()
+        engine = engine_of(partial(answering, answer))
+        assert engine.view(messages) == engine.view(list(messages))
+        assert len(calls) == asked
 
 
 def test_required_means_required(messages):
@@ -504,6 +583,103 @@ def test_one_that_failed_or_was_cancelled_is_dropped_and_asked_anew():
     report = engine.compact(messages)
     assert any("dropped: RuntimeError: no quota" in line for line in report.warnings)
     assert "Answer 2." in json.dumps(messages)
+
+
+@pytest.mark.parametrize("way", [lazy, sleepy])
+@pytest.mark.parametrize("beside", [False, True])
+def test_one_that_hangs_is_not_asked_a_second_time(way, beside):
+    calls = []
+
+    def counted(request):
+        calls.append(request)
+        return way(request)
+
+    async def acompact():
+        engine.summarize_in_background(messages)
+        return await engine.acompact(messages, hard=True)
+
+    def compact():
+        engine.summarize_in_background(messages)
+        return engine.compact(messages, hard=True)
+
+    engine = engine_of(counted, summary_timeout=0.2)
+    messages = wordy(37)
+    start = time.monotonic()
+    report = asyncio.run(acompact()) if beside else compact()
+    assert time.monotonic() - start < 0.9
+    assert len(calls) == 1
+    assert report.summary is not None
+    assert report.summary.by == "engine"
+    assert any("waited for in vain" in line for line in report.warnings)
+    engine = engine_of(counted, summary_timeout=0.2, summaries="required")
+    messages = wordy(37)
+    with pytest.raises(ullage.SummaryError, match="in vain"):
+        asyncio.run(acompact()) if beside else compact()
+
+
+def test_a_turn_plans_for_a_summary_only_where_there_may_be_one(monkeypatch):
+    def plans(engine, messages):
+        """How often a compaction that leaves the messages looks for what to summarize."""
+        made = []
+        plan = engine._compactor.plan
+
+        def counted(*arguments):
+            made.append(arguments)
+            return plan(*arguments)
+
+        monkeypatch.setattr(engine._compactor, "plan", counted)
+        for turn in range(30):
+            if turn >= 20:
+                grown(messages, 2)
+            assert not engine.compact(messages).stages
+        return len(made)
+
+    settings = SMALL | {"window": 9_000, "summary_ahead": 0.001}
+    for summarizer, keep_recent, most in ((None, 2, 0), (plainly, 500, 8), (plainly, 2, 1)):
+        policy = ullage.Policy(**settings, keep_recent=keep_recent)
+        engine = ullage.ContextManager(policy, summarizer=summarizer, append_only=True)
+        assert min(most, 1) <= plans(engine, wordy(37)) <= most
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_compacts_whatever_locks_its_parent_held():
+    class Slow(list):
+        """Is in the middle of a change when the process forks."""
+
+        def __setitem__(self, *change):
+            changing.set()
+            assert forked.wait(20)
+            super().__setitem__(*change)
+
+    def hold():
+        with engine._stopwatch._lock, engine._compactor._chooser._ahead._lock:
+            holding.set()
+            assert forked.wait(20)
+
+    changing, holding, forked = threading.Event(), threading.Event(), threading.Event()
+    engine = engine_of(plainly)
+    slow = Slow(wordy(61))
+    threads = [threading.Thread(target=engine.compact, args=(slow,)), threading.Thread(target=hold)]
+    try:
+        threads[0].start()
+        assert changing.wait(20)
+        threads[1].start()
+        assert holding.wait(20)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)
+            messages = wordy(37)
+            engine.summarize_in_background(messages)
+            grown(messages, 6)
+            done = engine.compact(messages).summary
+            os._exit(0 if done is not None and engine.stats.compactions > 0 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+    finally:
+        forked.set()
+        for thread in threads:
+            thread.join(20)
+    assert count(list(slow)) <= 5_000
 
 
 def test_nothing_is_begun_where_nothing_goes():

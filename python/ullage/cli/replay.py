@@ -76,14 +76,14 @@ def add_to(commands: Any) -> None:
     add("--baselines", action="store_true", help="run a sliding window and a line cover beside")
     add(
         "--cost",
-        type=int,
+        type=_at_least_one,
         nargs="?",
         const=_COST_AT,
         metavar="TOKENS",
         help=f"simulate what whole sessions cost at this high mark ({_COST_AT})",
     )
     add("--model", help="the id of the model whose tokens are counted and paid (o200k_base)")
-    add("--jobs", type=int, metavar="N", help="sessions at a time (one for each core)")
+    add("--jobs", type=_at_least_one, metavar="N", help="sessions at a time (one for each core)")
     add("--json", action="store_true", help="print rows, cuts and costs as JSON")
     add("--html", type=Path, metavar="FILE", help="write a page with plots")
 
@@ -161,6 +161,16 @@ def _for_model(model: str | None) -> dict[str, Any]:
         "counter": lambda: ullage.TokenCounter.for_model(model),
         "economics": ullage.Economics.for_model(model),
     }
+
+
+def _at_least_one(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: it must be at least 1")
+    return number
+
+
+_at_least_one.__name__ = "whole number"
 
 
 def _numbers(kind: Callable[[str], Any], most: float | None) -> Callable[[str], list[Any]]:

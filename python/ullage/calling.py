@@ -1,0 +1,154 @@
+"""Calling what may take too long: it is waited for so many seconds, then left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+logger = logging.getLogger(__name__)
+
+# Characters of a reason that go into a report and into the log: a long sentence or two. An error of
+# an HTTP client may hold the whole answer of a server.
+_LONGEST_REASON = 400
+
+# What was left behind and has not ended. A loop holds on to its tasks only weakly.
+_left_behind: set[asyncio.Future[Any]] = set()
+
+
+class OutOfTimeError(Exception):
+    """The time was over. Its own kind: a summarizer may raise a `TimeoutError` of its own."""
+
+
+class Call:
+    """A function at work in a thread, in the context of its caller.
+
+    Args:
+        function: What is called; what it returns is awaited there if it has to be.
+        patience: Seconds that an awaitable has.
+    """
+
+    def __init__(self, function: Callable[[], Any], patience: float) -> None:
+        self._function = function
+        self._patience = patience
+        self._returned: Any = None
+        self._raised: BaseException | None = None
+        self._thread = _started(self._run)
+
+    def wait(self, seconds: float) -> tuple[Any, BaseException | None]:
+        """What it returned, and what it raised if that is an `Exception`."""
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            return None, OutOfTimeError()
+        if self._raised is not None and not isinstance(self._raised, Exception):
+            raise self._raised
+        return self._returned, self._raised
+
+    def _run(self) -> None:
+        try:
+            returned = self._function()
+            if inspect.isawaitable(returned):
+                # No loop runs in this thread, so one of its own can.
+                returned = asyncio.run(awaited(returned, self._patience))
+            self._returned = returned
+        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+            self._raised = error
+
+
+async def awaited(awaitable: Awaitable[Any], seconds: float) -> Any:
+    """What it gives within so many seconds.
+
+    Not `asyncio.wait_for`, which waits until what it cancelled has ended: for ever where the
+    cancellation is swallowed.
+
+    Raises:
+        OutOfTimeError: If the time is over. It is cancelled and left behind.
+    """
+    task = asyncio.create_task(_ended(awaitable))
+    try:
+        await asyncio.wait([task], timeout=seconds)
+    finally:
+        # Also where who waits is cancelled.
+        if not task.done():
+            _left_behind.add(task)
+            task.add_done_callback(_left_behind.discard)
+            task.cancel()
+    if task in _left_behind:
+        raise OutOfTimeError
+    returned, error = task.result()
+    if error is not None:
+        raise error
+    return returned
+
+
+async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    """What it gives or raises.
+
+    Asyncio complains of an error in a task that was left behind, and ends the loop at one such as a
+    `KeyboardInterrupt`.
+    """
+    try:
+        return await awaitable, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - raised again by who waits
+        return None, error
+
+
+async def in_thread(function: Callable[[], Any]) -> Any:
+    """What it returns, from a thread that is left behind where nobody waits any longer."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(set_: Callable[[Any], None], value: Any) -> None:
+        if not future.done():
+            set_(value)
+
+    def run() -> None:
+        try:
+            outcome = (future.set_result, function())
+        except StopIteration as error:
+            # No future may hold one.
+            outcome = (future.set_exception, RuntimeError(said(error)))
+        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+            outcome = (future.set_exception, error)
+        try:
+            loop.call_soon_threadsafe(settle, *outcome)
+        except RuntimeError:
+            logger.debug("the loop was closed before the summarizer answered")
+
+    _started(run)
+    return await future
+
+
+def said(error: BaseException) -> str:
+    """The kind of an error and what it says, in a line."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - it is the host's class, and its text is only told
+        text = ""
+    name = type(error).__name__
+    return one_line(f"{name}: {text}" if text else name)
+
+
+def one_line(text: str) -> str:
+    """The text in a line of printable characters, cut where it is long."""
+    head = text[:_LONGEST_REASON]
+    line = " ".join("".join(c if c.isprintable() else " " for c in head).split())
+    return line if len(text) <= _LONGEST_REASON else f"{line}…"
+
+
+def _started(run: Callable[[], None]) -> threading.Thread:
+    context = contextvars.copy_context()
+    # A daemon, since one that is left behind must not keep the process from ending.
+    thread = threading.Thread(
+        target=context.run, args=(run,), name="ullage-summarizer", daemon=True
+    )
+    thread.start()
+    return thread

@@ -1,0 +1,35 @@
+"""Locks in the child of a fork: the thread that held one is not there to give it back."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Protocol
+
+
+class Renewed(Protocol):
+    """What holds a lock.
+
+    It takes the lock as ``with self._lock``, which gives back the one that was taken: the thread
+    that forked may itself be inside.
+    """
+
+    def renew(self) -> None:
+        """Makes its locks anew."""
+
+
+_holders: weakref.WeakSet[Renewed] = weakref.WeakSet()
+
+
+def renew_after_fork(holder: Renewed) -> None:
+    """Has its locks made anew in each child, as long as it lives."""
+    _holders.add(holder)
+
+
+def _renew_all() -> None:
+    for holder in list(_holders):
+        holder.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)
