@@ -516,14 +516,18 @@ class Policy:
         Cyber-AutoAgent's document are known too (``CONTEXT_LIMIT``, ``PROMPT_TELEMETRY_THRESHOLD``,
         ``PROMPT_CACHE_RELAX``, ``TOOL_COMPRESS_TRUNCATE`` and ``TOOL_RESULT_ARTIFACT_THRESHOLD`` in
         characters, ``CONVERSATION_WINDOW``, ``CONVERSATION_PRESERVE_FIRST`` and ``_LAST``); with
-        the prefix "CYBER_" its preset is the ground.
+        the prefix "CYBER_" its preset is the ground. "none" or "null" is None where a setting may
+        be that. What no variable sets gives way where it contradicts one that does: ``low`` falls
+        in proportion with ``high``, what is left of a text to the size above which it is shortened;
+        so does ``TOOL_COMPRESS_TRUNCATE``.
 
         Args:
             prefix: What all names begin with.
             environ: The variables; ``os.environ`` if not given.
 
         Raises:
-            PolicyError: If a variable cannot be read, or a setting is out of range.
+            PolicyError: If a variable cannot be read, or a setting is out of range; it names the
+                variable.
         """
     @staticmethod
     def from_dict(settings: dict[str, Any]) -> Policy:

@@ -49,11 +49,7 @@ _CYBER = "CYBER_"
 _CLAMPED = "TOOL_COMPRESS_TRUNCATE"
 
 # What is left of a text can be no more than the size above which it is shortened.
-_BOUNDED = (
-    ("shrink_to", "shrink_above"),
-    ("compress_to", "shrink_above"),
-    ("offload_preview", "offload_above"),
-)
+_BOUNDED = (("shrink_to", "shrink_above"), ("offload_preview", "offload_above"))
 
 # The settings that may be None, whatever a preset says, and what else they are.
 _OPTIONAL: dict[str, Callable[[str], Any]] = {"escalate": float, "max_messages": int}
@@ -96,6 +92,9 @@ def _agreeing(ground: dict[str, Any], given: dict[str, Any], firm: set[str]) -> 
     for smaller, larger in _BOUNDED:
         if smaller not in firm and settings[smaller] > settings[larger]:
             settings[smaller] = settings[larger]
+    if "compress_to" in given and "compress_to" not in firm:
+        # One variable gives both.
+        settings["compress_to"] = min(settings["compress_to"], settings["shrink_above"])
     if "low" not in firm and settings["low"] > settings["high"]:
         # At the high mark itself, every turn would compact.
         settings["low"] = settings["high"] * (ground["low"] / ground["high"])

@@ -234,7 +234,9 @@ class ContextManager:
         other in a thread. The next compaction that has to remove messages uses the summary if what
         it was made for is still there unchanged and the outcome is below the high mark (the low
         mark where ``hard``); otherwise it is dropped, and the report says why. One that is not
-        done by then is waited for. See ``Policy.summary_ahead`` to begin by itself.
+        done by then is waited for, as long as ``Policy.summary_timeout``; if in vain, nobody is
+        asked again, and the engine says without a model what happened. See
+        ``Policy.summary_ahead`` to begin by itself.
 
         Returns:
             The summary in the making; None where a compaction would remove no messages, or there is

@@ -114,6 +114,14 @@ def from_env(**variables):
     return ullage.Policy.from_env("X_", {f"X_{name}": text for name, text in variables.items()})
 
 
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_from_the_environment_is_the_preset(preset):
+    ground = ullage.Policy.preset(preset)
+    assert from_env(PRESET=preset) == ground
+    policy = from_env(PRESET=preset, SHRINK_ABOVE="300")
+    assert policy.compress_to == ground.compress_to
+
+
 def test_a_size_to_shorten_to_above_the_threshold_is_the_threshold():
     for extra in ({}, {"TOOL_RESULT_ARTIFACT_THRESHOLD": "8000"}):
         policy = from_env(PRESET="cyber-autoagent", TOOL_COMPRESS_TRUNCATE="12000", **extra)

@@ -668,12 +668,16 @@ def test_a_child_compacts_whatever_locks_its_parent_held():
         assert holding.wait(20)
         child = os.fork()
         if child == 0:
-            signal.alarm(10)
-            messages = wordy(37)
-            engine.summarize_in_background(messages)
-            grown(messages, 6)
-            done = engine.compact(messages).summary
-            os._exit(0 if done is not None and engine.stats.compactions > 0 else 1)
+            code = 1
+            try:
+                signal.alarm(10)
+                messages = wordy(37)
+                engine.summarize_in_background(messages)
+                grown(messages, 6)
+                done = engine.compact(messages).summary
+                code = 0 if done is not None and engine.stats.compactions > 0 else 2
+            finally:
+                os._exit(code)
         assert os.waitpid(child, 0)[1] == 0
     finally:
         forked.set()
