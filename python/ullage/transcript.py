@@ -21,7 +21,7 @@ from ullage.standing import Entry, entries_of, items_of, ranges
 from ullage.validity import repair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from types import TracebackType
 
     from typing_extensions import Self
@@ -143,7 +143,7 @@ class Transcript:
         """What the model sees: the messages, as the last compaction left them, in a new list."""
         return [entry.message for entry in list(self._view)]
 
-    def set_view(self, messages: Sequence[Any], since: Iterable[Any] | None = None) -> None:
+    def set_view(self, messages: Iterable[Any], since: Iterable[Any] | None = None) -> None:
         """Writes down what the model sees from now on, such as what a compaction left.
 
         Messages of the log are known by their identity, and one that was changed since it was
@@ -161,6 +161,7 @@ class Transcript:
             StoreError: If it cannot be written. Then the view is as before.
         """
         self._check_process()
+        messages = list(messages)
         with self._changing:
             stay: list[Entry] = []
             if since is not None:

@@ -72,7 +72,7 @@ def test_a_view_of_other_messages_is_skipped_and_said(path):
 
 
 def nested(depth):
-    value = []
+    value: list[object] = []
     for _ in range(depth - 2):
         value = [value]
     return {"content": value}
@@ -155,7 +155,12 @@ def test_a_child_neither_keeps_the_lock_nor_gives_it_away(path):
     with pytest.raises(ullage.StoreError, match="open already"):
         ullage.Transcript(path)
     read, write = os.pipe()
-    child = in_child(lambda: (os.close(write), os.read(read, 1)))
+
+    def wait():
+        os.close(write)
+        os.read(read, 1)
+
+    child = in_child(wait)
     os.close(read)
     transcript.close()
     ullage.Transcript(path).close()
