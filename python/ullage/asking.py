@@ -71,8 +71,8 @@ def answered(left: Sequence[Any], question: Asked) -> tuple[str, str, list[Any]]
     before = {id(message) for message in question.messages}
     stayed = len(question.pins) - 1
     middle = [m for m in left[1 : len(left) - stayed] if id(m) in before]
-    notes = (m["content"] for m in left if id(m) not in before)
-    note = next(text for text in notes if isinstance(text, str) and _REMOVED in text)
+    notes = (text for m in left if id(m) not in before for text in _texts(m))
+    note = next(text for text in notes if _REMOVED in text)
     body = note.partition("\n")[2]
     summary, _, lines = body.removeprefix(_SUMMARY).partition(_LINES)
     return summary.strip(), lines.strip(), middle
@@ -101,6 +101,15 @@ def summarizing_engine(
     return ullage.ContextManager(
         ullage.Policy.from_dict(settings), counter=counter, summarizer=summarizer, format=format
     )
+
+
+def _texts(message: dict[str, Any]) -> list[str]:
+    """The texts of a message, whether it is one or in blocks."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [content]
+    texts = [block.get("text") for block in content or () if isinstance(block, dict)]
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _note(previous: Previous) -> dict[str, Any]:

@@ -333,3 +333,20 @@ def test_the_command_says_what_it_cannot_read(tmp_path):
     assert run(file, "--policy", tmp_path / "missing.yaml")[0] == 2
     assert run(file)[0] == 0
     assert "nothing to summarize" in run(file, "--summarize")[1]
+
+
+def test_a_setting_against_summaries_reaches_the_manager():
+    settings = ContextSettings.from_dict({"context": {"auto_summarize": False}, "model": "gpt-4o"})
+    messages = [{"role": "user", "content": "word"}] * 40
+    assert not settings.manager().should_summarize(messages)
+    assert ContextSettings(model="gpt-4o").manager().should_summarize(messages)
+
+
+def test_lines_behind_a_summary_give_way_before_its_words():
+    manager = ContextManager("gpt-4")
+    words = "Keep the service on port 8080. " * 8
+    lines = "a line that the summary leaves out\n" * 600
+    manager._summary = ContextSummary(words, 50, 0, 49, lines=lines)
+    messages = [{"role": "user", "content": f"step {n}"} for n in range(60)]
+    sent = manager.build_messages_for_llm("You are an agent.", messages)
+    assert any(words.strip() in str(message["content"]) for message in sent)

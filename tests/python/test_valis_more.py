@@ -282,3 +282,21 @@ def test_threads_may_share_a_middleware(tmp_path):
         thread.join()
     assert failed == []
     assert len(made.filesystem.ls("/tool_outputs")) == 16
+
+
+@pytest.mark.parametrize("turns", [20, 40])
+def test_a_conversation_in_anthropic_form_is_summarized(tmp_path, turns):
+    messages = []
+    for n in range(turns):
+        call = {"type": "tool_use", "id": f"toolu_{n}", "name": "look", "input": {"at": n}}
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": "found " * 40}
+        messages += [
+            {"role": "user", "content": [{"type": "text", "text": f"Look at {n}."}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "I look."}, call]},
+            {"role": "user", "content": [result]},
+            {"role": "assistant", "content": [{"type": "text", "text": f"Seen {n}."}]},
+        ]
+    messages.append({"role": "user", "content": [{"type": "text", "text": "Go on."}]})
+    left = run(middleware(tmp_path, 800).summarize_conversation(messages, "small"))
+    assert len(left) < len(messages)
+    assert "Go on." in json.dumps(left)

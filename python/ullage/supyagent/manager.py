@@ -94,6 +94,8 @@ class ContextManager:
         self.max_tokens_before_summary = max_tokens_before_summary
         self.min_recent_messages = min_recent_messages
         self.response_reserve = response_reserve
+        # A setting of the document's YAML; upstream's chat reads it, not its manager.
+        self.auto_summarize = True
         self._policy = _preset() if policy is None else policy
         self._counter = counter_for(model)
         self._window: tuple[int, Window] | None = None
@@ -143,8 +145,11 @@ class ContextManager:
     def should_summarize(self, all_messages: list[dict[str, Any]]) -> bool:
         """Whether a summary is due: by the number of messages since the last, or their tokens.
 
-        Never below ``min_recent_messages`` + 4 messages. Counts only what is new.
+        Never below ``min_recent_messages`` + 4 messages, nor where ``auto_summarize`` is False.
+        Counts only what is new.
         """
+        if not self.auto_summarize:
+            return False
         if len(all_messages) < self.min_recent_messages + _LEAST_TO_SUMMARIZE:
             return False
         since = self._since(all_messages)
@@ -267,12 +272,12 @@ class ContextManager:
         """The message of a summary, shortened to its part of the room where it is longer."""
         message = summary.to_message()
         most = int(room * _SUMMARY_SHARE)
-        over = self._counter.count_messages([message], format=FORMAT) - most
-        if over <= 0:
+        if self._counter.count_messages([message], format=FORMAT) <= most:
             return message
-        text = summary.content
-        budget = max(1, self._counter.count(text) - over)
-        short = ullage.compress(text, budget, counter=self._counter).text
+        # The lines behind it go first: they are what it left out.
+        frame = message_of(summary.messages_summarized, "")
+        budget = max(1, most - self._counter.count_messages([frame], format=FORMAT))
+        short = ullage.compress(summary.content, budget, counter=self._counter).text
         return message_of(summary.messages_summarized, short)
 
     def _kept(self, summary: ContextSummary, messages: list[Any]) -> list[Any]:

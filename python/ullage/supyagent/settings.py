@@ -140,7 +140,7 @@ class ContextSettings:
         model = model or self.model
         if not model:
             raise ullage.PolicyError("model: the settings name none, so give one")
-        return ContextManager(
+        manager = ContextManager(
             model,
             llm,
             summary_storage_path,
@@ -149,6 +149,8 @@ class ContextSettings:
             self.min_recent_messages,
             self.response_reserve,
         )
+        manager.auto_summarize = self.auto_summarize
+        return manager
 
 
 def _parsed(text: str, path: Path) -> Any:
