@@ -88,7 +88,7 @@ fn climb<T: Text>(draft: &mut Draft<'_, T>, aims: Aims, with: &Sealing<'_>) {
         if draft.total() <= enough {
             break;
         }
-        next = if with.deadline.is_over() { levels.len().max(next + 2) - 1 } else { next + 1 };
+        next = if with.deadline.is_over() { (levels.len() - 1).max(next + 1) } else { next + 1 };
     }
 }
 

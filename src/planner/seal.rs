@@ -106,13 +106,15 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
             thousands(with.budget.low)
         ));
     }
-    let staying = draft.message_count();
-    if let Some(most) = draft.policy.max_messages.filter(|most| asked && staying > *most) {
-        plan.warnings.push(format!(
-            "{} messages stay, over the {} wanted: the others are pinned or recent",
-            thousands(staying),
-            thousands(most)
-        ));
+    if let Some(most) = draft.policy.max_messages.filter(|_| asked) {
+        let staying = draft.message_count();
+        if staying > most {
+            plan.warnings.push(format!(
+                "{} messages stay, over the {} wanted: the others are pinned or recent",
+                thousands(staying),
+                thousands(most)
+            ));
+        }
     }
     plan
 }
