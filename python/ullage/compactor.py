@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ullage.ahead import BackgroundSummary
     from ullage.chooser import Chooser, Chosen
     from ullage.keeper import Artifact, Keeper
+    from ullage.listener import Listener
     from ullage.stopwatch import Stopwatch
 
 logger = logging.getLogger(__name__)
@@ -91,6 +92,7 @@ class Compactor:
         keeper: Stores what leaves.
         chooser: Chooses the summaries.
         stopwatch: Takes the time of all but the summaries.
+        listener: Is told what was done.
         append_only: Whether the host promises that messages only come at the end.
     """
 
@@ -100,6 +102,7 @@ class Compactor:
         keeper: Keeper,
         chooser: Chooser,
         stopwatch: Stopwatch,
+        listener: Listener,
         *,
         append_only: bool,
     ) -> None:
@@ -107,6 +110,7 @@ class Compactor:
         self._keeper = keeper
         self._chooser = chooser
         self._stopwatch = stopwatch
+        self._listener = listener
         self._append_only = append_only
         self.renew()
         renew_after_fork(self)
@@ -133,6 +137,7 @@ class Compactor:
             with self._stopwatch.running():
                 self._keeper.tidy(messages)
             report = self._done(plan, chosen, start)
+        self._listener.tell(report)
         if self._chooser.is_near(messages, report) and self.begin(messages, asked) is None:
             self._chooser.leave(messages, report)
         return report
@@ -148,16 +153,19 @@ class Compactor:
             with self._stopwatch.running():
                 await self._keeper.atidy(messages)
             report = self._done(plan, chosen, start)
+        await self._listener.atell(report)
         if self._chooser.is_near(messages, report) and await self.abegin(messages, asked) is None:
             self._chooser.leave(messages, report)
         return report
 
     def view(self, messages: Sequence[Any], asked: Asked) -> list[Any]:
         """What a compaction would leave, as a new list."""
-        plan = self.plan(messages, asked)
+        start = time.perf_counter()
         outcome = list(messages)
-        chosen = self._chooser.chosen(plan, outcome, asked, own=None)
-        self._apply(self._kept(outcome, asked, chosen), outcome)
+        chosen = self._chooser.chosen(self.plan(messages, asked), outcome, asked, own=None)
+        plan = self._kept(outcome, asked, chosen)
+        self._apply(plan, outcome)
+        self._listener.tell(_report(plan, chosen, start))
         return outcome
 
     def begin(self, messages: list[Any], asked: Asked) -> BackgroundSummary | None:
@@ -241,8 +249,7 @@ class Compactor:
             messages[: plan.messages] = plan.apply(messages[: plan.messages])
 
     def _done(self, plan: Plan, chosen: Chosen, start: float) -> Report:
-        report = Report._of(plan.report(), time.perf_counter() - start)  # noqa: SLF001
-        report = chosen.said_in(report)
+        report = _report(plan, chosen, start)
         if plan.is_empty and not report.warnings:
             return report
         self._engine.record(plan)
@@ -257,6 +264,10 @@ class Compactor:
             report.removed_messages,
         )
         return report
+
+
+def _report(plan: Plan, chosen: Chosen, start: float) -> Report:
+    return chosen.said_in(Report._of(plan.report(), time.perf_counter() - start))  # noqa: SLF001
 
 
 def _require_list(messages: Any) -> None:

@@ -10,12 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import Engine
-from ullage.arguments import settled
+from ullage.arguments import require_callable, settled
 from ullage.arrival import Arrival
 from ullage.chooser import Chooser
 from ullage.compactor import Asked, Compactor
 from ullage.fixed import FixedTokens
 from ullage.keeper import Keeper
+from ullage.listener import Listener
 from ullage.report import Stats, Status
 from ullage.stopwatch import Stopwatch
 from ullage.summarizer import Answer, Asker
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from ullage._core import Plan, Policy, TokenCounter
     from ullage.ahead import BackgroundSummary
+    from ullage.listener import OnCompaction
     from ullage.models import ModelCatalog
     from ullage.report import Report
     from ullage.store import Store
@@ -59,6 +61,10 @@ class ContextManager:
             of the list, compactions by this engine aside, and that it replaces the engine's
             ``system`` and ``tools`` rather than edit them. A compaction that has nothing to do then
             reads only what is new, and compares the rest object by object.
+        on_compaction: Called with the ``Report`` of each compaction, also of a view, that changed
+            something or has a warning: a function, plain or async, in the context of who compacts.
+            The run waits for it, for an async one up to ten seconds (in ``compact`` where a loop
+            runs in the thread it is begun as a task). An error in it is logged and no more.
 
     Raises:
         PolicyError: If an argument is not what it should be.
@@ -77,10 +83,12 @@ class ContextManager:
         model: str | None = None,
         catalog: ModelCatalog | None = None,
         append_only: bool = False,
+        on_compaction: OnCompaction | None = None,
     ) -> None:
         self._policy, self._counter = settled(
             policy, counter, store=store, summarizer=summarizer, model=model, catalog=catalog
         )
+        require_callable("on_compaction", on_compaction)
         self._time_limit = self._policy.time_limit
         self._keeper = Keeper(store)
         self.system = system
@@ -91,11 +99,13 @@ class ContextManager:
         )
         self._stopwatch = Stopwatch()
         self._asker = Asker(self._engine, summarizer, self._policy)
+        self._listener = Listener(on_compaction)
         self._compactor = Compactor(
             self._engine,
             self._keeper,
             Chooser(self._engine, self._asker, self._stopwatch, self._policy),
             self._stopwatch,
+            self._listener,
             append_only=self._append_only,
         )
         self._arrival = Arrival(self._engine, self._keeper, self._stopwatch)
@@ -110,6 +120,11 @@ class ContextManager:
     def counter(self) -> TokenCounter:
         """What counts."""
         return self._counter
+
+    @property
+    def on_compaction(self) -> OnCompaction | None:
+        """What is told of each compaction."""
+        return self._listener.function
 
     @property
     def store(self) -> Store | None:

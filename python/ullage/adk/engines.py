@@ -67,7 +67,11 @@ class Engines:
         other = self._storeless.get(engine)
         if other is None:
             other = ContextManager(
-                engine.policy, counter=engine.counter, format="gemini", append_only=True
+                engine.policy,
+                counter=engine.counter,
+                format="gemini",
+                append_only=True,
+                on_compaction=engine.on_compaction,
             )
             self._storeless[engine] = other
         return other
