@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessagesChangedError, SummaryError
-from ullage.calling import OutOfTimeError, said
+from ullage.calling import OutOfTimeError
 from ullage.forks import renew_after_fork
+from ullage.reasons import said
 from ullage.summarizer import Answer
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ an error they are as they were.
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 import time
 from functools import partial
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessageError, MessagesChangedError
 from ullage.forks import renew_after_fork
+from ullage.logger import Logger
 from ullage.report import Report
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ullage.stopwatch import Stopwatch
     from ullage.telemetry import Operation, Telemetry
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # A compaction beside a running agent plans again when an older message changed meanwhile.
 _ASYNC_TRIES = 3
@@ -221,7 +221,7 @@ class Compactor:
             return report
         self._engine.record(plan)
         for warning in report.warnings:
-            logger.info("budget=<%d> | %s", report.budget, warning)
+            logger.info("budget=<%d>, warning=<%s> | not all as wished", report.budget, warning)
         logger.info(
             "before=<%d>, after=<%d>, budget=<%d>, stages=<%s>, removed_messages=<%d> | compacted",
             report.tokens_before,

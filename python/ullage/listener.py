@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ullage.calling import Call, awaited, said
+from ullage.calling import Call, awaited
+from ullage.logger import Logger
 from ullage.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Takes the report of a compaction; what it returns is awaited if it has to be, and else of no use.
 OnCompaction: TypeAlias = Callable[[Report], object]
@@ -84,4 +84,4 @@ async def _told(awaitable: Awaitable[Any]) -> None:
 
 def _log(error: BaseException | None) -> None:
     if error is not None:
-        logger.error("error=<%s> | on_compaction failed", said(error), exc_info=error)
+        logger.error("on_compaction failed", exc_info=error)

@@ -10,7 +10,6 @@ import asyncio
 import contextvars
 import hashlib
 import inspect
-import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -18,7 +17,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ullage._core import SummaryError
-from ullage.calling import Call, OutOfTimeError, awaited, in_thread, one_line, said
+from ullage.calling import Call, OutOfTimeError, awaited, in_thread
+from ullage.logger import Logger
+from ullage.reasons import one_line, said
 from ullage.retrieval import discard
 from ullage.telemetry import MAX_TOKENS, OTHER, TIMEOUT, kind_of
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ullage._core import Engine, Plan, Policy
     from ullage.telemetry import Operation, Telemetry
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Summaries that are kept for a request that is made again: a view of the same messages, or a plan
 # that is made anew because others changed. One engine serves many conversations.
@@ -237,7 +238,7 @@ class Asker:
         if error is not None:
             if isinstance(error, OutOfTimeError):
                 return self._nothing(f"no answer within {patience:.3g} seconds", error)
-            return self._nothing(said(error), error)
+            return self._nothing(said(error, str(request)), error)
         if not isinstance(returned, str):
             if inspect.isawaitable(returned):
                 discard(returned)

@@ -9,7 +9,6 @@ operation costs a look into a dict.
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ullage._core import __version__
-from ullage.calling import said
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from ullage._core import Plan
     from ullage.report import Report
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # The name of the instrumentation scope.
 _SCOPE = "ullage"
@@ -66,8 +65,8 @@ def _quiet(method: _Method) -> _Method:
     def quiet(*args: Any, **kwargs: Any) -> None:
         try:
             method(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - whatever stands behind OpenTelemetry
-            logger.warning("error=<%s> | OpenTelemetry failed", said(error))
+        except Exception:
+            logger.warning("OpenTelemetry failed", exc_info=True)
 
     return cast("_Method", quiet)
 
