@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ullage._core import Plan, Policy, TokenCounter
     from ullage.ahead import BackgroundSummary
     from ullage.models import ModelCatalog
+    from ullage.recorder import Recorder
     from ullage.report import Report
     from ullage.store import Store
     from ullage.summarizer import Summarizer
@@ -59,6 +60,8 @@ class ContextManager:
             of the list, compactions by this engine aside, and that it replaces the engine's
             ``system`` and ``tools`` rather than edit them. A compaction that has nothing to do then
             reads only what is new, and compares the rest object by object.
+        recorder: Where compactions are recorded, results that are shortened as they arrive, and
+            requests that :meth:`observe` is told of, for a report of the session.
 
     Raises:
         PolicyError: If an argument is not what it should be.
@@ -77,6 +80,7 @@ class ContextManager:
         model: str | None = None,
         catalog: ModelCatalog | None = None,
         append_only: bool = False,
+        recorder: Recorder | None = None,
     ) -> None:
         self._policy, self._counter = settled(
             policy, counter, store=store, summarizer=summarizer, model=model, catalog=catalog
@@ -98,8 +102,17 @@ class ContextManager:
             self._stopwatch,
             append_only=self._append_only,
         )
-        self._arrival = Arrival(self._engine, self._keeper, self._stopwatch)
+        self._arrival = Arrival(self._engine, self._keeper, self._stopwatch, recorder)
         self._fixed = FixedTokens(self._engine, self._counter, append_only=self._append_only)
+        self._recorder = recorder
+        if recorder is not None:
+            recorder.attach(
+                counter=self._counter,
+                format=format,
+                window=self._policy.window,
+                model=model,
+                store=store,
+            )
 
     @property
     def policy(self) -> Policy:
@@ -167,7 +180,8 @@ class ContextManager:
             StoreError: If the store cannot keep what would leave. After any error the messages are
                 as they were.
         """
-        return self._compactor.compact(messages, self._asked(budget, hard, pins, system, tools))
+        asked = self._asked(budget, hard, pins, system, tools)
+        return self._recorded(self._compactor.compact(messages, asked))
 
     async def acompact(
         self,
@@ -189,7 +203,7 @@ class ContextManager:
             MessagesChangedError: If an older message keeps changing.
         """
         asked = self._asked(budget, hard, pins, system, tools)
-        return await self._compactor.acompact(messages, asked)
+        return self._recorded(await self._compactor.acompact(messages, asked))
 
     def view(
         self,
@@ -303,14 +317,22 @@ class ContextManager:
         unless the messages do not fit otherwise.
         """
         with self._stopwatch.running():
-            return self._engine.observe(
+            learned = self._engine.observe(
                 messages, reported_tokens, cached=cached_tokens, append_only=self._append_only
             )
+        if self._recorder is not None:
+            self._recorder.request(messages, reported_tokens, cached_tokens)
+        return learned
 
     @property
     def stats(self) -> Stats:
         """What this engine did so far."""
         return Stats(**self._engine.stats(), seconds=self._stopwatch.seconds)
+
+    def _recorded(self, report: Report) -> Report:
+        if self._recorder is not None:
+            self._recorder.compaction(report)
+        return report
 
     def _asked(
         self, budget: int | None, hard: bool, pins: Sequence[int], system: Any, tools: Any
