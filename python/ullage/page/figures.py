@@ -24,6 +24,7 @@ _KEYS = {
     "without": '<path class="without" d="M0 6H26"/>',
     "other": '<path class="other" d="M0 6H26"/>',
     "mark": '<circle class="mark" cx="13" cy="6" r="4"/>',
+    "end": '<text class="end" x="13" y="12">\N{MULTIPLICATION SIGN}</text>',
     **{
         kind: f'<path class="area {kind}" d="M6 0h14v12h-14Z"/>'
         for kind in ("read", "new", "again")
@@ -42,6 +43,21 @@ def tokens_plot(line: Timeline, window: int | None, beside: Sequence[Line] = ())
     ]
     limit = None if window is None else ("window", window)
     return Plot([own, *others], limit, marks)
+
+
+def keys_of(plot: Plot) -> list[tuple[str, str]]:
+    """How each thing in a plot is drawn, and what it is."""
+    keys: list[tuple[str, str]] = [(line.kind, line.name) for line in plot.lines]
+    if plot.marks:
+        keys.append(("mark", "compaction"))
+    if any(line.is_cut_short for line in plot.lines):
+        keys.append(("end", "refused: the end of a run"))
+    return keys
+
+
+def key(kind: str) -> str:
+    """The inside of a small drawing, 26 wide and 12 high, of how a thing is drawn."""
+    return _KEYS[kind]
 
 
 def said_of(plot: Plot) -> str:
@@ -63,9 +79,8 @@ def _course(line: Line, limit: float | None) -> str:
 def tokens_figure(line: Timeline, window: int | None, beside: Sequence[Line]) -> Iterator[str]:
     """Tokens against the window over time."""
     plot = tokens_plot(line, window, beside)
-    keys = [(each.kind, each.name) for each in plot.lines]
     yield "<h2>Tokens against the window</h2>"
-    yield from _figure("tokens", said_of(plot), plot.drawn(), [*keys, ("mark", "compaction")])
+    yield from _figure("tokens", said_of(plot), plot.drawn(), keys_of(plot))
 
 
 def stages_figure(line: Timeline) -> Iterator[str]:
@@ -97,26 +112,23 @@ def cache_figure(line: Timeline) -> Iterator[str]:
 def cost_figure(line: Timeline, money: Money) -> Iterator[str]:
     """What the input has cost, from the first request on."""
     unit, prices = money
-    lines = [
-        Line("with ullage", "with", list(accumulate(step.cost for step in line.steps))),
-        Line("without", "without", list(accumulate(step.cost_without for step in line.steps))),
-    ]
-    ends = " and ".join(f"{each.values[-1]:,.4g} {each.name}" for each in lines)
+    own = list(accumulate(step.cost for step in line.steps))
+    full = list(accumulate(step.cost_without for step in line.steps))
+    plot = Plot([Line("with ullage", "with", own), Line("without", "without", full)])
+    ends = " and ".join(f"{each.values[-1]:,.4g} {each.name}" for each in plot.lines)
     said = (
         f"{ends} ({unit}). A token that is written into the cache costs {prices.cache_write:g}"
         f" times the input, one that is read {prices.cache_read:.2g} times. Without ullage is what"
         " a history that only grows would have cost, if a window could hold it."
     )
     yield "<h2>Cost of the input</h2>"
-    yield from _figure(
-        "cost", said, Plot(lines).drawn(), [(each.kind, each.name) for each in lines]
-    )
+    yield from _figure("cost", said, plot.drawn(), keys_of(plot))
 
 
 def _figure(name: str, said: str, drawn: str, keys: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield f'<figure id="{name}"><ul class="key">'
     for kind, meaning in keys:
-        key = f'<svg viewBox="0 0 26 12" aria-hidden="true">{_KEYS[kind]}</svg>'
-        yield f"<li>{key}{safe(meaning)}</li>"
+        small = f'<svg viewBox="0 0 26 12" aria-hidden="true">{key(kind)}</svg>'
+        yield f"<li>{small}{safe(meaning)}</li>"
     yield f'</ul><svg role="img" aria-labelledby="{name}-said">{drawn}</svg>'
     yield f'<figcaption id="{name}-said">{safe(said)}</figcaption></figure>'

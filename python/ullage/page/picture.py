@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ullage.economics import Economics
-from ullage.page.figures import said_of, tokens_plot
+from ullage.page.figures import key, keys_of, said_of, tokens_plot
 from ullage.page.style import COLOURS, PLOTS
 from ullage.page.text import safe
 from ullage.timeline import Timeline
@@ -20,7 +20,7 @@ _WIDTH, _HEIGHT = 860, 380
 # What is kept free around the drawing: for the title and the names of the lines above it.
 _LEFT, _ABOVE, _BELOW = 24, 84, 36
 # Of a name a letter is about so wide, beside its key.
-_LETTER, _KEY = 7.2, 56
+_LETTER, _KEY = 6.6, 58
 
 
 def session_picture(recorder: Recorder, title: str, *, beside: Sequence[Line] = ()) -> str:
@@ -33,13 +33,12 @@ def session_picture(recorder: Recorder, title: str, *, beside: Sequence[Line] = 
     """
     plot = tokens_plot(Timeline.of(recorder.entries, Economics()), recorder.window, beside)
     names, place = [], float(_LEFT)
-    for line in plot.lines:
+    for kind, name in keys_of(plot):
         names.append(
-            f'<svg x="{place:.0f}" y="48" width="26" height="12" overflow="visible">'
-            f'<path class="{line.kind}" d="M0 6H26"/></svg>'
-            f'<text x="{place + 34:.0f}" y="58">{safe(line.name)}</text>'
+            f'<svg x="{place:.0f}" y="48" width="26" height="12" overflow="visible">{key(kind)}'
+            f'</svg><text x="{place + 34:.0f}" y="58">{safe(name)}</text>'
         )
-        place += _KEY + _LETTER * len(line.name)
+        place += _KEY + _LETTER * len(name)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
         f' width="{_WIDTH}" height="{_HEIGHT}" aria-labelledby="title said">'

@@ -29,7 +29,8 @@ COLOURS = f"""
 
 # What is told apart by its colour is told apart by its form too: solid, dashed, dotted.
 PLOTS = """
-text { font: 12px system-ui, sans-serif; fill: var(--dim); }
+text { font: 12px system-ui, sans-serif; fill: var(--dim); stroke: var(--paper); stroke-width: 3px;
+  paint-order: stroke; stroke-linejoin: round; }
 path { fill: none; vector-effect: non-scaling-stroke; stroke-width: 2; }
 line { stroke: var(--rule); }
 path.with { stroke: var(--with); } path.under { fill: var(--with); opacity: .12; }
@@ -37,7 +38,7 @@ path.without { stroke: var(--without); stroke-dasharray: 6 4; }
 path.other { stroke: var(--other); stroke-dasharray: 2 3; }
 line.limit { stroke: var(--limit); stroke-width: 1.5; } text.limit { fill: var(--limit); }
 circle.mark { fill: var(--paper); stroke: var(--with); stroke-width: 2; }
-text.end { font-size: 18px; font-weight: 700; text-anchor: middle; }
+text.end { font-size: 18px; font-weight: 700; text-anchor: middle; fill: var(--ink); }
 text.end.with { fill: var(--with); } text.end.without { fill: var(--without); }
 text.end.other { fill: var(--other); }
 path.area { stroke: none; } path.read { fill: var(--read); }
