@@ -7,70 +7,22 @@ page that is drawn from it is in ``ullage.page``.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from ullage._core import PromptCache, StoreError, TokenCounter
+from ullage._core import PromptCache, TokenCounter
 from ullage.forks import renew_after_fork
+from ullage.recorded import Arrived, Failure, SentRequest, Session, entry_of, record_of
 from ullage.recording import RecordingFile
-from ullage.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from ullage.economics import Economics
+    from ullage.page import Line
+    from ullage.recorded import Entry, Recorded
+    from ullage.report import Report
     from ullage.store import Store
-
-
-@dataclass(frozen=True)
-class SentRequest:
-    """One request to the model.
-
-    Attributes:
-        tokens: Tokens of its messages, as the engine counts.
-        prompt: Tokens of its whole prompt, as the provider reported; those of the messages where
-            nobody did.
-        read: What of the prompt was read from the provider's cache.
-        written: The rest.
-        reported: Whether the provider said what was read; otherwise it is what of the messages was
-            there, unchanged, in the request before.
-    """
-
-    tokens: int
-    prompt: int
-    read: int
-    written: int
-    reported: bool
-
-
-@dataclass(frozen=True)
-class Arrived:
-    """A result that was shortened as it arrived.
-
-    Attributes:
-        tool: The tool that it came from.
-        saved: Tokens that it lost.
-        references: Where the whole is stored.
-    """
-
-    tool: str
-    saved: int
-    references: list[str]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A compaction that could not be made.
-
-    Attributes:
-        why: What the engine said.
-    """
-
-    why: str
-
-
-Entry: TypeAlias = SentRequest | Arrived | Report | Failure
 
 
 class Recorder:
@@ -108,7 +60,7 @@ class Recorder:
         if path is not None:
             self._file = RecordingFile(path)
             for record in self._file.read():
-                self._take(record)
+                self._take(entry_of(record))
             self.name = name or self.name or self._file.path.name
 
     def renew(self) -> None:
@@ -128,8 +80,7 @@ class Recorder:
         with self._lock:
             self._counter, self._format, self._cache = counter, format, None
             self.window, self.model, self.store = window, model, store
-            about = {"name": self.name, "window": window, "model": model}
-            self._write({"session": about})
+            self._write(Session(self.name, window, model))
 
     @property
     def entries(self) -> list[Entry]:
@@ -145,19 +96,17 @@ class Recorder:
         if not report.stages and not report.warnings:
             return
         with self._lock:
-            self._add(report, {"compaction": report.to_dict()})
+            self._add(report)
 
     def arrival(self, tool: str, saved: int, references: list[str]) -> None:
         """Records that a result was shortened as it arrived."""
         with self._lock:
-            arrived = Arrived(tool, saved, references)
-            self._add(arrived, {"arrival": vars(arrived)})
+            self._add(Arrived(tool, saved, references))
 
     def failure(self, error: Exception) -> None:
         """Records that a compaction could not be made."""
         with self._lock:
-            why = f"{type(error).__name__}: {error}"
-            self._add(Failure(why), {"failure": {"why": why}})
+            self._add(Failure(f"{type(error).__name__}: {error}"))
 
     def request(
         self,
@@ -185,14 +134,20 @@ class Recorder:
             else:
                 reported = True
             read = max(0, min(cached_tokens, prompt))
-            sent = SentRequest(tokens, prompt, read, prompt - read, reported)
-            self._add(sent, {"request": vars(sent)})
+            self._add(SentRequest(tokens, prompt, read, prompt - read, reported))
 
-    def html(self, *, economics: Economics | None = None, **options: Any) -> str:
+    def html(
+        self,
+        *,
+        economics: Economics | None = None,
+        store: Store | None = None,
+        folder: str | Path | None = None,
+        beside: Sequence[Line] = (),
+    ) -> str:
         """The report of the session, see :func:`ullage.page.session_page`."""
         from ullage.page import session_page
 
-        return session_page(self, economics=economics, **options)
+        return session_page(self, economics=economics, store=store, folder=folder, beside=beside)
 
     def _counted(self, messages: Sequence[Any]) -> tuple[int, int]:
         """Tokens of the messages, and what of them begins as the request before began."""
@@ -204,32 +159,17 @@ class Recorder:
         kept = after["read"] - before["read"]
         return kept + after["written"] - before["written"], kept
 
-    def _add(self, entry: Entry, record: dict[str, Any]) -> None:
+    def _add(self, entry: Entry) -> None:
         self._entries.append(entry)
-        self._write(record)
+        self._write(entry)
 
-    def _write(self, record: dict[str, Any]) -> None:
+    def _write(self, entry: Recorded) -> None:
         if self._file is not None:
-            self._file.append(record)
+            self._file.append(record_of(entry))
 
-    def _take(self, record: dict[str, Any]) -> None:
+    def _take(self, entry: Recorded) -> None:
         """An entry from the file."""
-        (kind, values), *_ = record.items()
-        try:
-            if kind == "session":
-                self.name, self.window, self.model = (
-                    values[field] for field in ("name", "window", "model")
-                )
-            elif kind == "compaction":
-                self._entries.append(Report._of(values, values.pop("elapsed")))  # noqa: SLF001
-            else:
-                self._entries.append(_KINDS[kind](**values))
-        except (KeyError, TypeError) as error:
-            raise StoreError(f"{kind}: a record of another version of ullage: {error}") from error
-
-
-_KINDS: dict[str, type[SentRequest | Arrived | Failure]] = {
-    "request": SentRequest,
-    "arrival": Arrived,
-    "failure": Failure,
-}
+        if isinstance(entry, Session):
+            self.name, self.window, self.model = entry.name, entry.window, entry.model
+        else:
+            self._entries.append(entry)

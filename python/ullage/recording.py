@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import StoreError
+from ullage.recorded import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 logger = logging.getLogger(__name__)
 
-# What a line may be about: it is an object with one of these, and nothing else.
-KINDS = ("session", "request", "arrival", "compaction", "failure")
+# How a line begins: it is an object with one of these kinds, and nothing else.
 _BEGINNINGS = tuple(f'{{"{kind}":{{'.encode() for kind in KINDS)
 # The longest of them, and more.
 _MOST_OF_A_LINE = 64
@@ -64,16 +64,21 @@ class RecordingFile:
             return
         line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
         try:
-            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                # What a crash or a full disk cut off stays a line of its own.
-                os.write(file, b"\n" + line if self._is_torn else line)
-                self._is_torn = False
-            finally:
-                os.close(file)
+            # What a crash or a full disk cut off stays a line of its own.
+            self._write(b"\n" + line if self._is_torn else line)
+            self._is_torn = False
         except OSError:
             self._is_writable = False
             logger.exception("the recording is not written any further")
+
+    def _write(self, line: bytes) -> None:
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            written = os.write(file, line)
+        finally:
+            os.close(file)
+        if written < len(line):
+            raise OSError(f"{written} of {len(line)} bytes fit on the disk")
 
 
 def is_recording(path: str | Path) -> bool:
@@ -96,7 +101,7 @@ def _begins_a_record(line: bytes) -> bool:
 def _record(line: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or len(value) != 1:
         return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ullage.recorder import Arrived, Failure, SentRequest
+from ullage.recorded import Arrived, Failure, SentRequest
 from ullage.report import Report, StageReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ullage.economics import Economics
-    from ullage.recorder import Entry
+    from ullage.recorded import Entry
 
 _MILLION = 1_000_000
 # The name under which an engine counts what was shortened at arrival.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ullage
-from ullage.recorder import Arrived, Failure, SentRequest
+from ullage.recorded import Arrived, Failure, SentRequest
 from ullage.recording import RecordingFile, is_recording
 from ullage.timeline import Timeline
 
@@ -155,6 +155,12 @@ def test_a_file_that_is_cut_anywhere_keeps_what_is_whole(tmp_path):
         '{"request": {"tokens": 1}}\n',
         '{"request": {}, "session": {}}\n',
         '{"compaction": {"elapsed": 1}}\n',
+        '{"compaction": []}\n',
+        '{"arrival": {"tool": "a", "saved": "<b>", "references": []}}\n',
+        '{"arrival": {"tool": "a", "saved": 1, "references": [1]}}\n',
+        '{"request": {"tokens":1,"prompt":-1,"read":0,"written":1,"reported":false}}\n',
+        '{"request": {"tokens":1,"prompt":1e400,"read":0,"written":1,"reported":false}}\n',
+        '{"session": {"name": "a", "window": null, "model": null}}\n',
         "\x00\n\n",
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ullage.page.text import many, safe
+from ullage.page.text import many, plain, safe
 from ullage.retrieval import discard
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ MOST_OF_A_PIECE = 200_000
 MOST_OF_ALL = 5_000_000
 # What is shown of a piece that is larger.
 _BEGINNING = 4_000
+# Letters of it that stand beside its name.
+_PREVIEW = 60
 # More pieces than these are counted, and not listed.
 MOST_PIECES = 2_000
 
@@ -58,7 +60,7 @@ class Pieces:
 
     def _piece(self, reference: str) -> str:
         content, why_not = self._content(reference)
-        size = "" if content is None else f' <span class="dim">{many(len(content), "byte")}</span>'
+        size = "" if content is None else f' <span class="dim">{_about(content)}</span>'
         body = f'<p class="dim">{safe(why_not)}</p>' if content is None else self._body(content)
         return (
             f'<details class="piece" id="{safe(reference)}"><summary>{safe(reference)}{size}'
@@ -110,6 +112,14 @@ class Pieces:
             return f"<p>{safe(file)}</p>"
         link = quote(Path(way).as_posix().encode("utf-8", "surrogateescape"))
         return f'<p>Stored in <a href="./{link}">{safe(file.name)}</a></p>'
+
+
+def _about(content: bytes) -> str:
+    """How much it is, and how it begins."""
+    size = many(len(content), "byte")
+    beginning = content[: 4 * _PREVIEW].decode("utf-8", "replace").split()
+    words = plain(" ".join(beginning))[:_PREVIEW]
+    return f"{size}: {safe(words)}…" if words else size
 
 
 def _unfolded(text: str) -> str:

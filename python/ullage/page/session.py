@@ -150,6 +150,8 @@ def _told(report: Report, economics: Economics) -> str:
         for name, stage in report.stages.items()
     )
     removed = many(report.removed_messages, "message") + " removed; "
+    if report.summary is not None:
+        removed += f"a summary by the {report.summary.by} takes {report.summary.tokens:,} tokens; "
     return (
         f"{report.tokens_before:,} → {report.tokens_after:,} tokens of {report.budget:,}, in"
         f" {time(report.elapsed)}: {stages or 'nothing was done'}."
