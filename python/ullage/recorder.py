@@ -125,11 +125,11 @@ class Recorder:
             MessageError: If the messages cannot be read.
         """
         with self._lock:
-            tokens, kept = self._counted(messages)
+            tokens, kept, is_first = self._counted(messages)
             prompt = tokens if reported_tokens is None else reported_tokens
             if cached_tokens is None:
-                # What stands in front of the messages is read with them, from the second request.
-                beside = max(0, prompt - tokens) if kept else 0
+                # What stands in front of the messages is read too, from the second request on.
+                beside = 0 if is_first else max(0, prompt - tokens)
                 cached_tokens, reported = kept + beside, False
             else:
                 reported = True
@@ -149,15 +149,15 @@ class Recorder:
 
         return session_page(self, economics=economics, store=store, folder=folder, beside=beside)
 
-    def _counted(self, messages: Sequence[Any]) -> tuple[int, int]:
-        """Tokens of the messages, and what of them begins as the request before began."""
+    def _counted(self, messages: Sequence[Any]) -> tuple[int, int, bool]:
+        """Tokens of the messages, those as in the request before, and whether there was none."""
         if self._cache is None:
             self._cache = PromptCache(self._counter, format=self._format)
         before = self._cache.used()
         self._cache.request(messages)
         after = self._cache.used()
         kept = after["read"] - before["read"]
-        return kept + after["written"] - before["written"], kept
+        return kept + after["written"] - before["written"], kept, before["requests"] == 0
 
     def _add(self, entry: Entry) -> None:
         self._entries.append(entry)

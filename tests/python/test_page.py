@@ -153,7 +153,7 @@ def test_a_long_session_is_a_page_of_bounded_size():
     page = recorder.html()
     elements(page)
     assert len(page) < 200_000
-    assert "every 100th" in page
+    assert "every 100th request" in page
 
 
 def test_the_same_session_gives_the_same_page_and_picture(tmp_path):

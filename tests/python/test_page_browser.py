@@ -68,6 +68,9 @@ def test_a_page_fits_asks_for_nothing_and_complains_of_nothing(
     browser.run("document.querySelectorAll('details').forEach(e => e.open = true)")
     assert browser.run("document.documentElement.scrollWidth") <= width
     assert browser.run(BESIDE) == []
+    if which == "session":
+        scrolled = "[...document.querySelectorAll('.wide')].map(e => e.scrollWidth - e.clientWidth)"
+        assert max(browser.run(scrolled)) <= 0, "no table has to be scrolled"
     assert browser.requests == [page.as_uri()]
     assert browser.complaints == []
     assert browser.run("document.scripts.length") == 0

@@ -47,6 +47,7 @@ def test_reads_and_writes_are_the_whole_prompt(session):
     assert all(one.read + one.written == one.prompt for one in sent)
     assert all(one.prompt - one.tokens == BESIDE for one in sent)
     assert sent[0].read == 0
+    assert all(one.read >= BESIDE for one in sent[1:])
 
 
 def test_until_something_is_changed_all_of_the_request_before_is_read(session):

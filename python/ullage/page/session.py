@@ -100,20 +100,27 @@ def _figures(recorder: Recorder, line: Timeline, money: Money) -> Iterator[tuple
 
 def _all_figures(line: Timeline, money: Money) -> Iterator[str]:
     every = -(-len(line.steps) // _MOST_ROWS) or 1
-    heads = ("request", "tokens", "without", "read", "new", "again", "cost", "cost without")
-    rows = [
-        (
-            f"{number + 1:,}",
-            *(f"{value:,}" for value in (s.prompt, s.without, s.read, s.new, s.rewritten)),
-            f"{s.cost:.4g}",
-            f"{s.cost_without:.4g}",
-        )
-        for number, s in enumerate(line.steps)
+    shown = [
+        (f"{number + 1:,}", step)
+        for number, step in enumerate(line.steps)
         if number % every == 0 or number == len(line.steps) - 1
     ]
-    yield '<details id="figures"><summary>All figures of the plots, as a table</summary>'
-    which = "" if every == 1 else f", every {every}th"
-    yield from table(f"Each request{which}; costs in {money[0]}", heads, rows)
+    which = "each request" if every == 1 else f"every {every}th request"
+    # Two tables, for a phone is too narrow for one.
+    yield '<details id="figures"><summary>All figures of the plots, as tables</summary>'
+    yield from table(
+        f"Tokens of {which}, and what of them was read, new, and written again",
+        ("request", "tokens", "without", "read", "new", "again"),
+        (
+            (number, *(f"{n:,}" for n in (s.prompt, s.without, s.read, s.new, s.rewritten)))
+            for number, s in shown
+        ),
+    )
+    yield from table(
+        f"Cost of the input of {which}, {money[0]}",
+        ("request", "with ullage", "without"),
+        ((number, f"{s.cost:.4g}", f"{s.cost_without:.4g}") for number, s in shown),
+    )
     yield "</details>"
 
 

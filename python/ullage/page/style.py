@@ -63,6 +63,7 @@ caption { text-align: left; color: var(--dim); padding: .3rem 0; }
 th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid var(--rule);
   white-space: nowrap; } th:first-child, td:first-child { text-align: left; padding-left: 0; }
 tbody th { font-weight: 400; }
+@media (max-width: 30rem) { th, td { padding: .25rem .3rem; font-size: .8rem; } }
 .bar { display: grid; grid-template-columns: 6rem 1fr 4.5rem; gap: .5rem; align-items: center; }
 .bar svg { width: 100%; height: 1.1rem; } .bar rect.all { fill: var(--rule); opacity: .5; }
 .bar span:last-child { text-align: right; font-variant-numeric: tabular-nums; }
