@@ -321,7 +321,8 @@ class ContextManager:
                 messages, reported_tokens, cached=cached_tokens, append_only=self._append_only
             )
         if self._recorder is not None:
-            self._recorder.request(messages, reported_tokens, cached_tokens)
+            said = (reported_tokens, cached_tokens) if learned else ()
+            self._recorder.request(messages, *said)
         return learned
 
     @property

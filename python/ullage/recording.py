@@ -44,7 +44,7 @@ class RecordingFile:
             lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise StoreError(f"the recording cannot be read: {error}") from error
         self._is_torn = lines[-1] != b""
         for number, line in enumerate(lines, 1):
@@ -87,7 +87,7 @@ def is_recording(path: str | Path) -> bool:
         with Path(path).open("rb") as file:
             line = file.readline(_MOST_OF_A_LINE)
             return _begins_a_record(line)
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

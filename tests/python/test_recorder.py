@@ -71,6 +71,13 @@ def test_what_the_provider_says_of_its_cache_stands():
     ]
 
 
+def test_a_report_that_cannot_be_the_size_of_a_request_is_not_drawn():
+    recorder = ullage.Recorder()
+    engine = ullage.ContextManager(recorder=recorder)
+    assert engine.observe([ask("word " * 500)], 3) is False
+    assert [(one.prompt, one.tokens) for one in kinds(recorder, SentRequest)] == [(509, 509)]
+
+
 def test_without_ullage_a_session_is_as_long_as_everything_in_it():
     recorder, plain = ullage.Recorder(), ullage.Recorder()
     record(recorder, ullage.MemoryStore(), text="plain words")
@@ -173,6 +180,9 @@ def test_what_is_no_recording_is_refused(tmp_path, content):
     with pytest.raises(ullage.StoreError):
         ullage.Recorder(tmp_path)
     assert not is_recording(tmp_path)
+    with pytest.raises(ullage.StoreError):
+        ullage.Recorder("a\x00b")
+    assert not is_recording("a\x00b")
 
 
 def test_a_file_that_cannot_be_written_does_not_stop_the_session(tmp_path, caplog):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage.cli.codes import FAILED, FINE
 from ullage.recording import is_recording
-from ullage.replay import UnreadableSessionError, follow, read_policy, read_sessions
 
 if TYPE_CHECKING:
     import argparse
@@ -51,7 +50,12 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         0 if it is written, 2 if the file cannot be read or the page not be written.
     """
-    store = None if options.store is None else ullage.FileStore(options.store)
+    # The other commands need none of it, and it takes a while.
+    from ullage.replay import UnreadableSessionError, follow, read_sessions
+
+    # It keeps all: nobody knows which conversations refer to it.
+    folder = options.store
+    store = None if folder is None else ullage.FileStore(folder, keep=None, clean_above=None)
     if is_recording(options.file):
         recorder = ullage.Recorder(options.file)
     else:
@@ -75,6 +79,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _session(found: list[Session], number: int) -> Session:
+    from ullage.replay import UnreadableSessionError
+
     if not 1 <= number <= len(found):
         raise UnreadableSessionError(
             f"there is no session {number}: the file holds {len(found)}; choose with --session"
@@ -87,6 +93,8 @@ def _session(found: list[Session], number: int) -> Session:
 
 def _policy(options: argparse.Namespace) -> ullage.Policy | None:
     """The policy that is asked for; None for that of the model."""
+    from ullage.replay import read_policy
+
     if options.policy is not None:
         policy = read_policy(options.policy).policy
     elif options.model is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from ullage.page.text import safe, short
@@ -61,12 +62,12 @@ class Plot:
     limit: tuple[str, float] | None = None
     marks: Sequence[tuple[int, str]] = ()
 
-    @property
+    @cached_property
     def requests(self) -> int:
         """The number of requests of the longest line."""
         return max((len(line.values) for line in self.lines), default=0)
 
-    @property
+    @cached_property
     def top(self) -> float:
         """The value at the upper edge."""
         highest = max((max(line.values, default=0) for line in self.lines), default=0)
