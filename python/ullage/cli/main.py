@@ -1,31 +1,47 @@
-"""Commands and their arguments."""
+"""Commands, and what becomes of what goes wrong in them."""
 
 from __future__ import annotations
 
 import argparse
 import io
-import json
 import os
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import ullage
-from ullage.cli import replay, status
-from ullage.cli.codes import FAILED, FINE, FOUND, INTERRUPTED
-from ullage.cli.conversations import UnreadableFileError, read
+from ullage.cli import (
+    compact,
+    completion,
+    count,
+    lint,
+    plan,
+    policy,
+    repair,
+    replay,
+    retrieve,
+    status,
+)
+from ullage.cli.codes import FAILED, FOUND, INTERRUPTED, told
+from ullage.cli.console import complain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+# In the order in which one meets them.
+_COMMANDS = (count, status, plan, compact, lint, repair, retrieve, replay, policy, completion)
+
+# What is no fault of ullage.
+_EXPECTED = (ullage.UllageError, KeyboardInterrupt, OSError, MemoryError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command.
 
     Returns:
-        0 if all is well, 1 if something was found, 2 if the command could not do its work.
+        0 if all is well, 1 if something was found, 2 if the command could not do its work, 130 if
+        it was interrupted.
     """
-    options = _parser().parse_args(arguments)
+    options = parser_of_commands().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Ids and names of files may hold what the terminal has no character for.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -33,65 +49,60 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
-    except ullage.UllageError as error:
-        print(f"ullage: {error}", file=sys.stderr)
-        return FAILED
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Who reads has seen enough, as `head` does; what was printed was found.
-        _discard_output()
-        return FOUND
-    except OSError as error:
-        _discard_output()
-        print(f"ullage: cannot print: {error}", file=sys.stderr)
-        return FAILED
+    except (Exception, KeyboardInterrupt) as error:
+        if sys.flags.dev_mode and not isinstance(error, _EXPECTED):
+            raise
+        return _failed(error)
     return code
+
+
+def _failed(error: BaseException) -> int:
+    """Says what went wrong, and the code for it."""
+    if isinstance(error, ullage.UllageError):
+        complain(str(error))
+        return FAILED
+    _discard_output()
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        # Who reads has seen enough, as `head` does; what was printed was found.
+        return FOUND
+    if isinstance(error, OSError):
+        complain(f"cannot print: {error}")
+    elif isinstance(error, MemoryError):
+        complain("there is not enough memory")
+    else:
+        complain(
+            f"{type(error).__name__}: {error}; that is a fault of ullage: please report it with"
+            " what `python -X dev -m ullage ...` prints"
+        )
+    return FAILED
+
+
+def parser_of_commands() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = argparse.ArgumentParser(
+        "ullage", description="A context engine for LLM agents.", epilog=told("something was found")
+    )
+    parser.add_argument("--version", action="version", version=f"ullage {ullage.__version__}")
+    parser.set_defaults(run=lambda _: _without_command(parser))
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for command in _COMMANDS:
+        command.add_to(commands)
+    return parser
+
+
+def _without_command(parser: argparse.ArgumentParser) -> int:
+    parser.print_help(sys.stderr)
+    return FAILED
 
 
 def _discard_output() -> None:
     """Lets what cannot be printed go: Python would try once more when it ends."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        return  # There is none, or it is no file.
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, descriptor)
     os.close(nowhere)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("ullage", description="A context engine for LLM agents.")
-    parser.add_argument("--version", action="version", version=f"ullage {ullage.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True)
-    linting = commands.add_parser("lint", help="say what a provider would reject in a conversation")
-    linting.add_argument("files", nargs="+", metavar="FILE", help="JSON or JSON lines, - for stdin")
-    linting.add_argument("--format", help="the wire format; told from the messages if not given")
-    linting.add_argument("--json", action="store_true", help="print a JSON object for each finding")
-    linting.set_defaults(
-        run=lambda options: lint(options.files, options.format, as_json=options.json)
-    )
-    replay.add_to(commands)
-    status.add_to(commands)
-    return parser
-
-
-def lint(files: Sequence[str], format: str | None, *, as_json: bool) -> int:
-    """Prints what a provider would reject, a line for each; what cannot be read stops nothing."""
-    code = FINE
-    for file in files:
-        try:
-            violations = ullage.validate(read(file), format)
-        except UnreadableFileError as error:
-            print(f"ullage: {error}", file=sys.stderr)
-            code = FAILED
-            continue
-        except ullage.MessageError as error:
-            print(f"ullage: {file}: {error}", file=sys.stderr)
-            code = FAILED
-            continue
-        if violations:
-            code = max(code, FOUND)
-        for violation in violations:
-            if as_json:
-                print(json.dumps({"file": file, **asdict(violation)}))
-            else:
-                print(f"{file}: {violation}")
-                print(f"    {violation.provider_says}")
-    return code
