@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -20,15 +21,18 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     Raises:
         OSError: If it cannot be written; what was there before is as it was.
     """
-    target = Path(os.path.realpath(path))
     try:
-        old: os.stat_result | None = target.stat()
+        old: os.stat_result | None = Path(path).stat()
     except FileNotFoundError:
         old = None
     if old is not None and not stat.S_ISREG(old.st_mode):
-        with target.open("wb") as file:
+        with Path(path).open("wb") as file:
             file.write(data)
         return
+    target = Path(os.path.realpath(path))
+    if old is not None and not os.access(target, os.W_OK):
+        # To replace a file asks for no right to write to it, but who has none means it to stay.
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     unique = f"{os.getpid()}-{os.urandom(4).hex()}"
     new = target.with_name(f".{target.name[:_LONGEST_NAME]}.{unique}.part")
     try:

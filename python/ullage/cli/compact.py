@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ullage.cli.codes import FINE
-from ullage.cli.console import note, say_json
+from ullage.cli.console import note, number_of, say_json
 from ullage.cli.errors import about
 from ullage.cli.options import (
     add_engine,
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     engine = engine_of(options, store_of(options.store))
 
     def compact(name: str, messages: list[Any]) -> Report:
-        with about(name):
+        with about(name, messages, options.format):
             return engine.compact(messages, options.budget, options.hard, pins=tuple(options.pin))
 
     for changed in change(options, compact):
@@ -72,11 +72,11 @@ def _in_words(name: str, report: Report, store: Path | None) -> str:
         lines = [
             f"{name}: {before} -> {after} tokens, budget {report.budget:,}",
             *stage_lines({key: vars(stage) for key, stage in report.stages.items()}),
-            f"  {report.removed_messages:,} messages removed",
+            f"  {number_of(report.removed_messages, 'message')} removed",
             f"  {report.rewritten:,} tokens to be cached again",
         ]
         if store is None:
             lines.append("  what left is not stored: no --store was given")
         else:
-            lines.append(f"  {len(report.references):,} outputs stored in {store}")
+            lines.append(f"  {number_of(len(report.references), 'output')} stored in {store}")
     return "\n".join([*lines, *(f"  warning: {warning}" for warning in report.warnings)])

@@ -7,10 +7,11 @@ cannot steer the terminal: its control characters are shown as escapes there.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ullage.cli.errors import MissingExtraError
 from ullage.records import to_json
@@ -24,17 +25,13 @@ if TYPE_CHECKING:
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Where there is no terminal, what is read by a program or a file is not broken into lines.
 _WIDTH_OF_A_FILE = 160
+# Of fewer a bar says nothing.
+_SEVERAL = 2
 
 
 def say(text: str, style: str | None = None) -> None:
     """Prints text, in a style where that can be seen."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    shown = _visible(text) if is_terminal else text
-    drawn = _console() if style and is_terminal else None
-    if drawn is None:
-        print(shown)
-    else:
-        drawn.print(shown, style=style, markup=False, soft_wrap=True)
+    _print(text, style, sys.stdout)
 
 
 def say_json(value: Any) -> None:
@@ -44,13 +41,13 @@ def say_json(value: Any) -> None:
 
 def complain(problem: str) -> None:
     """Says on standard error what is wrong."""
-    note(f"ullage: {problem}")
+    note(f"ullage: {problem}", "red")
 
 
-def note(text: str) -> None:
-    """Prints on standard error, if there is one."""
+def note(text: str, style: str | None = None) -> None:
+    """Prints on standard error, if there is one, in a style where that can be seen."""
     if sys.stderr is not None:
-        print(_visible(text) if sys.stderr.isatty() else text, file=sys.stderr)
+        _print(text, style, sys.stderr)
 
 
 def table(
@@ -100,34 +97,47 @@ def require_tables(instead: str = "use --json") -> None:
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[], object] | None]:
-    """A bar on the terminal, where there is one and what draws it is installed.
+    """A bar on the terminal, where there is one, what draws it is installed, and there are several.
 
     Yields:
         What is called for each that is done, or None without a bar.
     """
-    try:
-        from rich.console import Console
-        from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
-    except ImportError:
+    console = None if sys.stderr is None or total < _SEVERAL else _console(sys.stderr)
+    if console is None or not console.is_terminal:
         yield None
         return
-    console = Console(stderr=True)
-    if sys.stderr is None or not console.is_terminal:
-        yield None
-        return
+    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
 
 
+def number_of(number: int, thing: str) -> str:
+    """A number and what it is of."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _print(text: str, style: str | None, file: TextIO | None) -> None:
+    is_terminal = file is not None and file.isatty()
+    shown = _visible(text) if is_terminal else text
+    drawn = _console(file) if style and is_terminal else None
+    if drawn is None:
+        print(shown, file=file)
+    else:
+        drawn.print(shown, style=style, markup=False, soft_wrap=True)
+
+
 def _visible(text: str) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
-def _console() -> Console | None:
+def _console(file: TextIO | None = None) -> Console | None:
     try:
         from rich.console import Console
     except ImportError:
         return None
-    return Console(highlight=False)
+    # By itself rich leaves bold where no colours are wanted.
+    plain = bool(os.environ.get("NO_COLOR"))
+    return Console(file=file, highlight=False, color_system=None if plain else "auto")

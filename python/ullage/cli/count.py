@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,9 +118,10 @@ def _counts(file: str, engine: ullage.ContextManager, *, as_text: bool) -> Itera
 
 def _read(file: str, *, as_text: bool) -> Recording | str:
     """The conversations in a file, or its text."""
-    if file != STANDARD_INPUT and (Path(file).is_dir() or _is_for_conversations(file)):
-        return _text(file, Path(file).read_bytes()) if as_text else read(file)
-    data = standard_input() if file == STANDARD_INPUT else _bytes(file)
+    is_folder = os.path.isdir(file)  # noqa: PTH112 - unlike a `Path`, it refuses no name
+    if not as_text and (is_folder or Path(file).suffix.lower() in _CONVERSATIONS):
+        return read(file)
+    data = _bytes(file)
     if as_text:
         return _text(file, data)
     try:
@@ -128,11 +130,9 @@ def _read(file: str, *, as_text: bool) -> Recording | str:
         return _text(file, data)
 
 
-def _is_for_conversations(file: str) -> bool:
-    return Path(file).suffix.lower() in _CONVERSATIONS
-
-
 def _bytes(file: str) -> bytes:
+    if file == STANDARD_INPUT:
+        return standard_input()
     try:
         return Path(file).read_bytes()
     except (OSError, ValueError) as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ullage import BudgetError, MessageError, StoreError, SummaryError, UllageError
+from ullage import BudgetError, MessageError, StoreError, SummaryError, UllageError, validate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,13 +23,14 @@ class MissingExtraError(CommandError):
 
 
 @contextmanager
-def about(name: str) -> Iterator[None]:
+def about(name: str, messages: list[Any], format: str | None) -> Iterator[None]:
     """Says which conversation an error is about, and what mends it."""
     try:
         yield
     except MessageError as error:
-        raise CommandError(
-            f"{name}: {error}; `ullage lint` says all that is wrong, `ullage repair` mends it"
-        ) from error
+        hint = ""
+        if validate(messages, format):
+            hint = "; `ullage lint` says all that is wrong, `ullage repair` mends it"
+        raise CommandError(f"{name}: {error}{hint}") from error
     except (BudgetError, SummaryError, StoreError) as error:
         raise CommandError(f"{name}: {error}") from error

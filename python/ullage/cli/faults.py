@@ -75,14 +75,22 @@ def _wrong(settings: dict[str, Any]) -> list[tuple[Place, str]]:
         setting = error.partition(":")[0]
         if setting not in left:
             # A default that contradicts one that is given: the one without which it would not.
-            setting = next(name for name in left if _refused(_without(left, name)) != error)
-        found.append((_place(setting, left[setting], error), error))
-        left = _without(left, setting)
+            setting = next(name for name in left if _refused(_without(left, (name,))) != error)
+        place = _place(setting, left[setting], error)
+        found.append((place, error))
+        left = _without(left, place)
     return found
 
 
-def _without(settings: dict[str, Any], name: str) -> dict[str, Any]:
-    return {other: value for other, value in settings.items() if other != name}
+def _without(value: Any, place: Place) -> Any:
+    """The same without what is at that place; a level leaves an empty one, so that others stay."""
+    at, *inner = place
+    if isinstance(value, list) and isinstance(at, int):
+        left = _without(value[at], tuple(inner)) if inner else {}
+        return [left if number == at else other for number, other in enumerate(value)]
+    if inner:
+        return {**value, at: _without(value[at], tuple(inner))}
+    return {name: other for name, other in value.items() if name != at}
 
 
 def _place(setting: str, value: Any, error: str) -> Place:

@@ -34,13 +34,8 @@ _COMMANDS = (count, status, plan, compact, lint, repair, retrieve, replay, polic
 _EXPECTED = (ullage.UllageError, KeyboardInterrupt, OSError, MemoryError)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command.
-
-    Returns:
-        0 if all is well, 1 if something was found, 2 if the command could not do its work, 130 if
-        it was interrupted.
-    """
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; its code, see :func:`ullage.cli.main`."""
     options = parser_of_commands().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Ids and names of files may hold what the terminal has no character for.
@@ -68,6 +63,7 @@ def _failed(error: BaseException) -> int:
         # Who reads has seen enough, as `head` does; what was printed was found.
         return FOUND
     if isinstance(error, OSError):
+        # Whoever reads or writes a file says so itself.
         complain(f"cannot print: {error}")
     elif isinstance(error, MemoryError):
         complain("there is not enough memory")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ullage.cli.codes import FINE, FOUND
-from ullage.cli.console import say, say_json
+from ullage.cli.console import number_of, say, say_json
 from ullage.cli.conversations import read
 from ullage.cli.errors import about
 from ullage.cli.options import (
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     code = FINE
     sessions = read(options.file).sessions
     for session in sessions:
-        with about(session.name):
+        with about(session.name, session.messages, options.format):
             plan = engine.plan(
                 session.messages, options.budget, options.hard, pins=tuple(options.pin)
             )
@@ -76,7 +76,6 @@ def _shortly(plan: Plan) -> str:
 def stage_lines(stages: dict[str, dict[str, int]]) -> list[str]:
     """A line for each stage."""
     return [
-        f"  {name:<9} {stage['edits']:,} {'edit' if stage['edits'] == 1 else 'edits'},"
-        f" {stage['saved']:,} tokens saved"
+        f"  {name:<9} {number_of(stage['edits'], 'edit')}, {stage['saved']:,} tokens saved"
         for name, stage in stages.items()
     ]

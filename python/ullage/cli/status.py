@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     code = FINE
     sessions = read(options.file).sessions
     for session in sessions:
-        with about(session.name):
+        with about(session.name, session.messages, options.format):
             status = engine.status(session.messages)
             said = ""
             if options.summarize:

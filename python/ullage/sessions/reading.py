@@ -40,14 +40,12 @@ def read_recording(path: str | Path) -> Recording:
         UnreadableSessionError: If it cannot be read or holds no messages.
     """
     path = Path(path)
-    if path.is_dir():
-        return _folder(path)
     try:
-        data = path.read_bytes()
+        data = None if path.is_dir() else path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UnreadableSessionError(f"{path}: {reason}") from error
-    return recording_of(str(path), data)
+    return _folder(path) if data is None else recording_of(str(path), data)
 
 
 def recording_of(name: str, data: bytes) -> Recording:
