@@ -1,12 +1,14 @@
 """Running `ullage`, and a conversation in every kind of file that it reads."""
 
 import gzip
+import io
 import json
 import lzma
 import subprocess
 import sys
 
 import ullage
+from ullage.cli import main
 
 from .conversations import long_conversation, render
 from .histories import history
@@ -37,6 +39,25 @@ def run(*arguments, stdin=b"", command=COMMAND, **more):
     errors = done.stderr.decode()
     assert "Traceback" not in errors, errors
     return done.returncode, done.stdout.decode(), errors
+
+
+def inside(*arguments, stdin=b""):
+    """The same in this process, which takes less time."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    before = sys.stdin, sys.stdout, sys.stderr
+    streams = [io.TextIOWrapper(io.BytesIO(given), encoding="utf-8") for given in (data, b"", b"")]
+    sys.stdin, sys.stdout, sys.stderr = streams
+    try:
+        code = main([str(argument) for argument in arguments])
+    except SystemExit as end:  # So argparse ends, and so would the process.
+        code = int(str(end.code))
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+    found = []
+    for stream in streams[1:]:
+        stream.flush()
+        found.append(stream.buffer.getvalue().decode())
+    return code, *found
 
 
 def lines(values):

@@ -15,7 +15,7 @@ import pytest
 import ullage
 from ullage.sessions import read_recording, read_sessions
 
-from .commands import BEDROCK, COMMAND, MESSAGES, SMALL, every_kind, run
+from .commands import BEDROCK, COMMAND, MESSAGES, SMALL, every_kind, inside, lines, run
 
 WRITABLE = ["list.json", "request.json", "chat.json", "contents.json", "input.json", "lines.jsonl", "lines.jsonl.gz", "list.json.xz", "two.jsonl", "transcript.jsonl"]  # fmt: skip
 ONLY_READ = ["adk.json", "claude.jsonl", "session_s"]
@@ -32,7 +32,7 @@ def test_what_is_written_in_place_has_the_form_that_was_read(name, tmp_path):
     path = every_kind(tmp_path)[name]
     before = read_recording(path)
     store = tmp_path / "store"
-    assert run("compact", "--in-place", path, *SMALL, "--store", store, "-q") == (0, "", "")
+    assert inside("compact", "--in-place", path, *SMALL, "--store", store, "-q") == (0, "", "")
     after = read_recording(path)
     assert (after.kind, len(after.sessions)) == (before.kind, len(before.sessions))
     assert max(tokens(path)) <= 3_500
@@ -41,8 +41,8 @@ def test_what_is_written_in_place_has_the_form_that_was_read(name, tmp_path):
     if name == "request.json":
         assert json.loads(path.read_text())["model"] == "x"
     # What left is in the store, byte for byte.
-    listed = run("retrieve", "--store", store)[1].split()
-    raw = [run("retrieve", reference, "--store", store, "--raw")[1] for reference in listed]
+    listed = inside("retrieve", "--store", store)[1].split()
+    raw = [inside("retrieve", reference, "--store", store, "--raw")[1] for reference in listed]
     assert raw == [ullage.FileStore(store).get(reference).decode() for reference in listed]
     if name == "list.json":
         gone = [message for message in MESSAGES if message not in after.sessions[0].messages]
@@ -54,24 +54,24 @@ def test_what_is_written_in_place_has_the_form_that_was_read(name, tmp_path):
 @pytest.mark.parametrize("name", ONLY_READ)
 def test_what_others_write_is_not_changed_but_written_elsewhere(name, tmp_path):
     path = every_kind(tmp_path)[name]
-    code, out, err = run("compact", "-i", path, *SMALL)
+    code, out, err = inside("compact", "-i", path, *SMALL)
     assert (code, out) == (2, "")
     assert "only the program that wrote it" in err
     other = tmp_path / "other.json"
-    assert run("compact", path, *SMALL, "-o", other, "-q") == (0, "", "")
+    assert inside("compact", path, *SMALL, "-o", other, "-q") == (0, "", "")
     assert max(tokens(other)) <= 3_500
 
 
 def test_a_transcript_keeps_all_that_was_ever_said(tmp_path):
     path = every_kind(tmp_path)["transcript.jsonl"]
     before = path.read_bytes()
-    assert run("compact", "-i", path, *SMALL, "-q") == (0, "", "")
+    assert inside("compact", "-i", path, *SMALL, "-q") == (0, "", "")
     assert path.read_bytes().startswith(before)
     with ullage.Transcript(path) as transcript:
         assert transcript.messages()[1:] == MESSAGES
         assert transcript.view() == read_sessions(path)[0].messages
         # An agent has it open.
-        code, _, err = run("repair", "-i", path)
+        code, _, err = inside("repair", "-i", path)
         assert (code, "open" in err) == (2, True)
 
 
@@ -79,8 +79,26 @@ def test_a_file_that_needs_nothing_is_not_touched(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(' [ {"role" : "user", "content": "Hi"} ] ')
     before = path.stat()
-    assert run("compact", "-i", path)[0] == run("repair", "-i", path)[0] == 0
+    assert inside("compact", "-i", path)[0] == inside("repair", "-i", path)[0] == 0
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_what_an_agent_writes_meanwhile_is_not_lost(tmp_path, monkeypatch, capsys):
+    from ullage.cli import main
+
+    file = tmp_path / "a.jsonl"
+    file.write_text(lines(MESSAGES))
+    compact = ullage.ContextManager.compact
+
+    def slowly(*arguments, **more):
+        with file.open("a") as agent:
+            agent.write('{"role": "assistant", "content": "I go on."}\n')
+        return compact(*arguments, **more)
+
+    monkeypatch.setattr(ullage.ContextManager, "compact", slowly)
+    assert main(["compact", "-i", str(file), *SMALL]) == 2
+    assert "was changed while it was read" in capsys.readouterr().err
+    assert file.read_text() == lines(MESSAGES) + '{"role": "assistant", "content": "I go on."}\n'
 
 
 @posix
@@ -109,10 +127,10 @@ def test_what_is_no_file_is_written_to_as_it_is(tmp_path):
 def test_what_cannot_be_written_is_said(target, tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(MESSAGES))
-    code, out, err = run("compact", path, "-o", tmp_path / target)
+    code, out, err = inside("compact", path, "-o", tmp_path / target)
     assert (code, out) == (2, "")
     assert "cannot be written" in err
-    code, _, err = run("compact", "-", "-i", stdin="[]")
+    code, _, err = inside("compact", "-", "-i", stdin="[]")
     assert (code, "standard input cannot be written back" in err) == (2, True)
 
 
@@ -203,9 +221,9 @@ def test_a_full_disk_leaves_the_file_as_it_was(bytes_left, tmp_path):
     folder = tmp_path / "kinds"
     folder.mkdir()
     transcript = every_kind(folder)["transcript.jsonl"]
-    lines = transcript.read_bytes()
+    before = transcript.read_bytes()
     assert run("compact", "-i", transcript, *SMALL, command=full)[0] == 2
-    assert transcript.read_bytes() == lines
+    assert transcript.read_bytes() == before
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
@@ -250,5 +268,5 @@ def test_what_the_terminal_cannot_show_is_written_as_it_is(tmp_path):
 def test_one_file_may_be_compacted_into_itself(tmp_path):
     file = tmp_path / "a.json"
     file.write_text(json.dumps(MESSAGES))
-    assert run("compact", file, *SMALL, "-o", file, "-q") == (0, "", "")
+    assert inside("compact", file, *SMALL, "-o", file, "-q") == (0, "", "")
     assert max(tokens(file)) <= 3_500

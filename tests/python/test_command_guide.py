@@ -47,7 +47,7 @@ def test_the_commands_of_the_guide_run(tmp_path, monkeypatch):
 
 
 def test_the_guide_names_every_command():
-    from ullage.cli.main import parser_of_commands
+    from ullage.cli.program import parser_of_commands
 
     named = set(re.findall(r"^\| `ullage (\w+)", GUIDE, re.MULTILINE))
     assert named == set(re.findall(r"^    (\w+)(?: |$)", parser_of_commands().format_help(), re.MULTILINE)) - {"COMMAND"}  # fmt: skip

@@ -8,10 +8,10 @@ import subprocess
 import pytest
 
 import ullage
-from ullage.cli.main import parser_of_commands
 from ullage.cli.policy import PRESETS
+from ullage.cli.program import parser_of_commands
 
-from .commands import MESSAGES, SMALL, run
+from .commands import COMMAND, MESSAGES, SMALL, inside
 
 FORMS = ["toml", "yaml", "json"]
 
@@ -25,10 +25,10 @@ def test_all_presets_are_listed():
     with pytest.raises(ullage.PolicyError) as refused:
         ullage.Policy.preset("")
     assert str(refused.value).endswith(f"known are: {', '.join(PRESETS)}")
-    found = json.loads(run("policy", "presets", "--json")[1])
+    found = json.loads(inside("policy", "presets", "--json")[1])
     assert found == {name: ullage.Policy.preset(name).to_dict() for name in PRESETS}
     pytest.importorskip("rich")
-    code, out, _ = run("policy", "presets")
+    code, out, _ = inside("policy", "presets")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()[1:-1]] == list(PRESETS)
 
@@ -37,18 +37,18 @@ def test_all_presets_are_listed():
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_shown_can_be_read_again(preset, form, tmp_path):
     needs(form)
-    code, out, err = run("policy", "show", preset, f"--{form}")
+    code, out, err = inside("policy", "show", preset, f"--{form}")
     assert (code, err) == (0, "")
     file = tmp_path / f"mine.{form}"
     file.write_text(out)
-    assert run("policy", "check", file) == (0, "", "")
-    shown = json.loads(run("policy", "show", file, "--json")[1])
+    assert inside("policy", "check", file) == (0, "", "")
+    shown = json.loads(inside("policy", "show", file, "--json")[1])
     assert shown == ullage.Policy.preset(preset).to_dict()
 
 
 def test_toml_is_what_is_shown_where_nothing_is_asked_for():
     needs("toml")
-    assert run("policy", "show", "valis")[1] == run("policy", "show", "valis", "--toml")[1]
+    assert inside("policy", "show", "valis")[1] == inside("policy", "show", "valis", "--toml")[1]
 
 
 # The same faults in each form, and the lines that they stand on.
@@ -68,14 +68,14 @@ def test_every_fault_is_named_with_its_line(form, tmp_path):
         needs(form)
     file = tmp_path / f"mine.{form}"
     file.write_text(FAULTS[form])
-    code, out, err = run("policy", "check", file)
+    code, out, err = inside("policy", "check", file)
     assert (code, err) == (1, "")
     found = [line.removeprefix(f"{file}:") for line in out.splitlines()]
     expected = [(3, "high: it is 2"), (4, "hihg: there is no such setting; the nearest: high"), (5, "stages: "), (14, "levels: levels[1].results is 7")]  # fmt: skip
     assert len(found) == len(expected)
     for line, (number, says) in zip(found, expected, strict=True):
         assert line.startswith(f"{number}: {says}")
-    _, out, _ = run("policy", "check", file, "--json")
+    _, out, _ = inside("policy", "check", file, "--json")
     values = [json.loads(line) for line in out.splitlines()]
     assert [value["line"] for value in values] == [3, 4, 5, 14]
     assert [value["setting"] for value in values] == ["high", "hihg", "stages", "levels"]
@@ -101,7 +101,7 @@ def test_a_single_fault_is_named(name, text, says, tmp_path):
         needs("yaml")
     file = tmp_path / name
     file.write_text(text)
-    code, out, _ = run("policy", "check", file)
+    code, out, _ = inside("policy", "check", file)
     assert code == 1
     assert out.count("\n") == 1
     assert says in out
@@ -122,7 +122,7 @@ def test_what_is_no_file_of_settings_is_refused(name, content, says, tmp_path):
     if content is not None:
         file.write_bytes(content)
     for command in (["check"], ["show"]):
-        code, out, err = run("policy", *command, file)
+        code, out, err = inside("policy", *command, file)
         assert (code, out) == (2, "")
         assert says in err
 
@@ -130,7 +130,7 @@ def test_what_is_no_file_of_settings_is_refused(name, content, says, tmp_path):
 def test_an_empty_file_is_the_default(tmp_path):
     needs("yaml")
     (tmp_path / "a.yaml").write_text("# nothing\n")
-    out = run("policy", "show", tmp_path / "a.yaml", "--json")[1]
+    out = inside("policy", "show", tmp_path / "a.yaml", "--json")[1]
     assert json.loads(out) == ullage.Policy().to_dict()
 
 
@@ -138,30 +138,32 @@ def test_an_empty_file_is_the_default(tmp_path):
 def store(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept")
     (folder / "a.json").write_text(json.dumps(MESSAGES))
-    assert run("compact", "-i", folder / "a.json", *SMALL, "--store", folder / "s", "-q")[0] == 0
+    assert inside("compact", "-i", folder / "a.json", *SMALL, "--store", folder / "s", "-q")[0] == 0
     return folder / "s"
 
 
 def test_references_are_listed_read_and_searched(store, tmp_path):
-    code, out, _ = run("retrieve", "--store", store)
+    code, out, _ = inside("retrieve", "--store", store)
     references = out.split()
     assert code == 0
     assert references == ullage.FileStore(store).list()
-    assert json.loads(run("retrieve", "--store", store, "--json")[1]) == {"references": references}
+    assert json.loads(inside("retrieve", "--store", store, "--json")[1]) == {
+        "references": references
+    }
     one = next(reference for reference in references if reference.startswith("transcript"))
     whole = ullage.retrieve(ullage.FileStore(store), one)
-    assert run("retrieve", one, "--store", store) == (0, whole.rstrip("\n") + "\n", "")
+    assert inside("retrieve", one, "--store", store) == (0, whole.rstrip("\n") + "\n", "")
     # As it stands in the conversation.
     mark = f"[ullage: 3 earlier messages are stored as {one}; retrieve them by that reference]"
-    assert run("retrieve", mark, "--store", store, "--json") == (
+    assert inside("retrieve", mark, "--store", store, "--json") == (
         0,
         json.dumps({"reference": one, "text": whole}) + "\n",
         "",
     )
-    code, out, _ = run("retrieve", "--store", store, "--pattern", "call-2-0w299")
+    code, out, _ = inside("retrieve", "--store", store, "--pattern", "call-2-0w299")
     assert (code, one in out) == (0, True)
-    assert run("retrieve", "--store", tmp_path / "none")[0] == 2
-    assert run("retrieve", "--store", tmp_path) == (1, "", "")
+    assert inside("retrieve", "--store", tmp_path / "none")[0] == 2
+    assert inside("retrieve", "--store", tmp_path) == (1, "", "")
 
 
 def test_pieces_are_read(tmp_path):
@@ -173,7 +175,7 @@ def test_pieces_are_read(tmp_path):
     picture = kept.put(b"\x89PNG\r\n\x1a\n\x00", reference="png-0123456789abcdef")
 
     def piece(reference, *options):
-        code, out, _ = run("retrieve", reference, "--store", tmp_path, *options)
+        code, out, _ = inside("retrieve", reference, "--store", tmp_path, *options)
         return code, [line.partition(": ")[2] for line in out.splitlines()[1:]]
 
     assert piece(text, "--lines", "5-6") == (0, ["line 5", "line 6"])
@@ -182,13 +184,11 @@ def test_pieces_are_read(tmp_path):
     assert piece(text, "--tail", "1") == (0, ["line 99"])
     assert len(piece(text, "--pattern", "^line 50$", "--context", "1")[1]) == 3
     assert piece(text, "--pattern", "nowhere") == (1, [])
-    assert run("retrieve", "--store", tmp_path, "--pattern", "nowhere")[0] == 1
-    assert "a" in run("retrieve", data, "--store", tmp_path, "--pointer", "/items/0/name")[1]
-    done = run("retrieve", data, "--store", tmp_path, "--raw")
+    assert inside("retrieve", "--store", tmp_path, "--pattern", "nowhere")[0] == 1
+    assert "a" in inside("retrieve", data, "--store", tmp_path, "--pointer", "/items/0/name")[1]
+    done = inside("retrieve", data, "--store", tmp_path, "--raw")
     assert done == (0, '{"items": [{"name": "a"}, {"name": "b"}]}', "")
     command = ["retrieve", picture, "--store", str(tmp_path), "--raw"]
-    from .commands import COMMAND
-
     raw = subprocess.run([*COMMAND, *command], capture_output=True, check=True).stdout
     assert raw == b"\x89PNG\r\n\x1a\n\x00"
 
@@ -208,7 +208,7 @@ def test_pieces_are_read(tmp_path):
     ],
 )
 def test_what_cannot_be_retrieved_is_said(arguments, says, store):
-    code, out, err = run("retrieve", "--store", store, *arguments)
+    code, out, err = inside("retrieve", "--store", store, *arguments)
     assert (code, out) == (2, "")
     assert says in err
 
@@ -216,7 +216,7 @@ def test_what_cannot_be_retrieved_is_said(arguments, says, store):
 def completions(tmp_path, *words):
     """What bash completes the last of these words by."""
     script = tmp_path / "ullage.bash"
-    script.write_text(run("completion", "bash")[1])
+    script.write_text(inside("completion", "bash")[1])
     complete = (
         'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_ullage ullage "${@: -1}";'
         'printf "%s\\n" "${COMPREPLY[@]}"'
@@ -242,7 +242,7 @@ def test_bash_completes_commands_options_and_files(tmp_path):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_each_shell_is_one(shell, tmp_path):
     pytest.importorskip("shtab")
-    code, out, err = run("completion", shell)
+    code, out, err = inside("completion", shell)
     assert (code, err) == (0, "")
     assert "compact" in out
     if shutil.which(shell):

@@ -1,18 +1,15 @@
 """The commands of `ullage`: every kind of file, JSON, codes, errors, terminals."""
 
-import io
 import json
 import os
 import re
 import subprocess
-import sys
 
 import pytest
 
 import ullage
-from ullage.cli import main
 
-from .commands import BARE, BEDROCK, COMMAND, MESSAGES, SMALL, every_kind, run
+from .commands import BARE, BEDROCK, COMMAND, MESSAGES, SMALL, every_kind, inside, run
 
 # What opens a terminal of its own for a command; only where there are such.
 pty = pytest.importorskip("pty") if os.name == "posix" else None
@@ -39,30 +36,18 @@ def file(tmp_path):
     return path
 
 
-def inside(monkeypatch, *arguments, stdin=b""):
-    """The code and the output of a command in this process."""
-    out, err = io.BytesIO(), io.BytesIO()
-    for name, stream in (("stdout", out), ("stderr", err)):
-        monkeypatch.setattr(sys, name, io.TextIOWrapper(stream, encoding="utf-8"))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-    code = main([str(argument) for argument in arguments])
-    sys.stdout.flush()
-    sys.stderr.flush()
-    return code, out.getvalue().decode(), err.getvalue().decode()
-
-
 @pytest.mark.parametrize("name", READING)
-def test_every_command_reads_every_kind_of_file_and_standard_input(name, kinds, monkeypatch):
+def test_every_command_reads_every_kind_of_file_and_standard_input(name, kinds):
     command = READING[name]
     code = {"status": 1, "plan": 1}.get(name, 0)
     for kind, path in kinds.items():
-        found = inside(monkeypatch, *command, "--json", path)
+        found = inside(*command, "--json", path)
         assert found[0] == code, (kind, found[2])
         values = [json.loads(line) for line in found[1].splitlines()]
         if name != "lint":
             assert len(values) == (2 if kind == "two.jsonl" else 1), kind
         if path.is_file() and path.suffix in {".json", ".jsonl"}:
-            piped = inside(monkeypatch, *command, "--json", "-", stdin=path.read_bytes())
+            piped = inside(*command, "--json", "-", stdin=path.read_bytes())
             named = [{**value, "file": 0} for value in values]
             again = [{**json.loads(line), "file": 0} for line in piped[1].splitlines()]
             for value in (*named, *again):
@@ -72,9 +57,9 @@ def test_every_command_reads_every_kind_of_file_and_standard_input(name, kinds, 
 
 
 @pytest.mark.parametrize("name", READING)
-def test_every_command_says_in_words_what_it_says_in_json(name, kinds, monkeypatch):
+def test_every_command_says_in_words_what_it_says_in_json(name, kinds):
     for kind, path in kinds.items():
-        code, out, err = inside(monkeypatch, *READING[name], path)
+        code, out, err = inside(*READING[name], path)
         assert code in {0, 1}, (kind, err)
         if name != "lint":
             assert out + err, kind
@@ -89,13 +74,13 @@ def test_counts_are_those_of_the_counter(file, tmp_path):
         (("--encoding", "cl100k_base"), ullage.TokenCounter("cl100k_base")),
         (("--model", "claude-sonnet-4-5"), ullage.TokenCounter.for_model("claude-sonnet-4-5")),
     ):
-        code, out, _ = run("count", file, text, *more, "--json")
+        code, out, _ = inside("count", file, text, *more, "--json")
         first, second = (json.loads(line) for line in out.splitlines())
         assert code == 0
         assert first["tokens"] == counter.count_messages(MESSAGES) == sum(first["parts"].values())
         assert first["format"] == "anthropic"
         assert second["parts"] == {"text": counter.count("Buy milk and bread.")}
-    _, out, _ = run("count", file, text)
+    _, out, _ = inside("count", file, text)
     heads, *rows, below = out.splitlines()
     assert heads.split()[:2] == ["file", "messages"]
     assert [row.split()[0] for row in rows] == [str(file), str(text), "all"]
@@ -108,17 +93,17 @@ def test_a_conversation_can_be_counted_as_text(file):
 
 
 def test_a_plan_is_short_and_explains_itself(file):
-    short = run("plan", file, *SMALL)
-    full = run("plan", file, *SMALL, "--explain")
+    short = inside("plan", file, *SMALL)
+    full = inside("plan", file, *SMALL, "--explain")
     assert short[0] == full[0] == 1
     assert short[1].splitlines()[0] == full[1].splitlines()[0]
     assert short[1].splitlines()[-1] == full[1].splitlines()[-1]
     assert "why" not in short[1]
     assert "the oldest messages that may go" in full[1]
-    plan = json.loads(run("plan", file, *SMALL, "--json")[1])
+    plan = json.loads(inside("plan", file, *SMALL, "--json")[1])
     assert ullage.Plan.from_dict(plan).tokens_before == plan["tokens_before"]
-    assert run("plan", file) == (0, run("plan", file)[1], "")
-    assert "nothing to do" in run("plan", file)[1]
+    assert inside("plan", file) == (0, inside("plan", file)[1], "")
+    assert "nothing to do" in inside("plan", file)[1]
 
 
 def test_a_dry_run_stores_nothing(file, tmp_path):
@@ -130,9 +115,9 @@ def test_budget_pins_and_what_stands_beside_are_heeded(file, tmp_path):
     (tmp_path / "system.txt").write_text("Be brief. " * 500)
     (tmp_path / "tools.json").write_text('[{"name": "read", "input_schema": {}}]')
     beside = ("--system", tmp_path / "system.txt", "--tools", tmp_path / "tools.json")
-    _, out, _ = run("status", file, "--json", *beside)
+    _, out, _ = inside("status", file, "--json", *beside)
     assert json.loads(out)["fixed"] > 1_000
-    code, out, _ = run("compact", file, "--budget", "3000", "--pin", "2", "--json")
+    code, out, _ = inside("compact", file, "--budget", "3000", "--pin", "2", "--json")
     found = json.loads(out)
     assert code == 0
     assert found["report"]["budget"] == 3000
@@ -150,7 +135,7 @@ def test_an_agents_file_is_a_policy_too(file, tmp_path):
 
 @pytest.mark.parametrize("name", [*READING, "retrieve", "replay", "policy", "completion", ""])
 def test_the_help_says_what_the_codes_mean(name):
-    code, out, _ = run(*filter(None, [name]), "--help")
+    code, out, _ = inside(*filter(None, [name]), "--help")
     assert code == 0
     if name != "policy":
         assert "exit codes: 0 if all is well" in " ".join(out.split())
@@ -186,6 +171,8 @@ def test_without_a_command_the_help_is_printed():
         (["plna", "FILE"], "invalid choice"),
         (["compact", "FILE", "--set", 'summaries="required"'], "summarizer"),
         (["count", "nothing.txt"], "No such file"),
+        (["compact", "FILE", "--budget", "3000", "--store", "README"], "readme"),
+        (["retrieve", "--store", "README"], "there is no folder"),
         (["count", "BINARY"], "neither a conversation nor text"),
         (["repair", "FILE", "--open-calls", "drop"], "invalid choice"),
         (["policy"], "required"),
@@ -195,7 +182,7 @@ def test_what_is_wrong_is_said(arguments, says, file, tmp_path):
     (tmp_path / "readme").write_text("hello")
     (tmp_path / "binary").write_bytes(b"\xff\x00\xfe\xe9")
     places = {"FILE": file, "README": tmp_path / "readme", "BINARY": tmp_path / "binary"}
-    code, out, err = run(*(places.get(argument, argument) for argument in arguments))
+    code, out, err = inside(*(places.get(argument, argument) for argument in arguments))
     assert (code, out) == (2, "")
     assert says in err
 
@@ -203,29 +190,39 @@ def test_what_is_wrong_is_said(arguments, says, file, tmp_path):
 def test_an_invalid_history_is_refused_with_the_way_out(tmp_path):
     file = tmp_path / "orphan.json"
     file.write_text(json.dumps([*MESSAGES[:1], *MESSAGES[2:]]))
-    code, _, err = run("compact", file, "--budget", "3000")
+    code, _, err = inside("compact", file, "--budget", "3000")
     assert (code, "ullage repair" in err) == (2, True)
-    mended = run("repair", file)
+    mended = inside("repair", file)
     assert mended[0] == 0
-    assert run("lint", "-", stdin=mended[1])[0] == 0
-    assert run("compact", "-", "--budget", "3000", "-q", stdin=mended[1])[::2] == (0, "")
+    assert inside("lint", "-", stdin=mended[1])[0] == 0
+    assert inside("compact", "-", "--budget", "3000", "-q", stdin=mended[1])[::2] == (0, "")
 
 
 def test_an_open_call_is_answered_or_removed(tmp_path):
     file = tmp_path / "open.json"
     file.write_text(json.dumps(MESSAGES[:2]))
-    assert len(json.loads(run("repair", file)[1])) == 3
-    code, out, err = run("repair", file, "--open-calls", "remove")
+    assert len(json.loads(inside("repair", file)[1])) == 3
+    code, out, err = inside("repair", file, "--open-calls", "remove")
     assert (code, len(json.loads(out))) == (0, 2)
     assert "was removed" in err
-    found = json.loads(run("repair", file, "--json")[1])
+    found = json.loads(inside("repair", file, "--json")[1])
     assert found["repairs"][0]["rule"] == "call-has-its-result"
     assert len(found["messages"]) == 3
 
 
+@pytest.mark.parametrize("name", READING)
+def test_an_empty_conversation_needs_nothing(name):
+    for empty in ("[]", '{"messages": []}'):
+        code, out, err = inside(*READING[name], "--json", "-", stdin=empty)
+        assert code == 0, err
+        if name in {"compact", "repair"}:
+            assert json.loads(out)["messages"] == []
+            assert inside(name, "-q", "-", stdin=empty)[1].strip() == empty
+
+
 def test_one_that_cannot_be_read_stops_no_other(file, tmp_path):
     for name in ("count", "lint"):
-        code, out, err = run(name, tmp_path / "nothing.json", file, "--json")
+        code, out, err = inside(name, tmp_path / "nothing.json", file, "--json")
         assert code == 2
         assert "nothing.json: No such file" in err
         assert bool(out) == (name == "count")
@@ -262,7 +259,7 @@ def test_a_fault_of_ullage_is_told_without_a_traceback(monkeypatch, file):
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(ullage, "validate", broken)
-    code, _, err = inside(monkeypatch, "lint", file)
+    code, _, err = inside("lint", file)
     assert code == 2
     assert "ZeroDivisionError: division by zero; that is a fault of ullage" in err
 

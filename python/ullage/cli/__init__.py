@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         # Here, since a person may also interrupt what is imported.
-        from ullage.cli.main import run
+        from ullage.cli.program import run
 
         return run(arguments)
     except KeyboardInterrupt:

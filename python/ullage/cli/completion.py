@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         import shtab
     except ImportError:
         raise MissingExtraError("completion", "shtab", "type it") from None
-    from ullage.cli.main import parser_of_commands
+    from ullage.cli.program import parser_of_commands
 
     parser = parser_of_commands()
     kinds = {"file": shtab.FILE, "folder": shtab.DIRECTORY}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ullage import Transcript
@@ -71,6 +72,7 @@ def change(
     Raises:
         UllageError: If that fails, or the outcome cannot be written. What was there is as it was.
     """
+    stamp = _stamp(options.file)
     recording = read(options.file)
     _require_writable(options, recording)
     if options.in_place and recording.kind == _TRANSCRIPT:
@@ -82,6 +84,11 @@ def change(
         said = how(session.name, messages)
         changed.append(Changed(session.name, said, messages if is_shown else None))
         outcome.append(messages)
+    if options.in_place and _stamp(options.file) != stamp:
+        raise CommandError(
+            f"--in-place: {options.file} was changed while it was read; it is left as it is. Try"
+            " again when nothing writes to it, or use -o FILE"
+        )
     if not is_shown:
         _write(options, recording, outcome)
     return changed
@@ -95,6 +102,15 @@ def _change_transcript(file: str, how: Callable[[str, list[Any]], Said]) -> Said
         said = how(file, view)
         transcript.set_view(view, since=before)
         return said
+
+
+def _stamp(file: str) -> tuple[int, int, int] | None:
+    """What changes when a file does; None of what is none."""
+    try:
+        found = Path(file).stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _require_writable(options: argparse.Namespace, recording: Recording) -> None:
