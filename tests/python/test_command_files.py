@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ullage
-from ullage.sessions import read_recording, read_sessions
+from ullage.sessions import read_session_file, read_sessions
 
 from .commands import BEDROCK, COMMAND, MESSAGES, SMALL, every_kind, inside, lines, run
 
@@ -30,10 +30,10 @@ def tokens(path):
 @pytest.mark.parametrize("name", WRITABLE)
 def test_what_is_written_in_place_has_the_form_that_was_read(name, tmp_path):
     path = every_kind(tmp_path)[name]
-    before = read_recording(path)
+    before = read_session_file(path)
     store = tmp_path / "store"
     assert inside("compact", "--in-place", path, *SMALL, "--store", store, "-q") == (0, "", "")
-    after = read_recording(path)
+    after = read_session_file(path)
     assert (after.kind, len(after.sessions)) == (before.kind, len(before.sessions))
     assert max(tokens(path)) <= 3_500
     assert not any(ullage.validate(session.messages) for session in after.sessions)
@@ -73,6 +73,24 @@ def test_a_transcript_keeps_all_that_was_ever_said(tmp_path):
         # An agent has it open.
         code, _, err = inside("repair", "-i", path)
         assert (code, "open" in err) == (2, True)
+
+
+def test_a_transcript_that_nothing_tells_is_named(tmp_path):
+    path = tmp_path / "new.jsonl"
+    with ullage.Transcript(path) as transcript:
+        transcript.extend(MESSAGES)
+        before = path.read_bytes()
+        # While an agent has it open, it is not replaced.
+        code, _, err = inside("compact", "-i", path, *SMALL)
+        assert (code, path.read_bytes()) == (2, before)
+        assert "open in another program" in err
+    assert inside("compact", "-i", "--transcript", path, *SMALL, "-q") == (0, "", "")
+    assert path.read_bytes().startswith(before)
+    assert max(tokens(path)) <= 3_500
+    other = tmp_path / "list.json"
+    other.write_text("[]")
+    code, _, err = inside("compact", "-i", "--transcript", other)
+    assert (code, "is a list of messages" in err) == (2, True)
 
 
 def test_a_file_that_needs_nothing_is_not_touched(tmp_path):

@@ -10,9 +10,9 @@ import pytest
 import ullage
 from ullage.sessions import (
     UnreadableSessionError,
-    read_recording,
+    read_session_file,
     read_sessions,
-    recording_of,
+    session_file_of,
 )
 
 from .conversations import long_conversation, render
@@ -223,19 +223,19 @@ def test_what_is_not_there_is_refused(tmp_path):
 
 def test_an_empty_conversation_is_one():
     for data in (b"[]", b'{"messages": []}'):
-        assert [session.messages for session in recording_of("a", data).sessions] == [[]]
+        assert [session.messages for session in session_file_of("a", data).sessions] == [[]]
 
 
 def test_what_shells_of_windows_write_is_read():
     for encoding in ("utf-16", "utf-8-sig"):
-        assert recording_of("a", json.dumps(MESSAGES).encode(encoding)).sessions[0].messages == (
+        assert session_file_of("a", json.dumps(MESSAGES).encode(encoding)).sessions[0].messages == (
             MESSAGES
         )
 
 
 def test_blank_lines_count_when_a_line_is_named():
     with pytest.raises(UnreadableSessionError, match="line 4 is no JSON"):
-        recording_of("a", b'{"role": "user"}\n\n\n{\n')
+        session_file_of("a", b'{"role": "user"}\n\n\n{\n')
 
 
 def test_the_view_of_a_transcript_is_read_while_another_writes_it(tmp_path):
@@ -244,16 +244,16 @@ def test_the_view_of_a_transcript_is_read_while_another_writes_it(tmp_path):
         transcript.extend([*MESSAGES, {"role": "user", "content": b"\x00"}])
         transcript.hide(0, 2, {"role": "user", "content": "a note"})
         before = file.read_bytes()
-        recording = read_recording(file)
-        assert recording.kind == "a transcript of ullage"
-        assert recording.sessions[0].messages == transcript.view()
+        source = read_session_file(file)
+        assert source.kind == "a transcript of ullage"
+        assert source.sessions[0].messages == transcript.view()
         # A crash left half a line.
         assert only_of(before + b'{"role": "us') == transcript.view()
     assert file.read_bytes() == before
 
 
 def only_of(data):
-    (session,) = recording_of("a", data).sessions
+    (session,) = session_file_of("a", data).sessions
     return session.messages
 
 
@@ -271,12 +271,12 @@ SHAPES = {
 
 @pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES)
 def test_other_messages_are_put_in_the_place_of_these(text):
-    recording = recording_of("a", text.encode())
-    same = recording.dumped([session.messages for session in recording.sessions])
+    source = session_file_of("a", text.encode())
+    same = source.dumped([session.messages for session in source.sessions])
     if not text.startswith('{"role"'):
         assert same.rstrip("\n") == text.rstrip("\n")
-    outcome = recording_of("b", recording.dumped([OTHERS for _ in recording.sessions]).encode())
-    assert [session.messages for session in outcome.sessions] == [OTHERS] * len(recording.sessions)
+    outcome = session_file_of("b", source.dumped([OTHERS for _ in source.sessions]).encode())
+    assert [session.messages for session in outcome.sessions] == [OTHERS] * len(source.sessions)
     emptied = outcome.dumped([[]] * len(outcome.sessions))
     assert emptied.count("beside") == text.count("beside")
 
@@ -284,10 +284,10 @@ def test_other_messages_are_put_in_the_place_of_these(text):
 def test_what_only_its_own_program_can_write_becomes_messages():
     event = {"author": "user", "content": {"parts": [{"text": "Hi"}]}}
     adk = json.dumps({"events": [event]})
-    one, two = (recording_of("s", text.encode()) for text in (adk, f"{adk}\n{adk}"))
+    one, two = (session_file_of("s", text.encode()) for text in (adk, f"{adk}\n{adk}"))
     assert one.put is None
-    assert recording_of("b", one.dumped([OTHERS]).encode()).sessions[0].messages == OTHERS
-    again = recording_of("b", two.dumped([OTHERS, MESSAGES]).encode())
+    assert session_file_of("b", one.dumped([OTHERS]).encode()).sessions[0].messages == OTHERS
+    again = session_file_of("b", two.dumped([OTHERS, MESSAGES]).encode())
     assert [session.messages for session in again.sessions] == [OTHERS, MESSAGES]
     assert [json.loads(line)["session"] for line in two.dumped([[], []]).splitlines()] == [
         "s:1",

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ullage.cli.errors import CommandError
-from ullage.sessions import Recording, UnreadableSessionError, read_recording, recording_of
+from ullage.sessions import SessionFile, UnreadableSessionError, read_session_file, session_file_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 
 
-def read(source: str) -> Recording:
+def read(source: str) -> SessionFile:
     """What a file or folder holds, or standard input for "-".
 
     Raises:
         UnreadableSessionError: If it cannot be read or holds no messages.
     """
     if source != STANDARD_INPUT:
-        return read_recording(source)
-    return recording_of(source, standard_input())
+        return read_session_file(source)
+    return session_file_of(source, standard_input())
 
 
 def standard_input() -> bytes:

@@ -20,13 +20,13 @@ from ullage.cli.options import (
     command,
     counter_of,
 )
-from ullage.sessions import UnreadableSessionError, recording_of
+from ullage.sessions import UnreadableSessionError, session_file_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from ullage.sessions import Recording
+    from ullage.sessions import SessionFile
 
 # Files that hold conversations; what cannot be read in any other is plain text.
 _CONVERSATIONS = (".json", ".jsonl", ".gz", ".xz")
@@ -116,7 +116,7 @@ def _counts(file: str, engine: ullage.ContextManager, *, as_text: bool) -> Itera
         )
 
 
-def _read(file: str, *, as_text: bool) -> Recording | str:
+def _read(file: str, *, as_text: bool) -> SessionFile | str:
     """The conversations in a file, or its text."""
     is_folder = os.path.isdir(file)  # noqa: PTH112 - unlike a `Path`, it refuses no name
     if not as_text and (is_folder or Path(file).suffix.lower() in _CONVERSATIONS):
@@ -125,7 +125,7 @@ def _read(file: str, *, as_text: bool) -> Recording | str:
     if as_text:
         return _text(file, data)
     try:
-        return recording_of(file, data)
+        return session_file_of(file, data)
     except UnreadableSessionError:
         return _text(file, data)
 

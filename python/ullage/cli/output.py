@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from ullage import Transcript
 from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
+from ullage.cli.locks import require_unlocked
 from ullage.cli.options import completed
 from ullage.files import write_whole
 from ullage.sessions.packing import packed
+from ullage.sessions.shapes import LINES
+from ullage.sessions.transcripts import KIND as TRANSCRIPT
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from ullage.sessions import Recording
+    from ullage.sessions import SessionFile
 
 # What a change says of itself.
 Said = TypeVar("Said")
-
-_TRANSCRIPT = "a transcript of ullage"
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +38,12 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     completed(file, "file")
     group.add_argument(
         "-i", "--in-place", action="store_true", help="write back into FILE, in the same way"
+    )
+    parser.add_argument(
+        "--transcript",
+        action="store_true",
+        help="FILE is a transcript of ullage that was never compacted, so that nothing tells: what"
+        " is written back is appended, and all that was said stays in it",
     )
 
 
@@ -73,13 +80,13 @@ def change(
         UllageError: If that fails, or the outcome cannot be written. What was there is as it was.
     """
     stamp = _stamp(options.file)
-    recording = read(options.file)
-    _require_writable(options, recording)
-    if options.in_place and recording.kind == _TRANSCRIPT:
-        return [Changed(recording.name, _change_transcript(options.file, how), None)]
+    source = read(options.file)
+    _require_writable(options, source)
+    if options.in_place and (options.transcript or source.kind == TRANSCRIPT):
+        return [Changed(source.name, _change_transcript(options.file, how), None)]
     is_shown = options.json and options.output is None and not options.in_place
     changed, outcome = [], []
-    for session in recording.sessions:
+    for session in source.sessions:
         messages = list(session.messages)
         said = how(session.name, messages)
         changed.append(Changed(session.name, said, messages if is_shown else None))
@@ -90,7 +97,7 @@ def change(
             " again when nothing writes to it, or use -o FILE"
         )
     if not is_shown:
-        _write(options, recording, outcome)
+        _write(options, source, outcome)
     return changed
 
 
@@ -113,23 +120,25 @@ def _stamp(file: str) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _require_writable(options: argparse.Namespace, recording: Recording) -> None:
+def _require_writable(options: argparse.Namespace, source: SessionFile) -> None:
     """Makes sure that the outcome can be written, before the work is done."""
     if not options.in_place:
         return
     if options.file == STANDARD_INPUT:
         raise CommandError("--in-place: standard input cannot be written back; use -o FILE")
-    if recording.put is None and recording.kind != _TRANSCRIPT:
+    if options.transcript and source.kind not in {LINES, TRANSCRIPT}:
+        raise CommandError(f"--transcript: {options.file} is {source.kind}")
+    if source.put is None and source.kind != TRANSCRIPT:
         raise CommandError(
-            f"--in-place: {options.file} is {recording.kind}, which only the program that wrote it"
+            f"--in-place: {options.file} is {source.kind}, which only the program that wrote it"
             " should change; use -o FILE, which gets the messages as JSON"
         )
 
 
-def _write(options: argparse.Namespace, recording: Recording, outcome: list[list[Any]]) -> None:
-    if options.in_place and _are_same(recording, outcome):
+def _write(options: argparse.Namespace, source: SessionFile, outcome: list[list[Any]]) -> None:
+    if options.in_place and _are_same(source, outcome):
         return  # The file is as it should be.
-    text = recording.dumped(outcome).encode()
+    text = source.dumped(outcome).encode()
     if options.output is None and not options.in_place:
         sys.stdout.flush()
         # As bytes: JSON is UTF-8, whatever the terminal shows.
@@ -137,6 +146,8 @@ def _write(options: argparse.Namespace, recording: Recording, outcome: list[list
         sys.stdout.buffer.flush()
         return
     file = options.file if options.in_place else options.output
+    if options.in_place:
+        require_unlocked(file)
     try:
         write_whole(file, packed(file, text))
     except (OSError, ValueError) as error:
@@ -145,9 +156,9 @@ def _write(options: argparse.Namespace, recording: Recording, outcome: list[list
         ) from error
 
 
-def _are_same(recording: Recording, outcome: list[list[Any]]) -> bool:
+def _are_same(source: SessionFile, outcome: list[list[Any]]) -> bool:
     return all(
         len(session.messages) == len(messages)
         and all(old is new for old, new in zip(session.messages, messages, strict=True))
-        for session, messages in zip(recording.sessions, outcome, strict=True)
+        for session, messages in zip(source.sessions, outcome, strict=True)
     )

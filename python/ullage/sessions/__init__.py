@@ -1,20 +1,20 @@
 """Recorded sessions: conversations from the files that agents and hosts leave behind.
 
     >>> from ullage import sessions
-    >>> sessions.recording_of("mine", b'[{"role": "user", "content": "Hello"}]').sessions
+    >>> sessions.session_file_of("mine", b'[{"role": "user", "content": "Hello"}]').sessions
     [Session(name='mine', messages=[{'role': 'user', 'content': 'Hello'}])]
 
 Whatever reads a conversation from a file reads it with this, so all read the same files.
 """
 
-from ullage.sessions.reading import read_recording, read_sessions, recording_of
-from ullage.sessions.recording import Recording, Session, UnreadableSessionError
+from ullage.sessions.file import Session, SessionFile, UnreadableSessionError
+from ullage.sessions.reading import read_session_file, read_sessions, session_file_of
 
 __all__ = [
-    "Recording",
     "Session",
+    "SessionFile",
     "UnreadableSessionError",
-    "read_recording",
+    "read_session_file",
     "read_sessions",
-    "recording_of",
+    "session_file_of",
 ]

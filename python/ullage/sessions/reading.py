@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ullage._core import UllageError
 from ullage.sessions import strands, transcripts
+from ullage.sessions.file import Lines, Session, SessionFile, Style, UnreadableSessionError
 from ullage.sessions.packing import ENDINGS, unpacked
-from ullage.sessions.recording import Lines, Recording, Session, Style, UnreadableSessionError
 from ullage.sessions.shapes import shape_of
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_sessions(path: str | Path) -> list[Session]:
-    """The sessions in a file or a folder, see :func:`read_recording`."""
-    return read_recording(path).sessions
+    """The sessions in a file or a folder, see :func:`read_session_file`."""
+    return read_session_file(path).sessions
 
 
-def read_recording(path: str | Path) -> Recording:
+def read_session_file(path: str | Path) -> SessionFile:
     """What a file or a folder holds.
 
     A file holds a list of messages in any wire format, an object with such a list ("messages",
@@ -45,10 +45,10 @@ def read_recording(path: str | Path) -> Recording:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UnreadableSessionError(f"{path}: {reason}") from error
-    return _folder(path) if data is None else recording_of(str(path), data)
+    return _folder(path) if data is None else session_file_of(str(path), data)
 
 
-def recording_of(name: str, data: bytes) -> Recording:
+def session_file_of(name: str, data: bytes) -> SessionFile:
     """What the content of a file holds; the ending of its name says whether it is packed.
 
     Raises:
@@ -59,31 +59,29 @@ def recording_of(name: str, data: bytes) -> Recording:
         # Editors and shells of Windows put a mark before UTF-8.
         text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
         if transcripts.is_transcript(text):
-            return Recording(
-                name, "a transcript of ullage", [Session(name, transcripts.view(data))]
-            )
+            return SessionFile(name, transcripts.KIND, [Session(name, transcripts.view(data))])
         shape = shape_of(_values(text))
     except RecursionError as error:
         raise UnreadableSessionError(f"{name} is nested too deep to be read") from error
     except (OSError, ValueError, UllageError) as error:
         raise UnreadableSessionError(f"{name}: {error}") from error
     sessions = _named(name, shape.conversations)
-    return Recording(name, shape.kind, sessions, shape.put, Style.of(text))
+    return SessionFile(name, shape.kind, sessions, shape.put, Style.of(text))
 
 
-def _folder(path: Path) -> Recording:
+def _folder(path: Path) -> SessionFile:
     try:
         found = strands.agents(path)
     except (OSError, ValueError, RecursionError) as error:
         raise UnreadableSessionError(f"{path}: {error}") from error
     if found:
         named = [Session(f"{path}: {agent}", messages) for agent, messages in found]
-        return Recording(str(path), "a session of Strands", named)
+        return SessionFile(str(path), "a session of Strands", named)
     files = sorted(file for file in path.rglob("*") if file.is_file() and _is_session(file))
     if not files:
         raise UnreadableSessionError(f"{path}: no session of Strands and no JSON is in this folder")
     sessions = [session for file in files for session in read_sessions(file)]
-    return Recording(str(path), "a folder", sessions)
+    return SessionFile(str(path), "a folder", sessions)
 
 
 def _is_session(file: Path) -> bool:

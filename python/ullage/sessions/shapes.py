@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ullage.sessions import adk, claude_code
-from ullage.sessions.recording import Lines
+from ullage.sessions.file import Lines
 
 # The value of a file, with other conversations in it.
 Put = Callable[[list[list[Any]]], Any]
+
+# What is also a transcript of ullage that has no view yet.
+LINES = "messages on lines"
 
 # The fields of a request or a record that hold its messages, in the order in which they are tried.
 _FIELDS = ("messages", "contents", "input")
@@ -43,7 +46,8 @@ def shape_of(value: Any) -> Shape:
     records = [entry for entry in value if isinstance(entry, dict)]
     if records and all(not _is_message(entry) for entry in records):
         return _of_records(records, type(value))
-    return Shape("a list of messages", [value], lambda others: type(value)(others[0]))
+    kind = LINES if isinstance(value, Lines) else "a list of messages"
+    return Shape(kind, [value], lambda others: type(value)(others[0]))
 
 
 def _of_records(records: list[dict[str, Any]], several: type[list[Any]]) -> Shape:

@@ -7,6 +7,8 @@ from typing import Any
 
 from ullage.transcript import Transcript
 
+KIND = "a transcript of ullage"
+
 # How a line begins that holds no message; see ``Transcript``.
 _RECORD = '{"ullage":'
 

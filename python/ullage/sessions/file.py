@@ -37,7 +37,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Recording:
+class SessionFile:
     """What a file or a folder holds.
 
     Attributes:
