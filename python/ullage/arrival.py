@@ -5,10 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ullage.telemetry import TOOL_NAME
+
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from ullage._core import Engine
     from ullage.keeper import Artifact, Keeper
     from ullage.stopwatch import Stopwatch
+    from ullage.telemetry import Operation, Telemetry
 
 
 class Arrival:
@@ -18,24 +23,31 @@ class Arrival:
         engine: What decides.
         keeper: Stores the whole.
         stopwatch: Takes the time.
+        telemetry: Is told what was done.
     """
 
-    def __init__(self, engine: Engine, keeper: Keeper, stopwatch: Stopwatch) -> None:
+    def __init__(
+        self, engine: Engine, keeper: Keeper, stopwatch: Stopwatch, telemetry: Telemetry
+    ) -> None:
         self._engine = engine
         self._keeper = keeper
         self._stopwatch = stopwatch
+        self._telemetry = telemetry
 
     def shrink(self, tool_name: str, result: Any) -> Any:
         """The result, shorter where it is too long."""
-        with self._stopwatch.running():
+        with self._stopwatch.running(), self._operation(tool_name) as operation:
             made = self._keeper.kept(partial(self._shrunk, tool_name, result))
-            return self._entered(result, *made)
+            return self._entered(operation, result, *made)
 
     async def ashrink(self, tool_name: str, result: Any) -> Any:
         """The same beside the event loop."""
-        with self._stopwatch.running():
+        with self._stopwatch.running(), self._operation(tool_name) as operation:
             made = await self._keeper.akept(partial(self._shrunk, tool_name, result))
-            return self._entered(result, *made)
+            return self._entered(operation, result, *made)
+
+    def _operation(self, tool_name: str) -> AbstractContextManager[Operation]:
+        return self._telemetry.operation("shrink", **{TOOL_NAME: tool_name})
 
     def _shrunk(
         self, tool_name: str, result: Any, salt: int
@@ -51,8 +63,9 @@ class Arrival:
             shorter, artifacts, saved, _ = made(missing)
         return (shorter, saved), [(ref, tool_name, content) for ref, content in artifacts]
 
-    def _entered(self, result: Any, shorter: Any, saved: int) -> Any:
+    def _entered(self, operation: Operation, result: Any, shorter: Any, saved: int) -> Any:
         if shorter is None:
             return result
         self._engine.record_shrink(saved)
+        operation.shrunk(saved)
         return shorter
