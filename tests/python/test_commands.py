@@ -129,8 +129,12 @@ def test_an_agents_file_is_a_policy_too(file, tmp_path):
     pytest.importorskip("yaml")
     agent = tmp_path / "agent.yaml"
     agent.write_text("name: a\nmodel: gpt-4o\ncontext:\n  max_messages_before_summary: 5\n")
-    _, out, _ = run("status", file, "--json", "--policy", agent)
-    assert json.loads(out)["max_messages"] == 5
+    _, out, _ = inside("status", file, "--json", "--policy", agent)
+    from ullage.supyagent import ContextSettings
+
+    most = ContextSettings.load(agent).policy().max_messages
+    assert most is not None
+    assert json.loads(out)["max_messages"] == most
 
 
 @pytest.mark.parametrize("name", [*READING, "retrieve", "replay", "policy", "completion", ""])
