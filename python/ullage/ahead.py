@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import OrderedDict
 from concurrent.futures import CancelledError, Future, wait
@@ -15,6 +14,7 @@ from ullage.forks import renew_after_fork
 from ullage.summarizer import Answer
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Sequence
 
     from ullage._core import Engine, Plan
@@ -59,8 +59,12 @@ class BackgroundSummary:
             self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
     def _is_ours(self) -> bool:
+        if self._task is None:
+            return False
+        import asyncio
+
         try:
-            return self._task is not None and asyncio.get_running_loop() is self._task.get_loop()
+            return asyncio.get_running_loop() is self._task.get_loop()
         except RuntimeError:
             return False
 
@@ -183,6 +187,8 @@ class Ahead:
         """A task for an async summarizer, where a loop runs."""
         if not self._asker.is_async:
             return None
+        import asyncio
+
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:

@@ -6,7 +6,6 @@ turn does not come back here (an agent that summarizes with itself would compact
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import hashlib
 import inspect
@@ -161,6 +160,8 @@ class Asker:
         """The same beside the event loop; what has to be awaited is awaited there."""
         if (answer := self._known(request)) is not None:
             return answer
+        import asyncio
+
         request = cast("SummaryRequest", request)
         patience = self._patience(seconds)
         deadline = asyncio.get_running_loop().time() + patience
