@@ -16,6 +16,7 @@ from ullage.valis import (
     FilesystemBackend,
     FolderBackend,
 )
+from ullage.valis.summarizing import message_of, said_in
 
 from .histories import broken_pairs, call, history, random_history, result
 from .valis_sessions import Agent, conversation, middleware, parted, run
@@ -85,6 +86,20 @@ def test_a_search_of_the_folder_takes_no_longer_than_its_files(tmp_path):
     assert folder.grep("a$") == ["/a.txt:3:\u2028a"]
     with pytest.raises(ullage.StoreError, match="look-around"):
         folder.grep("(?=a)")
+
+
+@pytest.mark.parametrize("role", ["system", "user", "tool"])
+def test_what_only_begins_like_a_summary_is_told_at_once(role):
+    """An expression with two gaps looked at every pair of blank lines: 3 seconds for 20 KB."""
+    for text in ("[CONVERSATION SUMMARY]\n" + "x\n\n" * 500_000, "\n" * 1_000_000):
+        assert said_in({"role": role, "content": text}) is None
+
+
+def test_a_summary_is_read_back_as_it_was_written():
+    for summary in ("", "a", "a\n\nb", "\n", "[END SUMMARY]", "a\n\n[END SUMMARY]\n"):
+        assert said_in(message_of(summary)) == summary
+    for broken in ("[CONVERSATION SUMMARY]\n\n[END SUMMARY]", "[CONVERSATION SUMMARY]", "", "a"):
+        assert said_in({"role": "system", "content": broken}) is None
 
 
 def test_nothing_outside_of_the_folder_is_read_or_written(tmp_path):
