@@ -81,7 +81,9 @@ fn change(value: &mut Value, bytes: &mut Unstructured<'_>) {
             let times = bytes.int_in_range(0..=2).unwrap_or_default();
             items.extend(std::iter::repeat_n(item, times));
         }
-        Value::Object(fields) if let Some(field) = fields.values_mut().nth(at) => change(field, bytes),
+        Value::Object(fields) if at < fields.len() => {
+            change(fields.values_mut().nth(at).expect("OK because there are so many"), bytes);
+        }
         leaf => {
             *leaf = match bytes.int_in_range(0_u8..=9).unwrap_or_default() {
                 0 => Value::Null,

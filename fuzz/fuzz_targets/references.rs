@@ -49,7 +49,7 @@ fn check_marks(text: &str) {
     let stored = Whereabouts::Stored(&reference);
     let output = output_marked(tool, body.len(), &stored, body);
     let found = marked(&output, Storing::On, &[]).expect("an output is recognised");
-    assert_eq!((found.body, found.reference.as_ref()), (body, Some(&reference)), "{output:?}");
+    assert_eq!((found.body.trim(), found.reference.as_ref()), (body.trim(), Some(&reference)), "{output:?}");
     assert!(marked(&retrieval_marked(&reference, "all", body), Storing::On, &[]).is_some());
     let note = removal_note(3, &stored, body);
     let noted = noted_removals(&note).expect("a note is recognised");
