@@ -6,13 +6,13 @@ an error they are as they were.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessageError, MessagesChangedError
+from ullage.calling import in_pool
 from ullage.forks import renew_after_fork
 from ullage.logger import Logger
 from ullage.report import Report
@@ -142,8 +142,8 @@ class Compactor:
         """The same beside the event loop."""
         _require_list(messages)
         deep = asked.down_to_low()
-        plan = await asyncio.to_thread(self.plan, messages, deep)
-        request = await asyncio.to_thread(self._chooser.request, plan, messages)
+        plan = await in_pool(self.plan, messages, deep)
+        request = await in_pool(self._chooser.request, plan, messages)
         return self._chooser.begin(messages, plan, deep, request)
 
     async def _acompacted(
@@ -159,7 +159,7 @@ class Compactor:
     async def _atried(
         self, messages: list[Any], asked: Asked, operation: Operation
     ) -> tuple[Plan, Chosen]:
-        plan = operation.planned(await asyncio.to_thread(self.plan, messages, asked))
+        plan = operation.planned(await in_pool(self.plan, messages, asked))
         chosen = await self._chooser.achosen(plan, messages, asked)
         with self._stopwatch.running():
             plan = await self._keeper.akept(partial(self._planned, messages, asked, chosen))

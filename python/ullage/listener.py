@@ -5,7 +5,6 @@ Whatever goes wrong there is logged, and the run goes on.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +14,7 @@ from ullage.logger import Logger
 from ullage.report import Report
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable
 
 logger = Logger(__name__)
@@ -48,6 +48,8 @@ class Listener:
         returned = self._returned(report)
         if not inspect.isawaitable(returned):
             return
+        import asyncio
+
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
