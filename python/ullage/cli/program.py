@@ -18,6 +18,7 @@ from ullage.cli import (
     policy,
     repair,
     replay,
+    report,
     retrieve,
     status,
 )
@@ -28,7 +29,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # In the order in which one meets them.
-_COMMANDS = (count, status, plan, compact, lint, repair, retrieve, replay, policy, completion)
+_COMMANDS = (
+    count,
+    status,
+    plan,
+    compact,
+    lint,
+    repair,
+    retrieve,
+    replay,
+    report,
+    policy,
+    completion,
+)
 
 # What is no fault of ullage.
 _EXPECTED = (ullage.UllageError, KeyboardInterrupt, OSError, MemoryError)
