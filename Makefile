@@ -30,7 +30,12 @@ all: lint test ## Run every check: lint, then test
 
 .PHONY: demo
 demo: $(STAMPS)/extension $(STAMPS)/group-test ## Show what the engine does for an agent
-	$(BIN)/python -m demo
+	$(BIN)/python -m demo --keep demo-output
+
+# Drawn from a run of the demo here and now, so it changes with the project that is audited in it.
+.PHONY: picture
+picture: demo ## Draw the README's picture anew
+	cp demo-output/context.svg docs/context.svg
 
 .PHONY: demo-adk
 demo-adk: $(STAMPS)/extension $(STAMPS)/group-test ## Show it in Google's Agent Development Kit

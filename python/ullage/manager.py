@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ullage.ahead import BackgroundSummary
     from ullage.listener import OnCompaction
     from ullage.models import ModelCatalog
+    from ullage.recorder import Recorder
     from ullage.report import Report
     from ullage.store import Store
     from ullage.summarizer import Summarizer
@@ -60,6 +61,8 @@ class ContextManager:
             something or has a warning: a function, plain or async, in the context of who compacts.
             The run waits for it, for an async one up to ten seconds (in ``compact`` where a loop
             runs in the thread it is begun as a task). An error in it is logged and no more.
+        recorder: Where compactions are recorded, results that are shortened as they arrive, and
+            requests that :meth:`observe` is told of, for a report of the session.
 
     Raises:
         PolicyError: If an argument is not what it should be.
@@ -79,6 +82,7 @@ class ContextManager:
         catalog: ModelCatalog | None = None,
         append_only: bool = False,
         on_compaction: OnCompaction | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self._policy, self._counter = settled(
             policy, counter, store=store, summarizer=summarizer, model=model, catalog=catalog
@@ -95,10 +99,20 @@ class ContextManager:
             store=store,
             summarizer=summarizer,
             listener=self._listener,
+            recorder=recorder,
             format=format,
             model=model,
             append_only=self._append_only,
         )
+        self._recorder = recorder
+        if recorder is not None:
+            recorder.attach(
+                counter=self._counter,
+                format=format,
+                window=self._policy.window,
+                model=model,
+                store=store,
+            )
 
     @property
     def policy(self) -> Policy:
@@ -175,9 +189,8 @@ class ContextManager:
             StoreError: If the store cannot keep what would leave. After any error the messages are
                 as they were.
         """
-        return self._parts.compactor.compact(
-            messages, self._asked(budget, hard, pins, system, tools)
-        )
+        asked = self._asked(budget, hard, pins, system, tools)
+        return self._recorded(self._parts.compactor.compact(messages, asked))
 
     async def acompact(
         self,
@@ -199,7 +212,7 @@ class ContextManager:
             MessagesChangedError: If an older message keeps changing.
         """
         asked = self._asked(budget, hard, pins, system, tools)
-        return await self._parts.compactor.acompact(messages, asked)
+        return self._recorded(await self._parts.compactor.acompact(messages, asked))
 
     def view(
         self,
@@ -334,14 +347,23 @@ class ContextManager:
             MessageError: If the messages cannot be read.
         """
         with self._parts.stopwatch.running():
-            return self._parts.engine.observe(
+            learned = self._parts.engine.observe(
                 messages, reported_tokens, cached=cached_tokens, append_only=self._append_only
             )
+        if self._recorder is not None:
+            said = (reported_tokens, cached_tokens) if learned else ()
+            self._recorder.request(messages, *said)
+        return learned
 
     @property
     def stats(self) -> Stats:
         """What this engine did so far."""
         return Stats(**self._parts.engine.stats(), seconds=self._parts.stopwatch.seconds)
+
+    def _recorded(self, report: Report) -> Report:
+        if self._recorder is not None:
+            self._recorder.compaction(report)
+        return report
 
     def _asked(
         self, budget: int | None, hard: bool, pins: Sequence[int], system: Any, tools: Any

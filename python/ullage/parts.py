@@ -18,6 +18,7 @@ from ullage.telemetry import Telemetry
 if TYPE_CHECKING:
     from ullage._core import Policy, TokenCounter
     from ullage.listener import Listener
+    from ullage.recorder import Recorder
     from ullage.store import Store
     from ullage.summarizer import Summarizer
 
@@ -51,6 +52,7 @@ class Parts:
         store: Store | None,
         summarizer: Summarizer | None,
         listener: Listener,
+        recorder: Recorder | None,
         format: str | None,
         model: str | None,
         append_only: bool,
@@ -69,6 +71,6 @@ class Parts:
             telemetry=telemetry,
             append_only=append_only,
         )
-        arrival = Arrival(engine, keeper, stopwatch, telemetry)
+        arrival = Arrival(engine, keeper, stopwatch, telemetry, recorder)
         fixed = FixedTokens(engine, counter, append_only=append_only)
         return cls(engine, stopwatch, asker, compactor, arrival, fixed)

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import ullage
-from ullage.cli import replay, status
+from ullage.cli import replay, report, status
 from ullage.cli.codes import FAILED, FINE, FOUND, INTERRUPTED
 from ullage.cli.conversations import UnreadableFileError, read
 
@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         run=lambda options: lint(options.files, options.format, as_json=options.json)
     )
     replay.add_to(commands)
+    report.add_to(commands)
     status.add_to(commands)
     return parser
 
