@@ -215,6 +215,14 @@ def logging_to_a_file() -> None:
         transcript.set_view(view)
 
 
+def recording() -> None:
+    recorder = ullage.Recorder("session.jsonl", name="mine")
+    engine = ullage.ContextManager(recorder=recorder)
+    running(engine)
+    recorder.request(messages)
+    assert_type(recorder.html(), str)
+
+
 def paying() -> None:
     tracker = ullage.UsageTracker(budget=1_000_000, catalog=ullage.ModelCatalog())
     usage: ullage.Usage = tracker.usage()

@@ -97,4 +97,5 @@ def replaying() -> None:
     assert_type(outcome.costs, list[replay.Cost])
     kept = [cut.retention for cut in outcome.cuts]
     assert_type(kept, list[replay.Retention])
+    assert_type(replay.follow(sessions[0], ullage.Policy(), model="gpt-4o"), ullage.Recorder)
     print(replay.html(outcome), *replay.BASELINES)
