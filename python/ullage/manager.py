@@ -146,6 +146,9 @@ class ContextManager:
     ) -> Plan:
         """Decides what to do, and does nothing.
 
+        O(messages) where all were seen before and nothing is due; O(text) for what is new. Where
+        something is due, every line of what goes is weighed.
+
         Args:
             messages: The conversation.
             budget: Tokens that the messages may take; if not given, what the policy's window leaves
@@ -177,7 +180,8 @@ class ContextManager:
         """Makes a plan and carries it out, in place: ``messages[:] = ...``.
 
         Messages that do not change stay the same objects; those that do are replaced by copies. The
-        arguments are those of :meth:`plan`.
+        arguments are those of :meth:`plan`. Costs what :meth:`plan` does, and what the store and
+        the summarizer take; O(new messages) with ``append_only`` where nothing is due.
 
         Raises:
             BudgetError: If what must stay does not fit.
@@ -221,7 +225,13 @@ class ContextManager:
     ) -> list[Any]:
         """What :meth:`compact` would leave, as a new list; ``messages`` stay as they are.
 
-        What leaves is stored, so that the references in the view can be followed.
+        What leaves is stored, so that the references in the view can be followed. Costs what
+        :meth:`compact` does, each time.
+
+        Raises:
+            BudgetError: If what must stay does not fit.
+            MessageError: If the messages cannot be read, or a call and its result do not match.
+            StoreError: If the store cannot keep what would leave.
         """
         asked = self._asked(budget, hard=False, pins=pins, system=system, tools=tools)
         return self._parts.compactor.view(messages, asked)
@@ -257,15 +267,21 @@ class ContextManager:
         asked again, and the engine says without a model what happened. See
         ``Policy.summary_ahead`` to begin by itself.
 
+        Costs what :meth:`plan` does.
+
         Returns:
             The summary in the making; None where a compaction would remove no messages, or there is
             no summarizer.
+
+        Raises:
+            BudgetError: If what must stay does not fit.
+            MessageError: If the messages are no list, or cannot be read.
         """
         asked = self._asked(budget, hard=True, pins=pins, system=system, tools=tools)
         return self._parts.compactor.begin(messages, asked)
 
     def shrink(self, tool_name: str, result: Any) -> Any:
-        """Shrinks a tool result as it arrives, before it enters the history.
+        """Shrinks a tool result as it arrives, before it enters the history. O(length).
 
         Args:
             tool_name: The tool that it came from.
@@ -292,7 +308,13 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
     ) -> Status:
-        """How full the conversation is, and what a compaction would have to do."""
+        """How full the conversation is, and what a compaction would have to do. O(messages).
+
+        The arguments are those of :meth:`plan`.
+
+        Raises:
+            MessageError: If the messages cannot be read.
+        """
         with self._parts.stopwatch.running():
             fixed = self._fixed_tokens(system, tools)
             values = self._parts.engine.status(messages, budget=budget, fixed=fixed)
@@ -319,7 +341,10 @@ class ContextManager:
 
         While the provider reads from its cache, compactions of this conversation start later, by
         the policy's ``cache_relax``, and only if they pay back within ``pay_back_within`` requests,
-        unless the messages do not fit otherwise.
+        unless the messages do not fit otherwise. O(messages).
+
+        Raises:
+            MessageError: If the messages cannot be read.
         """
         with self._parts.stopwatch.running():
             learned = self._parts.engine.observe(
