@@ -1,7 +1,7 @@
 """``Recorder``: what the requests of a session came to, and what was done about their size.
 
-A recording holds numbers and references, and no text of a message: what left is in the store. The
-page that is drawn from it is in ``ullage.page``.
+A recording holds numbers, references and the warnings of compactions, and no text of a message:
+what left is in the store. The page that is drawn from it is in ``ullage.page``.
 """
 
 from __future__ import annotations
