@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import StoreError
+from ullage.logger import Logger
 from ullage.recorded import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # How a line begins: it is an object with one of these kinds, and nothing else.
 _BEGINNINGS = tuple(f'{{"{kind}":{{'.encode() for kind in KINDS)
@@ -52,7 +52,9 @@ class RecordingFile:
             if record is not None:
                 yield record
             elif _begins_a_record(line):
-                logger.warning("file=<%s>, line=<%d> | a record was cut off", self.path, number)
+                logger.warning(
+                    "file=<%s>, line=<%d> | a record was cut off", str(self.path), number
+                )
             elif line.strip():
                 raise StoreError(
                     f"{self.path}: line {number} is of no recording; give another file"
