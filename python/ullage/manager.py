@@ -130,6 +130,11 @@ class ContextManager:
         return self._listener.function
 
     @property
+    def recorder(self) -> Recorder | None:
+        """What records the session."""
+        return self._recorder
+
+    @property
     def store(self) -> Store | None:
         """Where what leaves a conversation is kept."""
         return self._store

@@ -76,11 +76,16 @@ class Recorder:
         model: str | None,
         store: Store | None,
     ) -> None:
-        """An engine begins to write to it."""
+        """An engine begins to write to it. What is as it was is not written again."""
         with self._lock:
-            self._counter, self._format, self._cache = counter, format, None
-            self.window, self.model, self.store = window, model, store
-            self._write(Session(self.name, window, model))
+            if counter is not self._counter or format != self._format:
+                self._counter, self._format, self._cache = counter, format, None
+            # An engine that stands in for another may have no store, and not know its model.
+            self.store = self.store if store is None else store
+            model = self.model if model is None else model
+            if (window, model) != (self.window, self.model):
+                self.window, self.model = window, model
+                self._write(Session(self.name, window, model))
 
     @property
     def entries(self) -> list[Entry]:

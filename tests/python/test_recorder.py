@@ -233,3 +233,38 @@ def test_records_are_plain_json(tmp_path):
     assert {kind for line in lines for kind in line} == {
         "session", "request", "arrival", "compaction",
     }  # fmt: skip
+
+
+def test_a_view_is_recorded_and_so_is_what_a_listener_is_told_of():
+    recorder, told = ullage.Recorder(), []
+
+    def listener(report):
+        told.append(report)
+        raise RuntimeError("the listener fails")
+
+    policy = ullage.Policy(window=2_000, reserve_output=200)
+    engine = ullage.ContextManager(
+        policy, store=ullage.MemoryStore(), recorder=recorder, on_compaction=listener
+    )
+    messages = [ask("Look.")]
+    for number in range(20):
+        messages += [call(number), result(number, f"{number} words " * 60)]
+    engine.view(messages)
+    engine.compact(messages)
+    assert kinds(recorder, ullage.Report) == told
+    assert len(told) == 2
+    assert engine.recorder is recorder
+
+
+def test_an_engine_that_stands_in_for_another_goes_on_with_its_recording(tmp_path):
+    recorder = ullage.Recorder(tmp_path / "run.jsonl")
+    engine = ullage.ContextManager(
+        store=ullage.MemoryStore(), recorder=recorder, model="claude-sonnet-4-5"
+    )
+    recorder.request([ask("a")])
+    ullage.ContextManager(engine.policy, counter=engine.counter, recorder=recorder)
+    recorder.request([ask("a")])
+    assert recorder.store is engine.store
+    assert recorder.model == "claude-sonnet-4-5"
+    assert [one.written > 0 for one in kinds(recorder, SentRequest)] == [True, False]
+    assert (tmp_path / "run.jsonl").read_text().count('"session"') == 1
