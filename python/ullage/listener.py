@@ -17,6 +17,7 @@ from ullage.report import Report
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from ullage._core import Plan
     from ullage.recorder import Recorder
 
 logger = Logger(__name__)
@@ -44,12 +45,12 @@ class Listener:
         self.function = function
         self._recorder = recorder
 
-    def tell(self, report: Report) -> None:
+    def tell(self, report: Report, plan: Plan | None) -> None:
         """Calls it. What has to be awaited is a task where a loop runs, else it runs in a thread.
 
         What is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
         """
-        returned = self._returned(report)
+        returned = self._returned(report, plan)
         if not inspect.isawaitable(returned):
             return
         try:
@@ -63,15 +64,15 @@ class Listener:
             _telling.add(task)
             task.add_done_callback(_telling.discard)
 
-    async def atell(self, report: Report) -> None:
+    async def atell(self, report: Report, plan: Plan | None) -> None:
         """The same beside the event loop, where what has to be awaited is awaited."""
-        returned = self._returned(report)
+        returned = self._returned(report, plan)
         if inspect.isawaitable(returned):
             await _told(returned)
 
-    def _returned(self, report: Report) -> object:
+    def _returned(self, report: Report, plan: Plan | None) -> object:
         if self._recorder is not None:
-            self._recorder.compaction(report)
+            self._recorder.compaction(report, plan)
         if self.function is None or not (report.stages or report.warnings):
             return None
         try:
