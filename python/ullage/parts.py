@@ -52,10 +52,10 @@ class Parts:
         store: Store | None,
         summarizer: Summarizer | None,
         listener: Listener,
+        recorder: Recorder | None,
         format: str | None,
         model: str | None,
         append_only: bool,
-        recorder: Recorder | None,
     ) -> Parts:
         """Puts them together; the arguments are those of a ``ContextManager``, settled."""
         engine = Engine(policy, counter, store=store, format=format, summarizer=summarizer)
