@@ -1,5 +1,6 @@
 """Supyagent's face on disk and on the screen: summaries, settings, the picture of the context."""
 
+import itertools
 import json
 import logging
 import os
@@ -14,6 +15,7 @@ import pytest
 
 import ullage
 from ullage.supyagent import ContextManager, ContextSettings, ContextStatus, ContextSummary
+from ullage.supyagent.summary import save
 
 from .histories import Client, history
 
@@ -67,6 +69,30 @@ def test_a_summary_of_another_history_is_not_used(tmp_path):
     assert made.build_messages_for_llm("System", messages)[1:] == messages
 
 
+def test_a_file_of_supyagent_is_about_the_first_conversation_that_it_is_used_for(tmp_path):
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps(SUMMARY))
+    made = ContextManager("gpt-4", summary_storage_path=path)
+    first, other = ([{"role": "user", "content": f"{n}{name}"} for n in range(9)] for name in "ab")
+    assert "5 previous" in str(made.build_messages_for_llm("System", first))
+    assert made.build_messages_for_llm("System", other)[1:] == other
+    assert "5 previous" in str(made.build_messages_for_llm("System", first))
+
+
+def test_a_resumed_summary_is_used_for_its_own_conversation_alone(tmp_path):
+    path = tmp_path / "summary.json"
+    messages = history(20)
+    ContextManager("gpt-4o", Client(), path).generate_summary(messages)
+    again = ContextManager("gpt-4o", summary_storage_path=path)
+    # As a host reads them from its own file: other objects, and marks beside what they say.
+    read = [{**message, "id": n} for n, message in enumerate(json.loads(json.dumps(messages)))]
+    other = [{"role": "user", "content": f"Something else {n}"} for n in range(len(messages))]
+    assert again.build_messages_for_llm("s", other)[1:] == other
+    assert "Context Summary" in again.build_messages_for_llm("s", read)[1]["content"]
+    assert again.get_trigger_status(other)["messages_since_summary"] == len(other)
+    assert again.get_trigger_status(read)["messages_since_summary"] == 0
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -80,8 +106,11 @@ def test_a_summary_of_another_history_is_not_used(tmp_path):
         json.dumps({**SUMMARY, "last_message_idx": "4"}),
         json.dumps({**SUMMARY, "kept": ["a"]}),
         json.dumps({**SUMMARY, "lines": 3}),
+        json.dumps({**SUMMARY, "fingerprint": 3}),
+        json.dumps({**SUMMARY, "seen": True}),
+        json.dumps({**SUMMARY, "last_message_idx": -1}),
     ],
-    ids=range(10),
+    ids=range(13),
 )
 def test_a_file_that_holds_no_summary_is_said_and_passed_over(text, tmp_path, caplog):
     path = tmp_path / "summary.json"
@@ -94,7 +123,7 @@ def test_a_file_that_holds_no_summary_is_said_and_passed_over(text, tmp_path, ca
 
 
 def test_a_summary_survives_json():
-    summary = ContextSummary("text", 10, 0, 9, token_count=3, lines="1: x", kept=[4])
+    summary = ContextSummary("text", 10, 0, 9, lines="1: x", kept=[4], seen=16, fingerprint="ab")
     assert summary.created_at.tzinfo is timezone.utc
     assert ContextSummary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
     assert set(ContextSummary("text", 1, 0, 0).to_dict()) == set(SUMMARY)
@@ -116,7 +145,6 @@ def test_threads_that_write_one_file_leave_one_whole_summary(tmp_path):
 
     def work(number):
         made = ContextManager("gpt-4o", Client(f"by {number} " * 200), path)
-        made._summary = None
         made.generate_summary(history(20))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
@@ -211,6 +239,34 @@ def test_without_automatic_summaries_the_policy_makes_none():
     policy = ContextSettings(auto_summarize=False).policy("gpt-4o")
     assert "summarize" not in policy.stages
     assert policy.max_messages is None
+    assert policy.low == ullage.Policy.preset("supyagent").low
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"max_tokens_before_summary": 20_000, "max_messages_before_summary": 1_000},
+        {"max_tokens_before_summary": 60_000},
+        {"max_messages_before_summary": 12},
+        {"max_messages_before_summary": 4},
+        {"max_messages_before_summary": 1, "min_recent_messages": 12},
+        {"response_reserve": 500_000},
+    ],
+    ids=str,
+)
+def test_an_engine_with_the_settings_goes_down_so_far_that_the_next_turns_pass(settings):
+    policy = ContextSettings(**settings).policy("gpt-4o")
+    assert policy.low <= 0.6 * policy.high
+    assert policy.max_messages is not None
+    assert policy.max_messages * (1 - policy.low_messages) >= 4
+    engine = ullage.ContextManager(policy, summarizer=lambda _: "so far so good")
+    messages, compactions = [], []
+    for number in range(200):
+        role = "assistant" if number % 2 else "user"
+        messages.append({"role": role, "content": f"word{number} " * 400})
+        if engine.compact(messages).stages:
+            compactions.append(number)
+    assert all(b - a >= 4 for a, b in itertools.pairwise(compactions))
 
 
 @pytest.mark.parametrize(
@@ -242,8 +298,7 @@ def test_settings_that_cannot_be_read_are_said(text, says, tmp_path):
 
 
 def test_the_picture_is_that_of_the_document():
-    made = ContextManager("claude-3-5-sonnet")
-    made._summary = ContextSummary("s", 42, 0, 41, datetime(2025, 1, 15, 14, 30), 580)  # noqa: DTZ001
+    summary = ContextSummary("s", 42, 0, 41, datetime(2025, 1, 15, 14, 30), 580)  # noqa: DTZ001
     triggers = {
         "messages_since_summary": 18,
         "messages_threshold": 30,
@@ -251,7 +306,7 @@ def test_the_picture_is_that_of_the_document():
         "tokens_threshold": 128_000,
         "will_trigger": False,
     }
-    status = ContextStatus(200_000, 35, 12_450, made.summary, triggers)
+    status = ContextStatus(200_000, 35, 12_450, summary, triggers)
     assert status.render().splitlines() == [
         "Context Status",
         "  Context limit: 200,000 tokens",
@@ -342,11 +397,11 @@ def test_a_setting_against_summaries_reaches_the_manager():
     assert ContextSettings(model="gpt-4o").manager().should_summarize(messages)
 
 
-def test_lines_behind_a_summary_give_way_before_its_words():
-    manager = ContextManager("gpt-4")
+def test_lines_behind_a_summary_give_way_before_its_words(tmp_path):
     words = "Keep the service on port 8080. " * 8
     lines = "a line that the summary leaves out\n" * 600
-    manager._summary = ContextSummary(words, 50, 0, 49, lines=lines)
+    save(ContextSummary(words, 50, 0, 49, lines=lines), tmp_path / "summary.json")
+    manager = ContextManager("gpt-4", summary_storage_path=tmp_path / "summary.json")
     messages = [{"role": "user", "content": f"step {n}"} for n in range(60)]
     sent = manager.build_messages_for_llm("You are an agent.", messages)
     assert any(words.strip() in str(message["content"]) for message in sent)

@@ -12,6 +12,37 @@ def readable(messages: list[Any]) -> list[Any]:
     return messages
 
 
+def summarizable(messages: list[Any], begin: int, last: int, recent: int) -> int:
+    """Behind the last message that a summary from ``begin`` on may stand for.
+
+    That is the message ``last`` at most, none of the ``recent`` ones, and no call without its
+    results. It is ``begin``, or less, if there is none.
+    """
+    return before_results(messages, begin, min(last + 1, len(messages) - recent))
+
+
+def beginning(messages: list[Any]) -> int:
+    """How many system messages stand in front of everything else."""
+    places = range(len(messages))
+    return next((place for place in places if _role(messages[place]) != "system"), len(messages))
+
+
+def as_others(messages: list[Any], begin: int, role: str, head: str = "") -> dict[int, Any]:
+    """System messages from ``begin`` on, each as a message of ``role``, by their places.
+
+    The engine never removes a system message. Supyagent takes those in the middle, which hosts put
+    there by the dozen, as messages like all others.
+    """
+    found = {}
+    for place in range(begin, len(messages)):
+        message = messages[place]
+        if _role(message) == "system":
+            said = message.get("content")
+            content = f"{head}{said}" if isinstance(said, str) else said
+            found[place] = {**message, "role": role, "content": content}
+    return found
+
+
 def before_results(messages: list[Any], begin: int, end: int) -> int:
     """The end, moved in front of a call whose results stand behind it, or are still to come."""
     while begin < end < len(messages) and _role(messages[end]) == "tool":

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 import ullage
 from ullage.supyagent import emergency
-from ullage.supyagent.history import last_request, waits
+from ullage.supyagent.history import as_others, beginning, last_request, waits
+from ullage.supyagent.identity import snapshot
 from ullage.supyagent.tokens import FORMAT
 
 logger = logging.getLogger(__name__)
@@ -25,22 +27,34 @@ _MORE_ROOM = 1.05
 
 @dataclass(frozen=True)
 class _Cut:
-    """What was left of a conversation, for its next request.
+    """What was left of the beginning of a conversation, for its next request.
 
     Attributes:
-        head: What stood in front.
-        seen: The messages that it was made of.
-        left: What was left of them.
-        room: The tokens that they might take.
+        head: What stood in front, as it was.
+        seen: The beginning that it was made of, as it was.
+        left: What was left of it.
+        room: The tokens that all might take.
     """
 
-    head: list[Any]
+    head: Any
     seen: list[Any]
     left: list[Any]
     room: int
 
+    @classmethod
+    def of(cls, head: list[Any], messages: list[Any], left: list[Any], room: int) -> _Cut:
+        """The cut of a request that held ``left``.
+
+        It ends where the messages stand there as they are: the rest of them may change.
+        """
+        same, most = 0, min(len(messages), len(left))
+        while same < most and left[-1 - same] is messages[-1 - same]:
+            same += 1
+        seen = messages[: len(messages) - same]
+        return cls(snapshot(head), snapshot(seen), left[: len(left) - same], room)
+
     def goes_on(self, head: list[Any], messages: list[Any], room: int) -> bool:
-        """Whether ``messages`` are the same with more at the end."""
+        """Whether ``messages`` begin with the same."""
         seen = len(self.seen)
         return room <= self.room * _MORE_ROOM and head == self.head and messages[:seen] == self.seen
 
@@ -90,9 +104,11 @@ class Window:
         if cut is not None and cut.goes_on(head, messages, room):
             behind = [*cut.left, *messages[len(cut.seen) :]]
         if waits(behind):
-            behind = ullage.repair(behind, FORMAT)
+            # The answer may still come, and then it stands where this request says there is none.
+            return self._fitted(head, ullage.repair(behind, FORMAT), room)
         left = self._fitted(head, behind, room)
-        self._cut = _Cut(head, list(messages), left[len(head) :], room)
+        if behind is messages or not _is_same(left[len(head) :], behind):
+            self._cut = _Cut.of(head, messages, left[len(head) :], room)
         return left
 
     def _fitted(self, head: list[Any], messages: list[Any], room: int) -> list[Any]:
@@ -130,6 +146,15 @@ class Window:
             over = emergency.relieved(messages, places, change, over, self._count)
 
     def _viewed(self, engine: ullage.ContextManager, messages: list[Any], room: int) -> list[Any]:
+        others = as_others(messages, beginning(messages), "assistant")
+        if not others:
+            return self._seen_by(engine, messages, room)
+        shown = [others.get(place, message) for place, message in enumerate(messages)]
+        left = self._seen_by(engine, shown, room)
+        back = {id(other): messages[place] for place, other in others.items()}
+        return [back.get(id(message), message) for message in left]
+
+    def _seen_by(self, engine: ullage.ContextManager, messages: list[Any], room: int) -> list[Any]:
         # Of a room of nothing the engine could not say which messages take too much.
         budget = max(1, room)
         try:
@@ -140,3 +165,7 @@ class Window:
 
     def _count(self, message: Any) -> int:
         return self._counter.count_messages([message], format=FORMAT)
+
+
+def _is_same(left: list[Any], messages: list[Any]) -> bool:
+    return len(left) == len(messages) and all(map(is_, left, messages))
