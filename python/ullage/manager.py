@@ -14,8 +14,9 @@ from ullage.arguments import settled
 from ullage.arrival import Arrival
 from ullage.chooser import Chooser
 from ullage.compactor import Asked, Compactor
-from ullage.fixed import FixedTokens
+from ullage.fixed import FixedTokens, number_of
 from ullage.keeper import Keeper
+from ullage.notes import last_summary
 from ullage.report import Stats, Status
 from ullage.stopwatch import Stopwatch
 from ullage.summarizer import Answer, Asker
@@ -277,8 +278,17 @@ class ContextManager:
         with self._stopwatch.running():
             fixed = self._fixed_tokens(system, tools)
             values = self._engine.status(messages, budget=budget, fixed=fixed)
-        most = self._policy.max_messages
-        return Status(**values, messages=len(messages), max_messages=most)
+            tools = self.tools if tools is None else tools
+            tool_tokens = self._engine.fixed_tokens(None, tools) if tools else 0
+            summary = last_summary(messages, self._counter)
+        return Status(
+            **values,
+            messages=len(messages),
+            max_messages=self._policy.max_messages,
+            tools=number_of(tools),
+            tool_tokens=tool_tokens,
+            summary=summary,
+        )
 
     def observe(
         self, messages: Sequence[Any], reported_tokens: int, cached_tokens: int | None = None

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 import pytest
 
 import ullage
-from ullage.supyagent import ContextManager, ContextSettings, ContextStatus, ContextSummary
+from ullage.supyagent import ContextManager, ContextSettings, ContextSummary
 from ullage.supyagent.summary import save
 
 from .histories import Client, history
@@ -292,102 +292,6 @@ def test_settings_that_cannot_be_read_are_said(text, says, tmp_path):
         ContextSettings.load(tmp_path / "missing.yaml")
     with pytest.raises(ullage.PolicyError, match="give one"):
         ContextSettings().manager()
-
-
-# The picture.
-
-
-def test_the_picture_is_that_of_the_document():
-    summary = ContextSummary("s", 42, 0, 41, datetime(2025, 1, 15, 14, 30), 580)  # noqa: DTZ001
-    triggers = {
-        "messages_since_summary": 18,
-        "messages_threshold": 30,
-        "total_tokens": 45_000,
-        "tokens_threshold": 128_000,
-        "will_trigger": False,
-    }
-    status = ContextStatus(200_000, 35, 12_450, summary, triggers)
-    assert status.render().splitlines() == [
-        "Context Status",
-        "  Context limit: 200,000 tokens",
-        "  Tool definitions: 12,450 tokens (35 tools)",
-        "  Last summary: 42 messages -> 580 tokens",
-        "  Created: 2025-01-15 14:30",
-        "",
-        "Summarization Triggers (N messages OR K tokens)",
-        "  Messages: 18 / 30 (60%)",
-        "           [████████████░░░░░░░░]",
-        "  Tokens:   45,000 / 128,000 (35%)",
-        "           [███████░░░░░░░░░░░░░]",
-    ]
-    bare = ContextStatus(200_000, 35, 12_450, None, triggers)
-    assert bare.tokens_line() == (
-        "tokens: 45,000 msgs + 12,450 tools | context: 57,450 / 200,000 (28%)"
-    )
-
-
-def test_a_manager_draws_its_own_state():
-    made = ContextManager("gpt-4o", Client())
-    made.generate_summary(history(20))
-    drawn = made.context_status(history(40), [{"name": "a"}]).render()
-    assert f"Last summary: {len(history(20)) - 6} messages" in drawn
-    assert "(1 tools)" in drawn
-    assert "The next turn makes a summary." in drawn
-
-
-def test_the_status_of_any_engine_is_drawn():
-    engine = ullage.ContextManager(ullage.Policy.preset("supyagent"), system="Be brief")
-    status = engine.status(history(20))
-    drawn = status.render()
-    assert "Context limit: 128,000 tokens" in drawn
-    assert f"  Messages: {len(history(20))} / 30 (100%)\n           [{'█' * 20}]" in drawn
-    assert f"  Tokens:   {status.tokens:,} / {status.high:,} (" in drawn
-    assert drawn.endswith("A compaction is due.")
-    assert f"| context: {status.tokens + status.fixed:,} / 128,000 (" in status.tokens_line()
-    plain = ullage.ContextManager().status([])
-    assert "N messages" not in plain.render()
-    assert "0 / 163,200 (0%)" in plain.render()
-
-
-def run(*arguments):
-    command = [sys.executable, "-m", "ullage", "status", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        command, capture_output=True, encoding="utf-8", check=False, env=environment
-    )
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout, done.stderr
-
-
-def test_the_command_draws_a_file(tmp_path):
-    file, agent, tools = (tmp_path / name for name in ("a.json", "agent.yaml", "tools.json"))
-    file.write_text(json.dumps(history(20)))
-    agent.write_text(AGENT)
-    tools.write_text(json.dumps([{"name": "a", "description": "word " * 500}]))
-    code, out, _ = run(file)
-    assert code == 0
-    assert "Context limit: 200,000 tokens" in out
-    code, out, _ = run(file, "--policy", agent, "--tools", tools)
-    assert code == 1
-    assert "/ 20 (100%)" in out
-    assert "System prompt and tools: 6" in out
-    assert run(file, "--tokens", "--model", "gpt-4o")[1].startswith("tokens: ")
-    assert json.loads(run(file, "--json")[1])["messages"] == len(history(20))
-    summary = run(file, "--summarize")[1]
-    assert "Go on with part 0." in summary
-    assert "[ullage: " not in summary
-
-
-def test_the_command_says_what_it_cannot_read(tmp_path):
-    file = tmp_path / "a.json"
-    file.write_text("{")
-    assert run(file)[0] == run(tmp_path / "missing")[0] == 2
-    file.write_text("[]")
-    assert run(file, "--policy", "nobody")[0] == 2
-    assert run(file, "--tools", tmp_path / "missing")[0] == 2
-    assert run(file, "--policy", tmp_path / "missing.yaml")[0] == 2
-    assert run(file)[0] == 0
-    assert "nothing to summarize" in run(file, "--summarize")[1]
 
 
 def test_a_setting_against_summaries_reaches_the_manager():

@@ -7,32 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.supyagent.history import first_request, last_request, readable
+from ullage.fixed import number_of
+from ullage.supyagent.history import readable
 from ullage.supyagent.keeping import Keeper
 from ullage.supyagent.making import Going, SummaryMaker
+from ullage.supyagent.request import Requests, reserve_in
 from ullage.supyagent.status import ContextStatus
-from ullage.supyagent.summary import ContextSummary, message_of
+from ullage.supyagent.summary import ContextSummary
 from ullage.supyagent.tokens import (
-    CONVERSATION_TOKENS,
-    FORMAT,
+    count_messages_tokens,
     count_tools_tokens,
     counter_for,
     get_context_limit,
 )
 from ullage.supyagent.triggers import Triggers
 from ullage.supyagent.turns import Turns
-from ullage.supyagent.window import Window
 
 if TYPE_CHECKING:
     from os import PathLike
-
-# The part of the room that a summary may take; a longer one is shortened.
-_SUMMARY_SHARE = 0.3
-# The part of a window that a reserve may take. A reserve of all of it would leave no room at all.
-_RESERVE_SHARE = 0.5
-# To this share of the room the window goes down when it is full. Supyagent fills it to the last
-# token, and cuts again on the next turn; each cut costs the provider's prompt cache.
-_FILL = 0.8
 
 
 class ContextManager:
@@ -92,9 +84,8 @@ class ContextManager:
         self.response_reserve = response_reserve
         # A setting of the document's YAML; upstream's chat reads it, not its manager.
         self.auto_summarize = True
-        self._policy = _preset() if policy is None else policy
         self._counter = counter_for(model)
-        self._window: tuple[int, Window] | None = None
+        self._requests = Requests(policy, self._counter)
         self._keeper = Keeper(self.summary_storage_path)
         self._turns = Turns()
 
@@ -129,12 +120,9 @@ class ContextManager:
         """
         messages, summary = self._looked_at(all_messages)
         system = {"role": "system", "content": system_prompt}
-        room = self._room(system, tools)
-        head, since = [], 0
-        if summary is not None:
-            since = summary.last_message_idx + 1
-            head = [self._within(summary, room), *self._kept(summary, messages)]
-        return [system, *self._window_now().view(head, messages[since:], room)]
+        beside = count_messages_tokens([system], self.model) + count_tools_tokens(tools, self.model)
+        recent = self.min_recent_messages
+        return [system, *self._requests.made(summary, messages, self._room(beside), recent)]
 
     def should_summarize(self, all_messages: list[dict[str, Any]]) -> bool:
         """Whether a summary is due: by the number of messages since the last, or their tokens.
@@ -155,12 +143,18 @@ class ContextManager:
         tools: list[dict[str, Any]] | None = None,
     ) -> ContextStatus:
         """What ``/context`` and ``/tokens`` show: ``render()`` and ``tokens_line()``."""
+        messages, summary = self._looked_at(all_messages)
+        tool_tokens = count_tools_tokens(tools, self.model)
+        room = self._room(tool_tokens)
+        head, since = self._requests.head(summary, messages, room)
+        message_tokens = count_messages_tokens([*head, *since], self.model)
         return ContextStatus(
             context_limit=self.context_limit,
-            tools=len(tools or ()),
-            tool_tokens=count_tools_tokens(tools, self.model),
-            summary=self._keeper.of(readable(all_messages)),
+            tools=number_of(tools),
+            tool_tokens=tool_tokens,
+            summary=summary,
             triggers=self.get_trigger_status(all_messages),
+            message_tokens=min(room, message_tokens),
         )
 
     def generate_summary(
@@ -226,7 +220,7 @@ class ContextManager:
             raise ValueError("LLM client required for summarization")
         if self._turns.is_mine:
             raise ullage.SummaryError("the client asked for a summary while it made one")
-        return SummaryMaker(self._policy, self._counter, self.llm, self.context_limit)
+        return SummaryMaker(self._requests.policy, self._counter, self.llm, self.context_limit)
 
     def _going(self, messages: list[Any], up_to_idx: int | None) -> Going | ContextSummary:
         """What is to be summarized; or the summary that there is, where nothing is new."""
@@ -237,47 +231,6 @@ class ContextManager:
             raise ValueError("No messages to summarize")
         return going
 
-    def _room(self, system: dict[str, Any], tools: list[dict[str, Any]] | None) -> int:
-        """Tokens that the messages may take beside the system prompt and the tools."""
-        beside = self._counter.count_messages([system], format=FORMAT) + CONVERSATION_TOKENS
-        beside += count_tools_tokens(tools, self.model)
+    def _room(self, beside: int) -> int:
+        """Tokens that a request may take beside so many."""
         return self.context_limit - reserve_in(self.context_limit, self.response_reserve) - beside
-
-    def _within(self, summary: ContextSummary, room: int) -> dict[str, Any]:
-        """The message of a summary, shortened to its part of the room where it is longer."""
-        message = summary.to_message()
-        most = int(room * _SUMMARY_SHARE)
-        if self._counter.count_messages([message], format=FORMAT) <= most:
-            return message
-        # The lines behind it go first: they are what it left out.
-        frame = message_of(summary.messages_summarized, "")
-        budget = max(1, most - self._counter.count_messages([frame], format=FORMAT))
-        short = ullage.compress(summary.content, budget, counter=self._counter).text
-        return message_of(summary.messages_summarized, short)
-
-    def _kept(self, summary: ContextSummary, messages: list[Any]) -> list[Any]:
-        """Messages that a summary stands for and that stay all the same: requests, and pins."""
-        end = summary.last_message_idx + 1
-        places = {place for place in summary.kept if 0 <= place < end}
-        for request in (first_request(messages, end), last_request(messages)):
-            if request is not None and request < end:
-                places.add(request)
-        return [messages[place] for place in sorted(places)]
-
-    def _window_now(self) -> Window:
-        known = self._window
-        if known is None or known[0] != self.min_recent_messages:
-            window = Window(self._policy, self._counter, self.min_recent_messages)
-            known = self._window = (self.min_recent_messages, window)
-        return known[1]
-
-
-def reserve_in(window: int, reserve: int) -> int:
-    """The tokens of a window that are kept free for the answer: the reserve, or half of it all."""
-    return min(reserve, int(window * _RESERVE_SHARE))
-
-
-def _preset() -> ullage.Policy:
-    """The preset, but that a request is filled with messages, as Supyagent's document has it."""
-    settings = ullage.Policy.preset("supyagent").to_dict()
-    return ullage.Policy.from_dict(settings | {"low": _FILL, "stages": ["window", "summarize"]})

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.supyagent.manager import ContextManager, reserve_in
+from ullage.supyagent.manager import ContextManager
+from ullage.supyagent.request import reserve_in
 from ullage.supyagent.tokens import get_context_limit
 from ullage.supyagent.triggers import LEAST_TO_SUMMARIZE
 

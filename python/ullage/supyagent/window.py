@@ -13,6 +13,7 @@ from operator import is_
 from typing import Any
 
 import ullage
+from ullage.pins import has_pin
 from ullage.supyagent import emergency
 from ullage.supyagent.history import as_others, beginning, last_request, waits
 from ullage.supyagent.identity import snapshot
@@ -119,22 +120,24 @@ class Window:
             logger.warning(
                 "floor=<%d>, room=<%d> | the newest messages are too long", error.floor, room
             )
-        return self._relieved(len(head), listed, room)
+        # Behind the summary, which has its own share, the first request is in the middle too.
+        return self._relieved(min(len(head), 1), listed, room)
 
-    def _relieved(self, head: int, messages: list[Any], room: int) -> list[Any]:
+    def _relieved(self, begin: int, messages: list[Any], room: int) -> list[Any]:
         """Supyagent's steps: pictures and long texts in the middle, then the oldest messages.
 
         Supyagent stops when the middle is empty, also above its limit. Here the recent messages
-        are next, but for the last request, of which every word stays.
+        are next, but for the last request, of which every word stays, and what is pinned.
         """
-        recent = max(head, len(messages) - self._min_recent)
-        last = last_request(messages)
-        self._relieve(messages, [n for n in range(head, recent) if n != last], room)
+        recent = max(begin, len(messages) - self._min_recent)
+        whole = {place for place, message in enumerate(messages) if has_pin(message)}
+        whole.add(len(messages) if (last := last_request(messages)) is None else last)
+        self._relieve(messages, [n for n in range(begin, recent) if n not in whole], room)
         try:
             return self._viewed(self._engine, messages, room)
         except ullage.BudgetError:
             logger.debug("room=<%d> | the middle was not enough", room)
-        self._relieve(messages, [n for n in range(recent, len(messages)) if n != last], room)
+        self._relieve(messages, [n for n in range(recent, len(messages)) if n not in whole], room)
         try:
             return self._viewed(self._engine, messages, room)
         except ullage.BudgetError:
