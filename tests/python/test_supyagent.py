@@ -199,6 +199,34 @@ def test_a_recent_message_that_is_changed_leaves_the_beginning_of_a_request_as_i
     assert after == before
 
 
+def test_what_a_cut_took_away_is_there_again_where_what_came_behind_it_was_taken_back():
+    made, messages = manager(8_192), history(40)
+    made.build_messages_for_llm("s", messages)
+    for length in (len(messages) - 60, len(messages) - 7, 3):
+        built = made.build_messages_for_llm("s", messages[:length])
+        last = [message for message in messages[:length] if message["role"] == "user"][-1]
+        assert last["content"] in str(built)
+        assert built[-1] == messages[length - 1] or broken_pairs(messages[:length])
+
+
+def test_the_word_about_what_was_removed_stays_where_it_is():
+    made, messages = manager(14_000, llm=Client()), history(80)
+    made.generate_summary(messages, 20)
+    built = made.build_messages_for_llm("s", messages)
+    assert "[ullage: " in str(built[2])
+    messages.append({"role": "assistant", "content": "Well."})
+    assert made.build_messages_for_llm("s", messages)[:-1] == built
+
+
+def test_a_pinned_message_keeps_every_word_in_an_emergency():
+    pinned = {"role": "user", "content": "word " * 2_500, "metadata": {"custom": {"pinned": True}}}
+    long = [{"role": "user", "content": f"text{n} " * 2_000} for n in range(8)]
+    built = manager(9_192).build_messages_for_llm(
+        "s", [*long[:2], pinned, *long[2:], {"role": "user", "content": "Go"}]
+    )
+    assert pinned in built
+
+
 # When even the newest messages are too long.
 
 

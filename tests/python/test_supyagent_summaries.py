@@ -2,11 +2,17 @@
 
 import asyncio
 import itertools
+from typing import Any
 
 import pytest
 
 import ullage
-from ullage.supyagent import ContextSummary, count_message_tokens, count_tokens
+from ullage.supyagent import (
+    ContextSummary,
+    count_message_tokens,
+    count_messages_tokens,
+    count_tokens,
+)
 from ullage.supyagent.summary import save
 
 from .histories import (
@@ -211,6 +217,32 @@ def test_a_few_words_can_be_summarized_too():
     summary = made.generate_summary(messages, up_to_idx=2)
     assert summary.content == "Summary: User asked about X."
     assert summary.messages_summarized == 3
+
+
+def test_requests_that_were_the_last_once_do_not_stay_for_ever():
+    made = manager(llm=Client(), min_recent_messages=2)
+    messages: list[dict[str, Any]] = []
+    for turn in range(12):
+        messages.append({"role": "user", "content": f"request {turn} " * 200})
+        for step in range(4):
+            messages.append(
+                {"role": "assistant", "content": None, "tool_calls": [call(f"{turn}{step}")]}
+            )
+            messages.append(result(f"{turn}{step}", "data " * 40))
+        made.generate_summary(messages)
+    assert made.summary is not None
+    assert made.summary.kept == []
+    built = made.build_messages_for_llm("s", messages)
+    assert [m for m in built if m["role"] == "user"] == [messages[0], messages[-9]]
+
+
+def test_a_task_of_any_length_is_shortened_where_it_was_summarized_too():
+    messages = [{"role": "user", "content": "task " * 30_000}, *history(20)[1:]]
+    made = manager(8_192, llm=Client())
+    made.generate_summary(messages)
+    built = made.build_messages_for_llm("s", messages)
+    assert "...[truncated]..." in built[2]["content"]
+    assert count_messages_tokens(built, "gpt-4o") <= room(made)
 
 
 def test_a_pinned_message_stays_beside_the_summary():

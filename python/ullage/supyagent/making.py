@@ -17,6 +17,8 @@ from ullage.supyagent.tokens import FORMAT
 _REQUEST_SHARE = 0.8
 # Tokens of that request beside the messages: what to make of them, in five sections.
 _REQUEST_FRAME = 600
+# The engine never removes the last request; that of the conversation may be among those that go.
+_LAST = {"role": "user", "content": "Go on."}
 # What a system message in the middle begins with there, which is shown as one of the user.
 _SYSTEM = "[system message]\n"
 
@@ -59,7 +61,7 @@ class Going:
         # A session that was cut elsewhere has calls without results; the engine takes none.
         going = ullage.repair(shown[self.begin : self.end], FORMAT)
         staying = ullage.repair(shown[self.end :], FORMAT)
-        return asking.asked(previous, going, staying)
+        return asking.asked(previous, going, [*staying, _LAST])
 
     def summary(
         self,

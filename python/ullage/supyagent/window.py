@@ -28,36 +28,46 @@ _MORE_ROOM = 1.05
 
 @dataclass(frozen=True)
 class _Cut:
-    """What was left of the beginning of a conversation, for its next request.
+    """What was left of the beginning of a request, for the next one.
 
     Attributes:
-        head: What stood in front, as it was.
         seen: The beginning that it was made of, as it was.
         left: What was left of it.
         room: The tokens that all might take.
+        messages: How many there were in all.
+        request: Which of them was the last request.
     """
 
-    head: Any
     seen: list[Any]
     left: list[Any]
     room: int
+    messages: int
+    request: int | None
 
     @classmethod
-    def of(cls, head: list[Any], messages: list[Any], left: list[Any], room: int) -> _Cut:
-        """The cut of a request that held ``left``.
+    def of(cls, messages: list[Any], left: list[Any], room: int) -> _Cut:
+        """The cut that made ``left`` of the messages.
 
-        It ends where the messages stand there as they are: the rest of them may change.
+        It ends where they stand there as they are: the rest of them may change.
         """
         same, most = 0, min(len(messages), len(left))
         while same < most and left[-1 - same] is messages[-1 - same]:
             same += 1
-        seen = messages[: len(messages) - same]
-        return cls(snapshot(head), snapshot(seen), left[: len(left) - same], room)
+        seen = snapshot(messages[: len(messages) - same])
+        left = left[: len(left) - same]
+        return cls(seen, left, room, len(messages), last_request(messages))
 
-    def goes_on(self, head: list[Any], messages: list[Any], room: int) -> bool:
-        """Whether ``messages`` begin with the same."""
-        seen = len(self.seen)
-        return room <= self.room * _MORE_ROOM and head == self.head and messages[:seen] == self.seen
+    def goes_on(self, messages: list[Any], room: int) -> bool:
+        """Whether the messages begin with the same.
+
+        And whether what it took away is not what now has to stay, because others were taken back.
+        """
+        if room > self.room * _MORE_ROOM or len(messages) < self.messages:
+            return False
+        request = last_request(messages)
+        if request != self.request and (request is None or request < len(self.seen)):
+            return False
+        return messages[: len(self.seen)] == self.seen
 
 
 class Window:
@@ -100,28 +110,28 @@ class Window:
             BudgetError: If what must stay does not fit.
             MessageError: If a message cannot be read.
         """
+        # Behind the summary, which has its own share, the first request is in the middle too.
+        begin = min(len(head), 1)
+        listed = behind = [*head, *messages]
         cut = self._cut
-        behind = messages
-        if cut is not None and cut.goes_on(head, messages, room):
-            behind = [*cut.left, *messages[len(cut.seen) :]]
+        if cut is not None and cut.goes_on(listed, room):
+            behind = [*cut.left, *listed[len(cut.seen) :]]
         if waits(behind):
             # The answer may still come, and then it stands where this request says there is none.
-            return self._fitted(head, ullage.repair(behind, FORMAT), room)
-        left = self._fitted(head, behind, room)
-        if behind is messages or not _is_same(left[len(head) :], behind):
-            self._cut = _Cut.of(head, messages, left[len(head) :], room)
+            return self._fitted(begin, ullage.repair(behind, FORMAT), room)
+        left = self._fitted(begin, behind, room)
+        if behind is listed or not _is_same(left, behind):
+            self._cut = _Cut.of(listed, left, room)
         return left
 
-    def _fitted(self, head: list[Any], messages: list[Any], room: int) -> list[Any]:
-        listed = [*head, *messages]
+    def _fitted(self, begin: int, messages: list[Any], room: int) -> list[Any]:
         try:
-            return self._viewed(self._engine, listed, room)
+            return self._viewed(self._engine, messages, room)
         except ullage.BudgetError as error:
             logger.warning(
                 "floor=<%d>, room=<%d> | the newest messages are too long", error.floor, room
             )
-        # Behind the summary, which has its own share, the first request is in the middle too.
-        return self._relieved(min(len(head), 1), listed, room)
+        return self._relieved(begin, list(messages), room)
 
     def _relieved(self, begin: int, messages: list[Any], room: int) -> list[Any]:
         """Supyagent's steps: pictures and long texts in the middle, then the oldest messages.
