@@ -93,6 +93,16 @@ async def compact(view: View, request: Request) -> dict[str, Any] | None:
     return stats
 
 
+async def alone(messages: list[Any], request: Request) -> list[Any]:
+    """What of the messages fits, for this request and not for the view.
+
+    Raises:
+        BudgetError: If what must stay does not fit.
+        MessageError: If a message cannot be read.
+    """
+    return await _compacted(list(messages), request, request.budget.tokens)
+
+
 async def _compacted(messages: list[Any], request: Request, room: int) -> list[Any]:
     """A new list that fits."""
     settings = request.settings
