@@ -140,6 +140,39 @@ def test_a_folder_that_cannot_be_written_is_an_error_and_changes_nothing(tmp_pat
     assert made.summary is None
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_a_disk_that_is_full_is_an_error_and_leaves_the_last_summary(tmp_path):
+    import resource
+
+    path = tmp_path / "summary.json"
+    made = ContextManager("gpt-4o", Client("first", "second " * 400), path)
+    first = made.generate_summary(history(20))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, before[1]))
+    try:
+        with pytest.raises(ullage.StoreError, match="cannot be written"):
+            made.generate_summary(history(30))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert made.summary is first
+    assert summary_in(path) == first
+    assert [file.name for file in tmp_path.iterdir()] == ["summary.json"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
+def test_the_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path):
+    path, link = tmp_path / "summary.json", tmp_path / "latest.json"
+    path.write_text(json.dumps(SUMMARY))
+    path.chmod(0o640)
+    link.symlink_to(path)
+    ContextManager("gpt-4o", Client(), link).generate_summary(history(20))
+    assert link.is_symlink()
+    assert summary_in(path).messages_summarized == len(history(20)) - 6
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
 def test_threads_that_write_one_file_leave_one_whole_summary(tmp_path):
     path = tmp_path / "summary.json"
 

@@ -281,6 +281,8 @@ def test_without_a_client_or_messages_there_is_no_summary():
         manager().generate_summary(history(20))
     with pytest.raises(ValueError, match="No messages to summarize"):
         manager(llm=Client()).generate_summary([], up_to_idx=0)
+    with pytest.raises(ullage.PolicyError, match="no chat"):
+        manager(llm=print).generate_summary(history(20))
 
 
 @pytest.mark.parametrize("client", [BrokenClient(), Client("  ")], ids=["raises", "says-nothing"])

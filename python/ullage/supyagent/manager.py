@@ -154,7 +154,7 @@ class ContextManager:
             tool_tokens=tool_tokens,
             summary=summary,
             triggers=self.get_trigger_status(all_messages),
-            message_tokens=min(room, message_tokens),
+            message_tokens=max(0, min(room, message_tokens)),
         )
 
     def generate_summary(
@@ -176,6 +176,7 @@ class ContextManager:
 
         Raises:
             ValueError: If there is no ``llm``, or nothing to summarize.
+            PolicyError: If the ``llm`` has no ``chat``.
             SummaryError: If the model gave no summary.
             StoreError: If it cannot be written.
         """
@@ -218,6 +219,8 @@ class ContextManager:
     def _maker(self) -> SummaryMaker:
         if not self.llm:
             raise ValueError("LLM client required for summarization")
+        if not callable(getattr(self.llm, "chat", None)):
+            raise ullage.PolicyError(f"llm: a {type(self.llm).__name__} has no chat(messages)")
         if self._turns.is_mine:
             raise ullage.SummaryError("the client asked for a summary while it made one")
         return SummaryMaker(self._requests.policy, self._counter, self.llm, self.context_limit)

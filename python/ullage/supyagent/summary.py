@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
-import tempfile
+import secrets
+import shutil
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,6 +18,8 @@ from ullage import StoreError
 logger = logging.getLogger(__name__)
 
 _LINES = "Lines of them with what the summary leaves out:"
+# Bytes of the name of a file that is being written; two writers never have the same.
+_UNIQUE = 8
 
 
 def _now() -> datetime:
@@ -122,7 +126,7 @@ def message_of(messages: int, text: str) -> dict[str, Any]:
 def load(path: Path) -> ContextSummary | None:
     """The summary in a file; None where there is none, or with a warning where it is none."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -141,18 +145,22 @@ def save(summary: ContextSummary, path: Path) -> None:
     Raises:
         StoreError: If it cannot be written; what was there before is as it was.
     """
+    path = Path(os.path.realpath(path))  # a link stays a link
+    part = path.with_name(f".{path.name}.{secrets.token_hex(_UNIQUE)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
+            with part.open("x", encoding="utf-8") as file:
                 json.dump(summary.to_dict(), file, indent=2)
                 file.flush()
                 # Without it a crash may leave the new name with nothing in it.
                 os.fsync(file.fileno())
-            Path(name).replace(path)
+            with contextlib.suppress(FileNotFoundError):
+                # Who may read the summary may read the next one.
+                shutil.copymode(path, part)
+            part.replace(path)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise StoreError(f"the summary cannot be written to {path}: {error}") from error
