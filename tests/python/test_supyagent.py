@@ -152,17 +152,18 @@ def test_a_history_that_is_another_one_is_cut_anew():
     assert made.build_messages_for_llm("s", other)[1:] == other
 
 
-def test_system_messages_in_the_middle_make_way_like_all_others():
-    messages = [{"role": "system", "content": "You audit."}, *history(2)]
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_system_messages_in_the_middle_make_way_like_all_others(role):
+    messages = [{"role": role, "content": "You audit."}, *history(2)]
     for number in range(300):
-        messages.append({"role": "system", "content": f"reminder {number} " * 20})
+        messages.append({"role": role, "content": f"reminder {number} " * 20})
         messages.append({"role": "user", "content": f"request {number}"})
     made = manager(8_192)
     built = made.build_messages_for_llm("s", messages)
     assert built[1] is messages[0]
-    system = [message for message in built[1:] if message["role"] == "system"]
+    system = [message for message in built[1:] if message["role"] == role]
     assert all(any(message is known for known in messages) for message in system)
-    assert "reminder" not in str([message for message in built if message["role"] != "system"])
+    assert "reminder" not in str([message for message in built if message["role"] != role])
     assert built[-6:] == messages[-6:]
     assert count_messages_tokens(built, "gpt-4o") <= room(made)
 

@@ -205,6 +205,18 @@ def test_another_conversation_gets_no_summary_of_this_one():
     assert made.context_status(other).summary is None
 
 
+def test_a_reminder_among_the_results_of_a_call_parts_none_of_them_from_it():
+    messages = history(8, parallel=3)
+    for place in reversed([n for n, m in enumerate(messages) if m["role"] == "tool"]):
+        messages.insert(place + 1, {"role": "system", "content": f"reminder {place}"})
+    for up_to in range(4, len(messages) - 6):
+        made = manager(llm=Client())
+        made.generate_summary(messages, up_to)
+        assert "no longer in this conversation" not in str(
+            made.build_messages_for_llm("s", messages)
+        )
+
+
 def test_a_few_words_can_be_summarized_too():
     messages = [
         {"role": "user", "content": "What is Python?"},

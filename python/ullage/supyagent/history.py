@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+# OpenAI's newer models call the first role by the second name.
+_SYSTEM = frozenset({"system", "developer"})
+
 
 def readable(messages: list[Any]) -> list[Any]:
     """The messages, with an empty text where a host wrote none."""
@@ -24,7 +27,7 @@ def summarizable(messages: list[Any], begin: int, last: int, recent: int) -> int
 def beginning(messages: list[Any]) -> int:
     """How many system messages stand in front of everything else."""
     places = range(len(messages))
-    return next((place for place in places if _role(messages[place]) != "system"), len(messages))
+    return next((place for place in places if _role(messages[place]) not in _SYSTEM), len(messages))
 
 
 def as_others(messages: list[Any], begin: int, role: str, head: str = "") -> dict[int, Any]:
@@ -36,7 +39,7 @@ def as_others(messages: list[Any], begin: int, role: str, head: str = "") -> dic
     found = {}
     for place in range(begin, len(messages)):
         message = messages[place]
-        if _role(message) == "system":
+        if _role(message) in _SYSTEM:
             said = message.get("content")
             content = f"{head}{said}" if isinstance(said, str) else said
             found[place] = {**message, "role": role, "content": content}
@@ -67,6 +70,9 @@ def waits(messages: list[Any]) -> bool:
     """Whether the last call has not all of its results: the turn was interrupted."""
     answered: set[Any] = set()
     for message in reversed(messages):
+        if _role(message) in _SYSTEM:
+            # Some hosts put a reminder among the results of a call.
+            continue
         if _role(message) != "tool":
             calls = message.get("tool_calls") if isinstance(message, dict) else None
             ids = {call.get("id") for call in calls or () if isinstance(call, dict)}
@@ -83,5 +89,5 @@ def _says_nothing(message: Any) -> bool:
     return (
         isinstance(message, dict)
         and message.get("content") is None
-        and message.get("role") in ("user", "system")
+        and _role(message) in {"user", *_SYSTEM}
     )
