@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +15,7 @@ from ullage.amplifier.messages import required, stamped
 from ullage.amplifier.mounting import mounted
 from ullage.amplifier.places import transcript_path as place_of
 from ullage.amplifier.simple import SimpleContextManager
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     import os
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ullage.amplifier.settings import StrategyName
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 class PersistentContextManager(SimpleContextManager):

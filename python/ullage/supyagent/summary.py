@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import os
 import secrets
 import shutil
@@ -14,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ullage import StoreError
+from ullage.logger import Logger
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 _LINES = "Lines of them with what the summary leaves out:"
 # Bytes of the name of a file that is being written; two writers never have the same.
