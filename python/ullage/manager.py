@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ullage.arguments import require_callable, settled
 from ullage.asked import Asked
+from ullage.fixed import number_of
 from ullage.listener import Listener
+from ullage.notes import last_summary
 from ullage.parts import Parts
 from ullage.report import Stats, Status
 from ullage.summarizer import Answer
@@ -324,8 +326,17 @@ class ContextManager:
         with self._parts.stopwatch.running():
             fixed = self._fixed_tokens(system, tools)
             values = self._parts.engine.status(messages, budget=budget, fixed=fixed)
-        most = self._policy.max_messages
-        return Status(**values, messages=len(messages), max_messages=most)
+            tools = self.tools if tools is None else tools
+            tool_tokens = self._parts.engine.fixed_tokens(None, tools) if tools else 0
+            summary = last_summary(messages, self._counter)
+        return Status(
+            **values,
+            messages=len(messages),
+            max_messages=self._policy.max_messages,
+            tools=number_of(tools),
+            tool_tokens=tool_tokens,
+            summary=summary,
+        )
 
     def observe(
         self, messages: Sequence[Any], reported_tokens: int, cached_tokens: int | None = None
