@@ -16,6 +16,7 @@ from google.genai import types
 
 from ullage._core import MemoryStore, Payload, StoreError
 from ullage.adk.analysis import ANALYSIS_TOOL, analysis_tool
+from ullage.adk.brief import frames
 from ullage.adk.payload_limits import KIND_OF_TOOL, PayloadLimits
 from ullage.adk.payload_steps import Handled, Step, steps
 from ullage.adk.payload_storage import Stored, save_artifact, store_payload
@@ -37,6 +38,9 @@ logger = logging.getLogger(__name__)
 # Fields beside the data that stay as they are: a status, an id, a message; not more data.
 _SMALL_FIELD = 500
 _SMALL_FIELDS = 20
+
+# Characters of a text that is read again for them: some ten milliseconds.
+_READ_AGAIN = 1_000_000
 
 HANDLED = "large_payload_handled"
 
@@ -192,15 +196,14 @@ def _response(
 
 
 def _small_fields(result: Any) -> dict[str, Any]:
-    """What stands beside the data."""
-    if not isinstance(result, Mapping):
-        return {}
+    """What stands beside the data, in any frame around it; what is outside wins."""
     small: dict[str, Any] = {}
-    for key, value in result.items():
-        if len(small) == _SMALL_FIELDS:
-            break
-        if _is_small(value):
-            small[str(key)] = value
+    for frame in frames(result, _READ_AGAIN):
+        for key, value in frame.items() if isinstance(frame, Mapping) else ():
+            if len(small) == _SMALL_FIELDS:
+                return small
+            if str(key) not in small and _is_small(value):
+                small[str(key)] = value
     return small
 
 
