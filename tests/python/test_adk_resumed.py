@@ -3,11 +3,15 @@
 # mypy: disable-error-code="arg-type,misc,override"
 
 import asyncio
+import base64
 import itertools
 import json
+import zlib
 from typing import Any
 
 import pytest
+from google.adk.agents._streaming_mode import StreamingMode
+from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 from google.adk.sessions import InMemorySessionService
 from google.adk.tools.agent_tool import AgentTool
@@ -17,7 +21,7 @@ import ullage
 from ullage.adk import ContextCallbacks, ContextPlugin, decisions
 
 from .gemini_host import Host, agent, ask, call, gemini, last_text, text
-from .test_adk_plugin import TASK, engine, fetch, investigation, small
+from .test_adk_plugin import TASK, engine, fetch, investigation, lines, small
 from .test_adk_sessions import made_service
 
 WINDOW = 20_000
@@ -173,13 +177,24 @@ def test_what_the_session_keeps_is_what_changed_and_nothing_else():
     ask(host, TASK)
     state = asyncio.run(host.session()).state
     assert list(state) == [KEY]
-    said = json.loads(state[KEY])
-    assert sum(len(json.dumps(item)) for item in said["head"]) < 60_000
+    said = json.loads(zlib.decompress(base64.b64decode(state[KEY].partition(":")[2])))
     assert any(isinstance(item, list) for item in said["head"]), "what stayed is named by its place"
+    assert len(state[KEY]) < 20_000
 
 
 @pytest.mark.parametrize(
-    "broken", ["nonsense", "{}", '{"version": 1, "count": "x"}', '{"version": 2}', "[]", 7, None]
+    "broken",
+    [
+        "nonsense",
+        "zlib:",
+        "zlib:!!!",
+        "zlib:AAAA",
+        "zlib:eJyLjgUAARUAuQ==",
+        "zlib:eJyrrgUAAXUA+Q==",
+        "other:x",
+        7,
+        None,
+    ],
 )
 def test_a_state_that_cannot_be_read_is_passed_over(broken):
     service = InMemorySessionService()
@@ -211,6 +226,30 @@ def test_a_decision_is_not_of_other_contents(monkeypatch):
     assert decisions.read(said, [raw[0], signed("measure", 2), raw[2]]) is None
     monkeypatch.setattr(decisions, "_LONGEST", 10)
     assert decisions.written(raw, head, None) is None
+
+
+def test_of_a_streamed_answer_only_the_last_piece_has_the_decision():
+    model = gemini(lambda n, _: text(f"Noted: {n}, and all that is in it."), window=8_000)
+    host = Host(agent(model), [small(8_000)])
+    pieces: list[tuple[bool | None, bool]] = []
+
+    async def talk():
+        await host.session()
+        for turn in range(20):
+            events = host.runner.run_async(
+                user_id="u",
+                session_id="s",
+                new_message=text(f"{turn}: " + lines(turn, 40), "user"),
+                run_config=RunConfig(streaming_mode=StreamingMode.SSE),
+            )
+            # One by one, since the pieces of an answer share what is written with the last.
+            pieces.extend([(e.partial, KEY in e.actions.state_delta) async for e in events])
+
+    asyncio.run(talk())
+    assert model.compactions, "before answers, which come in pieces"
+    assert pieces.count((True, False)) >= 15, "what was sent again came in one piece"
+    assert (True, True) not in pieces
+    assert 1 <= pieces.count((None, True)) <= model.compactions
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -1,14 +1,16 @@
 """What compactions left, in this process and in the session, so that a resumed one begins alike.
 
 A decision stands for the first contents of a conversation. It is kept as they were sent, and in the
-state of the session as a text: which of the contents stayed, and the others in full. The state is
-what ADK stores with an agent's answer, so a decision outlives the process when the answer does.
+state of the session as a packed text: which of the contents stayed, and the others in full. The
+state is what ADK stores with an agent's answer, so a decision outlives the process when that does.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
+import zlib
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
@@ -39,8 +41,8 @@ _CONVERSATIONS = 64
 # most a mebibyte; a decision that is longer is made again by the next process.
 _LONGEST = 250_000
 
-# What the text says of its own form; another is not read.
-_VERSION = 1
+# What the text begins with: its form, of which another is not read.
+_FORM = "zlib:"
 
 # Branches of nodes that run once have the id of that run in them, and are never gone on with.
 _RUN = "@"
@@ -126,7 +128,8 @@ class Decisions:
     ) -> None:
         """Writes a decision into the session's state, where it is not there yet.
 
-        What was written is only stored with the model's answer, so it is looked for each time.
+        What was written is only stored with the event of the model's answer, so it is looked for
+        each time; and every piece of a streamed answer would carry it, so only the last may.
         """
         key = self._key(conversation, context)
         if key is None or decision.text is None:
@@ -172,13 +175,15 @@ def written(
             items.append([place, place + 1])
     try:
         said = {
-            "version": _VERSION,
             "of": lasting_digest(raw),
             "count": len(raw),
             "head": items,
             "most": most,
         }
-        text = json.dumps(said, ensure_ascii=False)
+        packed = zlib.compress(
+            json.dumps(said, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        )
+        text = _FORM + base64.b64encode(packed).decode("ascii")
     except (TypeError, ValueError) as error:
         logger.debug("error=<%s> | a decision cannot be written", error)
         return None
@@ -191,12 +196,15 @@ def written(
 def read(text: str, contents: Sequence[types.Content]) -> Decision | None:
     """A decision from a text; None where it is about other contents, or cannot be read."""
     try:
-        said = json.loads(text)
+        form, _, packed = text.partition(":")
+        if f"{form}:" != _FORM:
+            return None
+        said = json.loads(
+            zlib.decompress(base64.b64decode(packed)).decode("utf-8", "surrogatepass")
+        )
         count = said["count"]
         raw = contents[:count]
-        if said["version"] != _VERSION or count > len(contents):
-            return None
-        if said["of"] != lasting_digest(raw):
+        if count > len(contents) or said["of"] != lasting_digest(raw):
             return None
         head: list[types.Content] = []
         for item in said["head"]:
@@ -205,7 +213,7 @@ def read(text: str, contents: Sequence[types.Content]) -> Decision | None:
             else:
                 head.append(types.Content.model_validate(item))
         return Decision(tuple(head), count, digest(raw), said["most"], text)
-    except (LookupError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, zlib.error) as error:
         logger.debug("error=<%s> | a decision in the session cannot be read", error)
         return None
 

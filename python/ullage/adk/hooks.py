@@ -139,6 +139,8 @@ class Hooks:
         """Counts what the call used, and learns from it how the provider counts."""
         self._meter.add(context, response)
         call = self._meter.running(context)
+        if not response.partial:
+            self._requests.answered(conversation_of(context, call.model), context)
         used = None if response.partial else usage_of(response.usage_metadata)
         if used is None or call.sent is None or not used.prompt:
             return

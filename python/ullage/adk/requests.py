@@ -124,6 +124,12 @@ class Requests:
         self._keep(conversation, context, run, view, done)
         return view
 
+    def answered(self, conversation: Conversation, context: CallbackContext) -> None:
+        """Has the session keep what was decided, with the answer that came to the last request."""
+        run = self._runs.get((conversation, invocation_of(context)))
+        if run is not None and run.decision is not None:
+            self._decisions.keep(conversation, context, run.decision)
+
     def rest(self, conversation: Conversation, context: CallbackContext) -> None:
         """Lets go of what only the running invocation needs."""
         self._runs.take((conversation, invocation_of(context)))
@@ -154,8 +160,6 @@ class Requests:
         elif done is None or done.mended:
             # What was mended for one request is mended again for the next.
             known.rest()
-        if run.decision is not None:
-            self._decisions.keep(conversation, context, run.decision)
         self._runs.put((conversation, invocation_of(context)), run)
 
     async def _compacted(
