@@ -129,7 +129,8 @@ class Decisions:
         """Writes a decision into the session's state, where it is not there yet.
 
         What was written is only stored with the event of the model's answer, so it is looked for
-        each time; and every piece of a streamed answer would carry it, so only the last may.
+        each time; and every piece of a streamed answer would carry it if it were written before
+        the last.
         """
         key = self._key(conversation, context)
         if key is None or decision.text is None:
