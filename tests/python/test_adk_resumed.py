@@ -140,6 +140,31 @@ def test_an_answer_that_failed_does_not_bring_an_older_decision_back():
     assert model.refusals == 0
 
 
+def test_after_a_rewind_what_was_decided_before_holds_again():
+    model = gemini(turns(12), window=WINDOW)
+    plugin = small(WINDOW)
+    host = Host(agent(model, [measure]), [plugin])
+
+    async def talk():
+        while KEY not in (await host.session()).state:
+            await host.ask(TASK)
+        before, last = (await host.session()).state[KEY], model.sent[-1]
+        first = None
+        while (await host.session()).state[KEY] == before:
+            asked = (await host.ask(TASK))[0].invocation_id
+            first = first or asked
+        await host.runner.rewind_async(
+            user_id="u", session_id="s", rewind_before_invocation_id=first
+        )
+        number = len(model.sent)
+        await host.ask("Another way.")
+        return last, model.sent[number]
+
+    last, again = asyncio.run(talk())
+    assert again[: len(last)] == last
+    assert model.refusals == 0
+
+
 def test_runs_of_one_session_at_once_each_keep_what_they_decided():
     plugin = small(WINDOW)
     models = [gemini(investigation(80), window=WINDOW) for _ in range(3)]

@@ -68,6 +68,10 @@ class Decision:
     text: str | None
     older: frozenset[int] = frozenset()
 
+    def is_of(self, contents: Sequence[types.Content]) -> bool:
+        """Whether it is about these contents."""
+        return len(contents) >= self.count and digest(contents[: self.count]) == self.digest
+
     def begun(self) -> Remembered:
         """What is known when a run begins."""
         return Remembered(head=list(self.head), count=self.count, most=self.most).known_by(
@@ -98,7 +102,10 @@ class Decisions:
         """
         mine = self._last.get(conversation)
         text = self._in_session(conversation, context)
-        if text is None or (mine is not None and (mine.text == text or hash(text) in mine.older)):
+        if text is None or (mine is not None and mine.text == text):
+            return mine
+        # After a rewind the older one may be right again.
+        if mine is not None and hash(text) in mine.older and mine.is_of(contents):
             return mine
         theirs = read(text, contents)
         if theirs is None:

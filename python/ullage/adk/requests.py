@@ -91,6 +91,9 @@ class Requests:
         run = self._begun(conversation, context, request.contents)
         known = run.known
         view = known.taken_up(request.contents)
+        if known.count == 0:
+            # What was decided is of other contents.
+            run.decision = None
         done = await self._compacted(view, None, context, request, hard=False)
         if done is not None and known.most is not None and done.tokens > known.most:
             more = await self._compacted(view, known.most, context, request, hard=False)
