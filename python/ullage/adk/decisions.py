@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 import zlib
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -20,6 +19,7 @@ from google.genai import types
 from ullage.adk.conversations import is_nested
 from ullage.adk.newest import Newest
 from ullage.adk.remembered import Remembered, digest
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ullage.adk.conversations import Conversation
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 Remember = Literal["session", "process"]
 """Where decisions are kept: in the session's state too, or in this process alone."""

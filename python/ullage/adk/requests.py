@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from ullage.adk.decisions import Decisions
 from ullage.adk.newest import Newest
 from ullage.adk.open_calls import is_whole, mended
 from ullage.adk.remembered import Remembered
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ullage.adk.decisions import Decision, Remember
     from ullage.adk.engines import Engines
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Runs that go on at once. Each has the contents of its last request, whose strings are the
 # session's own; one that was forgotten begins again with what was decided.

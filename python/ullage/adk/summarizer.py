@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
@@ -16,6 +15,7 @@ from ullage.adk.summary_chain import SummaryChain
 from ullage.adk.summary_text import SummarySettings, SummaryText
 from ullage.adk.unfolded import unfolded
 from ullage.adk.written_summary import Earlier, made_of, read_back, written
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ullage.summarizer import Summarizer
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Compactions that are remembered, to go on from where they overlap with the next; and sessions that
 # were shown before their compaction.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from google.adk.plugins.base_plugin import BasePlugin
+
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.events.event import Event
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 class SummaryChain(BasePlugin):
