@@ -21,8 +21,9 @@ def pinned_indices(messages: list[Any]) -> set[int]:
 
 def has_pin(message: Any) -> bool:
     """Whether this message has a pin itself."""
-    custom = (message.get("metadata") or {}).get("custom") or {}
-    return custom.get("pinned") is True
+    metadata: Any = message.get("metadata")
+    custom: Any = metadata.get("custom") if metadata else None
+    return bool(custom) and custom.get("pinned") is True
 
 
 def with_pin(message: Any) -> Any:

@@ -13,7 +13,7 @@ from ullage.strands.agents import PerAgent
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.plugin import MOST_REFUSALS
 from ullage.strands.reduction import Reduction
-from ullage.strands.session_log import Logged
+from ullage.strands.remembered import Remembered
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -27,18 +27,15 @@ class _Shadow:
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
-        self._seen: list[Logged] = []
+        self._seen = Remembered()
 
     def follow(self, live: list[Any]) -> None:
         """Takes up what is new in the history; begins anew if something older has changed."""
-        seen = self._seen
-        if len(live) < len(seen) or not all(
-            one.is_still(message) for one, message in zip(seen, live, strict=False)
-        ):
-            self.messages, seen = [], []
-        new = live[len(seen) :]
+        if not self._seen.begins(live):
+            self.messages, self._seen = [], Remembered()
+        new = live[len(self._seen) :]
         self.messages += new
-        self._seen = [*seen, *map(Logged, new)]
+        self._seen.add(new)
 
 
 class ContextView(Plugin):
