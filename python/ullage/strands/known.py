@@ -18,12 +18,18 @@ class Known:
         observed: The last answer whose usage was learned from.
         overflows: Refusals since the provider last answered.
         engines: What decides for the agent, and what that was made for.
+        invoked: Whether the agent is at work.
+        put_off: Whether it is to be managed when it has done its work.
+        given_up: The refusal that nothing helped against, and the error that says so.
     """
 
     def __init__(self, _: Any) -> None:
         self.observed: Any = None
         self.overflows = 0
         self.engines: tuple[Any, Engines] | None = None
+        self.invoked = False
+        self.put_off = False
+        self.given_up: tuple[Exception, Exception] | None = None
         self._checked: tuple[int, Any] | None = None
         self._looked_by: Any = None
         self._looked_at: list[Any] = []
