@@ -11,18 +11,7 @@ from strands.models import BedrockModel
 
 import ullage
 from tests.python.players import TASK, Player
-from ullage.strands import (
-    ContextPlugin,
-    ContextView,
-    EngineStrategy,
-    MappingConversationManager,
-    PromptBudgetHook,
-    SlidingWindowConversationManager,
-    SummarizingConversationManager,
-    ToolRouterHook,
-)
-
-WINDOW = 12_000
+from tests.python.seams import SEAMS, WINDOW
 
 
 @tool(name="fetch")
@@ -53,51 +42,6 @@ class Thinker(Player):
                 yield {"contentBlockStop": {}}
 
 
-def engine():
-    policy = ullage.Policy(window=WINDOW, reserve_output=500)
-    return ullage.ContextManager(policy, store=ullage.MemoryStore(), format="bedrock")
-
-
-def cascade():
-    store = ullage.MemoryStore()
-    return {
-        "conversation_manager": MappingConversationManager(window_size=30, store=store),
-        "hooks": [PromptBudgetHook(), ToolRouterHook(store=store, artifact_threshold=2_000)],
-    }
-
-
-def sliding():
-    return {"conversation_manager": SlidingWindowConversationManager(20, per_turn=3, pin_first=1)}
-
-
-def summarizing():
-    return {
-        "conversation_manager": SummarizingConversationManager(
-            0.5, 6, pin_first=1, proactive_compression=True
-        )
-    }
-
-
-def strategy():
-    pytest.importorskip("strands.experimental.context_manager")
-    return {"context_manager": {"strategies": [EngineStrategy(engine())], "stash": False}}
-
-
-def view():
-    pytest.importorskip("strands.middleware")
-    return {"plugins": [ContextView(engine())]}
-
-
-SEAMS = {
-    "cascade": cascade,
-    "plugin": lambda: {"plugins": [ContextPlugin(engine())]},
-    "strategy": strategy,
-    "view": view,
-    "sliding": sliding,
-    "summarizing": summarizing,
-}
-
-
 @cache
 def reduced(seam, thinking):
     """The last request of a run that a seam has reduced, and whether it did."""
@@ -105,7 +49,7 @@ def reduced(seam, thinking):
     model = kind(40, width=2, words=700, limit=WINDOW, window=WINDOW)
     # No request is refused, whatever its size, where a seam knows messages alone.
     model.window = 10**9 if seam == "sliding" else WINDOW
-    agent = Agent(model=model, tools=[look], callback_handler=None, **SEAMS[seam]())
+    agent = Agent(model=model, tools=[look], callback_handler=None, **SEAMS[seam]().given)
     agent(TASK)
     picture = {"image": {"format": "png", "source": {"bytes": b"\x89PNG\r\n\x1a\n"}}}
     agent([{"text": "And this?"}, picture])
