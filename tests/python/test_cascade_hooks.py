@@ -8,6 +8,7 @@ import time
 import pytest
 from strands import Agent
 from strands.hooks import MessageAddedEvent
+from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 
 import ullage
@@ -150,3 +151,21 @@ def test_attributes_may_change_while_an_agent_lives():
     agent("And now?")
     assert len(helper.model.requests) == 1
     assert len(list(store.list())) > 0
+
+
+@pytest.mark.parametrize("manager", [layered, stored])
+def test_what_was_put_off_is_in_the_session(manager, tmp_path):
+    def begun(**more):
+        sessions = FileSessionManager("s", storage_dir=str(tmp_path))
+        return agent_of(manager(), agent_id="a", session_manager=sessions, **more)
+
+    agent = begun(messages=talk(1))
+
+    def lengthen(event):
+        if event.message["role"] == "assistant":
+            agent.messages[2:2] = talk(40)
+
+    agent.add_hook(lengthen, MessageAddedEvent)
+    agent("Go on.")
+    assert len(agent.messages) < 60
+    assert [m["content"] for m in begun().messages] == [m["content"] for m in agent.messages]
