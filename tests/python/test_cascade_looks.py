@@ -36,6 +36,8 @@ def test_a_look_spares_the_estimate_only_where_that_finds_nothing(seed, limit):
     spared = 0
     for _ in range(120):
         agent.messages.append(text(chance.randrange(limit // 20)))
+        if chance.random() < 0.2:
+            agent.messages[-1]["content"].append({"text": "x" * chance.randrange(limit // 4)})
         if chance.random() < 0.1:
             agent.messages[0] = text(chance.randrange(limit // 2))
         if chance.random() < 0.1:

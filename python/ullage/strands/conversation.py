@@ -17,12 +17,8 @@ from ullage.strands.layers import Layers
 from ullage.strands.managing import managed, reduced
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.nesting import reducing
-from ullage.strands.settings import (
-    PREFIX,
-    CascadeSettings,
-    zones,
-)
-from ullage.strands.steps import Steps, arun, run
+from ullage.strands.settings import PREFIX, CascadeSettings, zones
+from ullage.strands.steps import Steps, arun, is_in_event_loop, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +137,7 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
         awaited.
         """
         known = self._known.of(agent)
-        if known.invoked and self._may_wait() and _is_in_event_loop():
+        if known.invoked and self._may_wait() and is_in_event_loop():
             known.put_off = True
             return
         try:
@@ -253,11 +249,3 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
 def _is_overridden(method: Any, own: Any) -> bool:
     """Whether a subclass, or an attribute of the object, stands in for a method."""
     return getattr(method, "__func__", None) is not own
-
-
-def _is_in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

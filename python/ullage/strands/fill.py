@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage import MessageError, TokenCounter
@@ -64,7 +65,8 @@ def fill_of(agent: Any, settings: CascadeSettings) -> Fill | None:
     elif tokens:
         beside = _beside(agent, limit)
         tokens += beside - PROMPT_OVERHEAD_TOKENS
-        _SPARE.of(agent).note(agent.messages, _conditions(agent, limit), tokens)
+        estimate = partial(estimate_messages, agent)
+        _SPARE.of(agent).note(agent.messages, _conditions(agent, limit), tokens, estimate)
     return Fill(tokens, beside, limit, threshold)
 
 
@@ -75,9 +77,8 @@ def is_far(agent: Any, settings: CascadeSettings) -> bool:
         return False
     limit, threshold = _bounds(agent, settings)
     try:
-        tokens = _SPARE.of(agent).at_most(
-            messages, _conditions(agent, limit), lambda new: estimate_messages(agent, new)
-        )
+        estimate = partial(estimate_messages, agent)
+        tokens = _SPARE.of(agent).at_most(messages, _conditions(agent, limit), estimate)
     except MessageError:
         # The estimate of all of it says so in the words of the document.
         return False
