@@ -44,9 +44,8 @@ def agent_of(folder, manager, calls=0, **more):
         tools=[log],
         agent_id="a",
         conversation_manager=manager,
-        session_manager=FileSessionManager("s", storage_dir=str(folder)),
         callback_handler=None,
-        **more,
+        **{"session_manager": FileSessionManager("s", storage_dir=str(folder)), **more},
     )
 
 
@@ -123,6 +122,29 @@ def test_a_log_that_strands_mends_stays_in_step(name, cut, tmp_path):
         agent(f"And then? {turn}")
         twin = agent_of(tmp_path, Untouching())
         assert said(twin.messages) == said(agent.messages)
+
+
+class Unreadable(FileSessionManager):
+    """Lists the messages of a log once, and then the disk is gone."""
+
+    listed = 0
+
+    def list_messages(self, *given, **more):
+        self.listed += 1
+        if self.listed > 1:
+            raise OSError(5, "Input/output error")
+        return super().list_messages(*given, **more)
+
+
+def test_a_mended_log_that_cannot_be_read_again_is_stored_once_more(tmp_path, caplog):
+    agent_of(tmp_path, Untouching(), messages=copy.deepcopy(LOGS["no-result"]))
+    sessions = Unreadable("s", storage_dir=str(tmp_path))
+    agent = agent_of(tmp_path, Untouching(), session_manager=sessions)
+    assert "could not be read again" in caplog.text
+    agent("Go on.")
+    assert len(agent.conversation_manager.get_state()["head"]) == 5
+    twin = agent_of(tmp_path, Untouching())
+    assert said(twin.messages) == said(agent.messages)
 
 
 @pytest.mark.parametrize("name", LOGS)
