@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import NullConversationManager
 
+from ullage.logger import Logger
 from ullage.strands.fill import Fill, fill_of, is_far
 from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
@@ -22,7 +22,7 @@ from ullage.strands.shared import get_shared_conversation_manager
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 def _ensure_prompt_within_budget(agent: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from strands.hooks import (
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import UllageError
+from ullage.logger import Logger
 from ullage.strands.budget import reductions
 from ullage.strands.managing import held
 from ullage.strands.session import RestorableConversationManager
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ullage.strands.known import Known
     from ullage.strands.settings import CascadeSettings
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 class CascadeHooks(RestorableConversationManager):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import SummarizingConversationManager
 
 from ullage import PolicyError, UllageError
+from ullage.logger import Logger
 from ullage.strands.agents import PerAgent
 from ullage.strands.cascade_hooks import CascadeHooks
 from ullage.strands.engines import observe
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ullage import ContextManager
     from ullage.store import Store
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # The range that Strands clamps the share of a summary to.
 _LEAST_SUMMARY, _MOST_SUMMARY = 0.1, 0.8

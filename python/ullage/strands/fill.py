@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage import MessageError, TokenCounter
+from ullage.logger import Logger
 from ullage.strands.agents import PerAgent, tool_specs
 from ullage.strands.caching import is_prompt_cached
 from ullage.strands.estimate import (
@@ -23,7 +23,7 @@ from ullage.strands.spare import Spare
 if TYPE_CHECKING:
     from ullage.strands.settings import CascadeSettings
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Where the constants of the estimate take more than this share of the limit, they say more about
 # themselves than about the prompt: what the agent really sends stands in for them.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
+
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from strands.types.content import Message
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # What Strands puts in the place of a result that a log lacks.
 _FILLED_IN = "Tool was interrupted."

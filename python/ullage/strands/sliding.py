@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from strands.agent import conversation_manager as strands_managers
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistry
 from strands.types.exceptions import ContextWindowOverflowException
 
+from ullage.logger import Logger
 from ullage.strands.cutting import answering, cut_point, mended
 from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
 from ullage.strands.pins import pinned_indices
@@ -18,7 +18,7 @@ from ullage.strands.truncation import truncate_results
 if TYPE_CHECKING:
     from strands import Agent
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Below the window messages leave by the quarter. Two at a time, as in Strands, change the beginning
 # of every request, and with it the whole of the provider's prompt cache.

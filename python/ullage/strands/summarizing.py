@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from strands.agent import conversation_manager as strands_managers
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistry
 from strands.types.exceptions import ContextWindowOverflowException
 
+from ullage.logger import Logger
 from ullage.strands.agents import model_window
 from ullage.strands.cutting import alternating, mended
 from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
@@ -24,7 +24,7 @@ from ullage.strands.truncation import truncate_results
 if TYPE_CHECKING:
     from strands import Agent
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 @dataclass

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import re
 from typing import Any
 
 import ullage
 from ullage import asking
+from ullage.logger import Logger
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 _FORMAT = "ai-sdk"
 _BEGIN = "[CONVERSATION SUMMARY]"
