@@ -1,4 +1,4 @@
-"""The cascade before each model call, against what Strands' own window and estimate cost there.
+"""Each seam before each model call, against what Strands' own window and estimate cost there.
 
 The yardstick is ``SlidingWindowConversationManager(per_turn=True)``, which looks at the history
 before each call, with Strands' own token estimate (``Model.count_tokens``) of it. Both sides run as
@@ -10,6 +10,7 @@ does not count.
 from __future__ import annotations
 
 import asyncio
+import copy
 import statistics
 import time
 from enum import Enum
@@ -17,13 +18,22 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from strands import Agent
-from strands.agent.conversation_manager import SlidingWindowConversationManager
+from strands.agent import conversation_manager as strands_managers
 from strands.hooks import BeforeModelCallEvent
+from strands.middleware import InvokeModelContext
 from strands.models import Model
 from support.conversations import history
 from support.machine import described
 
-from ullage.strands import MappingConversationManager, PromptBudgetHook
+from ullage import ContextManager, Policy
+from ullage.strands import (
+    ContextPlugin,
+    ContextView,
+    MappingConversationManager,
+    PromptBudgetHook,
+    SlidingWindowConversationManager,
+    SummarizingConversationManager,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable
@@ -64,15 +74,15 @@ class Unasked(Model):
         raise NotImplementedError
 
 
-def agent_of(manager: Any, messages: list[dict[str, Any]], *hooks: Any) -> Agent:
-    """An agent with this manager and a copy of the list of messages."""
-    return Agent(
-        model=Unasked(),
-        conversation_manager=manager,
-        messages=[*messages],  # type: ignore[list-item]  # plain dicts
-        hooks=[*hooks],
-        callback_handler=None,
-    )
+def agent_of(messages: list[dict[str, Any]], **more: Any) -> Agent:
+    """An agent with a copy of the list of messages."""
+    plain: Any = [*messages]
+    return Agent(model=Unasked(), messages=plain, callback_handler=None, **more)
+
+
+def engine_of(*, append_only: bool) -> ContextManager:
+    """An engine that finds nothing to do."""
+    return ContextManager(Policy(window=LIMIT), format="bedrock", append_only=append_only)
 
 
 def grow(agent: Agent, number: int) -> None:
@@ -104,23 +114,73 @@ async def per_call(agent: Agent, estimate: Estimate) -> float:
     return statistics.median(taken)
 
 
+async def per_view(messages: list[dict[str, Any]], engine: ContextManager) -> float:
+    """Median CPU milliseconds of what a view does to a request of its agent.
+
+    The deep copy that it is given is made by Strands, for every request and with any manager.
+    """
+    view = ContextView(engine)
+    agent = agent_of(messages, plugins=[view])
+    taken = []
+    for number in range(CALLS):
+        grow(agent, number)
+        request = InvokeModelContext(
+            agent=agent,
+            messages=copy.deepcopy(agent.messages),
+            system_prompt=None,
+            tool_specs=[],
+            tool_choice=None,
+            invocation_state={},
+            model=agent.model,
+        )
+        start = time.process_time()
+        await view.request(request)
+        taken.append((time.process_time() - start) * 1_000)
+    return statistics.median(taken)
+
+
 def rows(messages: list[dict[str, Any]], window: int) -> dict[str, float]:
     """What is compared; the first is the yardstick."""
 
-    def sliding() -> Agent:
-        manager = SlidingWindowConversationManager(window_size=window, per_turn=True)
-        return agent_of(manager, messages)
+    def of(manager: Any, *hooks: Any) -> Agent:
+        return agent_of(messages, conversation_manager=manager, hooks=[*hooks])
 
-    def mapping(*hooks: Any) -> Agent:
-        return agent_of(MappingConversationManager(window_size=window), messages, *hooks)
+    def mapping() -> MappingConversationManager:
+        return MappingConversationManager(window_size=window)
 
+    theirs = strands_managers.SlidingWindowConversationManager
     agents = {
-        "Strands: per_turn window, and its estimate": (sliding(), Estimate.STRANDS),
-        "Strands: per_turn window alone": (sliding(), Estimate.NONE),
-        "cascade": (mapping(), Estimate.NONE),
-        "cascade with PromptBudgetHook": (mapping(PromptBudgetHook()), Estimate.NONE),
+        "Strands: per_turn window, and its estimate": of(theirs(window, per_turn=True)),
+        "Strands: per_turn window alone": of(theirs(window, per_turn=True)),
+        "cascade": of(mapping()),
+        "cascade with PromptBudgetHook": of(mapping(), PromptBudgetHook()),
+        "our per_turn window": of(SlidingWindowConversationManager(window, per_turn=True)),
     }
-    return {name: asyncio.run(per_call(*each)) for name, each in agents.items()}
+    estimated = next(iter(agents))
+    found = {}
+    for name, agent in agents.items():
+        estimate = Estimate.STRANDS if name == estimated else Estimate.NONE
+        found[name] = asyncio.run(per_call(agent, estimate))
+    return found
+
+
+def windowless(messages: list[dict[str, Any]]) -> dict[str, float]:
+    """The seams that know no window in messages."""
+    found = {}
+    summarizing = SummarizingConversationManager(proactive_compression=True)
+    agent = agent_of(messages, conversation_manager=summarizing)
+    found["our summarizing manager"] = asyncio.run(per_call(agent, Estimate.NONE))
+    for append_only in (True, False):
+        kind = "append-only engine" if append_only else "engine without"
+        engine = engine_of(append_only=append_only)
+        manager = MappingConversationManager(engine=engine)
+        agent = agent_of(messages, conversation_manager=manager)
+        found[f"cascade, {kind}"] = asyncio.run(per_call(agent, Estimate.NONE))
+        agent = agent_of(messages, plugins=[ContextPlugin(engine_of(append_only=append_only))])
+        found[f"plugin, {kind}"] = asyncio.run(per_call(agent, Estimate.NONE))
+        viewed = asyncio.run(per_view(messages, engine_of(append_only=append_only)))
+        found[f"view, {kind}"] = viewed
+    return found
 
 
 def main() -> None:
@@ -130,6 +190,8 @@ def main() -> None:
         messages = history(count)
         for window in (ROOMY, NARROW):
             measured = rows(messages, window)
+            if window == ROOMY:
+                measured |= windowless(messages)
             yardstick = next(iter(measured.values()))
             print(f"\n{count:,} messages and {CALLS} more calls, a window of {window:,}")
             for name, milliseconds in measured.items():

@@ -11,11 +11,9 @@ import pytest
 import strands.session
 from strands import Agent, tool
 from strands.hooks import BeforeToolCallEvent
-from strands.models import BedrockModel
 from strands.multiagent import GraphBuilder, Swarm
 from strands.session.file_session_manager import FileSessionManager
 
-import ullage
 from demo.rules import check_history
 from tests.python.players import TASK, Player, fetch
 from ullage.strands import MappingConversationManager, PromptBudgetHook, ToolRouterHook
@@ -209,39 +207,3 @@ def test_the_agents_of_a_swarm_share_a_manager():
     ]
     result = asyncio.run(Swarm(agents).invoke_async(TASK))
     assert result.status.value == "completed"
-
-
-def reduced():
-    """A conversation that all layers have been at."""
-    model = Player(60, words=900, limit=30_000, window=30_000)
-    store = ullage.MemoryStore()
-    manager = MappingConversationManager(window_size=40, store=store)
-    agent = agent_of(manager, model, look, hooks=[ToolRouterHook(store=store)])
-    agent(TASK)
-    assert agent._context_reduction_events
-    return agent.messages
-
-
-def test_bedrock_formats_a_reduced_history():
-    model = BedrockModel(model_id="us.anthropic.claude-sonnet-4-5", region_name="us-east-1")
-    messages = reduced()
-    # Older versions of Strands have it under a private name.
-    formatted = getattr(model, "format_request", None) or model._format_request
-    request = formatted(messages, None, [{"text": "Be careful."}])
-    assert len(request["messages"]) == len(messages)
-    assert all(message["content"] for message in request["messages"])
-
-
-def test_openai_formats_a_reduced_history():
-    openai = pytest.importorskip("strands.models.openai", reason="needs openai")
-    request = openai.OpenAIModel(model_id="gpt-5").format_request(reduced(), None, "Be careful.")
-    calls = [c["id"] for m in request["messages"] for c in m.get("tool_calls", ())]
-    answered = [m["tool_call_id"] for m in request["messages"] if m["role"] == "tool"]
-    assert calls == answered != []
-
-
-def test_anthropic_formats_a_reduced_history():
-    anthropic = pytest.importorskip("strands.models.anthropic", reason="needs anthropic")
-    model = anthropic.AnthropicModel(model_id="claude-sonnet-4-5", max_tokens=1_000)
-    request = model.format_request(reduced(), None, "Be careful.")
-    assert ullage.validate(request["messages"], "anthropic") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from operator import is_
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -63,10 +64,37 @@ def model_window(model: Any) -> int | None:
     return window if isinstance(window, int) and _is_count(window) and window > 0 else None
 
 
+class _Specs:
+    """The tool definitions of an agent, and what they were made from."""
+
+    def __init__(self, _: Any) -> None:
+        self._made_from: list[Any] = []
+        self._made: list[Any] | None = None
+
+    def of(self, registry: Any) -> list[Any]:
+        """The definitions: the same list for as long as the tools and their own are the same.
+
+        Strands checks and copies each of them whenever it is asked.
+        """
+        try:
+            tools = [*registry.registry.values(), *registry.dynamic_tools.values()]
+            made_from = [each for tool in tools for each in (tool, tool.tool_spec)]
+        except AttributeError:
+            return [*registry.get_all_tool_specs()]
+        known = self._made_from
+        same = len(known) == len(made_from) and all(map(is_, known, made_from))
+        if self._made is None or not same:
+            self._made_from, self._made = made_from, registry.get_all_tool_specs()
+        return self._made
+
+
+_SPECS: PerAgent[_Specs] = PerAgent(_Specs)
+
+
 def tool_specs(agent: Any) -> list[Any] | None:
-    """The tool definitions that an agent sends."""
+    """The tool definitions that an agent sends; not to be changed."""
     registry = getattr(agent, "tool_registry", None)
-    return registry.get_all_tool_specs() if registry is not None else None
+    return None if registry is None else _SPECS.of(agent).of(registry)
 
 
 def answers(messages: Any) -> Iterator[tuple[int, Any]]:

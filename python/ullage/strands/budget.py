@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import NullConversationManager
 
-from ullage import TokenCounter
 from ullage.logger import Logger
-from ullage.strands.agents import tool_specs
-from ullage.strands.caching import is_prompt_cached
-from ullage.strands.estimate import _safe_estimate_tokens, prompt_token_limit, reported_tokens
+from ullage.strands.fill import Fill, fill_of, is_far
 from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
     ESCALATION_MAX_TIME_SECONDS,
     ESCALATION_THRESHOLD_RATIO,
     NO_REDUCTION_WARNING_RATIO,
-    SYSTEM_PROMPT_OVERHEAD_TOKENS,
-    TOOL_DEFINITIONS_OVERHEAD_TOKENS,
     CascadeSettings,
 )
 from ullage.strands.shared import get_shared_conversation_manager
@@ -30,50 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 logger = Logger(__name__)
-
-# Where the constants of the estimate take more than this share of the limit, they say more about
-# themselves than about the prompt: what the agent really sends stands in for them.
-_MOST_OVERHEAD = 0.25
-_OVERHEAD = SYSTEM_PROMPT_OVERHEAD_TOKENS + TOOL_DEFINITIONS_OVERHEAD_TOKENS
-
-
-@dataclass(frozen=True)
-class Fill:
-    """How full the prompt of an agent is.
-
-    Attributes:
-        tokens: Tokens of the prompt.
-        beside: Those of them that are not of the messages.
-        limit: Tokens that it may have.
-        threshold: From so many on it is reduced.
-    """
-
-    tokens: int
-    beside: int
-    limit: int
-    threshold: int
-
-    @property
-    def is_due(self) -> bool:
-        """Whether it is to be reduced."""
-        return self.tokens >= self.threshold
-
-
-def fill_of(agent: Any, settings: CascadeSettings) -> Fill | None:
-    """How full the prompt is: by the estimate, else by what was reported last, else None."""
-    limit = prompt_token_limit(agent, settings)
-    tokens, beside = _safe_estimate_tokens(agent), _OVERHEAD
-    if tokens is None:
-        tokens = reported_tokens(agent)
-        if tokens is None:
-            logger.error("BUDGET CHECK ABORT: No estimation and no telemetry")
-            return None
-        logger.info("BUDGET CHECK FALLBACK: Using telemetry tokens")
-    elif tokens and _MOST_OVERHEAD * limit < _OVERHEAD:
-        beside = _sent_beside(agent)
-        tokens += beside - _OVERHEAD
-    threshold = int(limit * settings.relaxed_threshold(cached=is_prompt_cached(agent)))
-    return Fill(tokens, beside, limit, threshold)
 
 
 def _ensure_prompt_within_budget(agent: Any) -> None:
@@ -114,6 +63,8 @@ def reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]
 
     Whoever iterates reduces before asking for the next.
     """
+    if is_far(agent, settings):
+        return
     fill = fill_of(agent, settings)
     if fill is None:
         return
@@ -174,11 +125,3 @@ def _warn_of_no_reduction(agent: Any, fill: Fill) -> None:
             fill.tokens,
             fill.limit,
         )
-
-
-def _sent_beside(agent: Any) -> int:
-    """What an agent sends beside its messages."""
-    system = getattr(agent, "system_prompt", None) or ""
-    tools = json.dumps(tool_specs(agent) or [], default=str)
-    counter = TokenCounter.preset("cyber-autoagent")
-    return counter.count(str(system)) + counter.count(tools)

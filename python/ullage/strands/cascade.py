@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError
 from ullage.logger import Logger
-from ullage.strands.budget import fill_of
 from ullage.strands.engines import fixed
+from ullage.strands.fill import fill_of
+from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
     PROACTIVE_COMPRESSION_THRESHOLD,
@@ -88,7 +89,8 @@ class Cascade:
     def compress(self, messages: list[Any], known: Known, last: int | None = None) -> None:
         """Layer 1: compresses what is too large between the zones, in place.
 
-        What was looked at before is not looked at again.
+        What was looked at before is not looked at again, but for a mapper of somebody else's, which
+        may ask where a message stands.
 
         Args:
             messages: The messages.
@@ -98,9 +100,10 @@ class Cascade:
         start, end = self.first, len(messages) - (self.last if last is None else last)
         if self.mapper is None or len(messages) < SMALL_CONVERSATION_THRESHOLD or start >= end:
             return
-        looked = known.looked_at(self.mapper, messages, start)
+        by = self.mapper.settings if type(self.mapper) is LargeToolResultMapper else None
         changed = {}
-        for index in range(start + looked, end):
+        for place in known.unseen(by, messages[start:end]):
+            index = start + place
             try:
                 mapped = self.mapper(messages[index], index, messages)
             except Exception:
@@ -113,7 +116,7 @@ class Cascade:
         if changed:
             logger.info("LAYER 2 COMPRESSION: Compressing %d tool result(s)", len(changed))
             messages[:] = [changed.get(index, message) for index, message in enumerate(messages)]
-        known.look_at(self.mapper, messages[start:end])
+        known.look_at(by, messages[start:end])
 
     def _windowed(self, agent: Any, engines: Engines) -> Steps[None]:
         """Layer 2: the oldest messages between the zones leave, if there are too many."""

@@ -6,28 +6,19 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import SummarizingConversationManager
-from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistry
-from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import PolicyError, UllageError
 from ullage.logger import Logger
 from ullage.strands.agents import PerAgent
-from ullage.strands.budget import reductions
-from ullage.strands.cascade import Cascade
-from ullage.strands.engines import Engines, engines_of, observe
-from ullage.strands.estimate import prompt_token_limit
+from ullage.strands.cascade_hooks import CascadeHooks
+from ullage.strands.engines import observe
 from ullage.strands.known import Known
-from ullage.strands.managing import held, managed, reduced
+from ullage.strands.layers import Layers
+from ullage.strands.managing import managed, reduced
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.nesting import reducing
-from ullage.strands.session import RestorableConversationManager
-from ullage.strands.settings import (
-    PREFIX,
-    CascadeSettings,
-    zones,
-)
-from ullage.strands.steps import Steps, arun, run
-from ullage.strands.summaries import AgentSummarizer
+from ullage.strands.settings import PREFIX, CascadeSettings, zones
+from ullage.strands.steps import Steps, arun, is_in_event_loop, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +34,7 @@ logger = Logger(__name__)
 _LEAST_SUMMARY, _MOST_SUMMARY = 0.1, 0.8
 
 
-class MappingConversationManager(RestorableConversationManager, SummarizingConversationManager):
+class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
     """Keeps an agent's conversation inside its model's window, layer by layer.
 
     Before each model call, in this order and each only where those before did not suffice:
@@ -138,14 +129,17 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         self.summarization_system_prompt = summarization_system_prompt
         self._known = PerAgent(Known)
 
-    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Registers the check before each model call, and what follows on a refusal."""
-        super().register_hooks(registry, **kwargs)
-        registry.add_callback(BeforeModelCallEvent, self._before_model_call)
-        registry.add_callback(AfterModelCallEvent, self._after_model_call)
-
     def apply_management(self, agent: Agent, **_: Any) -> None:
-        """Layers 1 and 2; or what the engine that was given finds due."""
+        """Layers 1 and 2; or what the engine that was given finds due.
+
+        Strands calls it at the end of an invocation, in its event loop. What would hold that up, by
+        writing a file or waiting for a summary, is put off until the hook that follows, which is
+        awaited.
+        """
+        known = self._known.of(agent)
+        if known.invoked and self._may_wait() and is_in_event_loop():
+            known.put_off = True
+            return
         try:
             run(self._managed(agent))
         except UllageError as error:
@@ -163,21 +157,15 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         else:
             await self._amanage(agent)
 
-    async def _amanage(self, agent: Any) -> None:
-        try:
-            await arun(self._managed(agent))
-        except UllageError as error:
-            # The provider decides: it may count less than we do, and what our store cannot keep may
-            # still fit. If it does not, the provider says so, and the history is reduced.
-            logger.warning("error=<%s> | the history was left as it is", error)
-
     def checked(self, agent: Agent) -> None:
         """The budget of this agent was ensured, and need not be before its next model call."""
         self._known.of(agent).checked(agent.messages)
 
     def engine_for(self, agent: Agent) -> ContextManager:
         """What decides for this agent: the engine that was given, or its own."""
-        return self._engines(agent).reduction if self.engine is None else self.engine
+        if self.engine is not None:
+            return self.engine
+        return self._layers().engines(agent, self._known.of(agent)).reduction
 
     def reduce_context(
         self, agent: Agent, e: Exception | None = None, *, escalation: int = 0, **_: Any
@@ -192,6 +180,11 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         Raises:
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
         """
+        known = self._known.of(agent)
+        given_up, known.given_up = known.given_up, None
+        if e is not None and given_up is not None and given_up[0] is e:
+            # The hook has tried it already, beside the event loop, and Strands asks in it.
+            raise given_up[1]
         with reducing(agent, e) as may:
             if may:
                 run(self._reduced(agent, e, escalation))
@@ -214,43 +207,6 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             if may:
                 await arun(self._reduced(agent, e, escalation))
 
-    async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
-        agent = event.agent
-        if self.engine is not None:
-            await self._amanage(agent)
-            return
-        # A hook that stands before this one, such as PromptBudgetHook, may have done it already.
-        if not self._known.of(agent).is_checked(agent.messages):
-            await self._amanage(agent)
-            await self._aensure(agent)
-        try:
-            await arun(held(agent, self.engine_for(agent)))
-        except UllageError as error:
-            logger.warning("error=<%s> | the history was left as it is", error)
-
-    async def _aensure(self, agent: Any) -> None:
-        try:
-            for options in reductions(agent, self.settings):
-                await self.areduce_context(agent, **options)
-        except (UllageError, ContextWindowOverflowException) as error:
-            logger.warning("error=<%s> | the history was left as it is", error)
-
-    async def _after_model_call(self, event: AfterModelCallEvent) -> None:
-        state = self._known.of(event.agent)
-        if not isinstance(event.exception, ContextWindowOverflowException):
-            state.overflows = 0
-            return
-        if event.retry:
-            return
-        # Strands would ask for the reduction too, but in its event loop, and call itself again for
-        # each try. What cannot be reduced is left to it, so that the overflow gets out.
-        try:
-            await self.areduce_context(event.agent, event.exception)
-        except ContextWindowOverflowException as error:
-            logger.warning("error=<%s> | the overflow is raised", error)
-            return
-        event.retry = True
-
     def _head_of(self, state: dict[str, Any]) -> Any:
         """The messages in front of the log; Cyber-AutoAgent's own manager had a summary there."""
         summary = state.get("summary_message")
@@ -258,11 +214,11 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 
     def _managed(self, agent: Any) -> Steps[None]:
         known = self._begin(agent)
-        return managed(agent, known, self.engine_for(agent), self._cascade())
+        return managed(agent, known, self.engine_for(agent), self._layers().cascade())
 
     def _reduced(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
         known, engine = self._begin(agent), self.engine_for(agent)
-        layers = self._cascade()
+        layers = self._layers().cascade()
         return reduced(agent, error, escalation, known=known, engine=engine, cascade=layers)
 
     def _begin(self, agent: Any) -> Known:
@@ -274,42 +230,20 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         known.observed = observe(self.engine_for(agent), agent.messages, known.observed)
         return known
 
-    def _engines(self, agent: Any) -> Engines:
-        """The engines of an agent; new ones where its limit or its model has changed."""
-        state = self._known.of(agent)
-        limit, low = prompt_token_limit(agent, self.settings), self._cascade().low
-        model = getattr(agent, "model", None)
-        kept = (self.preserve_first, self.preserve_last)
-        key = (model, limit, low, self._window_size, kept)
-        before, made = state.engines or ((None,), None)
-        if made is None or before != key:
-            made = engines_of(
-                model,
-                # What a counter has learned is about the model.
-                counter=made.reduction.counter if made and before[0] is model else None,
-                limit=limit,
-                low=low,
-                window=self._window_size,
-                zones=kept,
-                store=self.store,
-                summarizer=AgentSummarizer(
-                    agent, self.summarization_agent, self.summarization_system_prompt
-                ),
-            )
-            state.engines = (key, made)
-        return made
-
-    def _cascade(self) -> Cascade:
-        """The layers, with the attributes as they are now."""
-        threshold = self.settings.prompt_telemetry_threshold
-        return Cascade(
+    def _layers(self) -> Layers:
+        return Layers(
             settings=self.settings,
             window=self._window_size,
-            first=self.preserve_first,
-            last=self.preserve_last,
-            low=threshold * (1 - self.summary_ratio),
+            zones=(self.preserve_first, self.preserve_last),
+            summary_ratio=self.summary_ratio,
             mapper=self.mapper,
+            store=self.store,
+            summarizer=(self.summarization_agent, self.summarization_system_prompt),
         )
+
+    def _may_wait(self) -> bool:
+        """Whether Layers 1 and 2 may write a file, or ask for a summary."""
+        return self.engine is not None or self.store is not None
 
 
 def _is_overridden(method: Any, own: Any) -> bool:

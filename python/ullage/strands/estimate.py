@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ullage import TokenCounter
 from ullage._core import known_limits
 from ullage.strands.agents import PerAgent, model_id, model_window, prompt_tokens
+from ullage.strands.settings import PROMPT_OVERHEAD_TOKENS
 
 if TYPE_CHECKING:
     from ullage.strands.settings import CascadeSettings
@@ -30,6 +31,16 @@ def _estimate_prompt_tokens(agent: Any) -> int:
     """
     counter = _counter(model_id(getattr(agent, "model", None)))
     return counter.count_messages(agent.messages, "bedrock")
+
+
+def estimate_messages(agent: Any, messages: list[Any]) -> int:
+    """What the formula puts on messages by themselves.
+
+    Raises:
+        MessageError: If they cannot be read.
+    """
+    counter = _counter(model_id(getattr(agent, "model", None)))
+    return counter.count_messages(messages, "bedrock") - PROMPT_OVERHEAD_TOKENS
 
 
 def _safe_estimate_tokens(agent: Any) -> int | None:

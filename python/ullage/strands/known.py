@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ullage.strands.engines import Engines
 
 
@@ -17,25 +18,40 @@ class Known:
         observed: The last answer whose usage was learned from.
         overflows: Refusals since the provider last answered.
         engines: What decides for the agent, and what that was made for.
+        invoked: Whether the agent is at work.
+        put_off: Whether it is to be managed when it has done its work.
+        given_up: The refusal that nothing helped against, and the error that says so.
     """
 
     def __init__(self, _: Any) -> None:
         self.observed: Any = None
         self.overflows = 0
         self.engines: tuple[Any, Engines] | None = None
+        self.invoked = False
+        self.put_off = False
+        self.given_up: tuple[Exception, Exception] | None = None
         self._checked: tuple[int, Any] | None = None
-        self._mapper: Any = None
+        self._looked_by: Any = None
         self._looked_at: list[Any] = []
 
-    def looked_at(self, mapper: Any, messages: list[Any], start: int) -> int:
-        """How many messages from ``start`` on the mapper has seen, as the objects that they are."""
-        known = self._looked_at
-        same = mapper is self._mapper and len(known) <= len(messages) - start
-        return len(known) if same and all(map(is_, known, islice(messages, start, None))) else 0
+    def unseen(self, by: Any, messages: list[Any]) -> Iterable[int]:
+        """The messages that were not looked at yet, as the objects that they are.
 
-    def look_at(self, mapper: Any, messages: list[Any]) -> None:
-        """The mapper has seen these."""
-        self._mapper, self._looked_at = mapper, messages
+        Args:
+            by: What looks at them; where it is None, or not what looked before, all are new.
+            messages: The messages that are looked at.
+        """
+        known = self._looked_at
+        if by is None or by != self._looked_by:
+            return range(len(messages))
+        if len(known) <= len(messages) and all(map(is_, known, messages)):
+            return range(len(known), len(messages))
+        seen = set(map(id, known))
+        return [index for index, message in enumerate(messages) if id(message) not in seen]
+
+    def look_at(self, by: Any, messages: list[Any]) -> None:
+        """These were looked at."""
+        self._looked_by, self._looked_at = by, messages
 
     def checked(self, messages: list[Any]) -> None:
         """The conversation was looked at as it is now."""

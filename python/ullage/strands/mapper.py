@@ -72,6 +72,11 @@ class LargeToolResultMapper:
             return message
         return {**message, "content": mapped}
 
+    @property
+    def settings(self) -> tuple[int, int, int]:
+        """What it was made with, as it is now: nothing else decides what becomes of a message."""
+        return self.max_tool_chars, self.truncate_at, self.sample_limit
+
     def is_large(self, message: Any) -> bool:
         """Whether a message has something that is too large and not yet compressed."""
         return self(message, 0, (message,)) is not message

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import AgentInitializedEvent, HookRegistry, MessageAddedEvent
 
+from ullage.strands.packing import unpacked
 from ullage.strands.session_log import SessionLog
+from ullage.strands.session_source import LogOf
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 # at the same events.
 _FIRST = -1_000.0
 _LAST = 1_000.0
-
-_STATE = ("removed_message_count", "head", "head_is_all")
 
 
 class RestorableConversationManager(ConversationManager):
@@ -92,8 +92,11 @@ class RestorableConversationManager(ConversationManager):
         """
         if state.get("__name__") != type(self).__name__:
             raise ValueError("Invalid conversation manager state.")
-        taken = {"head_is_all": False, **state, "head": self._head_of(state)}
-        count, head, is_all = (taken.get(key) for key in _STATE)
+        count, is_all = state.get("removed_message_count"), state.get("head_is_all", False)
+        try:
+            head = unpacked(self._head_of(state))
+        except ValueError as error:
+            raise ValueError("Invalid conversation manager state.") from error
         if (
             not (isinstance(count, int) and count >= 0)
             or not (isinstance(head, list) and all(isinstance(one, dict) for one in head))
@@ -102,7 +105,7 @@ class RestorableConversationManager(ConversationManager):
             raise ValueError("Invalid conversation manager state.")
         if self._bound() is None:
             self._unbound, self._stand_in = SessionLog(), None
-        return self._log().restore(taken) or None
+        return self._log().restore(count, head, is_all=is_all) or None
 
     def follow(self, agent: Agent) -> SessionLog:
         """The log of this agent; begun with its messages as they are, if it has none yet."""
@@ -159,7 +162,8 @@ class RestorableConversationManager(ConversationManager):
             agent.conversation_manager = handle
 
     def _agent_begun(self, event: AgentInitializedEvent) -> None:
-        self._logs[event.agent].begin(event.agent.messages)
+        agent = event.agent
+        self._logs[agent].begin(agent.messages, LogOf(agent))
 
     def _message_added(self, event: MessageAddedEvent) -> None:
         self.follow(event.agent).added(event.agent.messages, event.message)

@@ -3,54 +3,50 @@
 from __future__ import annotations
 
 import copy
-from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from strands.types.session import decode_bytes_values, encode_bytes_values
 
-from ullage.pins import has_pin
+from ullage.strands.packing import packed
+from ullage.strands.remembered import Remembered
+from ullage.strands.session_source import may_be_mended
 
 if TYPE_CHECKING:
     from strands.types.content import Message
+
+    from ullage.strands.session_source import LogOf
 
 # What has left the conversation is forgotten when there is this much more in the log than in it, so
 # that a long run costs no memory and a message costs no pass over all of them.
 _SLACK = 64
 
 
-class Logged:
-    """A message as it was when the log took it."""
+class StoredHead:
+    """Messages as a session stores them, made anew only where they changed."""
 
-    __slots__ = ("_blocks", "_content", "_pinned", "_stored", "message")
+    def __init__(self) -> None:
+        self._of = Remembered()
+        self._each: list[Any] = []
+        self._all: Any = []
 
-    def __init__(self, message: Any) -> None:
-        self.message = message
-        self._content = message.get("content")
-        self._blocks = tuple(self._content or ())
-        self._pinned = has_pin(message)
-        self._stored: Any = None
-
-    def is_still(self, message: Any) -> bool:
-        """Whether this is that message, and nothing was changed in it.
-
-        It is compared block by block for identity: what replaces a block or the content, or sets a
-        pin, is seen; what writes into a block is not.
-        """
-        content = message.get("content")
-        return (
-            message is self.message
-            and content is self._content
-            and len(content or ()) == len(self._blocks)
-            and all(map(is_, content or (), self._blocks))
-            and has_pin(message) is self._pinned
+    def of(self, messages: list[Message]) -> Any:
+        """Copies of the messages as JSON, with what is bytes as text; packed where it is long."""
+        known = {id(message): index for index, message in enumerate(self._of.messages)}
+        each = [self._stored(message, known.get(id(message))) for message in messages]
+        same = len(each) == len(self._each) and all(
+            new is old for new, old in zip(each, self._each, strict=True)
         )
+        if not same:
+            self._of, self._each, self._all = Remembered(messages), each, packed(each)
+        return self._all
 
-    def stored(self) -> Any:
-        """A copy as a session stores it: JSON, with what is bytes as text."""
-        # Strands gives an id to a message that came without, when the agent is next invoked.
-        if self._stored is None or len(self._stored) != len(self.message):
-            self._stored = encode_bytes_values(self.message)
-        return self._stored
+    def _stored(self, message: Message, index: int | None) -> Any:
+        if index is not None and self._of.is_still(index, message):
+            stored = self._each[index]
+            # Strands gives an id to a message that came without, when the agent is next invoked.
+            if len(stored) == len(message):
+                return stored
+        return encode_bytes_values(message)
 
 
 class SessionLog:
@@ -71,8 +67,8 @@ class SessionLog:
     def __init__(self) -> None:
         self.offset = 0
         self.head: list[Message] = []
-        self._tail: list[Logged] = []
-        self._head: list[Logged] = []
+        self._tail = Remembered()
+        self._stored = StoredHead()
         # Whether the conversation was seen yet. What a session restores is known only after it has
         # asked for the head.
         self.begun = False
@@ -82,7 +78,7 @@ class SessionLog:
     def added(self, messages: list[Message], message: Message) -> None:
         """The conversation has got this message, at its end, and the log takes it too."""
         if self.begun:
-            self._tail.append(Logged(message))
+            self._tail.add([message])
         self.begin(messages)
         if len(self._tail) > 2 * len(messages) + _SLACK:
             self.settle(messages)
@@ -90,14 +86,10 @@ class SessionLog:
     def settle(self, messages: list[Message]) -> None:
         """Finds anew where the tail of the conversation begins: one pass over the tail."""
         self.begin(messages)
-        kept = 0
-        for message, logged in zip(reversed(messages), reversed(self._tail), strict=False):
-            if not logged.is_still(message):
-                break
-            kept += 1
+        kept = self._tail.kept_at_end(messages)
         gone = len(self._tail) - kept
         self.offset += gone
-        del self._tail[:gone]
+        self._tail.forget(gone)
         self.head = messages[: len(messages) - kept]
 
     def state(self) -> dict[str, Any]:
@@ -105,40 +97,47 @@ class SessionLog:
         # An agent that finds no message in its log writes the next over the first. So it always
         # finds the last one, and is told where another stands in its place.
         replaced = bool(self.offset and not self._tail)
-        known = {id(logged.message): logged for logged in self._head}
-        self._head = [
-            logged
-            if (logged := known.get(id(message))) and logged.is_still(message)
-            else Logged(message)
-            for message in self.head
-        ]
         return {
             "removed_message_count": self.offset - replaced,
-            "head": [logged.stored() for logged in self._head],
+            "head": self._stored.of(self.head),
             "head_is_all": replaced,
         }
 
-    def restore(self, state: dict[str, Any]) -> list[Message]:
+    def restore(self, count: int, head: list[Any], *, is_all: bool) -> list[Message]:
         """Takes up what was left of a conversation; the messages to put in front of the log.
 
         They are copies: a state may be restored any number of times.
         """
-        head = decode_bytes_values(copy.deepcopy(state["head"]))
+        head = decode_bytes_values(copy.deepcopy(head))
         if self.begun:
             # A running agent goes back to a snapshot, and its log goes on: all of it lies behind.
             self.offset += len(self._tail)
-            self._tail.clear()
+            self._tail = Remembered()
         else:
-            self.offset, self.head = state["removed_message_count"], head
-            self._replaced = state["head_is_all"]
-        return head[:-1] if state["head_is_all"] else list(head)
+            self.offset, self.head, self._replaced = count, head, is_all
+        return head[:-1] if is_all else list(head)
 
-    def begin(self, messages: list[Message]) -> None:
-        """Takes what stands behind the head for the tail, if the conversation was not seen yet."""
+    def begin(self, messages: list[Message], log: LogOf | None = None) -> None:
+        """Takes what stands behind the head for the tail, if the conversation was not seen yet.
+
+        Args:
+            messages: The conversation.
+            log: The log that it was restored from, if it was. Strands fills in and takes away
+                messages where calls and results in a log do not match: what it has mended is of
+                the head.
+        """
         if self.begun:
             return
+        self.begun = True
         if self._replaced:
             self.offset += 1
             messages[:] = self.head
-        self._tail = [Logged(message) for message in messages[len(self.head) :]]
-        self.begun = True
+        tail = messages[len(self.head) :]
+        length = None if log is None else log.length
+        if log is not None and length is not None:
+            if self.offset + len(tail) != length or may_be_mended(tail):
+                kept = log.kept_at_end(tail)
+                tail = tail[len(tail) - kept :]
+            self.offset = length - len(tail)
+            self.head = messages[: len(messages) - len(tail)]
+        self._tail.add(tail)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands.agent import conversation_manager as strands_managers
@@ -10,21 +10,15 @@ from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistr
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.logger import Logger
-from ullage.strands.agents import PerAgent
 from ullage.strands.cutting import answering, cut_point, mended
-from ullage.strands.pins import pinned_indices, with_pin
-from ullage.strands.session import RestorableConversationManager
+from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
+from ullage.strands.pins import pinned_indices
 from ullage.strands.truncation import truncate_results
 
 if TYPE_CHECKING:
     from strands import Agent
-    from strands.types.content import Message
 
 logger = Logger(__name__)
-
-# Refusals in a row after which an overflow is raised. Each takes three tenths of the conversation
-# or a quarter of its messages, so a provider that goes on does not refuse the size.
-MOST_REFUSALS = 10
 
 # Below the window messages leave by the quarter. Two at a time, as in Strands, change the beginning
 # of every request, and with it the whole of the provider's prompt cache.
@@ -33,16 +27,14 @@ _MOST_QUARTERS = 3
 
 
 @dataclass
-class _Known:
+class _Known(KnownOfAgent):
     """What is known of one agent."""
 
     model_calls: int = 0
-    refusals: int = 0
-    pinned_first: bool = False
 
 
 class SlidingWindowConversationManager(
-    RestorableConversationManager, strands_managers.SlidingWindowConversationManager
+    DropInConversationManager[_Known], strands_managers.SlidingWindowConversationManager
 ):
     """Keeps the newest messages, as the class of Strands that it takes the place of.
 
@@ -78,6 +70,9 @@ class SlidingWindowConversationManager(
             threshold is not above 0 and at most 1.
     """
 
+    known_type = _Known
+    stored = (("model_call_count", "model_calls"), ("pinned_first", "pinned_first"))
+
     def __init__(
         self,
         window_size: int = 40,
@@ -94,30 +89,11 @@ class SlidingWindowConversationManager(
             pin_first=pin_first,
             proactive_compression=proactive_compression,
         )
-        self._known = PerAgent(self._begun)
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers what Strands' own does, and what counts refusals anew after an answer."""
         super().register_hooks(registry, **kwargs)
         registry.add_callback(AfterModelCallEvent, self._after_model_call)
-
-    def get_state(self) -> dict[str, Any]:
-        """What a session keeps, see :class:`RestorableConversationManager`."""
-        known = self._own()
-        state = {"model_call_count": known.model_calls, "pinned_first": known.pinned_first}
-        return {**super().get_state(), **state}
-
-    def restore_from_session(self, state: dict[str, Any]) -> list[Message] | None:
-        """Takes the state back, also that of Strands' class of this name.
-
-        Raises:
-            ValueError: If it is the state of another class, or none.
-        """
-        head = super().restore_from_session(state)
-        known = self._own()
-        known.model_calls = state.get("model_call_count", 0)
-        known.pinned_first = state.get("pinned_first", False)
-        return head
 
     def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:
         """Makes the conversation smaller: after an overflow (``e``) it must, otherwise it may.
@@ -128,11 +104,10 @@ class SlidingWindowConversationManager(
         """
         self.follow(agent)
         messages, known = agent.messages, self._known.of(agent)
-        if self.pin_first and not known.pinned_first:
-            messages[: self.pin_first] = map(with_pin, messages[: self.pin_first])
-            known.pinned_first = True
-        known.refusals += e is not None
+        self._pin_first(messages, known)
         try:
+            if e is not None:
+                known.refused(e)
             self._reduce(messages, e, known.refusals)
         except ContextWindowOverflowException:
             # The next invocation has its own attempts.
@@ -141,8 +116,6 @@ class SlidingWindowConversationManager(
 
     def _reduce(self, messages: list[Any], e: Exception | None, refusals: int) -> None:
         pinned = pinned_indices(messages)
-        if e is not None and refusals > MOST_REFUSALS:
-            raise ContextWindowOverflowException(f"refused {MOST_REFUSALS} times in a row") from e
         if e is not None and self.should_truncate_results and truncate_results(messages, pinned):
             return
         kept = self._kept(messages, pinned, max(1, refusals))
@@ -173,14 +146,6 @@ class SlidingWindowConversationManager(
             return everything
         staying = {index for index in pinned if index < cut.index} | set(cut.bridge)
         return [*sorted(staying), *everything[cut.index :]]
-
-    def _begun(self, agent: Any) -> _Known:
-        # What was restored before there was an agent is the first that comes.
-        return _Known() if agent is self else replace(self._known.of(self))
-
-    def _own(self) -> _Known:
-        agent = self._bound()
-        return self._known.of(self if agent is None else agent)
 
     def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
         """Applies the window before each model call, or before every so many."""

@@ -5,60 +5,39 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands.agent import conversation_manager as strands_managers
-from strands.agent.conversation_manager.summarizing_conversation_manager import (
-    DEFAULT_SUMMARIZATION_PROMPT,
-)
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistry
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage import SummaryRequest
 from ullage.logger import Logger
-from ullage.strands.agents import PerAgent, model_window
+from ullage.strands.agents import model_window
 from ullage.strands.cutting import alternating, mended
-from ullage.strands.pins import pinned_indices, with_pin
-from ullage.strands.session import RestorableConversationManager
+from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
+from ullage.strands.pins import pinned_indices
 from ullage.strands.settings import PROMPT_TOKEN_FALLBACK_LIMIT
-from ullage.strands.summaries import AgentSummarizer
-from ullage.strands.transcript import transcript
+from ullage.strands.summaries_in_words import is_being_summarized, summary_of
 from ullage.strands.truncation import truncate_results
 
 if TYPE_CHECKING:
     from strands import Agent
-    from strands.types.content import Message
 
 logger = Logger(__name__)
 
-# Refusals in a row after which an overflow is raised. The first is answered with a summary, each
-# other with three tenths of the conversation, so a provider that goes on does not refuse the size.
-MOST_REFUSALS = 10
-
-# Characters that a summary is made from, for each token of the window: even text of which a token
-# is two characters leaves half of the window free.
-_INPUT = 1
-
-# The agents whose summaries are being made in this context; a summary makes no summary in turn.
-_summarized: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
-    "ullage_summarized", default=()
-)
-
 
 @dataclass
-class _Known:
+class _Known(KnownOfAgent):
     """What is known of one agent."""
 
     summary: Any = None
-    refusals: int = 0
-    pinned_first: bool = False
     # The overflow that was not recovered from before Strands asked for it.
     given_up: BaseException | None = None
 
 
 class SummarizingConversationManager(
-    RestorableConversationManager, strands_managers.SummarizingConversationManager
+    DropInConversationManager[_Known], strands_managers.SummarizingConversationManager
 ):
     """Summarizes the oldest messages, as the class of Strands that it takes the place of.
 
@@ -92,6 +71,9 @@ class SummarizingConversationManager(
             above 0 and at most 1.
     """
 
+    known_type = _Known
+    stored = (("summary_message", "summary"), ("pinned_first", "pinned_first"))
+
     def __init__(
         self,
         summary_ratio: float = 0.3,
@@ -110,30 +92,11 @@ class SummarizingConversationManager(
             pin_first=pin_first,
             proactive_compression=proactive_compression,
         )
-        self._known = PerAgent(self._begun)
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers what Strands' own does, and the recovery beside the event loop."""
         super().register_hooks(registry, **kwargs)
         registry.add_callback(AfterModelCallEvent, self._after_model_call)
-
-    def get_state(self) -> dict[str, Any]:
-        """What a session keeps, see :class:`RestorableConversationManager`."""
-        known = self._own()
-        state = {"summary_message": known.summary, "pinned_first": known.pinned_first}
-        return {**super().get_state(), **state}
-
-    def restore_from_session(self, state: dict[str, Any]) -> list[Message] | None:
-        """Takes the state back, also that of Strands' class of this name.
-
-        Raises:
-            ValueError: If it is the state of another class, or none.
-        """
-        head = super().restore_from_session(state)
-        known = self._own()
-        known.summary = state.get("summary_message")
-        known.pinned_first = state.get("pinned_first", False)
-        return head
 
     def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:
         """Makes the conversation smaller: after an overflow (``e``) it must, otherwise it may.
@@ -164,8 +127,8 @@ class SummarizingConversationManager(
             except Exception as error:  # noqa: BLE001 - Strands goes on without a summary
                 logger.warning("Proactive summarization failed, continuing: %s", error)
             return
-        known.refusals += 1
         try:
+            known.refused(e)
             await self._recover(agent, e, known)
         except BaseException:
             # The next invocation has its own attempts.
@@ -175,8 +138,6 @@ class SummarizingConversationManager(
     async def _recover(self, agent: Agent, e: Exception, known: _Known) -> None:
         """Makes the conversation smaller."""
         messages = agent.messages
-        if known.refusals > MOST_REFUSALS:
-            raise ContextWindowOverflowException(f"refused {MOST_REFUSALS} times in a row") from e
         if known.refusals > 1 and truncate_results(messages, pinned_indices(messages)):
             return
         try:
@@ -192,7 +153,7 @@ class SummarizingConversationManager(
     async def _summarize(self, agent: Any, preserved: int) -> None:
         """Puts a summary in the place of the oldest messages."""
         messages, known = agent.messages, self._known.of(agent)
-        if id(agent) in _summarized.get():
+        if is_being_summarized(agent):
             raise ContextWindowOverflowException("Cannot summarize: the summary itself overflows")
         count = min(max(1, int(len(messages) * self.summary_ratio)), len(messages) - preserved)
         if count <= 0:
@@ -200,9 +161,7 @@ class SummarizingConversationManager(
                 "Cannot summarize: insufficient messages for summarization"
             )
         count = self._adjust_split_point_for_tool_pairs(messages, count)
-        if self.pin_first and not known.pinned_first:
-            messages[: self.pin_first] = map(with_pin, messages[: self.pin_first])
-            known.pinned_first = True
+        self._pin_first(messages, known)
         pinned = pinned_indices(messages)
         count = alternating(messages, count, pinned, len(messages) - preserved)
         kept = [messages[index] for index in range(count) if index in pinned]
@@ -211,42 +170,17 @@ class SummarizingConversationManager(
             raise ContextWindowOverflowException(
                 "Cannot summarize: all messages in summarize range are pinned or summarized"
             )
-        text = await self._summary(agent, oldest)
+        text = await summary_of(
+            agent, oldest, self.summarization_agent, self.summarization_system_prompt
+        )
         role = "assistant" if kept and kept[-1]["role"] == "user" else "user"
         known.summary = {"role": role, "content": [{"text": text}]}
         messages[:] = mended([*kept, known.summary, *messages[count:]])
-
-    async def _summary(self, agent: Any, messages: list[Any]) -> str:
-        window = model_window(agent.model) or PROMPT_TOKEN_FALLBACK_LIMIT
-        text = transcript(messages, window * _INPUT)
-        request = SummaryRequest(
-            prompt=f"{text}\n\nPlease summarize this conversation.",
-            system=DEFAULT_SUMMARIZATION_PROMPT,
-            text=text,
-            previous="",
-            messages=messages,
-            max_tokens=window,
-            max_words=window,
-        )
-        by, prompt = self.summarization_agent, self.summarization_system_prompt
-        token = _summarized.set((*_summarized.get(), id(agent), id(by)))
-        try:
-            return await AgentSummarizer(agent, by, prompt)(request)
-        finally:
-            _summarized.reset(token)
 
     def _head_of(self, state: dict[str, Any]) -> Any:
         """The messages in front of the log; Strands' own class has its summary there."""
         summary = state.get("summary_message")
         return state.get("head", [] if summary is None else [summary])
-
-    def _begun(self, agent: Any) -> _Known:
-        # What was restored before there was an agent is the first that comes.
-        return _Known() if agent is self else replace(self._known.of(self))
-
-    def _own(self) -> _Known:
-        agent = self._bound()
-        return self._known.of(self if agent is None else agent)
 
     async def _on_before_model_call_threshold(self, event: BeforeModelCallEvent) -> None:  # type: ignore[override]
         """Summarizes if the request is above the threshold."""

@@ -13,7 +13,7 @@ from ullage.strands.agents import PerAgent
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.plugin import MOST_REFUSALS
 from ullage.strands.reduction import Reduction
-from ullage.strands.session_log import Logged
+from ullage.strands.remembered import Remembered
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -27,18 +27,15 @@ class _Shadow:
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
-        self._seen: list[Logged] = []
+        self._seen = Remembered()
 
     def follow(self, live: list[Any]) -> None:
         """Takes up what is new in the history; begins anew if something older has changed."""
-        seen = self._seen
-        if len(live) < len(seen) or not all(
-            one.is_still(message) for one, message in zip(seen, live, strict=False)
-        ):
-            self.messages, seen = [], []
-        new = live[len(seen) :]
+        if not self._seen.begins(live):
+            self.messages, self._seen = [], Remembered()
+        new = live[len(self._seen) :]
         self.messages += new
-        self._seen = [*seen, *map(Logged, new)]
+        self._seen.add(new)
 
 
 class ContextView(Plugin):
@@ -117,11 +114,7 @@ class ContextView(Plugin):
         shadow = self._shadows.of(agent)
         shadow.follow(live)
         await self._reduction.compact(agent, shadow.messages)
-        # Those that stand as they were are taken from the request: other middleware may have
-        # written into them, and nobody may write into those of the history.
-        copies = {id(message): mine for message, mine in zip(live, given, strict=True)}
-        shown = [copies.get(id(one)) or copy.deepcopy(one) for one in shadow.messages]
-        return context.replace(messages=shown)
+        return context.replace(messages=_shown(shadow.messages, live, given))
 
     def before_invocation(self, event: BeforeInvocationEvent) -> None:
         """Forgets the refusals that ended the last invocation."""
@@ -136,3 +129,21 @@ class ContextView(Plugin):
             await self._reduction.observe(agent, shown, event.stop_response.message)
         elif isinstance(event.exception, ContextWindowOverflowException) and not event.retry:
             event.retry = await self._reduction.recover(agent, shown)
+
+
+def _shown(view: list[Any], live: list[Any], given: list[Any]) -> list[Any]:
+    """A view of the live messages, made of the copies of them that were given for the request.
+
+    Other middleware may have written into the copies, and nobody may write into the messages.
+    """
+    same = next(
+        (
+            n
+            for n, (one, other) in enumerate(zip(reversed(view), reversed(live), strict=False))
+            if one is not other
+        ),
+        min(len(view), len(live)),
+    )
+    front, rest = view[: len(view) - same], len(live) - same
+    copies = {id(one): mine for one, mine in zip(live[:rest], given, strict=False)} if front else {}
+    return [*(copies.get(id(one)) or copy.deepcopy(one) for one in front), *given[rest:]]

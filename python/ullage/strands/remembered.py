@@ -1,0 +1,93 @@
+"""Messages as they were, to tell what became of them."""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import TYPE_CHECKING, Any
+
+from ullage.pins import has_pin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Remembered:
+    """A row of messages as they were when they were added to it.
+
+    What replaces a message, its content or a block of it, or sets a pin, is seen; what writes into
+    a block is not. Comparing costs less than a tenth of a microsecond a message, for which the row
+    keeps columns rather than an object for each message.
+    """
+
+    def __init__(self, messages: Iterable[Any] = ()) -> None:
+        self.messages: list[Any] = []
+        self._contents: list[Any] = []
+        # Which of them had a pin: few, so they are looked up rather than compared one by one.
+        self._pinned: set[int] = set()
+        self.add(messages)
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def add(self, messages: Iterable[Any]) -> None:
+        """These come behind."""
+        new = [*messages]
+        self.messages += new
+        self._contents += map(_copied, new)
+        self._pinned |= _pinned(new)
+
+    def forget(self, oldest: int) -> None:
+        """So many of the oldest are forgotten."""
+        self._pinned.difference_update(map(id, self.messages[:oldest]))
+        del self.messages[:oldest]
+        del self._contents[:oldest]
+
+    def begins(self, messages: list[Any]) -> bool:
+        """Whether these messages begin with the row, and nothing in it has changed."""
+        count = len(self.messages)
+        return count <= len(messages) and self._are(messages[:count])
+
+    def kept_at_end(self, messages: list[Any]) -> int:
+        """How many messages at the end are those at the end of the row, and have not changed."""
+        count = len(self.messages)
+        if count <= len(messages) and self._are(messages[len(messages) - count :]):
+            return count
+        kept = 0
+        for message, index in zip(reversed(messages), range(count - 1, -1, -1), strict=False):
+            if not self.is_still(index, message):
+                break
+            kept += 1
+        return kept
+
+    def is_still(self, index: int, message: Any) -> bool:
+        """Whether a message of the row is this one, and has not changed."""
+        return (
+            self.messages[index] is message
+            and _same([self._contents[index]], [message.get("content")])
+            and has_pin(message) is (id(message) in self._pinned)
+        )
+
+    def _are(self, messages: list[Any]) -> bool:
+        return (
+            all(map(is_, self.messages, messages))
+            and _same(self._contents, [message.get("content") for message in messages])
+            and _pinned(messages) == self._pinned
+        )
+
+
+def _same(contents: list[Any], now: list[Any]) -> bool:
+    try:
+        # Lists compare their items by identity first: only what was replaced is read.
+        return contents == now
+    except RecursionError:
+        # A block was replaced, by one that is nested too deeply to be compared.
+        return False
+
+
+def _copied(message: Any) -> Any:
+    content = message.get("content")
+    return [*content] if isinstance(content, list) else content
+
+
+def _pinned(messages: list[Any]) -> set[int]:
+    return {id(one) for one in messages if "metadata" in one and has_pin(one)}

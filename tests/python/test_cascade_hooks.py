@@ -1,0 +1,171 @@
+"""When the manager of the cascade acts: nothing holds up the loop, nothing is tried twice."""
+
+# mypy: disable-error-code="arg-type,attr-defined,list-item,override"
+
+import asyncio
+import time
+
+import pytest
+from strands import Agent
+from strands.hooks import MessageAddedEvent
+from strands.session.file_session_manager import FileSessionManager
+from strands.types.exceptions import ContextWindowOverflowException
+
+import ullage
+from tests.python.players import TASK, Player, fetch
+from ullage.strands import MappingConversationManager
+
+# Seconds that the store and the summarizer take for each thing; less holds up nobody.
+SLOW = 0.2
+
+
+class SlowStore:
+    """Writes slowly, as disks that are full of other work do."""
+
+    def __init__(self):
+        self.content: dict[str, bytes] = {}
+
+    def put(self, content, *, reference, tool=None, **_):
+        time.sleep(SLOW)
+        self.content[reference] = content
+        return reference
+
+    def get(self, reference):
+        return self.content[reference]
+
+
+async def slow_summary(_request):
+    await asyncio.sleep(SLOW)
+    return "So far nothing happened."
+
+
+def talk(turns, words=40):
+    return [
+        {"role": role, "content": [{"text": f"{role} {turn} " + "word " * words}]}
+        for turn in range(turns)
+        for role in ("user", "assistant")
+    ]
+
+
+def agent_of(manager, model=None, **more):
+    return Agent(
+        model=model or Player(),
+        tools=[fetch],
+        conversation_manager=manager,
+        callback_handler=None,
+        **more,
+    )
+
+
+def layered():
+    return MappingConversationManager(window_size=10, store=SlowStore())
+
+
+def stored():
+    policy = ullage.Policy(window=3_000, reserve_output=500)
+    engine = ullage.ContextManager(policy, store=SlowStore(), format="bedrock")
+    return MappingConversationManager(engine=engine)
+
+
+def summarized():
+    policy = ullage.Policy(window=3_000, reserve_output=500)
+    engine = ullage.ContextManager(policy, summarizer=slow_summary, format="bedrock")
+    return MappingConversationManager(engine=engine)
+
+
+async def longest_stall(agent):
+    stalls = [0.0]
+
+    async def heart():
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0.005)
+            stalls.append(time.perf_counter() - before)
+
+    beating = asyncio.create_task(heart())
+    await asyncio.sleep(0.02)
+    await agent.invoke_async("Go on.")
+    # The heart says how long it waited when it beats again.
+    await asyncio.sleep(0.02)
+    beating.cancel()
+    return max(stalls)
+
+
+@pytest.mark.parametrize("manager", [layered, stored, summarized])
+def test_what_an_invocation_leaves_to_be_done_does_not_hold_up_the_loop(manager):
+    agent = agent_of(manager(), messages=talk(1))
+
+    def lengthen(event):
+        # After the last check before a model call, so that it is left for the end.
+        if event.message["role"] == "assistant":
+            agent.messages[2:2] = talk(40)
+
+    agent.add_hook(lengthen, MessageAddedEvent)
+    assert asyncio.run(longest_stall(agent)) < SLOW / 2
+    assert len(agent.messages) < 60, "it was done"
+
+
+def test_without_a_loop_it_is_done_at_once():
+    agent = agent_of(layered(), messages=talk(20))
+    agent.conversation_manager.apply_management(agent)
+    assert len(agent.messages) <= 10
+
+
+def test_a_refusal_that_nothing_helps_against_is_not_tried_again_in_the_loop():
+    tried = []
+
+    class Counting(MappingConversationManager):
+        def _reduced(self, agent, error, escalation):
+            tried.append(error)
+            return super()._reduced(agent, error, escalation)
+
+    model = Player(window=1)
+    with pytest.raises(ContextWindowOverflowException):
+        agent_of(Counting(), model)(TASK)
+    assert len([error for error in tried if error is not None]) == len(model.refused)
+
+
+def test_an_invocation_that_gave_up_leaves_the_next_its_attempts():
+    model = Player(limit=400_000)
+    manager = MappingConversationManager(window_size=10_000, preserve_recent_messages=8)
+    agent = agent_of(manager, model, messages=talk(900, words=60))
+    model.refuses = lambda _: True
+    with pytest.raises(ContextWindowOverflowException):
+        agent("Go on.")
+    given_up = len(model.requests)
+    # The last prompt is not followed by a summary.
+    assert given_up == 11 + 10
+    agent.messages[:] = talk(900, words=60)
+    model.refuses = lambda number: number <= given_up + 5
+    assert agent("Once more.").stop_reason == "end_turn"
+
+
+def test_attributes_may_change_while_an_agent_lives():
+    manager = MappingConversationManager()
+    agent = agent_of(manager, Player(limit=60_000), messages=talk(2))
+    agent("First.")
+    store = manager.store = ullage.MemoryStore()
+    helper = agent_of(None, Player())
+    manager.summarization_agent = helper
+    agent.messages[2:2] = talk(300, words=300)
+    agent("And now?")
+    assert len(helper.model.requests) == 1
+    assert len(list(store.list())) > 0
+
+
+@pytest.mark.parametrize("manager", [layered, stored])
+def test_what_was_put_off_is_in_the_session(manager, tmp_path):
+    def begun(**more):
+        sessions = FileSessionManager("s", storage_dir=str(tmp_path))
+        return agent_of(manager(), agent_id="a", session_manager=sessions, **more)
+
+    agent = begun(messages=talk(1))
+
+    def lengthen(event):
+        if event.message["role"] == "assistant":
+            agent.messages[2:2] = talk(40)
+
+    agent.add_hook(lengthen, MessageAddedEvent)
+    agent("Go on.")
+    assert len(agent.messages) < 60
+    assert [m["content"] for m in begun().messages] == [m["content"] for m in agent.messages]
