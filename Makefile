@@ -37,7 +37,12 @@ all: lint test ## Run every check: lint, then test
 
 .PHONY: demo
 demo: $(STAMPS)/extension $(STAMPS)/group-test ## Show what the engine does for an agent
-	$(BIN)/python -m demo
+	$(BIN)/python -m demo --keep demo-output
+
+# Drawn from a run of the demo here and now, so it changes with the project that is audited in it.
+.PHONY: picture
+picture: demo ## Draw the README's picture anew
+	cp demo-output/context.svg docs/context.svg
 
 .PHONY: demo-adk
 demo-adk: $(STAMPS)/extension $(STAMPS)/group-test ## Show it in Google's Agent Development Kit
@@ -63,6 +68,11 @@ lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, an
 bench: $(STAMPS)/extension $(STAMPS)/wheel $(STAMPS)/group-bench ## Measure the core, then the package
 	cargo bench --bench core
 	set -e; for bench in $(BENCHES); do $(BIN)/python $$bench; done
+
+.PHONY: docs
+docs: $(STAMPS)/group-docs ## Build docs/ and the reference of the API as a site
+	$(BIN)/zensical build --clean --strict
+	@echo 'open site/index.html'
 
 .PHONY: build
 build: $(STAMPS)/extension ## Build the extension module and install it into .venv
@@ -99,7 +109,7 @@ fmt: $(STAMPS)/group-lint ## Format all source, sort imports
 
 .PHONY: clean
 clean: ## Remove everything that was built or installed
-	rm -rf target dist $(VENV) $(EXTENSION) demo-output .hypothesis .pytest_cache .mypy_cache .ruff_cache
+	rm -rf target dist $(VENV) $(EXTENSION) demo-output site .cache .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find python demo tests benches -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # A stamp is touched last, so what was interrupted is done again. They live inside the environment and go with it.

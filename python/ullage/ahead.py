@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections import OrderedDict
 from concurrent.futures import CancelledError, Future, wait
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessagesChangedError, SummaryError
-from ullage.calling import OutOfTimeError, said
+from ullage.calling import OutOfTimeError
 from ullage.forks import renew_after_fork
+from ullage.reasons import said
 from ullage.summarizer import Answer
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage._core import Engine, Plan
-    from ullage.compactor import Asked
+    from ullage.asked import Asked
     from ullage.summarizer import Asker, SummaryRequest
 
 # Conversations whose next summary is remembered; of more, the oldest are forgotten.
@@ -147,7 +149,10 @@ class Ahead:
         task = self._task(future, request)
         if task is None:
             thread = threading.Thread(
-                target=self._run, args=(future, request), name="ullage-background", daemon=True
+                target=contextvars.copy_context().run,
+                args=(self._run, future, request),
+                name="ullage-background",
+                daemon=True,
             )
             thread.start()
         summary = BackgroundSummary(future, task)

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import contextvars
 import inspect
-import logging
 import threading
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from ullage.logger import Logger
+from ullage.reasons import said
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 _Given = ParamSpec("_Given")
 _Returned = TypeVar("_Returned")
-
-# Characters of a reason that go into a report and into the log: a long sentence or two. An error of
-# an HTTP client may hold the whole answer of a server.
-_LONGEST_REASON = 400
 
 # What was left behind and has not ended. A loop holds on to its tasks only weakly.
 _left_behind: set[asyncio.Future[Any]] = set()
@@ -149,23 +147,6 @@ async def in_pool(
     import asyncio
 
     return await asyncio.to_thread(function, *args, **more)
-
-
-def said(error: BaseException) -> str:
-    """The kind of an error and what it says, in a line."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - it is the host's class, and its text is only told
-        text = ""
-    name = type(error).__name__
-    return one_line(f"{name}: {text}" if text else name)
-
-
-def one_line(text: str) -> str:
-    """The text in a line of printable characters, cut where it is long."""
-    head = text[:_LONGEST_REASON]
-    line = " ".join("".join(c if c.isprintable() else " " for c in head).split())
-    return line if len(text) <= _LONGEST_REASON else f"{line}…"
 
 
 def _started(run: Callable[[], None]) -> threading.Thread:

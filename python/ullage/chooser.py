@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ullage._core import Engine, Plan, Policy
     from ullage.ahead import BackgroundSummary, Begun
-    from ullage.compactor import Asked
+    from ullage.asked import Asked
     from ullage.report import Report
     from ullage.stopwatch import Stopwatch
     from ullage.summarizer import Asker, SummaryRequest

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ullage._core import ReferenceTakenError, StoreError, references_in
 from ullage.calling import in_pool
+from ullage.logger import Logger
+from ullage.reasons import said
 from ullage.retrieval import discard
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from ullage.store import Store
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 _Outcome = TypeVar("_Outcome")
 
@@ -146,7 +147,7 @@ class Keeper:
                 try:
                     returned = await returned
                 except Exception as error:
-                    raise self._wrapped(artifact[0], error) from error
+                    raise self._wrapped(artifact, error) from error
             self._check(artifact[0], returned)
 
     def _offer(self, reference: str, tool: str, content: bytes) -> Any:
@@ -155,7 +156,7 @@ class Keeper:
         try:
             return self.store.put(content, reference=reference, tool=tool)
         except Exception as error:
-            raise self._wrapped(reference, error) from error
+            raise self._wrapped((reference, tool, content), error) from error
 
     def _check(self, reference: str, returned: Any) -> None:
         if returned != reference:
@@ -166,12 +167,13 @@ class Keeper:
         self._known.add(reference)
         self._stored = True
 
-    def _wrapped(self, reference: str, error: Exception) -> StoreError:
+    def _wrapped(self, artifact: Artifact, error: Exception) -> StoreError:
         if isinstance(error, StoreError):
             return error
+        reference, _, content = artifact
         return StoreError(
-            f"{type(self.store).__name__} could not keep {reference}: {type(error).__name__}:"
-            f" {error}; the conversation is as it was"
+            f"{type(self.store).__name__} could not keep {reference}: {said(error, content)};"
+            " the conversation is as it was"
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import tempfile
 from dataclasses import dataclass, field
@@ -12,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ullage import StoreError
+from ullage.logger import Logger
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 _LINES = "Lines of them with what the summary leaves out:"
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ullage import StoreError, _core
+from ullage.reasons import said
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -159,7 +160,7 @@ def write(backend: FilesystemBackend, path: str, content: str) -> str:
         raise
     except Exception as error:
         raise StoreError(
-            f"{type(backend).__name__} could not write {path}: {type(error).__name__}: {error}"
+            f"{type(backend).__name__} could not write {path}: {said(error, content)}"
         ) from error
     return path
 

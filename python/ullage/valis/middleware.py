@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage.logger import Logger
 from ullage.valis import cutting, pointers, record, summarizing
 from ullage.valis.config import CompactionResult, ContextConfig
 from ullage.valis.files import FilesystemBackend, FolderBackend, unique_path, write
@@ -17,7 +17,7 @@ from ullage.valis.offload import replacement
 if TYPE_CHECKING:
     from os import PathLike
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 OUTPUTS, INPUTS, HISTORY = "/tool_outputs", "/tool_inputs", "/conversation_history"
 # Where files go if nobody says so, in the folder that the agent works in.

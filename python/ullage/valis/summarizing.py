@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from typing import Any
 
 import ullage
 from ullage import asking
+from ullage.logger import Logger
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 _FORMAT = "ai-sdk"
 _BEGIN = "[CONVERSATION SUMMARY]"
