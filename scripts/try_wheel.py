@@ -38,8 +38,9 @@ EXTRAS = {
     "strands": "from ullage.strands import ContextPlugin, MappingConversationManager as M; M()",
     "adk": "from ullage.adk import ContextPlugin; ContextPlugin()",
     "amplifier": "import amplifier_core, ullage.amplifier as a; a.SimpleContextManager()",
-    "cli": "import ullage.cli.table",
+    "cli": "import rich, shtab, ullage.cli",
     "yaml": "import yaml, ullage.supyagent",
+    "telemetry": "import opentelemetry.metrics, ullage; ullage.ContextManager()",
 }
 # The first Python that has a host, where it is not ours.
 FIRST_PYTHON = {"amplifier": (3, 11)}

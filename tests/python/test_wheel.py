@@ -1,10 +1,13 @@
 """What is built to be given away: `make wheel` leaves it in dist, and `make test` makes it first."""
 
+import re
 import subprocess
 import sys
 import tarfile
 
 import pytest
+
+from scripts import try_wheel
 
 MOST_BYTES_OF_SOURCES = 3_000_000
 
@@ -28,6 +31,12 @@ def test_the_wheel_works_where_nothing_else_is_installed(project):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "modules imported" in done.stdout
+
+
+def test_every_extra_is_tried(project):
+    configuration = (project / "pyproject.toml").read_text(encoding="utf-8")
+    section = configuration.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    assert set(re.findall(r"^(\w+) = \[", section, re.MULTILINE)) == set(try_wheel.EXTRAS)
 
 
 def test_the_wheel_is_for_every_python_from_the_first_on(project):
