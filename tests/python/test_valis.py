@@ -256,7 +256,7 @@ def test_the_next_summary_has_the_whole_of_the_last(tmp_path):
 
 
 def test_room_for_the_answer_is_left(tmp_path):
-    made = middleware(tmp_path, 40_000)
+    made = middleware(tmp_path, 40_000, response_reserve=4_096)
     messages = conversation(45)
     tokens = made.count_message_tokens(messages)
     made.config.model_context_limits["small"] = int(tokens / 0.93)

@@ -1,151 +1,194 @@
-"""Where what leaves a conversation goes: a folder, or any backend with ``write_file``."""
+"""Where what leaves a conversation goes, under names that come from what is in the files.
+
+The same content has the same path in every process, so what stands in a conversation for it is the
+same text each time, and what is read back can be checked against its name.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import hashlib
 import inspect
-import os
+import logging
 import re
-import tempfile
 import threading
-from datetime import datetime, timezone
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
+from ullage.valis.backends import FolderBackend
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Iterable
+
+    from ullage.valis.backends import FilesystemBackend
+
+logger = logging.getLogger(__name__)
+
+OUTPUTS, INPUTS, HISTORY = "/tool_outputs", "/tool_inputs", "/conversation_history"
+# A path that was made here.
+PATH = r"/(?:tool_outputs|tool_inputs|conversation_history)/[A-Za-z0-9_-]+\.(?:txt|json)"
 
 # What is left of a tool's name or an id in the name of a file; the rest could be a path.
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 40
 # As Valis has it; ids of one provider all begin alike, so the digest behind it tells them apart.
 _SHOWN_OF_ID = 8
-# Hexadecimal digits: two of a billion names of one second collide once in a hundred times.
+# Hexadecimal digits: two of a hundred million contents collide once in two thousand times.
 _DIGEST = 16
+# Characters of what was written that are remembered where the backend cannot be relied on to give
+# them back: the history of some dozen long sessions.
+_REMEMBERED = 64 * 1024 * 1024
 
 
-@runtime_checkable
-class FilesystemBackend(Protocol):
-    """Anything that writes files; what it returns is not looked at, unless it has to be awaited."""
-
-    def write_file(self, path: str, content: str) -> Any:
-        """Writes a text under a path that begins with a slash."""
-        ...
-
-
-class FolderBackend:
-    """Files in a folder, which stands for the root that the agent's tools see.
-
-    A file appears whole or not at all. Nothing outside of the folder is read or written.
+class Files:
+    """A backend, and what was written into it.
 
     Args:
-        folder: The folder, made at the first write.
+        backend: Where it goes.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder).absolute()
+    def __init__(self, backend: FilesystemBackend) -> None:
+        self.backend = backend
+        self._written: OrderedDict[str, str] = OrderedDict()
+        self._characters = 0
+        self._lock = threading.Lock()
 
-    def write_file(self, path: str, content: str) -> str:
-        """Writes ``content``.
+    def write(self, path: str, content: str) -> str:
+        """Writes a file, and waits where the backend has to be awaited.
 
         Raises:
-            StoreError: If the path leads out of the folder.
-            OSError: If it cannot be written.
+            StoreError: If it cannot be written.
         """
-        place = self._place(path)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=".", suffix=".part")
         try:
-            # Lone surrogates are kept, and line ends as they are, so that what is read is the same.
-            with os.fdopen(handle, "wb") as file:
-                file.write(content.encode("utf-8", "surrogatepass"))
-            Path(name).replace(place)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+            returned = self.backend.write_file(path, content)
+            if inspect.isawaitable(returned):
+                returned = _waited(returned)
+            problem = _problem_in(returned)
+        except Exception as error:  # noqa: BLE001 - the host's code; it is raised again as our own
+            problem = error
+        if problem is not None and self.read(path) != content:
+            raise _failed(self.backend, path, problem)
+        self._remember(path, content)
         return path
 
-    def read_file(self, path: str) -> str:
-        """The text of a file.
+    async def awrite(self, path: str, content: str) -> str:
+        """The same beside the event loop; what has to be awaited is awaited in it."""
+        try:
+            problem = _problem_in(await _called(self.backend.write_file, path, content))
+        except Exception as error:  # noqa: BLE001 - the host's code; it is raised again as our own
+            problem = error
+        if problem is not None and await self.aread(path) != content:
+            raise _failed(self.backend, path, problem)
+        self._remember(path, content)
+        return path
 
-        Raises:
-            StoreError: If the path leads out of the folder.
-            OSError: If it cannot be read.
-        """
-        return self._place(path).read_bytes().decode("utf-8", "surrogatepass")
+    def read(self, path: str) -> str | None:
+        """What was written under a path that comes from it; None if nobody has it any more."""
+        if path in self._written:
+            return self._written[path]
+        reader = getattr(self.backend, "read_file", None)
+        if not callable(reader):
+            return None
+        try:
+            content = reader(path)
+            if inspect.isawaitable(content):
+                content = _waited(content)
+        except Exception as error:  # noqa: BLE001 - the host's code; without it less is known
+            _tell(path, error)
+            return None
+        return _checked(path, content)
 
-    def ls(self, path: str = "/") -> list[str]:
-        """The paths of all files below a path, sorted."""
-        top = self._place(path)
-        found = (file for file in top.rglob("*") if file.is_file() and file.suffix != ".part")
-        return sorted(f"/{file.relative_to(self.folder.resolve()).as_posix()}" for file in found)
+    async def aread(self, path: str) -> str | None:
+        """The same beside the event loop."""
+        if path in self._written:
+            return self._written[path]
+        reader = getattr(self.backend, "read_file", None)
+        if not callable(reader):
+            return None
+        try:
+            content = await _called(reader, path)
+        except Exception as error:  # noqa: BLE001 - the host's code; without it less is known
+            _tell(path, error)
+            return None
+        return _checked(path, content)
 
-    def grep(self, pattern: str, path: str = "/") -> list[str]:
-        """Lines that match a regular expression, as ``path:number:line``."""
-        wanted = re.compile(pattern)
-        return [
-            f"{file}:{number}:{line}"
-            for file in self.ls(path)
-            for number, line in enumerate(self.read_file(file).splitlines(), 1)
-            if wanted.search(line)
-        ]
+    async def aread_all(self, paths: Iterable[str]) -> dict[str, str]:
+        """What could be read of these paths."""
+        read = {path: await self.aread(path) for path in dict.fromkeys(paths)}
+        return {path: content for path, content in read.items() if content is not None}
 
-    def _place(self, path: str) -> Path:
-        root = self.folder.resolve()
-        place = (root / path.lstrip("/\\")).resolve()
-        if not place.is_relative_to(root):
-            raise StoreError(f"{path} leads out of {root}")
-        return place
-
-
-def write(backend: FilesystemBackend, path: str, content: str) -> str:
-    """Writes a file, and waits where the backend has to be awaited.
-
-    Raises:
-        StoreError: If it cannot be written.
-    """
-    try:
-        returned = backend.write_file(path, content)
-        if inspect.isawaitable(returned):
-            _waited(returned)
-    except StoreError:
-        raise
-    except Exception as error:
-        raise StoreError(
-            f"{type(backend).__name__} could not write {path}: {type(error).__name__}: {error}"
-        ) from error
-    return path
+    def _remember(self, path: str, content: str) -> None:
+        # A folder gives back what was written; another backend may cut it, or not read at all.
+        if isinstance(self.backend, FolderBackend):
+            return
+        with self._lock:
+            self._characters += len(content) - len(self._written.pop(path, ""))
+            self._written[path] = content
+            while self._characters > _REMEMBERED and len(self._written) > 1:
+                self._characters -= len(self._written.popitem(last=False)[1])
 
 
-def unique_path(folder: str, name: str, suffix: str, *, of: tuple[str, ...]) -> str:
-    """A path that no other content gets: the name, the time, what shows of an id, and a digest."""
-    digest = hashlib.sha256()
-    for part in of:
-        digest.update(part.encode("utf-8", "surrogatepass"))
-        digest.update(b"\0")
-    shown = _safe(of[0])[:_SHOWN_OF_ID]
-    parts = [_safe(name)[:_LONGEST_NAME], timestamp(), shown, digest.hexdigest()[:_DIGEST]]
+def path_of(folder: str, name: str, identifier: str, content: str, suffix: str = ".txt") -> str:
+    """The path of a content: the name, what shows of an id, and a digest of the content."""
+    parts = [_safe(name)[:_LONGEST_NAME], _safe(identifier)[:_SHOWN_OF_ID], digest_of(content)]
     return f"{folder}/{'_'.join(part for part in parts if part)}{suffix}"
 
 
-def timestamp() -> str:
-    """The time in UTC as Valis writes it."""
-    return datetime.now(timezone.utc).strftime("%Y%m%d_%H%M%S")
+def digest_of(content: str) -> str:
+    """What tells a content from others, the same in every process."""
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
 
 
 def _safe(name: str) -> str:
     return _UNSAFE.sub("_", name).strip("_")
 
 
-def _waited(awaitable: Awaitable[Any]) -> None:
+def _checked(path: str, content: Any) -> str | None:
+    """The content if it is that of the path: backends may cut, number the lines, or give others."""
+    stem = path.rpartition("/")[2].partition(".")[0]
+    if isinstance(content, str) and stem[-_DIGEST:] == digest_of(content):
+        return content
+    return None
+
+
+def _tell(path: str, error: Exception) -> None:
+    logger.debug("path=<%s>, error=<%s> | a file could not be read back", path, error)
+
+
+def _problem_in(returned: Any) -> Any:
+    """What a backend says instead of raising; None if it says nothing of the kind."""
+    if returned is False:
+        return "it returned False"
+    said = returned.get("error") if isinstance(returned, dict) else getattr(returned, "error", None)
+    return said if said and isinstance(said, (str, BaseException)) else None
+
+
+def _failed(backend: FilesystemBackend, path: str, problem: Any) -> StoreError:
+    if isinstance(problem, StoreError):
+        return problem
+    kind = f"{type(problem).__name__}: " if isinstance(problem, BaseException) else ""
+    error = StoreError(f"{type(backend).__name__} could not write {path}: {kind}{problem}")
+    error.__cause__ = problem if isinstance(problem, BaseException) else None
+    return error
+
+
+async def _called(function: Any, *arguments: str) -> Any:
+    """What it returns, without holding up the loop, and awaited in it where that has to be."""
+    if inspect.iscoroutinefunction(function):
+        return await function(*arguments)
+    returned = await asyncio.to_thread(function, *arguments)
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+def _waited(awaitable: Awaitable[Any]) -> Any:
     """Waits for a coroutine from code that is none: in a thread, where no loop runs."""
+    outcome: list[Any] = []
     raised: list[BaseException] = []
 
     async def settled() -> None:
-        await awaitable
+        outcome.append(await awaitable)
 
     def run() -> None:
         try:
@@ -153,8 +196,10 @@ def _waited(awaitable: Awaitable[Any]) -> None:
         except BaseException as error:  # noqa: BLE001 - raised again by who waits
             raised.append(error)
 
-    thread = threading.Thread(target=run, name="ullage-valis-write")
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(run,), name="ullage-valis-write")
     thread.start()
     thread.join()
     if raised:
         raise raised[0]
+    return outcome[0]

@@ -5,22 +5,28 @@ from __future__ import annotations
 import inspect
 import logging
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import ullage
 from ullage import asking
+from ullage.valis.files import PATH
+from ullage.valis.messages import role_of, text_parts
 
 logger = logging.getLogger(__name__)
 
 _FORMAT = "ai-sdk"
 _BEGIN = "[CONVERSATION SUMMARY]"
 _END = "[END SUMMARY]"
+_ROLES = frozenset({"system", "user"})
 _INTRODUCTION = (
     "The following is a summary of the conversation so far. The full conversation \n"
     "has been saved to /conversation_history/ and can be searched with grep()."
 )
 _LINES = "Lines of them with what the summary leaves out:"
-_SUMMARY = re.compile(rf"\s*{re.escape(_BEGIN)}\n.*?\n\n(.*)\n\n{re.escape(_END)}\s*", re.DOTALL)
+# Where a summary says which history it stands for, and how many messages of it stand behind it.
+_SAVED = re.compile(rf"\n\n\[Saved to ({PATH}), with the next (\d{{1,9}}) messages\]\Z")
+_NOTE = re.compile(rf"\s*{re.escape(_BEGIN)}\n.*?\n\n(.*)\n\n{re.escape(_END)}\s*", re.DOTALL)
 
 # Valis' sections, and the engine's that stand in each where no model answers.
 _SECTIONS = {
@@ -31,21 +37,67 @@ _SECTIONS = {
     "Next Steps": ("Open",),
     "Important Details": ("Errors", "Files read"),
 }
+# What the engine finds behind what goes. Of the messages that stay it would keep the turn that they
+# belong to, too; here they are chosen already.
+_BEHIND = [{"role": "assistant", "content": "Done."}, {"role": "user", "content": "Go on."}]
+# The parts of a window that a summary may take, and the lines behind it.
+_SUMMARY, _LINES_OF = 10, 20
+# Tokens of what stands around a summary: its frame, and where the history is.
+_FRAME = 120
 _NOTHING = "Nothing was noted."
 _STATE = "The messages below are the newest."
 
 
-def message_of(summary: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Saved:
+    """The history that a summary stands for.
+
+    Attributes:
+        path: Its file.
+        behind: How many messages behind the summary are in it too.
+    """
+
+    path: str
+    behind: int
+
+
+@dataclass(frozen=True)
+class Noted:
+    """What stands in the message of a summary.
+
+    Attributes:
+        summary: The summary.
+        saved: The history that it stands for, where it says so.
+    """
+
+    summary: str
+    saved: Saved | None
+
+
+def message_of(summary: str, role: str, saved: Saved) -> dict[str, Any]:
     """The message that a summary stands in."""
-    text = f"\n{_BEGIN}\n{_INTRODUCTION}\n\n{summary}\n\n{_END}\n"
-    return {"role": "system", "content": text}
+    place = f"[Saved to {saved.path}, with the next {saved.behind} messages]"
+    text = f"\n{_BEGIN}\n{_INTRODUCTION}\n\n{summary}\n\n{place}\n\n{_END}\n"
+    return {"role": role, "content": text}
 
 
-def said_in(message: Any) -> str | None:
-    """The summary in such a message; None if it is another."""
-    content = message.get("content") if isinstance(message, dict) else None
-    found = _SUMMARY.fullmatch(content) if isinstance(content, str) else None
-    return None if found is None or message.get("role") != "system" else found.group(1)
+def noted_in(message: Any) -> Noted | None:
+    """What stands in such a message; None if it is another."""
+    texts = text_parts(message) if role_of(message) in _ROLES else []
+    found = _NOTE.fullmatch(texts[0]) if len(texts) == 1 else None
+    if found is None:
+        return None
+    summary = found.group(1)
+    saved = _SAVED.search(summary)
+    if saved is None:
+        return Noted(summary, None)
+    return Noted(summary[: saved.start()], Saved(saved.group(1), int(saved.group(2))))
+
+
+def role_in(messages: list[Any]) -> str:
+    """The role of a summary: Anthropic takes no system message in the list."""
+    system = any(role_of(message) == "system" for message in messages)
+    return "user" if not system and format_of(messages) == "anthropic" else "system"
 
 
 def format_of(messages: list[Any]) -> str:
@@ -62,18 +114,27 @@ class Summaries:
     Args:
         counter: What counts.
         limit: The window of the model.
+        room: The most that the message of a summary is to take.
     """
 
-    def __init__(self, counter: ullage.TokenCounter, limit: int) -> None:
+    def __init__(self, counter: ullage.TokenCounter, limit: int, room: int) -> None:
         settings = ullage.Policy.preset("valis").to_dict()
+        words = max(1, room - _FRAME)
         # No more than half of the window: an agent has a prompt of its own, too.
         settings["summary_input"] = max(1, min(settings["summary_input"], limit // 2))
-        settings["summary_tokens"] = max(1, min(settings["summary_tokens"], limit // 10))
-        settings["summary_lines"] = min(settings["summary_lines"], limit // 20)
+        tokens = max(1, min(settings["summary_tokens"], limit // _SUMMARY, words * 2 // 3))
+        settings["summary_tokens"] = tokens
+        lines = max(0, min(settings["summary_lines"], limit // _LINES_OF, words - tokens))
+        settings["summary_lines"] = lines
         self._policy = ullage.Policy.from_dict(settings)
         # What is told without a model leaves out nothing for lack of understanding.
         self._told = ullage.Policy.from_dict(settings | {"summary_lines": 0})
         self._counter = counter
+
+    @staticmethod
+    def most(limit: int) -> int:
+        """The most that the message of a summary takes of a window."""
+        return limit // _SUMMARY + limit // _LINES_OF + _FRAME
 
     async def make(
         self, going: list[Any], staying: list[Any], previous: str | None, agent: Any
@@ -82,7 +143,7 @@ class Summaries:
         shape = format_of([*going, *staying])
         before = None if previous is None else asking.Previous(len(going), *_parts(previous))
         # A session that was cut elsewhere has calls without results; the engine takes none.
-        asked = asking.asked(before, ullage.repair(going, shape), ullage.repair(staying, shape))
+        asked = asking.asked(before, ullage.repair(going, shape), _BEHIND)
         if agent is not None:
             try:
                 return await self._answered(asked, shape, agent)

@@ -1,0 +1,106 @@
+"""Backends: anything with ``write_file``, and a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from ullage import StoreError
+
+
+@runtime_checkable
+class FilesystemBackend(Protocol):
+    """Anything that writes files, plain or async.
+
+    It raises where it could not, or returns False, or what has an ``error``. With a
+    ``read_file(path)`` that gives back what was written, histories of earlier processes are gone on
+    from.
+    """
+
+    def write_file(self, path: str, content: str) -> Any:
+        """Writes a text under a path that begins with a slash."""
+        ...
+
+
+class FolderBackend:
+    """Files in a folder, which stands for the root that the agent's tools see.
+
+    A file appears whole or not at all. Nothing outside of the folder is read or written.
+
+    Args:
+        folder: The folder, made at the first write.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder).absolute()
+
+    def write_file(self, path: str, content: str) -> str:
+        """Writes ``content``.
+
+        Raises:
+            StoreError: If the path leads out of the folder.
+            OSError: If it cannot be written.
+        """
+        place = self._place(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=".", suffix=".part")
+        try:
+            # Lone surrogates are kept, and line ends as they are, so that what is read is the same.
+            with os.fdopen(handle, "wb") as file:
+                file.write(content.encode("utf-8", "surrogatepass"))
+            Path(name).replace(place)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        return path
+
+    def read_file(self, path: str) -> str:
+        """The text of a file.
+
+        Raises:
+            StoreError: If the path leads out of the folder.
+            OSError: If it cannot be read.
+        """
+        return self._place(path).read_bytes().decode("utf-8", "surrogatepass")
+
+    def ls(self, path: str = "/") -> list[str]:
+        """The paths of all files below a path, sorted; links that lead out of it are left out."""
+        root = self.folder.resolve()
+        found = (file for file in self._place(path).rglob("*") if file.suffix != ".part")
+        within = (f for f in found if f.is_file() and f.resolve().is_relative_to(root))
+        return sorted(f"/{file.relative_to(root).as_posix()}" for file in within)
+
+    def grep(self, pattern: str, path: str = "/") -> list[str]:
+        """Lines that match a regular expression, as ``path:number:line``.
+
+        Raises:
+            StoreError: If the pattern is none, or the path leads out of the folder.
+            OSError: If a file cannot be read.
+        """
+        try:
+            wanted = re.compile(pattern)
+        except re.error as error:
+            raise StoreError(f"{pattern!r} is no regular expression: {error}") from error
+        return [
+            f"{file}:{number}:{line}"
+            for file in self.ls(path)
+            for number, line in enumerate(self._readable(file).splitlines(), 1)
+            if wanted.search(line)
+        ]
+
+    def _readable(self, path: str) -> str:
+        """The text of a file, which may be the agent's, and no text."""
+        return self._place(path).read_bytes().decode("utf-8", "replace")
+
+    def _place(self, path: str) -> Path:
+        root = self.folder.resolve()
+        try:
+            place = (root / path.lstrip("/\\")).resolve()
+        except (ValueError, OSError, RuntimeError) as error:
+            raise StoreError(f"{path!r} is no path: {error}") from error
+        if not place.is_relative_to(root):
+            raise StoreError(f"{path} leads out of {root}")
+        return place

@@ -1,0 +1,194 @@
+"""A conversation with a summary in front of the newest messages."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import ullage
+from ullage.valis import cutting, fitting, history, summarizing
+from ullage.valis.files import HISTORY, OUTPUTS, Files, path_of
+from ullage.valis.messages import is_text, readable, text_parts
+from ullage.valis.offload import replaced_by, replacement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+# The part of a window that the newest messages take behind a summary.
+_RECENT_SHARE = 0.2
+# The part that the first request may take behind it; a longer one becomes a file, too.
+_TASK_SHARE = 0.05
+# Tokens of a summary that is of any use: its frame, six headings and a line under each.
+_LEAST_SUMMARY = 240
+# Lines of a first request that are shown.
+_TASK_LINES = 10
+# Characters that a token of a preview is taken for: fewer than in any language but code.
+_CHARACTERS = 2
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What is left of a conversation, beside its summary.
+
+    Attributes:
+        cut: The conversation in parts.
+        task: The first request, if it is among what goes; a preview where it is long.
+        staying: The newest messages.
+        files: What is to be written first.
+        tokens: What all of it takes, with the system messages.
+    """
+
+    cut: cutting.Cut
+    task: list[Any]
+    staying: list[Any]
+    files: dict[str, str]
+    tokens: int
+
+
+class Condenser:
+    """Makes a conversation smaller that is above the threshold of summaries.
+
+    Args:
+        counter: What counts.
+        count: The tokens of one message.
+        files: Where the history goes.
+        limit: The window of the model.
+        most: What is to be left, at the most.
+    """
+
+    def __init__(
+        self,
+        counter: ullage.TokenCounter,
+        count: Callable[[Any], int],
+        files: Files,
+        limit: int,
+        most: int,
+    ) -> None:
+        self._counter, self._count, self._files = counter, count, files
+        self._limit, self._most = limit, most
+
+    async def condensed(
+        self, messages: list[Any], lines: int, agent: Any
+    ) -> tuple[list[Any], list[str]] | None:
+        """What is left, and the files that were written; None where it is better left alone.
+
+        That is where nothing would be won and the messages are within the window: a summary that
+        does not bring them below the threshold would be made again on the next turn.
+
+        Args:
+            messages: The conversation.
+            lines: Lines of a preview.
+            agent: What makes summaries, or None.
+
+        Raises:
+            StoreError: If the conversation cannot be written; nothing has happened then.
+            BudgetError: If what must stay does not fit into the window.
+            MessageError: If a message cannot be read.
+        """
+        before = sum(map(self._count, messages))
+        parts = await asyncio.to_thread(self._parts, messages, lines)
+        least = _LEAST_SUMMARY if parts.cut.is_worth_it else self._tokens(parts.cut.noted)
+        if parts.tokens + least > self._most and before <= self._limit:
+            logger.debug("tokens=<%d> | a summary would not help", before)
+            return None
+        if parts.tokens > self._limit:
+            raise self._too_long(messages, parts)
+        path = await self._saved(messages)
+        left = await self._around(parts, path, agent, messages)
+        left, more = fitting.shortened(left, self._most, lines, self._count)
+        after = self._tokens(left)
+        if before <= self._limit and after > self._most:
+            logger.warning("before=<%d>, after=<%d> | a summary did not help", before, after)
+            return None
+        if after > self._limit:
+            raise self._too_long(messages, parts)
+        written = [path, path.removesuffix("json") + "md"]
+        for place, content in (parts.files | more).items():
+            written.append(await self._files.awrite(place, content))
+        return left, written
+
+    def _parts(self, messages: list[Any], lines: int) -> _Parts:
+        listed = [readable(message) for message in messages]
+        begin = cutting.system_end(listed)
+        room = self._most - self._tokens(listed[:begin])
+        share = int(self._limit * _TASK_SHARE)
+        recent = room - share - summarizing.Summaries.most(self._limit)
+        cut = cutting.cut(
+            listed, max(0, min(int(self._limit * _RECENT_SHARE), recent)), self._count
+        )
+        task, files = self._task(cut.task, share)
+        room -= self._tokens(task)
+        if self._tokens(cut.staying) + _LEAST_SUMMARY > room:
+            staying, more = fitting.shortened(
+                cut.staying, room - _LEAST_SUMMARY, lines, self._count
+            )
+        else:
+            staying, more = cut.staying, {}
+        tokens = self._tokens([*cut.system, *task, *staying])
+        return _Parts(cut, task, staying, files | more, tokens)
+
+    def _task(self, task: Any, most: int) -> tuple[list[Any], dict[str, str]]:
+        """The first request, and what is to be written; a preview of it where it is long."""
+        if task is None or self._count(task) <= most:
+            return [] if task is None else [task], {}
+        text = "\n".join(text_parts(task))
+        path = path_of(OUTPUTS, "first_request", "", text)
+        short = replacement(path, text, _TASK_LINES, most * _CHARACTERS)
+        if replaced_by(text) is not None or len(short) >= len(text):
+            return [task], {}
+        content = task["content"]
+        others = [p for p in content if not is_text(p)] if isinstance(content, list) else []
+        parts = [{"type": "text", "text": short}, *others]
+        return [{**task, "content": parts if others else short}], {path: text}
+
+    async def _around(self, parts: _Parts, path: str, agent: Any, messages: list[Any]) -> list[Any]:
+        """The summary, with what stays in front of it and behind."""
+        cut = parts.cut
+        if not cut.is_worth_it:
+            return [*cut.system, *cut.noted, *parts.task, *parts.staying]
+        said = [noted.summary for m in cut.noted if (noted := summarizing.noted_in(m)) is not None]
+        previous = "\n\n".join(said) or None
+        room = min(summarizing.Summaries.most(self._limit), self._most - parts.tokens)
+        summaries = summarizing.Summaries(self._counter, self._limit, max(room, _LEAST_SUMMARY))
+        summary, stayed = await summaries.make(cut.going, cut.staying, previous, agent)
+        kept = [message for message in stayed if message is not cut.task]
+        behind = [*parts.task, *kept, *parts.staying]
+        saved = summarizing.Saved(path, len(behind))
+        role = summarizing.role_in(messages)
+        return [*cut.system, summarizing.message_of(summary, role, saved), *behind]
+
+    async def _saved(self, messages: list[Any]) -> str:
+        """Writes the conversation as it was before all compaction; the path of the JSON."""
+        files = await self._files.aread_all(history.paths_in(messages))
+        path, as_json, as_markdown = await asyncio.to_thread(_told, messages, files)
+        await self._files.awrite(path, as_json)
+        await self._files.awrite(path.removesuffix("json") + "md", as_markdown)
+        return path
+
+    def _too_long(self, messages: list[Any], parts: _Parts) -> ullage.BudgetError:
+        stays = {id(message) for message in (*parts.cut.system, *parts.staying, *parts.task)}
+        sizes = {n: self._count(m) for n, m in enumerate(messages) if id(m) in stays}
+        largest = sorted(sizes, key=lambda place: -sizes[place])
+        error = ullage.BudgetError(
+            f"the conversation cannot be made smaller than {parts.tokens:,} tokens, over its window"
+            f" of {self._limit:,}: the system messages, the first request and the newest messages"
+            " must stay; raise the window in model_context_limits or shorten them"
+        )
+        error.budget, error.floor, error.messages = self._limit, parts.tokens, largest
+        return error
+
+    def _tokens(self, messages: list[Any]) -> int:
+        return sum(map(self._count, messages))
+
+
+def _told(messages: list[Any], files: dict[str, str]) -> tuple[str, str, str]:
+    """The path of the whole history, and the history as JSON and as Markdown."""
+    whole = history.whole(messages, files)
+    as_json = history.as_json(whole)
+    # The number in front sorts the histories of a conversation.
+    name = f"conversation_{len(whole):06}"
+    return path_of(HISTORY, name, "", as_json, ".json"), as_json, history.as_markdown(whole)

@@ -1,0 +1,141 @@
+"""The conversation as it was, for people and programs, before a summary takes its place.
+
+What stands in a conversation says where the rest is: a pointer names the file of what it stands
+for, a summary the history of all before it. So a history is whole also in another process, and
+however many conversations there were in between. What cannot be read back stays as it stands there,
+and names its file.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ullage.valis import pointers, summarizing
+from ullage.valis.calls import results_in, text_of, with_outcomes
+from ullage.valis.files import digest_of
+from ullage.valis.messages import plain, readable, role_of, text_parts, written
+from ullage.valis.offload import replaced_by
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def paths_in(messages: list[Any]) -> list[str]:
+    """The files that are needed for the whole of these messages."""
+    paths = []
+    for message in messages:
+        noted = summarizing.noted_in(message)
+        if noted is not None and noted.saved is not None:
+            paths.append(noted.saved.path)
+        paths += pointers.paths_in(message)
+        outcomes = (text_of(result.outcome) for result in results_in(message))
+        found = (replaced_by(text) for text in outcomes if text is not None)
+        paths += [path for path in found if path is not None]
+    return paths
+
+
+def whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
+    """The messages as they were, by what is in the files.
+
+    A message behind a summary that is in its history too is not there twice; one that the host
+    changed or put there is.
+    """
+    out: list[Any] = []
+    before = 0
+    for index, message in enumerate(messages):
+        noted = summarizing.noted_in(message)
+        saved = _saved(noted, files)
+        if noted is None or noted.saved is None or saved is None:
+            continue
+        # What stands in front of it, such as the system messages, and the newest of that time.
+        end = index + 1 + noted.saved.behind
+        doubtful = [*messages[before:index], *messages[index + 1 : end]]
+        out = [*saved, *_missing([*out, *doubtful], saved, files)]
+        before = end
+    return [*out, *(pointers.restored(message, files.get) for message in messages[before:])]
+
+
+def as_json(messages: list[Any]) -> str:
+    """The messages as JSON; what is none is written as text."""
+    told = plain(messages)
+    text = json.dumps(told, indent=2, ensure_ascii=False)
+    # Half a character, which only an escape can hold.
+    return text if _is_unicode(text) else json.dumps(told, indent=2)
+
+
+def as_markdown(messages: list[Any]) -> str:
+    """The messages for people, every word of them."""
+    lines = ["# Conversation History\n"]
+    for number, message in enumerate(messages, 1):
+        role = role_of(message) if isinstance(role_of(message), str) else "unknown"
+        lines += [f"## Message {number} ({role})\n", said(message), "\n"]
+    text = "\n".join(lines)
+    return text if _is_unicode(text) else text.encode("utf-8", "backslashreplace").decode()
+
+
+def said(message: Any) -> str:
+    """All that a message says."""
+    if not isinstance(message, dict):
+        return str(message)
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    calls = message.get("tool_calls")
+    told = [*parts, *(calls if isinstance(calls, list) else [])]
+    return "\n".join(_text(part) for part in told if part is not None)
+
+
+def _text(part: Any) -> str:
+    texts = text_parts({"content": [part]})
+    if texts:
+        return texts[0]
+    return json.dumps(plain(part), indent=2, ensure_ascii=False)
+
+
+def _saved(noted: summarizing.Noted | None, files: Mapping[str, str]) -> list[Any] | None:
+    text = None if noted is None or noted.saved is None else files.get(noted.saved.path)
+    if text is None:
+        return None
+    try:
+        saved = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return saved if isinstance(saved, list) else None
+
+
+def _missing(messages: list[Any], saved: list[Any], files: Mapping[str, str]) -> list[Any]:
+    """Those of the messages that are not among the saved ones, as often as they are there."""
+    known: dict[str, int] = {}
+    tasks = {digest_of("\n".join(text_parts(m))) for m in saved if role_of(m) == "user"}
+    for message in saved:
+        key = _key(message, files)
+        known[key] = known.get(key, 0) + 1
+    missing = []
+    for message in messages:
+        key = _key(message, files)
+        if known.get(key, 0):
+            known[key] -= 1
+            continue
+        path = replaced_by("\n".join(text_parts(message)))
+        if path is None or not any(digest in path for digest in tasks):
+            missing.append(pointers.restored(message, files.get))
+    return missing
+
+
+def _key(message: Any, files: Mapping[str, str]) -> str:
+    """What is the same of a message and of what was made of it."""
+
+    def text(result: Any) -> str | None:
+        said = text_of(result.outcome)
+        path = None if said is None else replaced_by(said)
+        return said if path is None else files.get(path, said)
+
+    return digest_of(written(with_outcomes(pointers.restored(readable(message), files.get), text)))
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
