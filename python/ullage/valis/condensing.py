@@ -54,7 +54,7 @@ class Condenser:
 
     Args:
         counter: What counts.
-        count: The tokens of one message.
+        count: The tokens of messages.
         files: Where the history goes.
         limit: The window of the model.
         most: What is to be left, at the most.
@@ -63,12 +63,12 @@ class Condenser:
     def __init__(
         self,
         counter: ullage.TokenCounter,
-        count: Callable[[Any], int],
+        count: Callable[[list[Any]], int],
         files: Files,
         limit: int,
         most: int,
     ) -> None:
-        self._counter, self._count, self._files = counter, count, files
+        self._counter, self._tokens, self._files = counter, count, files
         self._limit, self._most = limit, most
 
     async def condensed(
@@ -89,7 +89,7 @@ class Condenser:
             BudgetError: If what must stay does not fit into the window.
             MessageError: If a message cannot be read.
         """
-        before = sum(map(self._count, messages))
+        before = self._tokens(messages)
         parts = await asyncio.to_thread(self._parts, messages, lines)
         least = _LEAST_SUMMARY if parts.cut.is_worth_it else self._tokens(parts.cut.noted)
         if parts.tokens + least > self._most and before <= self._limit:
@@ -99,7 +99,7 @@ class Condenser:
             raise self._too_long(messages, parts)
         path = await self._saved(messages)
         left = await self._around(parts, path, agent, messages)
-        left, more = fitting.shortened(left, self._most, lines, self._count)
+        left, more = fitting.shortened(left, self._most, lines, self._tokens)
         after = self._tokens(left)
         if before <= self._limit and after > self._most:
             logger.warning("before=<%d>, after=<%d> | a summary did not help", before, after)
@@ -124,7 +124,7 @@ class Condenser:
         room -= self._tokens(task)
         if self._tokens(cut.staying) + _LEAST_SUMMARY > room:
             staying, more = fitting.shortened(
-                cut.staying, room - _LEAST_SUMMARY, lines, self._count
+                cut.staying, room - _LEAST_SUMMARY, lines, self._tokens
             )
         else:
             staying, more = cut.staying, {}
@@ -181,8 +181,8 @@ class Condenser:
         error.budget, error.floor, error.messages = self._limit, parts.tokens, largest
         return error
 
-    def _tokens(self, messages: list[Any]) -> int:
-        return sum(map(self._count, messages))
+    def _count(self, message: Any) -> int:
+        return self._tokens([message])
 
 
 def _told(messages: list[Any], files: dict[str, str]) -> tuple[str, str, str]:

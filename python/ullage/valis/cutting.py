@@ -12,6 +12,9 @@ from ullage.valis.summarizing import noted_in
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# OpenAI's newer models have the second.
+_SYSTEM = ("system", "developer")
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -72,4 +75,4 @@ def cut(messages: list[Any], recent: int, count: Callable[[Any], int]) -> Cut:
 
 
 def _is_system(message: Any) -> bool:
-    return role_of(message) == "system" and noted_in(message) is None
+    return role_of(message) in _SYSTEM and noted_in(message) is None

@@ -16,7 +16,7 @@ _PREVIEW = 1_600
 
 
 def shortened(
-    messages: list[Any], most: int, lines: int, count: Callable[[Any], int]
+    messages: list[Any], most: int, lines: int, tokens: Callable[[list[Any]], int]
 ) -> tuple[list[Any], dict[str, str]]:
     """The messages within ``most`` tokens, or as near to it as results allow; and what to write.
 
@@ -25,7 +25,7 @@ def shortened(
     """
     left = list(messages)
     files: dict[str, str] = {}
-    over = sum(map(count, left)) - most
+    over = tokens(left) - most
 
     def previewed(result: Result) -> str | None:
         text = text_of(result.outcome)
@@ -45,11 +45,11 @@ def shortened(
         return short if short != text else None
 
     for change in (previewed, pointed):
-        for place in sorted(range(len(left)), key=lambda place: -count(left[place])):
+        for place in sorted(range(len(left)), key=lambda place: -tokens([left[place]])):
             if over <= 0:
                 break
             if results_in(left[place]):
                 short = with_outcomes(left[place], change)
-                over -= count(left[place]) - count(short)
                 left[place] = short
+                over = tokens(left) - most
     return left, files

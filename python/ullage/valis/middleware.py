@@ -15,7 +15,7 @@ from ullage.valis.condensing import Condenser
 from ullage.valis.config import CompactionResult, ContextConfig
 from ullage.valis.files import INPUTS, OUTPUTS, Files, path_of
 from ullage.valis.messages import written
-from ullage.valis.offload import replacement
+from ullage.valis.offload import Offloaded, replacement
 from ullage.valis.prompt import SEGMENT
 from ullage.valis.views import Views
 
@@ -61,6 +61,7 @@ class ContextManagementMiddleware:
         self.tokenizer = _counter(tokenizer)
         self._files = Files(self.filesystem)
         self._views = Views()
+        self._offloaded = Offloaded()
         self._compaction_history: list[CompactionResult] = []
 
     @property
@@ -113,16 +114,22 @@ class ContextManagementMiddleware:
     def process_tool_result(self, result: str, tool_name: str, tool_call_id: str) -> str:
         """The result as it arrives: itself, or a preview where it is large.
 
+        What ``read_file`` gives back of an earlier result is not offloaded again, or nobody could
+        read it.
+
         Raises:
             StoreError: If it cannot be written.
         """
         text = _text(result)
-        if not self.should_offload_result(text):
+        if not self.should_offload_result(text) or self._offloaded.is_read_back(
+            text, tool_name, tool_call_id
+        ):
             return text
         path, short = self.offload_large_result(text, tool_name, tool_call_id)
         before, after = self.count_tokens(text), self.count_tokens(short)
         if after >= before:
             return text
+        self._offloaded.add(text, tool_call_id)
         self._done(CompactionResult.of(before, after, "offload", [path]))
         return short
 
@@ -237,7 +244,11 @@ class ContextManagementMiddleware:
 
     async def _condensed(self, messages: list[Any], limit: int, agent: Any) -> list[Any]:
         condenser = Condenser(
-            self.tokenizer, self._count_one, self._files, limit, self.config.summarizes_at(limit)
+            self.tokenizer,
+            self.count_message_tokens,
+            self._files,
+            limit,
+            self.config.summarizes_at(limit),
         )
         condensed = await condenser.condensed(messages, self.config.preview_lines, agent)
         if condensed is None:
@@ -286,4 +297,7 @@ def _counter(tokenizer: str) -> ullage.TokenCounter:
 def _text(result: Any) -> str:
     if isinstance(result, str):
         return result
-    return json.dumps(result, default=str, ensure_ascii=False)
+    try:
+        return json.dumps(result, default=str, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return str(result)

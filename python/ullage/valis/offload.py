@@ -3,20 +3,52 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections import OrderedDict
 
-from ullage.valis.files import PATH
+from ullage.valis.files import PATH, digest_of
 
 # Characters of a line that are shown, so that an output of one line is shortened too.
 _LONGEST_LINE = 1_000
 # Characters of a preview in all, whatever the number of lines: ten of the longest.
 LONGEST_PREVIEW = 10_000
+# Results that are remembered: of a long-lived server's, those that a model may still ask for.
+_REMEMBERED = 4_096
+# What the model reads files with, as it is told.
+_READER = "read_file"
 _REPLACED = re.compile(rf"\[Large output saved to ({PATH})\]\n\n(?s:.*)Use read_file\(")
+
+
+class Offloaded:
+    """Which results became files, so that one that is read back is told from them."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[str, str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add(self, text: str, identifier: str) -> None:
+        """Remembers that the result of a call became a file."""
+        with self._lock:
+            self._calls.setdefault(digest_of(text), identifier)
+            while len(self._calls) > _REMEMBERED:
+                self._calls.popitem(last=False)
+
+    def is_read_back(self, text: str, tool: str, identifier: str) -> bool:
+        """Whether the result is what another call had given, read from its file."""
+        if tool != _READER:
+            return False
+        return self._calls.get(digest_of(text), identifier) != identifier
 
 
 def replacement(path: str, text: str, lines: int, characters: int = LONGEST_PREVIEW) -> str:
     """The preview of a text, with the path of its file and how to read it."""
-    preview = _preview_of(text, lines, characters)
-    return _framed(path, f"Preview (first {lines} lines):\n{preview}\n\n")
+    all_lines = text.split("\n")
+    shown = _shown(all_lines[:lines], characters)
+    more = len(all_lines) - len(shown)
+    # Fewer where the room is over before the lines are.
+    first = len(shown) if more and len(shown) < lines else lines
+    preview = "\n".join([*shown, f"... ({more} more lines)"] if more else shown)
+    return _framed(path, f"Preview (first {first} lines):\n{preview}\n\n")
 
 
 def pointer(path: str) -> str:
@@ -36,19 +68,17 @@ def _framed(path: str, preview: str) -> str:
     )
 
 
-def _preview_of(text: str, lines: int, characters: int) -> str:
-    """The first lines of a text, each cut where it is long, and how many there are more."""
-    all_lines = text.split("\n")
+def _shown(lines: list[str], characters: int) -> list[str]:
+    """As many of the lines as there is room for, each cut where it is long; at least one."""
     shown: list[str] = []
     room = characters
-    for line in all_lines[:lines]:
+    for line in lines:
         short = _cut(line, min(_LONGEST_LINE, characters))
         if shown and len(short) > room:
             break
         shown.append(short)
         room -= len(short) + 1
-    more = len(all_lines) - len(shown)
-    return "\n".join([*shown, f"... ({more} more lines)"] if more else shown)
+    return shown
 
 
 def _cut(line: str, longest: int) -> str:

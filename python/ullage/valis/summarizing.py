@@ -96,7 +96,7 @@ def noted_in(message: Any) -> Noted | None:
 
 def role_in(messages: list[Any]) -> str:
     """The role of a summary: Anthropic takes no system message in the list."""
-    system = any(role_of(message) == "system" for message in messages)
+    system = any(role_of(message) in ("system", "developer") for message in messages)
     return "user" if not system and format_of(messages) == "anthropic" else "system"
 
 
