@@ -1,7 +1,5 @@
 """Valis' face with other forms of messages, other agents and backends, bad input, and threads."""
 
-import asyncio
-import copy
 import json
 import threading
 from types import SimpleNamespace
@@ -10,7 +8,7 @@ from typing import Any
 import pytest
 
 import ullage
-from ullage.valis import ContextConfig, ContextManagementMiddleware, FilesystemBackend
+from ullage.valis import ContextConfig, ContextManagementMiddleware
 
 from .histories import broken_pairs, call, history, random_history, result
 from .valis_sessions import Agent, conversation, middleware, parted, run
@@ -149,50 +147,6 @@ class Away:
 def test_an_agent_that_fails_is_done_without(agent, tmp_path):
     left = run(middleware(tmp_path, 5_000).summarize_conversation(conversation(20), "small", agent))
     assert "## Session Intent" in left[1]["content"]
-
-
-class Memory:
-    """A backend that only writes, and has to be awaited."""
-
-    def __init__(self, error=None):
-        self.files: dict[str, str] = {}
-        self.error = error
-
-    async def write_file(self, path, content):
-        await asyncio.sleep(0)
-        if self.error:
-            raise self.error
-        self.files[path] = content
-
-
-def test_any_backend_that_writes_files_will_do():
-    backend = Memory()
-    assert isinstance(backend, FilesystemBackend)
-    made = ContextManagementMiddleware(
-        ContextConfig(model_context_limits={"small": 5_000}), backend
-    )
-    made.process_tool_result("word " * 30_000, "query", "1")
-    run(made.manage_context(conversation(20), "small"))
-    assert {path.split("/")[1] for path in backend.files} == {
-        "tool_outputs",
-        "tool_inputs",
-        "conversation_history",
-    }
-
-
-def test_a_backend_that_cannot_write_loses_nothing():
-    backend = Memory(OSError(28, "No space left"))
-    made = ContextManagementMiddleware(
-        ContextConfig(model_context_limits={"small": 5_000}), backend
-    )
-    messages = conversation(20)
-    before = copy.deepcopy(messages)
-    with pytest.raises(ullage.StoreError, match="No space left"):
-        made.process_tool_result("word " * 30_000, "query", "1")
-    with pytest.raises(ullage.StoreError):
-        run(made.manage_context(messages, "small"))
-    assert messages == before
-    assert made.compaction_history == []
 
 
 @pytest.mark.parametrize(

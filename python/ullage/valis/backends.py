@@ -41,10 +41,12 @@ class FolderBackend:
         """Writes ``content``.
 
         Raises:
-            StoreError: If the path leads out of the folder.
+            StoreError: If the path leads out of the folder, or is the folder itself.
             OSError: If it cannot be written.
         """
         place = self._place(path)
+        if place == self.folder.resolve():
+            raise StoreError(f"{path!r} is the folder itself; name a file in it")
         place.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=place.parent, prefix=".", suffix=".part")
         try:

@@ -89,6 +89,7 @@ class Condenser:
             BudgetError: If what must stay does not fit into the window.
             MessageError: If a message cannot be read.
         """
+        messages = summarizing.unmerged(messages)
         before = self._tokens(messages)
         parts = await asyncio.to_thread(self._parts, messages, lines)
         least = _LEAST_SUMMARY if parts.cut.is_worth_it else self._tokens(parts.cut.noted)
@@ -154,7 +155,12 @@ class Condenser:
         previous = "\n\n".join(said) or None
         room = min(summarizing.Summaries.most(self._limit), self._most - parts.tokens)
         summaries = summarizing.Summaries(self._counter, self._limit, max(room, _LEAST_SUMMARY))
-        summary, stayed = await summaries.make(cut.going, cut.staying, previous, agent)
+        try:
+            summary, stayed = await summaries.make(cut.going, cut.staying, previous, agent)
+        except ullage.MessageError:
+            # The engine counted from where the summary begins; here they are the caller's numbers.
+            self._counter.count_messages([readable(message) for message in messages])
+            raise
         kept = [message for message in stayed if message is not cut.task]
         behind = [*parts.task, *kept, *parts.staying]
         saved = summarizing.Saved(path, len(behind))

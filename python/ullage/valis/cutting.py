@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ullage.valis.calls import answers
 from ullage.valis.messages import role_of
-from ullage.valis.summarizing import noted_in
+from ullage.valis.summarizing import PROMPTS, noted_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-# OpenAI's newer models have the second.
-_SYSTEM = ("system", "developer")
 
 
 @dataclass(frozen=True)
@@ -75,4 +72,4 @@ def cut(messages: list[Any], recent: int, count: Callable[[Any], int]) -> Cut:
 
 
 def _is_system(message: Any) -> bool:
-    return role_of(message) in _SYSTEM and noted_in(message) is None
+    return role_of(message) in PROMPTS and noted_in(message) is None

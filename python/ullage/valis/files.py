@@ -68,7 +68,7 @@ class Files:
             problem = _problem_in(returned)
         except Exception as error:  # noqa: BLE001 - the host's code; it is raised again as our own
             problem = error
-        if problem is not None and self.read(path) != content:
+        if problem is not None and not _is_there(problem) and self.read(path) != content:
             raise _failed(self.backend, path, problem)
         self._remember(path, content)
         return path
@@ -79,7 +79,7 @@ class Files:
             problem = _problem_in(await _called(self.backend.write_file, path, content))
         except Exception as error:  # noqa: BLE001 - the host's code; it is raised again as our own
             problem = error
-        if problem is not None and await self.aread(path) != content:
+        if problem is not None and not _is_there(problem) and await self.aread(path) != content:
             raise _failed(self.backend, path, problem)
         self._remember(path, content)
         return path
@@ -163,6 +163,11 @@ def _problem_in(returned: Any) -> Any:
         return "it returned False"
     said = returned.get("error") if isinstance(returned, dict) else getattr(returned, "error", None)
     return said if said and isinstance(said, (str, BaseException)) else None
+
+
+def _is_there(problem: Any) -> bool:
+    """Whether a backend that writes over nothing has the file: its name comes from its content."""
+    return isinstance(problem, FileExistsError) or "already exists" in str(problem)
 
 
 def _failed(backend: FilesystemBackend, path: str, problem: Any) -> StoreError:

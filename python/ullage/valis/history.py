@@ -68,8 +68,7 @@ def as_markdown(messages: list[Any]) -> str:
     """The messages for people, every word of them."""
     lines = ["# Conversation History\n"]
     for number, message in enumerate(messages, 1):
-        role = role_of(message) if isinstance(role_of(message), str) else "unknown"
-        lines += [f"## Message {number} ({role})\n", said(message), "\n"]
+        lines += [f"## Message {number} ({role_of(message) or 'unknown'})\n", said(message), "\n"]
     text = "\n".join(lines)
     return text if _is_unicode(text) else text.encode("utf-8", "backslashreplace").decode()
 

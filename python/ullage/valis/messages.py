@@ -14,9 +14,10 @@ _DEEPEST = 272
 _JSON = json.JSONEncoder(sort_keys=True, allow_nan=False)
 
 
-def role_of(message: Any) -> Any:
-    """The role of a message; None if it is none."""
-    return message.get("role") if isinstance(message, dict) else None
+def role_of(message: Any) -> str:
+    """The role of a message; empty if it has none."""
+    role = message.get("role") if isinstance(message, dict) else None
+    return role if isinstance(role, str) else ""
 
 
 def readable(message: Any) -> Any:

@@ -84,10 +84,16 @@ class ContextManagementMiddleware:
             return sum(map(self._count_one, messages))
 
     def get_context_limit(self, model: str) -> int:
-        """The window of a model: by the config, else by what ullage knows, else 128,000."""
-        limit = self.config.model_context_limits.get(model)
+        """The window of a model: by the config, else by what ullage knows, else 128,000.
+
+        Raises:
+            PolicyError: If the config's is no number of tokens.
+        """
+        limit: Any = self.config.model_context_limits.get(model)
         if limit is not None:
-            return limit
+            if not isinstance(limit, int) or limit < 1:
+                raise ullage.PolicyError(f"model_context_limits: {limit!r} of {model} is no window")
+            return int(limit)
         known = ullage.model_limits(model)
         return _UNKNOWN if known.source == "default" else known.max_input
 

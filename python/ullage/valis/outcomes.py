@@ -46,7 +46,7 @@ _FAILING_LINE = re.compile(
 )
 # The first line of a diff, as tools give it back.
 _DIFF = re.compile(r"^(@@ |--- |\+\+\+ |diff |Index: |[+-][^\n]*\n[+-])", re.MULTILINE)
-_FAILURES = frozenset({"error-text", "error-json", "execution-denied"})
+_FAILURES = ("error-text", "error-json", "execution-denied")
 _GOOD = frozenset({"ok", "success", "successful", "succeeded", "done", "completed", "complete"})
 # Where an outcome has another in it, and where it has words for people.
 _INNER = ("value", "result", "output", "content", "data", "text")

@@ -18,7 +18,9 @@ logger = logging.getLogger(__name__)
 _FORMAT = "ai-sdk"
 _BEGIN = "[CONVERSATION SUMMARY]"
 _END = "[END SUMMARY]"
-_ROLES = frozenset({"system", "user"})
+# The roles of a prompt: OpenAI's newer models have the second.
+PROMPTS = ("system", "developer")
+_ROLES = (*PROMPTS, "user")
 _INTRODUCTION = (
     "The following is a summary of the conversation so far. The full conversation \n"
     "has been saved to /conversation_history/ and can be searched with grep()."
@@ -94,9 +96,26 @@ def noted_in(message: Any) -> Noted | None:
     return Noted(summary[: saved.start()], Saved(saved.group(1), int(saved.group(2))))
 
 
+def unmerged(messages: list[Any]) -> list[Any]:
+    """The messages; a summary that a host put into its system prompt stands for itself again."""
+    parted = [_unmerged(message) for message in messages]
+    return [message for parts in parted for message in parts]
+
+
+def _unmerged(message: Any) -> list[Any]:
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, str) or _BEGIN not in content or role_of(message) not in PROMPTS:
+        return [message]
+    found = _NOTE.search(content)
+    rest = "" if found is None else content[: found.start()] + content[found.end() :]
+    if found is None or not rest.strip():
+        return [message]
+    return [{**message, "content": rest}, {**message, "content": found.group(0)}]
+
+
 def role_in(messages: list[Any]) -> str:
     """The role of a summary: Anthropic takes no system message in the list."""
-    system = any(role_of(message) in ("system", "developer") for message in messages)
+    system = any(role_of(message) in PROMPTS for message in messages)
     return "user" if not system and format_of(messages) == "anthropic" else "system"
 
 
