@@ -194,12 +194,21 @@ def test_a_result_that_is_no_text_becomes_one(result_, tmp_path):
         {"large_result_tokens": 0},
         {"preview_lines": 0},
         {"response_reserve": -1},
+        {"compaction_threshold": "0.85"},
+        {"preview_lines": 10.5},
     ],
     ids=str,
 )
 def test_settings_out_of_range_are_refused(config):
     with pytest.raises(ullage.PolicyError, match=next(iter(config))):
         ContextConfig(**config)
+
+
+@pytest.mark.parametrize("limit", [0, -5, 5_000.5, "5000"])
+def test_a_window_that_is_none_is_refused(limit, tmp_path):
+    made = middleware(tmp_path, limit)
+    with pytest.raises(ullage.PolicyError, match="model_context_limits"):
+        run(made.manage_context(conversation(1), "small"))
 
 
 def test_the_defaults_are_the_documents():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +29,18 @@ class Call:
     id: str
     tool: str
     arguments: dict[str, Any] | None
+
+
+class Filed(NamedTuple):
+    """An outcome as a file.
+
+    Attributes:
+        text: What is in the file.
+        suffix: How its name ends.
+    """
+
+    text: str
+    suffix: str
 
 
 @dataclass(frozen=True)
@@ -98,20 +110,60 @@ def with_arguments(message: Any, arguments: Mapping[int, dict[str, Any]]) -> Any
     return {**message, **changes}
 
 
+def with_results(message: Any, change: Callable[[Result], dict[str, Any] | None]) -> Any:
+    """The message with other results; itself where ``change`` gives None for all."""
+    results = {id(result.holder): result for result in results_in(message)}
+    changed = {key: new for key, result in results.items() if (new := change(result)) is not None}
+    if not changed:
+        return message
+    if id(message) in changed:
+        return changed[id(message)]
+    return {**message, "content": [changed.get(id(part), part) for part in message["content"]]}
+
+
 def with_outcomes(message: Any, short: Callable[[Result], str | None]) -> Any:
     """The message with other texts for its results; itself where ``short`` gives None for all."""
-    results = {id(result.holder): result for result in results_in(message)}
-    if not results:
-        return message
-    if id(message) in results:
-        return _with_text(message, short(results[id(message)]))
-    parts = [
-        _with_text(part, short(results[id(part)])) if id(part) in results else part
-        for part in message["content"]
-    ]
-    if all(new is old for new, old in zip(parts, message["content"], strict=True)):
-        return message
-    return {**message, "content": parts}
+
+    def change(result: Result) -> dict[str, Any] | None:
+        text = short(result)
+        return None if text is None else _with_text(result.holder, text)
+
+    return with_results(message, change)
+
+
+def with_filed(message: Any, filed: Callable[[str], Filed | None]) -> Any:
+    """The message with the outcomes that were filed, by the text that stands for them."""
+
+    def change(result: Result) -> dict[str, Any] | None:
+        text = text_of(result.outcome)
+        whole = None if text is None else filed(text)
+        if whole is None:
+            return None
+        if whole.suffix == ".txt":
+            return _with_text(result.holder, whole.text)
+        try:
+            return {**result.holder, _outcome_field(result.holder): json.loads(whole.text)}
+        except ValueError:
+            return None
+
+    return with_results(message, change)
+
+
+def filed(outcome: Any) -> Filed | None:
+    """An outcome as a file; None where it cannot be told in one, or is no text for a model.
+
+    A text is a text; what has more to it is JSON, so that it can be put back as it was.
+    """
+    text = text_of(outcome)
+    inner = outcome.get("value") if isinstance(outcome, dict) else outcome
+    if isinstance(outcome, list) and len(outcome) == 1 and _is_block(outcome[0]):
+        inner = outcome[0].get("text") if set(outcome[0]) == {"type", "text"} else None
+    if text is None or inner == text:
+        return None if text is None else Filed(text, ".txt")
+    try:
+        return Filed(json.dumps(outcome, ensure_ascii=False), ".json")
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def text_of(outcome: Any) -> str | None:
@@ -130,9 +182,7 @@ def text_of(outcome: Any) -> str | None:
         return None
 
 
-def _with_text(holder: dict[str, Any], text: str | None) -> dict[str, Any]:
-    if text is None:
-        return holder
+def _with_text(holder: dict[str, Any], text: str) -> dict[str, Any]:
     field = _outcome_field(holder)
     outcome = holder.get(field)
     if isinstance(outcome, dict) and "value" in outcome:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage.valis import cutting, fitting, history, summarizing
 from ullage.valis.files import HISTORY, OUTPUTS, Files, path_of
-from ullage.valis.messages import is_text, readable, text_parts
-from ullage.valis.offload import replaced_by, replacement
+from ullage.valis.messages import readable, text_parts, with_text
+from ullage.valis.offload import FIRST_REQUEST, replaced_by, replacement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,14 +137,11 @@ class Condenser:
         if task is None or self._count(task) <= most:
             return [] if task is None else [task], {}
         text = "\n".join(text_parts(task))
-        path = path_of(OUTPUTS, "first_request", "", text)
+        path = path_of(OUTPUTS, FIRST_REQUEST, "", text)
         short = replacement(path, text, _TASK_LINES, most * _CHARACTERS)
         if replaced_by(text) is not None or len(short) >= len(text):
             return [task], {}
-        content = task["content"]
-        others = [p for p in content if not is_text(p)] if isinstance(content, list) else []
-        parts = [{"type": "text", "text": short}, *others]
-        return [{**task, "content": parts if others else short}], {path: text}
+        return [with_text(task, short)], {path: text}
 
     async def _around(self, parts: _Parts, path: str, agent: Any, messages: list[Any]) -> list[Any]:
         """The summary, with what stays in front of it and behind."""

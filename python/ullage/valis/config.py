@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ullage
+from ullage.arguments import require_number
 
 # Valis' windows.
 _LIMITS = {
@@ -51,16 +52,12 @@ class ContextConfig:
     def __post_init__(self) -> None:
         for name in ("compaction_threshold", "summarization_threshold"):
             share = getattr(self, name)
-            if not 0 < share <= 1:
-                raise ullage.PolicyError(f"{name}: {share} is not above 0 and at most 1")
-        for name, least in (
-            ("large_result_tokens", 1),
-            ("preview_lines", 1),
-            ("response_reserve", 0),
-        ):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise ullage.PolicyError(f"{name}: it must be at least {least}")
+            if not isinstance(share, (int, float)) or not 0 < share <= 1:
+                raise ullage.PolicyError(f"{name}: {share!r} is not above 0 and at most 1")
+        require_number("large_result_tokens", self.large_result_tokens, least=1)
+        require_number("preview_lines", self.preview_lines, least=1)
+        if self.response_reserve is not None:
+            require_number("response_reserve", self.response_reserve, least=0)
 
     def compacts_at(self, limit: int) -> int:
         """Tokens from which on calls are compacted."""

@@ -86,32 +86,23 @@ class Files:
 
     def read(self, path: str) -> str | None:
         """What was written under a path that comes from it; None if nobody has it any more."""
-        if path in self._written:
-            return self._written[path]
-        reader = getattr(self.backend, "read_file", None)
-        if not callable(reader):
-            return None
+        if path in self._written or not self._can_read():
+            return self._written.get(path)
         try:
-            content = reader(path)
-            if inspect.isawaitable(content):
-                content = _waited(content)
+            content = self.backend.read_file(path)  # type: ignore[attr-defined]
+            content = _waited(content) if inspect.isawaitable(content) else content
         except Exception as error:  # noqa: BLE001 - the host's code; without it less is known
-            _tell(path, error)
-            return None
+            content = error
         return _checked(path, content)
 
     async def aread(self, path: str) -> str | None:
         """The same beside the event loop."""
-        if path in self._written:
-            return self._written[path]
-        reader = getattr(self.backend, "read_file", None)
-        if not callable(reader):
-            return None
+        if path in self._written or not self._can_read():
+            return self._written.get(path)
         try:
-            content = await _called(reader, path)
+            content = await _called(self.backend.read_file, path)  # type: ignore[attr-defined]
         except Exception as error:  # noqa: BLE001 - the host's code; without it less is known
-            _tell(path, error)
-            return None
+            content = error
         return _checked(path, content)
 
     async def aread_all(self, paths: Iterable[str]) -> dict[str, str]:
@@ -119,9 +110,13 @@ class Files:
         read = {path: await self.aread(path) for path in dict.fromkeys(paths)}
         return {path: content for path, content in read.items() if content is not None}
 
+    def _can_read(self) -> bool:
+        return callable(getattr(self.backend, "read_file", None))
+
     def _remember(self, path: str, content: str) -> None:
         # A folder gives back what was written; another backend may cut it, or not read at all.
-        if isinstance(self.backend, FolderBackend):
+        # What is for people is never asked back.
+        if isinstance(self.backend, FolderBackend) or path.endswith(".md"):
             return
         with self._lock:
             self._characters += len(content) - len(self._written.pop(path, ""))
@@ -150,11 +145,9 @@ def _checked(path: str, content: Any) -> str | None:
     stem = path.rpartition("/")[2].partition(".")[0]
     if isinstance(content, str) and stem[-_DIGEST:] == digest_of(content):
         return content
+    kind = type(content).__name__
+    logger.debug("path=<%s>, got=<%s> | a file could not be read back", path, kind)
     return None
-
-
-def _tell(path: str, error: Exception) -> None:
-    logger.debug("path=<%s>, error=<%s> | a file could not be read back", path, error)
 
 
 def _problem_in(returned: Any) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ullage.valis.calls import Result, results_in, text_of, with_outcomes
+from ullage.valis.calls import Result, filed, results_in, text_of, with_outcomes
 from ullage.valis.files import OUTPUTS, path_of
-from ullage.valis.offload import pointer, replaced_by, replacement
+from ullage.valis.offload import LATE_RESULT, pointer, replaced_by, replacement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,14 +28,15 @@ def shortened(
     over = tokens(left) - most
 
     def previewed(result: Result) -> str | None:
-        text = text_of(result.outcome)
-        if text is None or replaced_by(text) is not None:
+        whole = filed(result.outcome)
+        if whole is None or replaced_by(whole.text) is not None:
             return None
-        path = path_of(OUTPUTS, result.tool, result.id, text)
-        short = replacement(path, text, lines, _PREVIEW)
-        if len(short) >= len(text):
+        name = f"{LATE_RESULT}_{result.tool}"
+        path = path_of(OUTPUTS, name, result.id, whole.text, whole.suffix)
+        short = replacement(path, whole.text, lines, _PREVIEW)
+        if len(short) >= len(whole.text):
             return None
-        files[path] = text
+        files[path] = whole.text
         return short
 
     def pointed(result: Result) -> str | None:

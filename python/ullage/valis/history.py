@@ -9,13 +9,23 @@ and names its file.
 from __future__ import annotations
 
 import json
+from collections import Counter
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ullage.valis import pointers, summarizing
-from ullage.valis.calls import results_in, text_of, with_outcomes
+from ullage.valis.calls import (
+    Filed,
+    calls_in,
+    results_in,
+    text_of,
+    with_arguments,
+    with_filed,
+    with_outcomes,
+)
 from ullage.valis.files import digest_of
-from ullage.valis.messages import plain, readable, role_of, text_parts, written
-from ullage.valis.offload import replaced_by
+from ullage.valis.messages import plain, readable, role_of, text_parts, with_text, written
+from ullage.valis.offload import shortened_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,8 +39,8 @@ def paths_in(messages: list[Any]) -> list[str]:
         if noted is not None and noted.saved is not None:
             paths.append(noted.saved.path)
         paths += pointers.paths_in(message)
-        outcomes = (text_of(result.outcome) for result in results_in(message))
-        found = (replaced_by(text) for text in outcomes if text is not None)
+        told = [*text_parts(message), *(text_of(result.outcome) for result in results_in(message))]
+        found = (_path_in(text) for text in told if text is not None)
         paths += [path for path in found if path is not None]
     return paths
 
@@ -50,10 +60,13 @@ def whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
             continue
         # What stands in front of it, such as the system messages, and the newest of that time.
         end = index + 1 + noted.saved.behind
-        doubtful = [*messages[before:index], *messages[index + 1 : end]]
-        out = [*saved, *_missing([*out, *doubtful], saved, files)]
+        doubtful = [
+            _restored(doubted, files)
+            for doubted in (*messages[before:index], *messages[index + 1 : end])
+        ]
+        out = [*saved, *_missing([*out, *doubtful], saved)]
         before = end
-    return [*out, *(pointers.restored(message, files.get) for message in messages[before:])]
+    return [*out, *(_restored(message, files) for message in messages[before:])]
 
 
 def as_json(messages: list[Any]) -> str:
@@ -102,34 +115,53 @@ def _saved(noted: summarizing.Noted | None, files: Mapping[str, str]) -> list[An
     return saved if isinstance(saved, list) else None
 
 
-def _missing(messages: list[Any], saved: list[Any], files: Mapping[str, str]) -> list[Any]:
+def _missing(messages: list[Any], saved: list[Any]) -> list[Any]:
     """Those of the messages that are not among the saved ones, as often as they are there."""
-    known: dict[str, int] = {}
-    tasks = {digest_of("\n".join(text_parts(m))) for m in saved if role_of(m) == "user"}
-    for message in saved:
-        key = _key(message, files)
-        known[key] = known.get(key, 0) + 1
+    known = Counter(map(_key, saved))
     missing = []
     for message in messages:
-        key = _key(message, files)
-        if known.get(key, 0):
+        key = _key(message)
+        if known[key]:
             known[key] -= 1
-            continue
-        path = replaced_by("\n".join(text_parts(message)))
-        if path is None or not any(digest in path for digest in tasks):
-            missing.append(pointers.restored(message, files.get))
+        else:
+            missing.append(message)
     return missing
 
 
-def _key(message: Any, files: Mapping[str, str]) -> str:
-    """What is the same of a message and of what was made of it."""
+def _restored(message: Any, files: Mapping[str, str]) -> Any:
+    """The message as it was before; itself where nothing of it became a file that can be read."""
 
-    def text(result: Any) -> str | None:
-        said = text_of(result.outcome)
-        path = None if said is None else replaced_by(said)
-        return said if path is None else files.get(path, said)
+    def whole(text: str) -> Filed | None:
+        path = _path_in(text)
+        return (
+            None
+            if path is None or path not in files
+            else Filed(files[path], PurePosixPath(path).suffix)
+        )
 
-    return digest_of(written(with_outcomes(pointers.restored(readable(message), files.get), text)))
+    message = with_filed(pointers.restored(message, files.get), whole)
+    texts = text_parts(message) if role_of(message) == "user" else []
+    request = whole(texts[0]) if len(texts) == 1 else None
+    return message if request is None else with_text(message, request.text)
+
+
+def _path_in(text: str) -> str | None:
+    """The file of what a text stands for in a conversation, if it is not as it came there."""
+    return pointers.kept_under(text) or shortened_by(text)
+
+
+def _key(message: Any) -> str:
+    """What is the same of a message and of one that was put back as it was.
+
+    Arguments that are a text may be spaced otherwise, and several texts are one then.
+    """
+    message = readable(message)
+    calls = enumerate(calls_in(message))
+    message = with_arguments(message, {n: call.arguments for n, call in calls if call.arguments})
+    message = with_outcomes(message, lambda result: text_of(result.outcome))
+    if role_of(message) == "user" and text_parts(message):
+        message = with_text(message, "\n".join(text_parts(message)))
+    return digest_of(written(message))
 
 
 def _is_unicode(text: str) -> bool:

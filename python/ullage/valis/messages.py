@@ -41,6 +41,15 @@ def text_parts(message: Any) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
+def with_text(message: Any, text: str) -> Any:
+    """The message with another text for all of its texts; what else is in it stays."""
+    content = message["content"]
+    if not isinstance(content, list):
+        return {**message, "content": text}
+    others = [part for part in content if not is_text(part)]
+    return {**message, "content": [{"type": "text", "text": text}, *others]}
+
+
 def is_text(part: Any) -> TypeGuard[dict[str, Any]]:
     """Whether it is a part with a text."""
     return (

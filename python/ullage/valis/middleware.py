@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage.arguments import require_number
 from ullage.valis import pointers
 from ullage.valis.backends import FilesystemBackend, FolderBackend
 from ullage.valis.condensing import Condenser
@@ -89,11 +90,10 @@ class ContextManagementMiddleware:
         Raises:
             PolicyError: If the config's is no number of tokens.
         """
-        limit: Any = self.config.model_context_limits.get(model)
+        limit = self.config.model_context_limits.get(model)
         if limit is not None:
-            if not isinstance(limit, int) or limit < 1:
-                raise ullage.PolicyError(f"model_context_limits: {limit!r} of {model} is no window")
-            return int(limit)
+            require_number(f"model_context_limits[{model!r}]", limit, least=1)
+            return limit
         known = ullage.model_limits(model)
         return _UNKNOWN if known.source == "default" else known.max_input
 
@@ -237,8 +237,8 @@ class ContextManagementMiddleware:
             return None
         files: dict[str, str] = {}
 
-        def keep(tool: str, identifier: str, text: str) -> str:
-            path = path_of(INPUTS, tool, identifier, text)
+        def keep(tool: str, identifier: str, text: str, suffix: str) -> str:
+            path = path_of(INPUTS, tool, identifier, text, suffix)
             files[path] = text
             return path
 

@@ -6,17 +6,24 @@ import re
 import threading
 from collections import OrderedDict
 
-from ullage.valis.files import PATH, digest_of
+from ullage.valis.files import OUTPUTS, PATH, digest_of
 
 # Characters of a line that are shown, so that an output of one line is shortened too.
 _LONGEST_LINE = 1_000
 # Characters of a preview in all, whatever the number of lines: ten of the longest.
 LONGEST_PREVIEW = 10_000
+# How the names of files begin of what had been in the conversation before it became a file.
+LATE_RESULT, FIRST_REQUEST = "late", "first_request"
+_LATE = tuple(f"{OUTPUTS}/{name}_" for name in (LATE_RESULT, FIRST_REQUEST))
 # Results that are remembered: of a long-lived server's, those that a model may still ask for.
 _REMEMBERED = 4_096
 # What the model reads files with, as it is told.
 _READER = "read_file"
-_REPLACED = re.compile(rf"\[Large output saved to ({PATH})\]\n\n(?s:.*)Use read_file\(")
+_REPLACED = re.compile(
+    rf"\[Large output saved to ({PATH})\]\n\n"
+    r"(?:Preview \(first \d+ lines\):\n.*\n\n)?Use read_file\(.*\) to view full content\.",
+    re.DOTALL,
+)
 
 
 class Offloaded:
@@ -58,8 +65,14 @@ def pointer(path: str) -> str:
 
 def replaced_by(text: str) -> str | None:
     """The path of the file that such a text stands for; None if it is another text."""
-    found = _REPLACED.match(text)
+    found = _REPLACED.fullmatch(text)
     return found.group(1) if found else None
+
+
+def shortened_by(text: str) -> str | None:
+    """The path if the text was shortened in the conversation, not as it arrived."""
+    path = replaced_by(text)
+    return path if path is not None and path.startswith(_LATE) else None
 
 
 def _framed(path: str, preview: str) -> str:

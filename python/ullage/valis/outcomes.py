@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage.valis.calls import calls_in, results_in
+from ullage.valis.offload import replaced_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -144,8 +145,11 @@ def _of_fields(fields: Mapping[str, Any]) -> Iterator[bool]:
 def _words_of(outcome: Any, depth: int = 0) -> str:
     """What an outcome says to people."""
     outcome = _told(outcome)
-    if isinstance(outcome, str) or depth > _DEEPEST:
-        return outcome if isinstance(outcome, str) else ""
+    if isinstance(outcome, str):
+        # Of a preview nobody knows what comes behind.
+        return "" if replaced_by(outcome) is not None else outcome
+    if depth > _DEEPEST:
+        return ""
     parts = outcome if isinstance(outcome, list) else []
     if isinstance(outcome, dict):
         parts = [outcome.get(name) for name in _WORDS]

@@ -6,14 +6,16 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ullage.valis.calls import calls_in, results_in, text_of, with_arguments, with_outcomes
+from ullage.valis.calls import calls_in, filed, with_arguments, with_outcomes
+from ullage.valis.files import PATH
+from ullage.valis.offload import replaced_by
 from ullage.valis.outcomes import succeeded
 
 if TYPE_CHECKING:
     from ullage.valis.calls import Call, Result
 
-# Keeps a text, and says under which path: the tool, the id of the call, the text.
-Keep: TypeAlias = Callable[[str, str, str], str]
+# Keeps a text, and says under which path: the tool, the id of the call, the text, how it is named.
+Keep: TypeAlias = Callable[[str, str, str, str], str]
 
 FILE_TOOLS = frozenset({"write_file", "edit_file"})
 # Characters of a text that are shown.
@@ -23,8 +25,8 @@ _LONG_RESULT = 500
 _WRITTEN = "[Content written to "
 _SEE = "[See "
 _DONE = "[File operation completed successfully. Use read_file() to view current content."
-_KEPT = re.compile(r"\[(?:As written|As it was): (/tool_inputs/[^\s\]]+)\]\Z")
-_FULL = re.compile(r" Full result: (/tool_inputs/[^\s\]]+)\]\Z")
+_KEPT = re.compile(rf"\[(?:As written|As it was): ({PATH})\]\Z")
+_FULL = re.compile(rf" Full result: ({PATH})\]\Z")
 _TEXTS = ("content", "new_text", "old_text", "new_string", "old_string")
 
 
@@ -45,7 +47,7 @@ def compacted(messages: list[Any], keep: Keep) -> list[Any]:
         tool = result.tool or tools.get(result.id, "")
         if id(result.holder) not in holders or tool not in FILE_TOOLS:
             return None
-        return _short_result(text_of(result.outcome), tool, result.id, keep)
+        return _short_result(result, tool, keep)
 
     left = []
     for index, message in enumerate(messages):
@@ -64,7 +66,7 @@ def kept_under(text: str) -> str | None:
 
 
 def restored(message: Any, read: Callable[[str], str | None]) -> Any:
-    """The message as it was before; itself where nothing in it is a pointer, or can be read."""
+    """The message with its calls as they were; itself where none has a pointer that can be read."""
 
     def text(value: Any) -> str | None:
         path = kept_under(value) if isinstance(value, str) else None
@@ -76,15 +78,13 @@ def restored(message: Any, read: Callable[[str], str | None]) -> Any:
         whole = {name: old for name, value in arguments.items() if (old := text(value)) is not None}
         if whole:
             changed[number] = {**arguments, **whole}
-    message = with_arguments(message, changed)
-    return with_outcomes(message, lambda result: text(text_of(result.outcome)))
+    return with_arguments(message, changed)
 
 
 def paths_in(message: Any) -> list[str]:
-    """The paths of what the pointers in a message stand for."""
-    texts = [value for call in calls_in(message) for value in (call.arguments or {}).values()]
-    texts += [text_of(result.outcome) for result in results_in(message)]
-    found = (kept_under(text) for text in texts if isinstance(text, str))
+    """The paths of what the pointers in a message's calls stand for."""
+    values = [value for call in calls_in(message) for value in (call.arguments or {}).values()]
+    found = (kept_under(value) for value in values if isinstance(value, str))
     return [path for path in found if path is not None]
 
 
@@ -99,7 +99,7 @@ def _short_arguments(call: Call, keep: Keep) -> dict[str, Any] | None:
         # A pointer takes at least its words, the path twice and the preview.
         pointer = _pointer(name, path, "", text)
         if len(pointer) + _longest_path(call.tool) < len(text):
-            changed[name] = _pointer(name, path, keep(call.tool, call.id, text), text)
+            changed[name] = _pointer(name, path, keep(call.tool, call.id, text, ".txt"), text)
     return {**arguments, **changed} if changed else None
 
 
@@ -115,7 +115,10 @@ def _longest_path(tool: str) -> int:
     return len("/tool_inputs/") + len(tool) + len("_20250101_000000_12345678_0123456789abcdef.txt")
 
 
-def _short_result(text: str | None, tool: str, identifier: str, keep: Keep) -> str | None:
-    if text is None or len(text) <= _LONG_RESULT or kept_under(text) is not None:
+def _short_result(result: Result, tool: str, keep: Keep) -> str | None:
+    whole = filed(result.outcome)
+    if whole is None or len(whole.text) <= _LONG_RESULT:
         return None
-    return f"{_DONE} Full result: {keep(tool, identifier, text)}]"
+    if kept_under(whole.text) is not None or replaced_by(whole.text) is not None:
+        return None
+    return f"{_DONE} Full result: {keep(tool, result.id, whole.text, whole.suffix)}]"
