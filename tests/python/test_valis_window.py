@@ -213,3 +213,34 @@ def test_any_history_is_within_the_window_or_refused(seed, tmp_path):
     except ullage.BudgetError as error:
         left, floor = [], error.floor
     assert made.count_message_tokens(left) <= 6_000 < floor
+
+
+def test_a_summary_that_did_not_help_is_not_asked_for_again(tmp_path):
+    made, agent = middleware(tmp_path, 5_000), Agent()
+    pinned = {"metadata": {"custom": {"pinned": True}}}
+    messages = talk(20, 40, 40, 1_000)
+    messages[2:3] = [{"role": "assistant", "content": "fact " * 3_700, **pinned}]
+    assert 4_750 < made.count_message_tokens(messages) <= 5_000
+    for word in ("so", "and", "then"):
+        assert run(made.manage_context(messages, "small", agent)) is messages
+        messages = [*messages, {"role": "assistant", "content": word}]
+    assert len(agent.prompts) == 1
+    assert made.get_compaction_stats()["compaction_events"] == 0
+
+
+def test_system_messages_that_come_with_each_turn_do_not_fill_the_window(tmp_path):
+    made = middleware(tmp_path, 4_000)
+    state: list[Any] = [{"role": "system", "content": "You are an agent"}]
+    for n in range(200):
+        state += [
+            {"role": "user", "content": f"turn {n} " * 20},
+            {"role": "assistant", "content": "done " * 40},
+            {"role": "system", "content": "Be brief"},
+            {"role": "system", "content": f"It is minute {n}"},
+        ]
+        state = run(made.manage_context(state, "small"))
+        assert made.count_message_tokens(state) <= 3_800
+    said = [message["content"] for message in state if message["role"] == "system"]
+    assert said[0] == "You are an agent"
+    assert said[-2:] == ["Be brief", "It is minute 199"]
+    assert len(said) < 60

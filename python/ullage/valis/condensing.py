@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ullage
 from ullage.valis import cutting, fitting, history, summarizing
@@ -20,7 +20,8 @@ logger = logging.getLogger(__name__)
 
 # The part of a window that the newest messages take behind a summary.
 _RECENT_SHARE = 0.2
-# The part that the first request may take behind it; a longer one becomes a file, too.
+# The part that the first request may take behind it; a longer one becomes a file, too. As much is
+# for system messages that came later.
 _TASK_SHARE = 0.05
 # Tokens of a summary that is of any use: its frame, six headings and a line under each.
 _LEAST_SUMMARY = 240
@@ -35,6 +36,7 @@ class _Parts:
     """What is left of a conversation, beside its summary.
 
     Attributes:
+        messages: The conversation, as it can be read.
         cut: The conversation in parts.
         task: The first request, if it is among what goes; a preview where it is long.
         staying: The newest messages.
@@ -42,11 +44,24 @@ class _Parts:
         tokens: What all of it takes, with the system messages.
     """
 
+    messages: list[Any]
     cut: cutting.Cut
     task: list[Any]
     staying: list[Any]
     files: dict[str, str]
     tokens: int
+
+
+class Condensed(NamedTuple):
+    """What came of it.
+
+    Attributes:
+        left: The messages that are left; None where they are better left alone.
+        files: The files that were written.
+    """
+
+    left: list[Any] | None
+    files: list[str]
 
 
 class Condenser:
@@ -71,13 +86,11 @@ class Condenser:
         self._counter, self._tokens, self._files = counter, count, files
         self._limit, self._most = limit, most
 
-    async def condensed(
-        self, messages: list[Any], lines: int, agent: Any
-    ) -> tuple[list[Any], list[str]] | None:
-        """What is left, and the files that were written; None where it is better left alone.
+    async def condensed(self, messages: list[Any], lines: int, agent: Any) -> Condensed:
+        """What is left, and the files that were written.
 
-        That is where nothing would be won and the messages are within the window: a summary that
-        does not bring them below the threshold would be made again on the next turn.
+        The messages are left alone where nothing would be won and they are within the window: a
+        summary that does not bring them below the threshold would be made again on the next turn.
 
         Args:
             messages: The conversation.
@@ -95,42 +108,41 @@ class Condenser:
         least = _LEAST_SUMMARY if parts.cut.is_worth_it else self._tokens(parts.cut.noted)
         if parts.tokens + least > self._most and before <= self._limit:
             logger.debug("tokens=<%d> | a summary would not help", before)
-            return None
+            return Condensed(None, [])
         if parts.tokens > self._limit:
-            raise self._too_long(messages, parts)
+            raise self._too_long(parts, parts.tokens)
         path = await self._saved(messages)
-        left = await self._around(parts, path, agent, messages)
+        written = [path, path.removesuffix("json") + "md"]
+        left = await self._around(parts, path, agent)
         left, more = fitting.shortened(left, self._most, lines, self._tokens)
         after = self._tokens(left)
         if before <= self._limit and after > self._most:
             logger.warning("before=<%d>, after=<%d> | a summary did not help", before, after)
-            return None
+            return Condensed(None, written)
         if after > self._limit:
-            raise self._too_long(messages, parts)
-        written = [path, path.removesuffix("json") + "md"]
+            raise self._too_long(parts, after)
         for place, content in (parts.files | more).items():
             written.append(await self._files.awrite(place, content))
-        return left, written
+        return Condensed(left, written)
 
     def _parts(self, messages: list[Any], lines: int) -> _Parts:
         listed = [readable(message) for message in messages]
         begin = cutting.system_end(listed)
         room = self._most - self._tokens(listed[:begin])
         share = int(self._limit * _TASK_SHARE)
-        recent = room - share - summarizing.Summaries.most(self._limit)
-        cut = cutting.cut(
-            listed, max(0, min(int(self._limit * _RECENT_SHARE), recent)), self._count
-        )
+        recent = room - 2 * share - summarizing.Summaries.most(self._limit)
+        recent = max(0, min(int(self._limit * _RECENT_SHARE), recent))
+        cut = cutting.cut(listed, recent, share, self._count)
         task, files = self._task(cut.task, share)
-        room -= self._tokens(task)
+        room -= self._tokens([*task, *cut.notes])
         if self._tokens(cut.staying) + _LEAST_SUMMARY > room:
             staying, more = fitting.shortened(
                 cut.staying, room - _LEAST_SUMMARY, lines, self._tokens
             )
         else:
             staying, more = cut.staying, {}
-        tokens = self._tokens([*cut.system, *task, *staying])
-        return _Parts(cut, task, staying, files | more, tokens)
+        tokens = self._tokens([*cut.system, *task, *cut.notes, *staying])
+        return _Parts(listed, cut, task, staying, files | more, tokens)
 
     def _task(self, task: Any, most: int) -> tuple[list[Any], dict[str, str]]:
         """The first request, and what is to be written; a preview of it where it is long."""
@@ -143,11 +155,11 @@ class Condenser:
             return [task], {}
         return [with_text(task, short)], {path: text}
 
-    async def _around(self, parts: _Parts, path: str, agent: Any, messages: list[Any]) -> list[Any]:
+    async def _around(self, parts: _Parts, path: str, agent: Any) -> list[Any]:
         """The summary, with what stays in front of it and behind."""
         cut = parts.cut
         if not cut.is_worth_it:
-            return [*cut.system, *cut.noted, *parts.task, *parts.staying]
+            return [*cut.system, *cut.noted, *parts.task, *cut.notes, *parts.staying]
         said = [noted.summary for m in cut.noted if (noted := summarizing.noted_in(m)) is not None]
         previous = "\n\n".join(said) or None
         room = min(summarizing.Summaries.most(self._limit), self._most - parts.tokens)
@@ -156,12 +168,12 @@ class Condenser:
             summary, stayed = await summaries.make(cut.going, cut.staying, previous, agent)
         except ullage.MessageError:
             # The engine counted from where the summary begins; here they are the caller's numbers.
-            self._counter.count_messages([readable(message) for message in messages])
+            self._counter.count_messages(parts.messages)
             raise
         kept = [message for message in stayed if message is not cut.task]
-        behind = [*parts.task, *kept, *parts.staying]
+        behind = [*parts.task, *cut.notes, *kept, *parts.staying]
         saved = summarizing.Saved(path, len(behind))
-        role = summarizing.role_in(messages)
+        role = summarizing.role_in(parts.messages)
         return [*cut.system, summarizing.message_of(summary, role, saved), *behind]
 
     async def _saved(self, messages: list[Any]) -> str:
@@ -172,16 +184,17 @@ class Condenser:
         await self._files.awrite(path.removesuffix("json") + "md", as_markdown)
         return path
 
-    def _too_long(self, messages: list[Any], parts: _Parts) -> ullage.BudgetError:
-        stays = {id(message) for message in (*parts.cut.system, *parts.staying, *parts.task)}
-        sizes = {n: self._count(m) for n, m in enumerate(messages) if id(m) in stays}
-        largest = sorted(sizes, key=lambda place: -sizes[place])
+    def _too_long(self, parts: _Parts, floor: int) -> ullage.BudgetError:
+        cut = parts.cut
+        stays = {id(message) for message in (*cut.system, *cut.notes, *cut.staying, cut.task)}
+        sizes = {n: self._count(m) for n, m in enumerate(parts.messages) if id(m) in stays}
         error = ullage.BudgetError(
-            f"the conversation cannot be made smaller than {parts.tokens:,} tokens, over its window"
-            f" of {self._limit:,}: the system messages, the first request and the newest messages"
-            " must stay; raise the window in model_context_limits or shorten them"
+            f"the conversation cannot be made smaller than {floor:,} tokens, over its window of"
+            f" {self._limit:,}: the system messages, the first request and the newest messages must"
+            " stay; raise the window in model_context_limits or shorten them"
         )
-        error.budget, error.floor, error.messages = self._limit, parts.tokens, largest
+        error.budget, error.floor = self._limit, floor
+        error.messages = sorted(sizes, key=lambda place: -sizes[place])
         return error
 
     def _count(self, message: Any) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage.valis.calls import answers
-from ullage.valis.messages import role_of
+from ullage.valis.messages import role_of, written
 from ullage.valis.summarizing import PROMPTS, noted_in
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ class Cut:
         system: The system messages that it begins with.
         noted: The summaries among what goes.
         going: What a summary is to stand for; the first request too, so that it is in it.
+        notes: System messages from among what goes that stay all the same.
         staying: The newest messages.
         task: The first request, where it is among those that go.
     """
@@ -28,6 +29,7 @@ class Cut:
     system: list[Any]
     noted: list[Any]
     going: list[Any]
+    notes: list[Any]
     staying: list[Any]
     task: Any
 
@@ -42,11 +44,12 @@ def system_end(messages: list[Any]) -> int:
     return next((n for n, message in enumerate(messages) if not _is_system(message)), len(messages))
 
 
-def cut(messages: list[Any], recent: int, count: Callable[[Any], int]) -> Cut:
+def cut(messages: list[Any], recent: int, notes: int, count: Callable[[Any], int]) -> Cut:
     """The conversation in parts: what is newest takes about ``recent`` tokens.
 
     At least the newest message stays, with the call that it answers and the results beside it. A
-    summary at the beginning is no system message: the next goes on from it.
+    summary at the beginning is no system message: the next goes on from it. Of system messages
+    that came later the newest stay, as many as ``notes`` tokens take.
     """
     begin = system_end(messages)
     end, room = len(messages), recent
@@ -68,7 +71,33 @@ def cut(messages: list[Any], recent: int, count: Callable[[Any], int]) -> Cut:
     going = [message for message in messages[begin:end] if noted_in(message) is None]
     staying = [message for message in messages[end:] if noted_in(message) is None]
     task = next((m for m in going if role_of(m) == "user" and not answers(m)), None)
-    return Cut(messages[:begin], noted, going, staying, task)
+    said, going = _notes_in(going, staying, notes, count)
+    return Cut(messages[:begin], noted, going, said, staying, task)
+
+
+def _notes_in(
+    going: list[Any], staying: list[Any], most: int, count: Callable[[Any], int]
+) -> tuple[list[Any], list[Any]]:
+    """The system messages that stay, and the rest of what goes.
+
+    A host may say the same in each turn: once is enough. What is too old goes into the summary, as
+    somebody's words; the engine leaves out none that are a prompt.
+    """
+    known = {written(message) for message in staying if _is_system(message)}
+    notes: list[Any] = []
+    rest: list[Any] = []
+    room = most
+    for message in reversed(going):
+        if not _is_system(message):
+            rest.append(message)
+        elif (key := written(message)) not in known:
+            known.add(key)
+            room -= count(message)
+            if room >= 0:
+                notes.append(message)
+            else:
+                rest.append({**message, "role": "user"})
+    return notes[::-1], rest[::-1]
 
 
 def _is_system(message: Any) -> bool:

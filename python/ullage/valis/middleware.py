@@ -62,6 +62,8 @@ class ContextManagementMiddleware:
         self.tokenizer = _counter(tokenizer)
         self._files = Files(self.filesystem)
         self._views = Views()
+        # Conversations of which a summary was made that did not help.
+        self._unhelped = Views()
         self._offloaded = Offloaded()
         self._compaction_history: list[CompactionResult] = []
 
@@ -249,6 +251,9 @@ class ContextManagementMiddleware:
         return compacted, files, CompactionResult.of(before, after, "compact", list(files))
 
     async def _condensed(self, messages: list[Any], limit: int, agent: Any) -> list[Any]:
+        before, terms = self.count_message_tokens(messages), self._terms(limit)
+        if before <= limit and self._unhelped.knows(messages, terms):
+            return messages
         condenser = Condenser(
             self.tokenizer,
             self.count_message_tokens,
@@ -256,11 +261,12 @@ class ContextManagementMiddleware:
             limit,
             self.config.summarizes_at(limit),
         )
-        condensed = await condenser.condensed(messages, self.config.preview_lines, agent)
-        if condensed is None:
+        left, files = await condenser.condensed(messages, self.config.preview_lines, agent)
+        if left is None:
+            if files:
+                self._unhelped.remember(messages, [], terms)
             return messages
-        left, files = condensed
-        before, after = self.count_message_tokens(messages), self.count_message_tokens(left)
+        after = self.count_message_tokens(left)
         self._done(CompactionResult.of(before, after, "summarize", files))
         return left
 

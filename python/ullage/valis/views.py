@@ -29,25 +29,21 @@ class Views:
         self._views: OrderedDict[tuple[int, bytes], list[Any]] = OrderedDict()
         self._lock = threading.Lock()
 
+    def knows(self, messages: list[Any], terms: object) -> bool:
+        """Whether anything is remembered of what the messages begin with, on these terms."""
+        return self._found(messages, terms) is not None
+
     def standing(self, messages: list[Any], terms: object) -> list[Any]:
         """What stands for the messages on these terms; the same list if nothing is known.
 
         The system messages are those of now: a prompt may have the date in it. Costs a digest of
         each message as soon as anything was remembered.
         """
-        with self._lock:
-            views = dict(self._views)
-        if not views:
-            return messages
-        longest = max(count for count, _ in views)
-        begin = system_end(messages)
-        found: tuple[int, list[Any]] | None = None
-        for count, digest in _digests(messages[begin : begin + longest], terms):
-            view = views.get((count, digest))
-            found = found if view is None else (count, view)
+        found = self._found(messages, terms)
         if found is None:
             return messages
         count, view = found
+        begin = system_end(messages)
         return [*messages[:begin], *view, *messages[begin + count :]]
 
     def remember(self, messages: list[Any], view: list[Any], terms: object) -> None:
@@ -61,6 +57,20 @@ class Views:
             self._views.move_to_end(key)
             while len(self._views) > _REMEMBERED:
                 self._views.popitem(last=False)
+
+    def _found(self, messages: list[Any], terms: object) -> tuple[int, list[Any]] | None:
+        """What is known of the longest beginning, and how many messages that is."""
+        with self._lock:
+            views = dict(self._views)
+        if not views:
+            return None
+        longest = max(count for count, _ in views)
+        begin = system_end(messages)
+        found: tuple[int, list[Any]] | None = None
+        for count, digest in _digests(messages[begin : begin + longest], terms):
+            view = views.get((count, digest))
+            found = found if view is None else (count, view)
+        return found
 
 
 def _digests(messages: list[Any], terms: object) -> Iterator[tuple[int, bytes]]:
