@@ -234,3 +234,31 @@ def test_a_folder_can_be_searched_whatever_else_is_in_it(tmp_path):
         with pytest.raises(ullage.StoreError, match="folder itself"):
             backend.write_file(path, "x")
     assert {file.name for file in tmp_path.iterdir()} == {"files", "secret"}
+
+
+class FullAfter(Kept):
+    """A disk that is full after so many files."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+
+    def write_file(self, path, content):
+        if len(self.files) >= self.count:
+            raise OSError(28, "No space left")
+        super().write_file(path, content)
+
+
+def test_a_disk_that_is_full_at_any_moment_changes_nothing():
+    full = conversation(20)
+    whole = Kept()
+    expected = run(over(whole).manage_context(full, "small"))
+    for count in range(len(whole.files)):
+        backend = FullAfter(count)
+        made = over(backend)
+        with pytest.raises(ullage.StoreError, match="No space left"):
+            run(made.manage_context(full, "small"))
+        assert full == conversation(20)
+        backend.count = len(whole.files)
+        assert run(made.manage_context(full, "small")) == expected
+        assert backend.files == whole.files
