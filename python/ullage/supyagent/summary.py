@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import tempfile
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
+from ullage.whole import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
@@ -131,17 +132,6 @@ def save(summary: ContextSummary, path: Path) -> None:
         StoreError: If it cannot be written; what was there before is as it was.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(summary.to_dict(), file, indent=2)
-                file.flush()
-                # Without it a crash may leave the new name with nothing in it.
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_whole(path, json.dumps(summary.to_dict(), indent=2).encode())
     except OSError as error:
         raise StoreError(f"the summary cannot be written to {path}: {error}") from error

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ullage import StoreError
+from ullage.whole import write_whole
+
+if TYPE_CHECKING:
+    import os
 
 
 @runtime_checkable
@@ -47,16 +49,8 @@ class FolderBackend:
         place = self._place(path)
         if place == self.folder.resolve():
             raise StoreError(f"{path!r} is the folder itself; name a file in it")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=".", suffix=".part")
-        try:
-            # Lone surrogates are kept, and line ends as they are, so that what is read is the same.
-            with os.fdopen(handle, "wb") as file:
-                file.write(content.encode("utf-8", "surrogatepass"))
-            Path(name).replace(place)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        # Lone surrogates are kept, and line ends as they are, so that what is read is the same.
+        write_whole(place, content.encode("utf-8", "surrogatepass"))
         return path
 
     def read_file(self, path: str) -> str:

@@ -1,13 +1,13 @@
-"""Calls and results in a message: in the AI SDK's, OpenAI's and Anthropic's form."""
+"""Calls and results in a message, in the AI SDK's, OpenAI's and Anthropic's form."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 _CALLS = frozenset({"tool-call", "tool_use"})
 _RESULTS = frozenset({"tool-result", "tool_result"})
@@ -31,18 +31,6 @@ class Call:
     arguments: dict[str, Any] | None
 
 
-class Filed(NamedTuple):
-    """An outcome as a file.
-
-    Attributes:
-        text: What is in the file.
-        suffix: How its name ends.
-    """
-
-    text: str
-    suffix: str
-
-
 @dataclass(frozen=True)
 class Result:
     """What came of a call.
@@ -51,13 +39,18 @@ class Result:
         id: The id of the call; empty where there is none.
         tool: The name of the tool where the result has it, else empty.
         holder: The part or the message that the result is.
-        outcome: What the tool gave back.
+        field: Where in it that is what the tool gave back.
     """
 
     id: str
     tool: str
     holder: dict[str, Any]
-    outcome: Any
+    field: str
+
+    @property
+    def outcome(self) -> Any:
+        """What the tool gave back."""
+        return self.holder.get(self.field)
 
 
 def calls_in(message: Any) -> list[Call]:
@@ -74,7 +67,7 @@ def results_in(message: Any) -> list[Result]:
         return []
     parts = [part for part in _parts(message) if _is(part, _RESULTS)]
     holders = [message] if not parts and message.get("role") == "tool" else parts
-    return [Result(_id(h), _tool(h), h, h.get(_outcome_field(h))) for h in holders]
+    return [Result(_id(h), _tool(h), h, _outcome_field(h)) for h in holders]
 
 
 def answers(message: Any) -> bool:
@@ -110,89 +103,6 @@ def with_arguments(message: Any, arguments: Mapping[int, dict[str, Any]]) -> Any
     return {**message, **changes}
 
 
-def with_results(message: Any, change: Callable[[Result], dict[str, Any] | None]) -> Any:
-    """The message with other results; itself where ``change`` gives None for all."""
-    results = {id(result.holder): result for result in results_in(message)}
-    changed = {key: new for key, result in results.items() if (new := change(result)) is not None}
-    if not changed:
-        return message
-    if id(message) in changed:
-        return changed[id(message)]
-    return {**message, "content": [changed.get(id(part), part) for part in message["content"]]}
-
-
-def with_outcomes(message: Any, short: Callable[[Result], str | None]) -> Any:
-    """The message with other texts for its results; itself where ``short`` gives None for all."""
-
-    def change(result: Result) -> dict[str, Any] | None:
-        text = short(result)
-        return None if text is None else _with_text(result.holder, text)
-
-    return with_results(message, change)
-
-
-def with_filed(message: Any, filed: Callable[[str], Filed | None]) -> Any:
-    """The message with the outcomes that were filed, by the text that stands for them."""
-
-    def change(result: Result) -> dict[str, Any] | None:
-        text = text_of(result.outcome)
-        whole = None if text is None else filed(text)
-        if whole is None:
-            return None
-        if whole.suffix == ".txt":
-            return _with_text(result.holder, whole.text)
-        try:
-            return {**result.holder, _outcome_field(result.holder): json.loads(whole.text)}
-        except ValueError:
-            return None
-
-    return with_results(message, change)
-
-
-def filed(outcome: Any) -> Filed | None:
-    """An outcome as a file; None where it cannot be told in one, or is no text for a model.
-
-    A text is a text; what has more to it is JSON, so that it can be put back as it was.
-    """
-    text = text_of(outcome)
-    inner = outcome.get("value") if isinstance(outcome, dict) else outcome
-    if isinstance(outcome, list) and len(outcome) == 1 and _is_block(outcome[0]):
-        inner = outcome[0].get("text") if set(outcome[0]) == {"type", "text"} else None
-    if text is None or inner == text:
-        return None if text is None else Filed(text, ".txt")
-    try:
-        return Filed(json.dumps(outcome, ensure_ascii=False), ".json")
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
-def text_of(outcome: Any) -> str | None:
-    """The text of an outcome; None where it holds anything else, such as a picture."""
-    if isinstance(outcome, dict) and "value" in outcome:
-        return text_of(outcome["value"])
-    if isinstance(outcome, str) or outcome is None:
-        return outcome
-    if isinstance(outcome, list) and any(_is_block(part) for part in outcome):
-        texts = [part.get("text") if _is(part, {"text"}) else part for part in outcome]
-        known = [text for text in texts if isinstance(text, str)]
-        return "\n".join(known) if len(known) == len(texts) else None
-    try:
-        return json.dumps(outcome, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
-def _with_text(holder: dict[str, Any], text: str) -> dict[str, Any]:
-    field = _outcome_field(holder)
-    outcome = holder.get(field)
-    if isinstance(outcome, dict) and "value" in outcome:
-        is_error = str(outcome.get("type")).startswith("error")
-        return {**holder, field: {"type": "error-text" if is_error else "text", "value": text}}
-    if isinstance(outcome, list) and any(_is_block(part) for part in outcome):
-        return {**holder, field: [{"type": "text", "text": text}]}
-    return {**holder, field: text}
-
-
 def _call(part: dict[str, Any]) -> Call:
     arguments = part.get(_arguments_field(part))
     tool = part.get("toolName", part.get("name"))
@@ -224,10 +134,6 @@ def _parts(message: dict[str, Any]) -> list[Any]:
 def _is(part: Any, kinds: frozenset[str] | set[str]) -> bool:
     kind = part.get("type") if isinstance(part, dict) else None
     return isinstance(kind, str) and kind in kinds
-
-
-def _is_block(part: Any) -> bool:
-    return isinstance(part, dict) and isinstance(part.get("type"), str)
 
 
 def _arguments_field(part: dict[str, Any]) -> str:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ullage
-from ullage.valis import cutting, fitting, history, summarizing
+from ullage.valis import cutting, fitting, history, notes, summarizing
 from ullage.valis.files import HISTORY, OUTPUTS, Files, path_of
 from ullage.valis.messages import readable, text_parts, with_text
 from ullage.valis.offload import FIRST_REQUEST, replaced_by, replacement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from ullage.valis.counting import Counting
 
 logger = logging.getLogger(__name__)
 
@@ -68,22 +68,14 @@ class Condenser:
     """Makes a conversation smaller that is above the threshold of summaries.
 
     Args:
-        counter: What counts.
-        count: The tokens of messages.
+        counting: What counts.
         files: Where the history goes.
         limit: The window of the model.
         most: What is to be left, at the most.
     """
 
-    def __init__(
-        self,
-        counter: ullage.TokenCounter,
-        count: Callable[[list[Any]], int],
-        files: Files,
-        limit: int,
-        most: int,
-    ) -> None:
-        self._counter, self._tokens, self._files = counter, count, files
+    def __init__(self, counting: Counting, files: Files, limit: int, most: int) -> None:
+        self._counting, self._tokens, self._files = counting, counting.messages, files
         self._limit, self._most = limit, most
 
     async def condensed(self, messages: list[Any], lines: int, agent: Any) -> Condensed:
@@ -102,7 +94,7 @@ class Condenser:
             BudgetError: If what must stay does not fit into the window.
             MessageError: If a message cannot be read.
         """
-        messages = summarizing.unmerged(messages)
+        messages = notes.unmerged(messages)
         before = self._tokens(messages)
         parts = await asyncio.to_thread(self._parts, messages, lines)
         least = _LEAST_SUMMARY if parts.cut.is_worth_it else self._tokens(parts.cut.noted)
@@ -132,7 +124,7 @@ class Condenser:
         share = int(self._limit * _TASK_SHARE)
         recent = room - 2 * share - summarizing.Summaries.most(self._limit)
         recent = max(0, min(int(self._limit * _RECENT_SHARE), recent))
-        cut = cutting.cut(listed, recent, share, self._count)
+        cut = cutting.cut(listed, recent, share, self._counting.message)
         task, files = self._task(cut.task, share)
         room -= self._tokens([*task, *cut.notes])
         if self._tokens(cut.staying) + _LEAST_SUMMARY > room:
@@ -146,7 +138,7 @@ class Condenser:
 
     def _task(self, task: Any, most: int) -> tuple[list[Any], dict[str, str]]:
         """The first request, and what is to be written; a preview of it where it is long."""
-        if task is None or self._count(task) <= most:
+        if task is None or self._counting.message(task) <= most:
             return [] if task is None else [task], {}
         text = "\n".join(text_parts(task))
         path = path_of(OUTPUTS, FIRST_REQUEST, "", text)
@@ -160,21 +152,23 @@ class Condenser:
         cut = parts.cut
         if not cut.is_worth_it:
             return [*cut.system, *cut.noted, *parts.task, *cut.notes, *parts.staying]
-        said = [noted.summary for m in cut.noted if (noted := summarizing.noted_in(m)) is not None]
+        said = [noted.summary for m in cut.noted if (noted := notes.noted_in(m)) is not None]
         previous = "\n\n".join(said) or None
         room = min(summarizing.Summaries.most(self._limit), self._most - parts.tokens)
-        summaries = summarizing.Summaries(self._counter, self._limit, max(room, _LEAST_SUMMARY))
+        summaries = summarizing.Summaries(
+            self._counting.counter, self._limit, max(room, _LEAST_SUMMARY)
+        )
         try:
             summary, stayed = await summaries.make(cut.going, cut.staying, previous, agent)
         except ullage.MessageError:
             # The engine counted from where the summary begins; here they are the caller's numbers.
-            self._counter.count_messages(parts.messages)
+            self._counting.counter.count_messages(parts.messages)
             raise
         kept = [message for message in stayed if message is not cut.task]
         behind = [*parts.task, *cut.notes, *kept, *parts.staying]
-        saved = summarizing.Saved(path, len(behind))
-        role = summarizing.role_in(parts.messages)
-        return [*cut.system, summarizing.message_of(summary, role, saved), *behind]
+        saved = notes.Saved(path, len(behind))
+        role = notes.role_in(parts.messages)
+        return [*cut.system, notes.message_of(summary, role, saved), *behind]
 
     async def _saved(self, messages: list[Any]) -> str:
         """Writes the conversation as it was before all compaction; the path of the JSON."""
@@ -187,7 +181,9 @@ class Condenser:
     def _too_long(self, parts: _Parts, floor: int) -> ullage.BudgetError:
         cut = parts.cut
         stays = {id(message) for message in (*cut.system, *cut.notes, *cut.staying, cut.task)}
-        sizes = {n: self._count(m) for n, m in enumerate(parts.messages) if id(m) in stays}
+        sizes = {
+            n: self._counting.message(m) for n, m in enumerate(parts.messages) if id(m) in stays
+        }
         error = ullage.BudgetError(
             f"the conversation cannot be made smaller than {floor:,} tokens, over its window of"
             f" {self._limit:,}: the system messages, the first request and the newest messages must"
@@ -196,9 +192,6 @@ class Condenser:
         error.budget, error.floor = self._limit, floor
         error.messages = sorted(sizes, key=lambda place: -sizes[place])
         return error
-
-    def _count(self, message: Any) -> int:
-        return self._tokens([message])
 
 
 def _told(messages: list[Any], files: dict[str, str]) -> tuple[str, str, str]:

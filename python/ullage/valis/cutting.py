@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage.valis.calls import answers
 from ullage.valis.messages import role_of, written
-from ullage.valis.summarizing import PROMPTS, noted_in
+from ullage.valis.notes import PROMPTS, noted_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ullage.valis.calls import Result, filed, results_in, text_of, with_outcomes
+from ullage.valis.calls import Result, results_in
 from ullage.valis.files import OUTPUTS, path_of
 from ullage.valis.offload import LATE_RESULT, pointer, replaced_by, replacement
+from ullage.valis.results import filed, text_of, with_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

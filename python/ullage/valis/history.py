@@ -13,19 +13,12 @@ from collections import Counter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from ullage.valis import pointers, summarizing
-from ullage.valis.calls import (
-    Filed,
-    calls_in,
-    results_in,
-    text_of,
-    with_arguments,
-    with_filed,
-    with_outcomes,
-)
+from ullage.valis import notes, pointers
+from ullage.valis.calls import calls_in, results_in, with_arguments
 from ullage.valis.files import digest_of
 from ullage.valis.messages import plain, readable, role_of, text_parts, with_text, written
 from ullage.valis.offload import shortened_by
+from ullage.valis.results import Filed, text_of, with_filed, with_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +28,7 @@ def paths_in(messages: list[Any]) -> list[str]:
     """The files that are needed for the whole of these messages."""
     paths = []
     for message in messages:
-        noted = summarizing.noted_in(message)
+        noted = notes.noted_in(message)
         if noted is not None and noted.saved is not None:
             paths.append(noted.saved.path)
         paths += pointers.paths_in(message)
@@ -54,7 +47,7 @@ def whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
     out: list[Any] = []
     before = 0
     for index, message in enumerate(messages):
-        noted = summarizing.noted_in(message)
+        noted = notes.noted_in(message)
         saved = _saved(noted, files)
         if noted is None or noted.saved is None or saved is None:
             continue
@@ -104,7 +97,7 @@ def _text(part: Any) -> str:
     return json.dumps(plain(part), indent=2, ensure_ascii=False)
 
 
-def _saved(noted: summarizing.Noted | None, files: Mapping[str, str]) -> list[Any] | None:
+def _saved(noted: notes.Noted | None, files: Mapping[str, str]) -> list[Any] | None:
     text = None if noted is None or noted.saved is None else files.get(noted.saved.path)
     if text is None:
         return None

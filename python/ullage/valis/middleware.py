@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import ullage
@@ -14,8 +13,8 @@ from ullage.valis import pointers
 from ullage.valis.backends import FilesystemBackend, FolderBackend
 from ullage.valis.condensing import Condenser
 from ullage.valis.config import CompactionResult, ContextConfig
+from ullage.valis.counting import Counting
 from ullage.valis.files import INPUTS, OUTPUTS, Files, path_of
-from ullage.valis.messages import written
 from ullage.valis.offload import Offloaded, replacement
 from ullage.valis.prompt import SEGMENT
 from ullage.valis.views import Views
@@ -29,8 +28,6 @@ logger = logging.getLogger(__name__)
 _FOLDER = ".valis"
 # Valis' window of a model that nobody knows.
 _UNKNOWN = 128_000
-# What a message that cannot be read takes beside its text.
-_MESSAGE_TOKENS = 4
 
 
 class ContextManagementMiddleware:
@@ -59,7 +56,8 @@ class ContextManagementMiddleware:
         self.filesystem: FilesystemBackend = (
             backend if isinstance(backend, FilesystemBackend) else FolderBackend(backend)
         )
-        self.tokenizer = _counter(tokenizer)
+        self._counting = Counting(tokenizer)
+        self.tokenizer = self._counting.counter
         self._files = Files(self.filesystem)
         self._views = Views()
         # Conversations of which a summary was made that did not help.
@@ -81,10 +79,7 @@ class ContextManagementMiddleware:
 
         What was counted is remembered; a message that cannot be read counts as its JSON.
         """
-        try:
-            return self.tokenizer.count_messages(messages)
-        except ullage.MessageError:
-            return sum(map(self._count_one, messages))
+        return self._counting.messages(messages)
 
     def get_context_limit(self, model: str) -> int:
         """The window of a model: by the config, else by what ullage knows, else 128,000.
@@ -254,13 +249,8 @@ class ContextManagementMiddleware:
         before, terms = self.count_message_tokens(messages), self._terms(limit)
         if before <= limit and self._unhelped.knows(messages, terms):
             return messages
-        condenser = Condenser(
-            self.tokenizer,
-            self.count_message_tokens,
-            self._files,
-            limit,
-            self.config.summarizes_at(limit),
-        )
+        most = self.config.summarizes_at(limit)
+        condenser = Condenser(self._counting, self._files, limit, most)
         left, files = await condenser.condensed(messages, self.config.preview_lines, agent)
         if left is None:
             if files:
@@ -290,20 +280,6 @@ class ContextManagementMiddleware:
             result.original_tokens,
             result.compacted_tokens,
         )
-
-    def _count_one(self, message: Any) -> int:
-        try:
-            return self.tokenizer.count_messages([message])
-        except ullage.MessageError:
-            return _MESSAGE_TOKENS + self.tokenizer.count(written(message))
-
-
-@lru_cache(maxsize=8)  # Counters remember what they counted; a process talks to few models.
-def _counter(tokenizer: str) -> ullage.TokenCounter:
-    try:
-        return ullage.TokenCounter(tokenizer)
-    except ullage.PolicyError:
-        return ullage.TokenCounter.for_model(tokenizer)
 
 
 def _text(result: Any) -> str:

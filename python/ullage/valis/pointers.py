@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ullage.valis.calls import calls_in, filed, with_arguments, with_outcomes
+from ullage.valis.calls import calls_in, with_arguments
 from ullage.valis.files import PATH
 from ullage.valis.offload import replaced_by
 from ullage.valis.outcomes import succeeded
+from ullage.valis.results import filed, with_outcomes
 
 if TYPE_CHECKING:
     from ullage.valis.calls import Call, Result

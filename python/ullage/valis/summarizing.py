@@ -4,31 +4,15 @@ from __future__ import annotations
 
 import inspect
 import logging
-import re
-from dataclasses import dataclass
 from typing import Any
 
 import ullage
 from ullage import asking
-from ullage.valis.files import PATH
-from ullage.valis.messages import role_of, text_parts
+from ullage.valis.notes import format_of
 
 logger = logging.getLogger(__name__)
 
-_FORMAT = "ai-sdk"
-_BEGIN = "[CONVERSATION SUMMARY]"
-_END = "[END SUMMARY]"
-# The roles of a prompt: OpenAI's newer models have the second.
-PROMPTS = ("system", "developer")
-_ROLES = (*PROMPTS, "user")
-_INTRODUCTION = (
-    "The following is a summary of the conversation so far. The full conversation \n"
-    "has been saved to /conversation_history/ and can be searched with grep()."
-)
 _LINES = "Lines of them with what the summary leaves out:"
-# Where a summary says which history it stands for, and how many messages of it stand behind it.
-_SAVED = re.compile(rf"\n\n\[Saved to ({PATH}), with the next (\d{{1,9}}) messages\]\Z")
-_NOTE = re.compile(rf"\s*{re.escape(_BEGIN)}\n.*?\n\n(.*)\n\n{re.escape(_END)}\s*", re.DOTALL)
 
 # Valis' sections, and the engine's that stand in each where no model answers.
 _SECTIONS = {
@@ -48,83 +32,6 @@ _SUMMARY, _LINES_OF = 10, 20
 _FRAME = 120
 _NOTHING = "Nothing was noted."
 _STATE = "The messages below are the newest."
-
-
-@dataclass(frozen=True)
-class Saved:
-    """The history that a summary stands for.
-
-    Attributes:
-        path: Its file.
-        behind: How many messages behind the summary are in it too.
-    """
-
-    path: str
-    behind: int
-
-
-@dataclass(frozen=True)
-class Noted:
-    """What stands in the message of a summary.
-
-    Attributes:
-        summary: The summary.
-        saved: The history that it stands for, where it says so.
-    """
-
-    summary: str
-    saved: Saved | None
-
-
-def message_of(summary: str, role: str, saved: Saved) -> dict[str, Any]:
-    """The message that a summary stands in."""
-    place = f"[Saved to {saved.path}, with the next {saved.behind} messages]"
-    text = f"\n{_BEGIN}\n{_INTRODUCTION}\n\n{summary}\n\n{place}\n\n{_END}\n"
-    return {"role": role, "content": text}
-
-
-def noted_in(message: Any) -> Noted | None:
-    """What stands in such a message; None if it is another."""
-    texts = text_parts(message) if role_of(message) in _ROLES else []
-    found = _NOTE.fullmatch(texts[0]) if len(texts) == 1 else None
-    if found is None:
-        return None
-    summary = found.group(1)
-    saved = _SAVED.search(summary)
-    if saved is None:
-        return Noted(summary, None)
-    return Noted(summary[: saved.start()], Saved(saved.group(1), int(saved.group(2))))
-
-
-def unmerged(messages: list[Any]) -> list[Any]:
-    """The messages; a summary that a host put into its system prompt stands for itself again."""
-    parted = [_unmerged(message) for message in messages]
-    return [message for parts in parted for message in parts]
-
-
-def _unmerged(message: Any) -> list[Any]:
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, str) or _BEGIN not in content or role_of(message) not in PROMPTS:
-        return [message]
-    found = _NOTE.search(content)
-    rest = "" if found is None else content[: found.start()] + content[found.end() :]
-    if found is None or not rest.strip():
-        return [message]
-    return [{**message, "content": rest}, {**message, "content": found.group(0)}]
-
-
-def role_in(messages: list[Any]) -> str:
-    """The role of a summary: Anthropic takes no system message in the list."""
-    system = any(role_of(message) in PROMPTS for message in messages)
-    return "user" if not system and format_of(messages) == "anthropic" else "system"
-
-
-def format_of(messages: list[Any]) -> str:
-    """The wire format: the AI SDK's, as Valis has it, unless the messages are of another."""
-    try:
-        return ullage.detect_format(messages)
-    except ullage.MessageError:
-        return _FORMAT
 
 
 class Summaries:
