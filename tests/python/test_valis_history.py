@@ -116,8 +116,8 @@ def test_messages_that_say_the_same_are_each_in_it(tmp_path):
 
 
 def test_more_conversations_than_anybody_remembers_keep_their_history(tmp_path):
-    made = middleware(tmp_path, 3_000)
-    talks = [conversation(8, lines=20 + n) for n in range(70)]
+    made = middleware(tmp_path, 1_500)
+    talks = [conversation(4, lines=20 + n) for n in range(70)]
     begun = [run(made.manage_context(talk, "small")) for talk in talks]
     first = [*begun[0], *conversation(8, lines=60)[2:]]
     run(made.manage_context(first, "small"))

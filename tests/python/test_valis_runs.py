@@ -65,7 +65,7 @@ def turns(form, rng, count):
 
 
 @pytest.mark.parametrize("form", ["ai-sdk", "openai", "anthropic"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_any_session_is_valid_within_its_window_stable_and_whole_on_disk(form, seed, tmp_path):
     rng = random.Random(f"{form} {seed}")
     steps = turns(form, rng, 14)

@@ -50,7 +50,10 @@ class FolderBackend:
         if place == self.folder.resolve():
             raise StoreError(f"{path!r} is the folder itself; name a file in it")
         # Lone surrogates are kept, and line ends as they are, so that what is read is the same.
-        write_whole(place, content.encode("utf-8", "surrogatepass"))
+        data = content.encode("utf-8", "surrogatepass")
+        # The names of what leaves a conversation come from it, so it is often there already.
+        if not (place.is_file() and place.read_bytes() == data):
+            write_whole(place, data)
         return path
 
     def read_file(self, path: str) -> str:

@@ -113,9 +113,7 @@ class Condenser:
             return Condensed(None, written)
         if after > self._limit:
             raise self._too_long(parts, after)
-        for place, content in (parts.files | more).items():
-            written.append(await self._files.awrite(place, content))
-        return Condensed(left, written)
+        return Condensed(left, [*written, *await self._files.awrite_all(parts.files | more)])
 
     def _parts(self, messages: list[Any], lines: int) -> _Parts:
         listed = [readable(message) for message in messages]
@@ -174,8 +172,8 @@ class Condenser:
         """Writes the conversation as it was before all compaction; the path of the JSON."""
         files = await self._files.aread_all(history.paths_in(messages))
         path, as_json, as_markdown = await asyncio.to_thread(_told, messages, files)
-        await self._files.awrite(path, as_json)
-        await self._files.awrite(path.removesuffix("json") + "md", as_markdown)
+        readable_path = path.removesuffix("json") + "md"
+        await self._files.awrite_all({path: as_json, readable_path: as_markdown})
         return path
 
     def _too_long(self, parts: _Parts, floor: int) -> ullage.BudgetError:

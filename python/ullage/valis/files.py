@@ -14,13 +14,14 @@ import logging
 import re
 import threading
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
 from ullage.valis.backends import FolderBackend
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable
+    from collections.abc import Awaitable, Iterable, Mapping
 
     from ullage.valis.backends import FilesystemBackend
 
@@ -37,6 +38,8 @@ _LONGEST_NAME = 40
 _SHOWN_OF_ID = 8
 # Hexadecimal digits: two of a hundred million contents collide once in two thousand times.
 _DIGEST = 16
+# Files of a folder that are written at a time: a disk flushes many together as fast as one.
+_WRITERS = 8
 # Characters of what was written that are remembered where the backend cannot be relied on to give
 # them back: the history of some dozen long sessions.
 _REMEMBERED = 64 * 1024 * 1024
@@ -83,6 +86,25 @@ class Files:
             raise _failed(self.backend, path, problem)
         self._remember(path, content)
         return path
+
+    def write_all(self, files: Mapping[str, str]) -> list[str]:
+        """Writes files, and says which.
+
+        A backend of the host's is called for one after the other; it may be made for one thread.
+
+        Raises:
+            StoreError: If one cannot be written.
+        """
+        if isinstance(self.backend, FolderBackend) and len(files) > 1:
+            with ThreadPoolExecutor(_WRITERS, thread_name_prefix="ullage-valis") as pool:
+                return list(pool.map(self.write, files, files.values()))
+        return [self.write(path, content) for path, content in files.items()]
+
+    async def awrite_all(self, files: Mapping[str, str]) -> list[str]:
+        """The same beside the event loop."""
+        if isinstance(self.backend, FolderBackend):
+            return await asyncio.to_thread(self.write_all, files)
+        return [await self.awrite(path, content) for path, content in files.items()]
 
     def read(self, path: str) -> str | None:
         """What was written under a path that comes from it; None if nobody has it any more."""

@@ -150,8 +150,7 @@ class ContextManagementMiddleware:
         if compaction is None:
             return messages
         compacted, files, done = compaction
-        for path, text in files.items():
-            self._files.write(path, text)
+        self._files.write_all(files)
         self._done(done)
         return compacted
 
@@ -201,8 +200,7 @@ class ContextManagementMiddleware:
             compaction = await asyncio.to_thread(self._compaction, left, limit)
             if compaction is not None:
                 left, files, done = compaction
-                for path, text in files.items():
-                    await self._files.awrite(path, text)
+                await self._files.awrite_all(files)
                 self._done(done)
         if self.count_message_tokens(left) > self.config.summarizes_at(limit):
             left = await self._condensed(left, limit, summarization_agent)
