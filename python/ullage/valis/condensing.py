@@ -103,12 +103,11 @@ class Condenser:
             return Condensed(None, [])
         if parts.tokens > self._limit:
             raise self._too_long(parts, parts.tokens)
-        path = await self._saved(messages)
-        written = [path, path.removesuffix("json") + "md"]
-        left = await self._around(parts, path, agent)
+        written = await self._saved(messages)
+        left = await self._around(parts, written[0], agent)
         left, more = fitting.shortened(left, self._most, lines, self._tokens)
         after = self._tokens(left)
-        if before <= self._limit and after > self._most:
+        if before <= self._limit and (after > self._most or after >= before):
             logger.warning("before=<%d>, after=<%d> | a summary did not help", before, after)
             return Condensed(None, written)
         if after > self._limit:
@@ -168,13 +167,10 @@ class Condenser:
         role = notes.role_in(parts.messages)
         return [*cut.system, notes.message_of(summary, role, saved), *behind]
 
-    async def _saved(self, messages: list[Any]) -> str:
-        """Writes the conversation as it was before all compaction; the path of the JSON."""
+    async def _saved(self, messages: list[Any]) -> list[str]:
+        """Writes the conversation as it was before all compaction; the JSON, and the Markdown."""
         files = await self._files.aread_all(history.paths_in(messages))
-        path, as_json, as_markdown = await asyncio.to_thread(_told, messages, files)
-        readable_path = path.removesuffix("json") + "md"
-        await self._files.awrite_all({path: as_json, readable_path: as_markdown})
-        return path
+        return await self._files.awrite_all(await asyncio.to_thread(_told, messages, files))
 
     def _too_long(self, parts: _Parts, floor: int) -> ullage.BudgetError:
         cut = parts.cut
@@ -192,10 +188,10 @@ class Condenser:
         return error
 
 
-def _told(messages: list[Any], files: dict[str, str]) -> tuple[str, str, str]:
-    """The path of the whole history, and the history as JSON and as Markdown."""
+def _told(messages: list[Any], files: dict[str, str]) -> dict[str, str]:
+    """The whole history as JSON and as Markdown, by path."""
     whole = history.whole(messages, files)
     as_json = history.as_json(whole)
     # The number in front sorts the histories of a conversation.
-    name = f"conversation_{len(whole):06}"
-    return path_of(HISTORY, name, "", as_json, ".json"), as_json, history.as_markdown(whole)
+    path = path_of(HISTORY, f"conversation_{len(whole):06}", "", as_json, ".json")
+    return {path: as_json, path.removesuffix("json") + "md": history.as_markdown(whole)}
