@@ -14,7 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import report
+import ullage
+
+from . import pages, report
 from .checkout import Checkout
 from .progress import Progress
 from .runs import Outcome, run_sliding_window, run_ullage, run_unmanaged
@@ -26,9 +28,8 @@ _PROJECT = Path(__file__).resolve().parent.parent
 def main() -> int:
     """Run the demo; 0 if every promise holds."""
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
-    parser.add_argument(
-        "--keep", metavar="DIR", type=Path, help="keep the store and the numbers in this folder"
-    )
+    keeps = "keep the store, the numbers and the report in this folder"
+    parser.add_argument("--keep", metavar="DIR", type=Path, help=keeps)
     folder: Path | None = parser.parse_args().keep
     # Strands logs the failures that this demo provokes; the report tells them.
     logging.getLogger("strands").setLevel(logging.CRITICAL)
@@ -37,12 +38,12 @@ def main() -> int:
         sys.stdout.reconfigure(errors="replace")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        return _demo(folder)
+        return _demo(folder, folder / pages.PAGE)
     with tempfile.TemporaryDirectory(prefix="ullage-demo-") as temporary:
-        return _demo(Path(temporary))
+        return _demo(Path(temporary), None)
 
 
-def _demo(folder: Path) -> int:
+def _demo(folder: Path, page: Path | None) -> int:
     began = time.perf_counter()
     progress = Progress()
     checkout = Checkout(_PROJECT)
@@ -52,15 +53,20 @@ def _demo(folder: Path) -> int:
     for run in (run_unmanaged, run_sliding_window):
         outcomes.append(run(script, checkout, progress))
         print(report.run_section(outcomes[-1]), flush=True)
-    managed, evidence = run_ullage(script, checkout, progress, folder / "store")
+    # What an earlier run has left there is not of this one.
+    recording = folder / "ullage.jsonl"
+    recording.unlink(missing_ok=True)
+    recorder = ullage.Recorder(recording, name="the demo's run with ullage")
+    managed, evidence = run_ullage(script, checkout, progress, folder / "store", recorder)
     outcomes.append(managed)
     print(report.run_section(managed))
     print(report.comparison(outcomes))
     print(report.ullage_section(managed, evidence))
+    pages.write(recorder, outcomes, folder)
     for outcome in outcomes:
         _write_requests(outcome, folder)
     kept = report.promises(managed, evidence)
-    print(report.closing(kept, time.perf_counter() - began))
+    print(report.closing(kept, time.perf_counter() - began, page))
     return 0 if all(held for _, held in kept) else 1
 
 

@@ -10,6 +10,8 @@ from .provider import WINDOW
 from .script import MINIMUM_BYTES, MINIMUM_CALLS, Script
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .runs import Evidence, Outcome
 
 _WIDTH = 100
@@ -94,13 +96,14 @@ def promises(outcome: Outcome, evidence: Evidence) -> list[tuple[str, bool]]:
     ]
 
 
-def closing(kept: list[tuple[str, bool]], seconds: float) -> str:
-    """The promises, one a line, and the last word."""
+def closing(kept: list[tuple[str, bool]], seconds: float, page: Path | None) -> str:
+    """The promises, one a line, where the page is, and the last word."""
     lines = [f"{'PASS' if held else 'FAIL'}  {text}" for text, held in kept]
     passed = sum(held for _, held in kept)
     word = "PASS" if passed == len(kept) else "FAIL"
     last = f"{word}: {passed} of {len(kept)} promises hold; the demo took {seconds:.1f} s."
-    return "\n".join([_title("Promises of the run with ullage"), *lines, "", last])
+    seen = [] if page is None else [f"The run with ullage as a page: {page}", ""]
+    return "\n".join([_title("Promises of the run with ullage"), *lines, "", *seen, last])
 
 
 def _round_trips(evidence: Evidence) -> list[str]:

@@ -109,7 +109,7 @@ def run_sliding_window(script: Script, checkout: Checkout, progress: Progress) -
 
 
 def run_ullage(
-    script: Script, checkout: Checkout, progress: Progress, folder: Path
+    script: Script, checkout: Checkout, progress: Progress, folder: Path, recorder: ullage.Recorder
 ) -> tuple[Outcome, Evidence]:
     """With ullage, of which more is asked: a request without the task is refused too."""
     store = ullage.FileStore(str(folder))
@@ -120,6 +120,7 @@ def run_ullage(
         store=store,
         system=SYSTEM_PROMPT,
         tools=[tool.tool_spec for tool in toolbox.tools],
+        recorder=recorder,
     )
     run = _Run("ullage", script, toolbox, progress, lost_task=LostTask.REFUSE, stopwatch=stopwatch)
     outcome = run.play(

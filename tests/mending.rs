@@ -97,6 +97,25 @@ fn parallel_results_of_gemini_share_a_content() {
 }
 
 #[test]
+fn parallel_results_of_gemini_that_came_apart_are_put_together() {
+    let call = |id: &str| json!({ "functionCall": { "id": id, "name": "f", "args": {} } });
+    let response = |id: &str| json!({ "functionResponse": { "id": id, "name": "f", "response": { "result": id } } });
+    let words = json!({ "role": "user", "parts": [{ "text": "go on" }] });
+    let input = json!([
+        { "role": "user", "parts": [{ "text": "go" }] },
+        { "role": "model", "parts": [call("a"), call("b")] },
+        { "role": "user", "parts": [response("a")] },
+        { "role": "user", "parts": [response("b")] },
+        words,
+    ]);
+    assert_eq!(rules(&input, Format::Gemini), ["results-stand-together"]);
+    let output = mended(&input, Format::Gemini);
+    assert_eq!(output[2]["parts"], json!([response("a"), response("b")]), "{output:#}");
+    assert_eq!(output[3], words);
+    assert_eq!(output.as_array().map(Vec::len), Some(4));
+}
+
+#[test]
 fn messages_that_are_joined_keep_a_pin() {
     let input = json!([
         { "role": "user", "content": [{ "text": "go" }] },

@@ -39,6 +39,7 @@ from ullage.economics import Economics, PlanCost
 from ullage.manager import ContextManager
 from ullage.models import ModelCatalog, ModelLimits, model_limits
 from ullage.prices import Prices
+from ullage.recorder import Recorder
 from ullage.report import Report, StageReport, Stats, Status, SummaryReport
 from ullage.retrieval import aretrieve, asearch, retrieve, search
 from ullage.spent import Usage
@@ -69,6 +70,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Prices",
+    "Recorder",
     "ReferenceTakenError",
     "Repair",
     "Repaired",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextvars
 import threading
 from collections import OrderedDict
 from concurrent.futures import CancelledError, Future, wait
@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessagesChangedError, SummaryError
-from ullage.calling import OutOfTimeError, said
+from ullage.calling import OutOfTimeError
 from ullage.forks import renew_after_fork
+from ullage.reasons import said
 from ullage.summarizer import Answer
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Sequence
 
     from ullage._core import Engine, Plan
-    from ullage.compactor import Asked
+    from ullage.asked import Asked
     from ullage.summarizer import Asker, SummaryRequest
 
 # Conversations whose next summary is remembered; of more, the oldest are forgotten.
@@ -59,8 +61,12 @@ class BackgroundSummary:
             self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
     def _is_ours(self) -> bool:
+        if self._task is None:
+            return False
+        import asyncio
+
         try:
-            return self._task is not None and asyncio.get_running_loop() is self._task.get_loop()
+            return asyncio.get_running_loop() is self._task.get_loop()
         except RuntimeError:
             return False
 
@@ -143,7 +149,10 @@ class Ahead:
         task = self._task(future, request)
         if task is None:
             thread = threading.Thread(
-                target=self._run, args=(future, request), name="ullage-background", daemon=True
+                target=contextvars.copy_context().run,
+                args=(self._run, future, request),
+                name="ullage-background",
+                daemon=True,
             )
             thread.start()
         summary = BackgroundSummary(future, task)
@@ -183,6 +192,8 @@ class Ahead:
         """A task for an async summarizer, where a loop runs."""
         if not self._asker.is_async:
             return None
+        import asyncio
+
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:

@@ -21,6 +21,16 @@ def require_number(name: str, value: Any, *, least: int) -> None:
         raise PolicyError(f"{name}: it is {value!r}; it must be a number from {least} on")
 
 
+def require_callable(name: str, value: Any) -> None:
+    """Refuses what is neither None nor a function.
+
+    Raises:
+        PolicyError: If it is anything else.
+    """
+    if value is not None and not callable(value):
+        raise PolicyError(f"{name}: a {type(value).__name__} cannot be called")
+
+
 def settled(
     policy: Policy | None,
     counter: TokenCounter | None,
@@ -45,8 +55,7 @@ def settled(
             raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
     if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
         raise PolicyError(f"store: a {type(store).__name__} has no `put` and `get`")
-    if summarizer is not None and not callable(summarizer):
-        raise PolicyError(f"summarizer: a {type(summarizer).__name__} cannot be called")
+    require_callable("summarizer", summarizer)
     if model is not None:
         catalog = BUILT_IN if catalog is None else catalog
         policy = catalog.limits(model).policy() if policy is None else policy

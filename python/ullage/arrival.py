@@ -5,10 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ullage._core import references_in
+from ullage.telemetry import TOOL_NAME
+
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from ullage._core import Engine
     from ullage.keeper import Artifact, Keeper
+    from ullage.recorder import Recorder
     from ullage.stopwatch import Stopwatch
+    from ullage.telemetry import Operation, Telemetry
 
 
 class Arrival:
@@ -18,24 +25,38 @@ class Arrival:
         engine: What decides.
         keeper: Stores the whole.
         stopwatch: Takes the time.
+        telemetry: Is told what was done.
+        recorder: Records what was shortened.
     """
 
-    def __init__(self, engine: Engine, keeper: Keeper, stopwatch: Stopwatch) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        keeper: Keeper,
+        stopwatch: Stopwatch,
+        telemetry: Telemetry,
+        recorder: Recorder | None,
+    ) -> None:
         self._engine = engine
         self._keeper = keeper
         self._stopwatch = stopwatch
+        self._telemetry = telemetry
+        self._recorder = recorder
 
     def shrink(self, tool_name: str, result: Any) -> Any:
         """The result, shorter where it is too long."""
-        with self._stopwatch.running():
+        with self._stopwatch.running(), self._operation(tool_name) as operation:
             made = self._keeper.kept(partial(self._shrunk, tool_name, result))
-            return self._entered(result, *made)
+            return self._entered(operation, tool_name, result, *made)
 
     async def ashrink(self, tool_name: str, result: Any) -> Any:
         """The same beside the event loop."""
-        with self._stopwatch.running():
+        with self._stopwatch.running(), self._operation(tool_name) as operation:
             made = await self._keeper.akept(partial(self._shrunk, tool_name, result))
-            return self._entered(result, *made)
+            return self._entered(operation, tool_name, result, *made)
+
+    def _operation(self, tool_name: str) -> AbstractContextManager[Operation]:
+        return self._telemetry.operation("shrink", **{TOOL_NAME: tool_name})
 
     def _shrunk(
         self, tool_name: str, result: Any, salt: int
@@ -51,8 +72,13 @@ class Arrival:
             shorter, artifacts, saved, _ = made(missing)
         return (shorter, saved), [(ref, tool_name, content) for ref, content in artifacts]
 
-    def _entered(self, result: Any, shorter: Any, saved: int) -> Any:
+    def _entered(
+        self, operation: Operation, tool_name: str, result: Any, shorter: Any, saved: int
+    ) -> Any:
         if shorter is None:
             return result
         self._engine.record_shrink(saved)
+        operation.shrunk(saved)
+        if self._recorder is not None:
+            self._recorder.arrival(tool_name, saved, references_in(shorter))
         return shorter

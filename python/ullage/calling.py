@@ -1,22 +1,27 @@
-"""Calling what may take too long: it is waited for so many seconds, then left behind."""
+"""Calling what may take too long: in threads, and no longer than so many seconds.
+
+asyncio is imported where it is used: it would be more than half of what importing ullage takes, and
+not every host has a loop.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import inspect
-import logging
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from ullage.logger import Logger
+from ullage.reasons import said
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
-# Characters of a reason that go into a report and into the log: a long sentence or two. An error of
-# an HTTP client may hold the whole answer of a server.
-_LONGEST_REASON = 400
+_Given = ParamSpec("_Given")
+_Returned = TypeVar("_Returned")
 
 # What was left behind and has not ended. A loop holds on to its tasks only weakly.
 _left_behind: set[asyncio.Future[Any]] = set()
@@ -54,6 +59,8 @@ class Call:
         try:
             returned = self._function()
             if inspect.isawaitable(returned):
+                import asyncio
+
                 # No loop runs in this thread, so one of its own can.
                 returned = asyncio.run(awaited(returned, self._patience))
             self._returned = returned
@@ -70,6 +77,8 @@ async def awaited(awaitable: Awaitable[Any], seconds: float) -> Any:
     Raises:
         OutOfTimeError: If the time is over. It is cancelled and left behind.
     """
+    import asyncio
+
     task = asyncio.create_task(_ended(awaitable))
     try:
         await asyncio.wait([task], timeout=seconds)
@@ -93,6 +102,8 @@ async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
     Asyncio complains of an error in a task that was left behind, and ends the loop at one such as a
     `KeyboardInterrupt`.
     """
+    import asyncio
+
     try:
         return await awaitable, None
     except asyncio.CancelledError:
@@ -103,6 +114,8 @@ async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
 
 async def in_thread(function: Callable[[], Any]) -> Any:
     """What it returns, from a thread that is left behind where nobody waits any longer."""
+    import asyncio
+
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -127,21 +140,13 @@ async def in_thread(function: Callable[[], Any]) -> Any:
     return await future
 
 
-def said(error: BaseException) -> str:
-    """The kind of an error and what it says, in a line."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - it is the host's class, and its text is only told
-        text = ""
-    name = type(error).__name__
-    return one_line(f"{name}: {text}" if text else name)
+async def in_pool(
+    function: Callable[_Given, _Returned], *args: _Given.args, **more: _Given.kwargs
+) -> _Returned:
+    """What it returns, from a thread of the loop's pool."""
+    import asyncio
 
-
-def one_line(text: str) -> str:
-    """The text in a line of printable characters, cut where it is long."""
-    head = text[:_LONGEST_REASON]
-    line = " ".join("".join(c if c.isprintable() else " " for c in head).split())
-    return line if len(text) <= _LONGEST_REASON else f"{line}…"
+    return await asyncio.to_thread(function, *args, **more)
 
 
 def _started(run: Callable[[], None]) -> threading.Thread:

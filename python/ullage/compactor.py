@@ -6,81 +6,33 @@ an error they are as they were.
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessageError, MessagesChangedError
+from ullage.calling import in_pool
 from ullage.forks import renew_after_fork
+from ullage.logger import Logger
 from ullage.report import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ullage._core import Engine, Plan
     from ullage.ahead import BackgroundSummary
+    from ullage.asked import Asked
     from ullage.chooser import Chooser, Chosen
     from ullage.keeper import Artifact, Keeper
+    from ullage.listener import Listener
     from ullage.stopwatch import Stopwatch
+    from ullage.telemetry import Operation, Telemetry
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # A compaction beside a running agent plans again when an older message changed meanwhile.
 _ASYNC_TRIES = 3
-
-
-class Asked:
-    """What a caller asks of a plan.
-
-    Args:
-        budget: Tokens that the messages may take, or None for what the window leaves.
-        hard: Whether it does not wait for the high mark.
-        pins: Indices of messages that stay as they are.
-        fixed: Counts what stands beside the messages; it is called once, when that is needed.
-        time_limit: Seconds from now on that it may take, the summary included.
-    """
-
-    def __init__(
-        self,
-        budget: int | None,
-        hard: bool,
-        pins: Sequence[int],
-        fixed: Callable[[], int],
-        time_limit: float,
-    ) -> None:
-        self.budget = budget
-        self.hard = hard
-        self.pins = pins
-        self._time_limit = time_limit
-        self._until = time.monotonic() + time_limit
-        self._count_fixed = fixed
-        self._fixed: int | None = None
-
-    @property
-    def fixed(self) -> int:
-        """Tokens of the system prompt and the tools."""
-        # Not `cached_property`, whose lock all requests share before Python 3.12.
-        if self._fixed is None:
-            self._fixed = self._count_fixed()
-        return self._fixed
-
-    @property
-    def seconds(self) -> float:
-        """Seconds that are left."""
-        return max(0.0, self._until - time.monotonic())
-
-    def down_to_low(self) -> Asked:
-        """The same, down to the low mark now."""
-        return Asked(
-            self.budget,
-            hard=True,
-            pins=self.pins,
-            fixed=lambda: self.fixed,
-            time_limit=self._time_limit,
-        )
 
 
 class Compactor:
@@ -91,6 +43,8 @@ class Compactor:
         keeper: Stores what leaves.
         chooser: Chooses the summaries.
         stopwatch: Takes the time of all but the summaries.
+        listener: Is told what was done.
+        telemetry: Likewise, by OpenTelemetry.
         append_only: Whether the host promises that messages only come at the end.
     """
 
@@ -99,14 +53,18 @@ class Compactor:
         engine: Engine,
         keeper: Keeper,
         chooser: Chooser,
-        stopwatch: Stopwatch,
         *,
+        stopwatch: Stopwatch,
+        listener: Listener,
+        telemetry: Telemetry,
         append_only: bool,
     ) -> None:
         self._engine = engine
         self._keeper = keeper
         self._chooser = chooser
         self._stopwatch = stopwatch
+        self._listener = listener
+        self._telemetry = telemetry
         self._append_only = append_only
         self.renew()
         renew_after_fork(self)
@@ -127,12 +85,16 @@ class Compactor:
         if (idle := self._idle(messages, asked)) is not None:
             report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         else:
-            chosen = self._chooser.chosen(self.plan(messages, asked), messages, asked, own=messages)
-            plan = self._kept(messages, asked, chosen)
-            self._apply(plan, messages)
-            with self._stopwatch.running():
-                self._keeper.tidy(messages)
-            report = self._done(plan, chosen, start)
+            with self._telemetry.operation("compact") as operation:
+                plan = operation.planned(self.plan(messages, asked))
+                chosen = self._chooser.chosen(plan, messages, asked, own=messages)
+                plan = self._kept(messages, asked, chosen)
+                self._apply(plan, messages)
+                with self._stopwatch.running():
+                    self._keeper.tidy(messages)
+                report = self._done(plan, chosen, start)
+                operation.reported(report)
+        self._listener.tell(report)
         if self._chooser.is_near(messages, report) and self.begin(messages, asked) is None:
             self._chooser.leave(messages, report)
         return report
@@ -144,20 +106,29 @@ class Compactor:
         if (idle := self._idle(messages, asked)) is not None:
             report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         else:
-            plan, chosen = await self._acompacted(messages, asked)
-            with self._stopwatch.running():
-                await self._keeper.atidy(messages)
-            report = self._done(plan, chosen, start)
+            with self._telemetry.operation("compact") as operation:
+                plan, chosen = await self._acompacted(messages, asked, operation)
+                with self._stopwatch.running():
+                    await self._keeper.atidy(messages)
+                report = self._done(plan, chosen, start)
+                operation.reported(report)
+        await self._listener.atell(report)
         if self._chooser.is_near(messages, report) and await self.abegin(messages, asked) is None:
             self._chooser.leave(messages, report)
         return report
 
     def view(self, messages: Sequence[Any], asked: Asked) -> list[Any]:
         """What a compaction would leave, as a new list."""
-        plan = self.plan(messages, asked)
-        outcome = list(messages)
-        chosen = self._chooser.chosen(plan, outcome, asked, own=None)
-        self._apply(self._kept(outcome, asked, chosen), outcome)
+        start = time.perf_counter()
+        with self._telemetry.operation("view") as operation:
+            plan = operation.planned(self.plan(messages, asked))
+            outcome = list(messages)
+            chosen = self._chooser.chosen(plan, outcome, asked, own=None)
+            plan = self._kept(outcome, asked, chosen)
+            self._apply(plan, outcome)
+            report = _report(plan, chosen, start)
+            operation.reported(report)
+        self._listener.tell(report)
         return outcome
 
     def begin(self, messages: list[Any], asked: Asked) -> BackgroundSummary | None:
@@ -171,20 +142,24 @@ class Compactor:
         """The same beside the event loop."""
         _require_list(messages)
         deep = asked.down_to_low()
-        plan = await asyncio.to_thread(self.plan, messages, deep)
-        request = await asyncio.to_thread(self._chooser.request, plan, messages)
+        plan = await in_pool(self.plan, messages, deep)
+        request = await in_pool(self._chooser.request, plan, messages)
         return self._chooser.begin(messages, plan, deep, request)
 
-    async def _acompacted(self, messages: list[Any], asked: Asked) -> tuple[Plan, Chosen]:
+    async def _acompacted(
+        self, messages: list[Any], asked: Asked, operation: Operation
+    ) -> tuple[Plan, Chosen]:
         for attempt in range(1, _ASYNC_TRIES):
             try:
-                return await self._atried(messages, asked)
+                return await self._atried(messages, asked, operation)
             except MessagesChangedError:  # noqa: PERF203 - what changed is planned anew
                 logger.debug("attempt=<%d> | messages changed while planning", attempt)
-        return await self._atried(messages, asked)
+        return await self._atried(messages, asked, operation)
 
-    async def _atried(self, messages: list[Any], asked: Asked) -> tuple[Plan, Chosen]:
-        plan = await asyncio.to_thread(self.plan, messages, asked)
+    async def _atried(
+        self, messages: list[Any], asked: Asked, operation: Operation
+    ) -> tuple[Plan, Chosen]:
+        plan = operation.planned(await in_pool(self.plan, messages, asked))
         chosen = await self._chooser.achosen(plan, messages, asked)
         with self._stopwatch.running():
             plan = await self._keeper.akept(partial(self._planned, messages, asked, chosen))
@@ -241,13 +216,12 @@ class Compactor:
             messages[: plan.messages] = plan.apply(messages[: plan.messages])
 
     def _done(self, plan: Plan, chosen: Chosen, start: float) -> Report:
-        report = Report._of(plan.report(), time.perf_counter() - start)  # noqa: SLF001
-        report = chosen.said_in(report)
+        report = _report(plan, chosen, start)
         if plan.is_empty and not report.warnings:
             return report
         self._engine.record(plan)
         for warning in report.warnings:
-            logger.info("budget=<%d> | %s", report.budget, warning)
+            logger.info("budget=<%d>, warning=<%s> | not all as wished", report.budget, warning)
         logger.info(
             "before=<%d>, after=<%d>, budget=<%d>, stages=<%s>, removed_messages=<%d> | compacted",
             report.tokens_before,
@@ -257,6 +231,10 @@ class Compactor:
             report.removed_messages,
         )
         return report
+
+
+def _report(plan: Plan, chosen: Chosen, start: float) -> Report:
+    return chosen.said_in(Report._of(plan.report(), time.perf_counter() - start))  # noqa: SLF001
 
 
 def _require_list(messages: Any) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import inspect
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ullage._core import ReferenceTakenError, StoreError, references_in
+from ullage.calling import in_pool
+from ullage.logger import Logger
+from ullage.reasons import said
 from ullage.retrieval import discard
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from ullage.store import Store
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 _Outcome = TypeVar("_Outcome")
 
@@ -62,11 +63,11 @@ class Keeper:
 
     async def akept(self, make: Making[_Outcome]) -> _Outcome:
         """The same beside the event loop; awaits what the store gives to await."""
-        outcome, artifacts = await asyncio.to_thread(make, 0)
+        outcome, artifacts = await in_pool(make, 0)
         try:
             await self._aput_all(artifacts)
         except ReferenceTakenError:
-            outcome, artifacts = await asyncio.to_thread(make, _salt_of(artifacts))
+            outcome, artifacts = await in_pool(make, _salt_of(artifacts))
             await self._aput_all(artifacts)
         return outcome
 
@@ -100,7 +101,7 @@ class Keeper:
         if not self._is_cleaning_due():
             return
         try:
-            removed = await asyncio.to_thread(self._cleaned, list(messages))
+            removed = await in_pool(self._cleaned, list(messages))
             if inspect.isawaitable(removed):
                 removed = await removed
             self._known.difference_update(removed or ())
@@ -141,12 +142,12 @@ class Keeper:
     async def _aput_all(self, artifacts: list[Artifact]) -> None:
         for artifact in artifacts:
             # A thread, since most stores write to a disk; a coroutine is only made there.
-            returned = await asyncio.to_thread(self._offer, *artifact)
+            returned = await in_pool(self._offer, *artifact)
             if inspect.isawaitable(returned):
                 try:
                     returned = await returned
                 except Exception as error:
-                    raise self._wrapped(artifact[0], error) from error
+                    raise self._wrapped(artifact, error) from error
             self._check(artifact[0], returned)
 
     def _offer(self, reference: str, tool: str, content: bytes) -> Any:
@@ -155,7 +156,7 @@ class Keeper:
         try:
             return self.store.put(content, reference=reference, tool=tool)
         except Exception as error:
-            raise self._wrapped(reference, error) from error
+            raise self._wrapped((reference, tool, content), error) from error
 
     def _check(self, reference: str, returned: Any) -> None:
         if returned != reference:
@@ -166,12 +167,13 @@ class Keeper:
         self._known.add(reference)
         self._stored = True
 
-    def _wrapped(self, reference: str, error: Exception) -> StoreError:
+    def _wrapped(self, artifact: Artifact, error: Exception) -> StoreError:
         if isinstance(error, StoreError):
             return error
+        reference, _, content = artifact
         return StoreError(
-            f"{type(self.store).__name__} could not keep {reference}: {type(error).__name__}:"
-            f" {error}; the conversation is as it was"
+            f"{type(self.store).__name__} could not keep {reference}: {said(error, content)};"
+            " the conversation is as it was"
         )
 
 

@@ -9,23 +9,21 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import Engine
-from ullage.arguments import settled
-from ullage.arrival import Arrival
-from ullage.chooser import Chooser
-from ullage.compactor import Asked, Compactor
-from ullage.fixed import FixedTokens
-from ullage.keeper import Keeper
+from ullage.arguments import require_callable, settled
+from ullage.asked import Asked
+from ullage.listener import Listener
+from ullage.parts import Parts
 from ullage.report import Stats, Status
-from ullage.stopwatch import Stopwatch
-from ullage.summarizer import Answer, Asker
+from ullage.summarizer import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage._core import Plan, Policy, TokenCounter
     from ullage.ahead import BackgroundSummary
+    from ullage.listener import OnCompaction
     from ullage.models import ModelCatalog
+    from ullage.recorder import Recorder
     from ullage.report import Report
     from ullage.store import Store
     from ullage.summarizer import Summarizer
@@ -59,6 +57,12 @@ class ContextManager:
             of the list, compactions by this engine aside, and that it replaces the engine's
             ``system`` and ``tools`` rather than edit them. A compaction that has nothing to do then
             reads only what is new, and compares the rest object by object.
+        on_compaction: Called with the ``Report`` of each compaction, also of a view, that changed
+            something or has a warning: a function, plain or async, in the context of who compacts.
+            The run waits for it, for an async one up to ten seconds (in ``compact`` where a loop
+            runs in the thread it is begun as a task). An error in it is logged and no more.
+        recorder: Where compactions are recorded, results that are shortened as they arrive, and
+            requests that :meth:`observe` is told of, for a report of the session.
 
     Raises:
         PolicyError: If an argument is not what it should be.
@@ -77,29 +81,38 @@ class ContextManager:
         model: str | None = None,
         catalog: ModelCatalog | None = None,
         append_only: bool = False,
+        on_compaction: OnCompaction | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self._policy, self._counter = settled(
             policy, counter, store=store, summarizer=summarizer, model=model, catalog=catalog
         )
-        self._time_limit = self._policy.time_limit
-        self._keeper = Keeper(store)
+        require_callable("on_compaction", on_compaction)
+        self._store = store
+        self._append_only = bool(append_only)
+        self._listener = Listener(on_compaction)
         self.system = system
         self.tools = tools
-        self._append_only = bool(append_only)
-        self._engine = Engine(
-            self.policy, self.counter, store=store, format=format, summarizer=summarizer
-        )
-        self._stopwatch = Stopwatch()
-        self._asker = Asker(self._engine, summarizer, self._policy)
-        self._compactor = Compactor(
-            self._engine,
-            self._keeper,
-            Chooser(self._engine, self._asker, self._stopwatch, self._policy),
-            self._stopwatch,
+        self._parts = Parts.of(
+            self._policy,
+            self._counter,
+            store=store,
+            summarizer=summarizer,
+            listener=self._listener,
+            recorder=recorder,
+            format=format,
+            model=model,
             append_only=self._append_only,
         )
-        self._arrival = Arrival(self._engine, self._keeper, self._stopwatch)
-        self._fixed = FixedTokens(self._engine, self._counter, append_only=self._append_only)
+        self._recorder = recorder
+        if recorder is not None:
+            recorder.attach(
+                counter=self._counter,
+                format=format,
+                window=self._policy.window,
+                model=model,
+                store=store,
+            )
 
     @property
     def policy(self) -> Policy:
@@ -112,9 +125,14 @@ class ContextManager:
         return self._counter
 
     @property
+    def on_compaction(self) -> OnCompaction | None:
+        """What is told of each compaction."""
+        return self._listener.function
+
+    @property
     def store(self) -> Store | None:
         """Where what leaves a conversation is kept."""
-        return self._keeper.store
+        return self._store
 
     def plan(
         self,
@@ -144,7 +162,7 @@ class ContextManager:
             BudgetError: If what must stay does not fit, with the messages that take the room.
             MessageError: If the messages cannot be read, or a call and its result do not match.
         """
-        return self._compactor.plan(messages, self._asked(budget, hard, pins, system, tools))
+        return self._parts.compactor.plan(messages, self._asked(budget, hard, pins, system, tools))
 
     def compact(
         self,
@@ -167,7 +185,8 @@ class ContextManager:
             StoreError: If the store cannot keep what would leave. After any error the messages are
                 as they were.
         """
-        return self._compactor.compact(messages, self._asked(budget, hard, pins, system, tools))
+        asked = self._asked(budget, hard, pins, system, tools)
+        return self._recorded(self._parts.compactor.compact(messages, asked))
 
     async def acompact(
         self,
@@ -189,7 +208,7 @@ class ContextManager:
             MessagesChangedError: If an older message keeps changing.
         """
         asked = self._asked(budget, hard, pins, system, tools)
-        return await self._compactor.acompact(messages, asked)
+        return self._recorded(await self._parts.compactor.acompact(messages, asked))
 
     def view(
         self,
@@ -205,7 +224,7 @@ class ContextManager:
         What leaves is stored, so that the references in the view can be followed.
         """
         asked = self._asked(budget, hard=False, pins=pins, system=system, tools=tools)
-        return self._compactor.view(messages, asked)
+        return self._parts.compactor.view(messages, asked)
 
     def resume(self, plan: Plan, messages: Sequence[Any], summary: str | None = None) -> Plan:
         """A pending plan with the summary that it waits for; any other plan as it is.
@@ -216,8 +235,8 @@ class ContextManager:
             MessagesChangedError: If these are not the messages that the plan was made for.
         """
         answer = Answer(summary, "none was given")
-        with self._stopwatch.running():
-            return self._asker.resumed(plan, messages, answer)
+        with self._parts.stopwatch.running():
+            return self._parts.asker.resumed(plan, messages, answer)
 
     def summarize_in_background(
         self,
@@ -243,7 +262,7 @@ class ContextManager:
             no summarizer.
         """
         asked = self._asked(budget, hard=True, pins=pins, system=system, tools=tools)
-        return self._compactor.begin(messages, asked)
+        return self._parts.compactor.begin(messages, asked)
 
     def shrink(self, tool_name: str, result: Any) -> Any:
         """Shrinks a tool result as it arrives, before it enters the history.
@@ -259,11 +278,11 @@ class ContextManager:
         Raises:
             StoreError: If the store cannot keep the whole; ``result`` is as it was.
         """
-        return self._arrival.shrink(tool_name, result)
+        return self._parts.arrival.shrink(tool_name, result)
 
     async def ashrink(self, tool_name: str, result: Any) -> Any:
         """:meth:`shrink` without holding up the event loop, for any store."""
-        return await self._arrival.ashrink(tool_name, result)
+        return await self._parts.arrival.ashrink(tool_name, result)
 
     def status(
         self,
@@ -274,9 +293,9 @@ class ContextManager:
         tools: Any = None,
     ) -> Status:
         """How full the conversation is, and what a compaction would have to do."""
-        with self._stopwatch.running():
+        with self._parts.stopwatch.running():
             fixed = self._fixed_tokens(system, tools)
-            values = self._engine.status(messages, budget=budget, fixed=fixed)
+            values = self._parts.engine.status(messages, budget=budget, fixed=fixed)
         most = self._policy.max_messages
         return Status(**values, messages=len(messages), max_messages=most)
 
@@ -302,24 +321,33 @@ class ContextManager:
         the policy's ``cache_relax``, and only if they pay back within ``pay_back_within`` requests,
         unless the messages do not fit otherwise.
         """
-        with self._stopwatch.running():
-            return self._engine.observe(
+        with self._parts.stopwatch.running():
+            learned = self._parts.engine.observe(
                 messages, reported_tokens, cached=cached_tokens, append_only=self._append_only
             )
+        if self._recorder is not None:
+            said = (reported_tokens, cached_tokens) if learned else ()
+            self._recorder.request(messages, *said)
+        return learned
 
     @property
     def stats(self) -> Stats:
         """What this engine did so far."""
-        return Stats(**self._engine.stats(), seconds=self._stopwatch.seconds)
+        return Stats(**self._parts.engine.stats(), seconds=self._parts.stopwatch.seconds)
+
+    def _recorded(self, report: Report) -> Report:
+        if self._recorder is not None:
+            self._recorder.compaction(report)
+        return report
 
     def _asked(
         self, budget: int | None, hard: bool, pins: Sequence[int], system: Any, tools: Any
     ) -> Asked:
         fixed = partial(self._fixed_tokens, system, tools)
-        return Asked(budget, hard, pins, fixed, self._time_limit)
+        return Asked(budget, hard, pins, fixed, self._policy.time_limit)
 
     def _fixed_tokens(self, system: Any, tools: Any) -> int:
         own = system is None and tools is None
         system = self.system if system is None else system
         tools = self.tools if tools is None else tools
-        return self._fixed.of(system, tools, own=own)
+        return self._parts.fixed.of(system, tools, own=own)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,13 +19,14 @@ from ullage._core import (
     unknown_limits,
     window_and_reserve,
 )
+from ullage.logger import Logger
 from ullage.origins import File, Given, Litellm
 from ullage.tables import Figures, Table
 
 if TYPE_CHECKING:
     from ullage.prices import Prices
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Ids remembered; a process talks to a handful of models.
 _MOST_REMEMBERED = 1_024

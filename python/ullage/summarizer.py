@@ -6,11 +6,9 @@ turn does not come back here (an agent that summarizes with itself would compact
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import hashlib
 import inspect
-import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -18,15 +16,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ullage._core import SummaryError
-from ullage.calling import Call, OutOfTimeError, awaited, in_thread, one_line, said
+from ullage.calling import Call, OutOfTimeError, awaited, in_thread
+from ullage.logger import Logger
+from ullage.reasons import one_line, said
 from ullage.retrieval import discard
+from ullage.telemetry import MAX_TOKENS, OTHER, TIMEOUT, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from ullage._core import Engine, Plan, Policy
+    from ullage.telemetry import Operation, Telemetry
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Summaries that are kept for a request that is made again: a view of the same messages, or a plan
 # that is made anew because others changed. One engine serves many conversations.
@@ -87,11 +90,13 @@ class Answer:
         text: The summary, or None.
         reason: Why there is none.
         late: Whether that is because the time was over.
+        kind: The class of the error, where one was the reason.
     """
 
     text: str | None
     reason: str = ""
     late: bool = False
+    kind: str = OTHER
 
 
 class Asker:
@@ -101,11 +106,19 @@ class Asker:
         engine: What makes the requests and takes the answers.
         summarizer: The host's, or None.
         policy: How long it has, and whether a plan without its answer is refused.
+        telemetry: Is told of each question.
     """
 
-    def __init__(self, engine: Engine, summarizer: Summarizer | None, policy: Policy) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        summarizer: Summarizer | None,
+        policy: Policy,
+        telemetry: Telemetry,
+    ) -> None:
         self._engine = engine
         self._summarizer = summarizer
+        self._telemetry = telemetry
         self._timeout = policy.summary_timeout
         self._required = policy.summaries == "required"
         self._remembered: OrderedDict[bytes, str] = OrderedDict()
@@ -149,20 +162,35 @@ class Asker:
         """
         if (answer := self._known(request)) is not None:
             return answer
-        patience = self._patience(seconds)
-        token = _asking.set((*_asking.get(), self))
-        try:
-            called = Call(partial(self._summarize, cast("SummaryRequest", request)), patience)
-        finally:
-            _asking.reset(token)
-        return self._judged(request, *called.wait(patience), patience)
+        request = cast("SummaryRequest", request)
+        with self._operation(request) as operation:
+            operation.begin()
+            return _told(self._answer(request, self._patience(seconds)), operation)
 
     async def aask(self, request: SummaryRequest | None, seconds: float | None = None) -> Answer:
         """The same beside the event loop; what has to be awaited is awaited there."""
         if (answer := self._known(request)) is not None:
             return answer
+
         request = cast("SummaryRequest", request)
-        patience = self._patience(seconds)
+        with self._operation(request) as operation:
+            operation.begin()
+            return _told(await self._aanswer(request, self._patience(seconds)), operation)
+
+    def _operation(self, request: SummaryRequest) -> AbstractContextManager[Operation]:
+        return self._telemetry.operation("summarize", **{MAX_TOKENS: request.max_tokens})
+
+    def _answer(self, request: SummaryRequest, patience: float) -> Answer:
+        token = _asking.set((*_asking.get(), self))
+        try:
+            called = Call(partial(self._summarize, request), patience)
+        finally:
+            _asking.reset(token)
+        return self._judged(request, *called.wait(patience), patience)
+
+    async def _aanswer(self, request: SummaryRequest, patience: float) -> Answer:
+        import asyncio
+
         deadline = asyncio.get_running_loop().time() + patience
         token = _asking.set((*_asking.get(), self))
         try:
@@ -204,7 +232,7 @@ class Asker:
 
     def _judged(
         self,
-        request: SummaryRequest | None,
+        request: SummaryRequest,
         returned: Any,
         error: BaseException | None,
         patience: float,
@@ -212,14 +240,14 @@ class Asker:
         if error is not None:
             if isinstance(error, OutOfTimeError):
                 return self._nothing(f"no answer within {patience:.3g} seconds", error)
-            return self._nothing(said(error), error)
+            return self._nothing(said(error, str(request)), error)
         if not isinstance(returned, str):
             if inspect.isawaitable(returned):
                 discard(returned)
             return self._nothing(f"it returned {type(returned).__name__}, not text", None)
         if not returned.strip():
             return self._nothing("it returned no text", None)
-        self._remember(cast("SummaryRequest", request), returned)
+        self._remember(request, returned)
         return Answer(returned)
 
     def _remember(self, request: SummaryRequest, text: str) -> None:
@@ -235,7 +263,15 @@ class Asker:
             raise SummaryError(f"a summary is required, and there is none: {reason}") from error
         if self._summarizer is not None:
             logger.warning("reason=<%s> | no summary from the summarizer", reason)
-        return Answer(None, reason, late=isinstance(error, OutOfTimeError))
+        late = isinstance(error, OutOfTimeError)
+        kind = TIMEOUT if late else OTHER if error is None else kind_of(error)
+        return Answer(None, reason, late, kind)
+
+
+def _told(answer: Answer, operation: Operation) -> Answer:
+    if answer.text is None:
+        operation.failed(answer.kind)
+    return answer
 
 
 def _key(request: SummaryRequest) -> bytes:

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ullage import origins
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ullage.origins import Origin
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 T = TypeVar("T")
 

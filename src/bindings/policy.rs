@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict};
+use pyo3::types::{PyBool, PyDict, PyList};
 use pythonize::{depythonize, pythonize};
 
 use crate::error::Error;
@@ -10,6 +10,23 @@ use crate::policy::Policy;
 
 fn read(settings: &Bound<'_, PyDict>, name: &str) -> Result<Policy, Error> {
     depythonize(settings).map_err(|error| Error::Policy { setting: name.to_owned(), problem: error.to_string() })
+}
+
+/// How deep the values of a setting are nested: its levels are a list of dicts, of which some values are lists.
+const NESTING: usize = 3;
+
+/// A true or false in the value of a setting, `nesting` levels deep at most: to Python it is the number 1 or 0.
+fn truth_in<'py>(value: &Bound<'py, PyAny>, nesting: usize) -> Option<Bound<'py, PyAny>> {
+    if value.is_instance_of::<PyBool>() {
+        return Some(value.clone());
+    }
+    let inner = match (value.cast::<PyDict>(), value.cast::<PyList>()) {
+        _ if nesting == 0 => return None,
+        (Ok(dict), _) => dict.values(),
+        (_, Ok(list)) => list.clone(),
+        _ => return None,
+    };
+    inner.iter().find_map(|value| truth_in(&value, nesting - 1))
 }
 
 #[pyclass(frozen, eq, skip_from_py_object, name = "Policy", module = "ullage")]
@@ -24,9 +41,8 @@ impl PyPolicy {
         let Some(settings) = settings else { return Ok(PyPolicy(Policy::default())) };
         // One by one first, so that an error names the setting.
         for (name, value) in settings {
-            // To Python it is the number 1 or 0.
-            if value.is_instance_of::<PyBool>() {
-                let problem = format!("it is {value}; no setting is true or false");
+            if let Some(truth) = truth_in(&value, NESTING) {
+                let problem = format!("it is {truth}; no setting is true or false");
                 return Err(Error::Policy { setting: name.to_string(), problem }.into());
             }
             let one = PyDict::new(settings.py());

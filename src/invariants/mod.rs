@@ -15,7 +15,7 @@ mod ties;
 use std::ops::Range;
 
 pub use content::is_blank;
-pub use order::first_accompanied;
+pub use order::{first_accompanied, first_apart};
 pub use pairs::{Awaits, CallSite, Pairs};
 pub use roles::{Seam, seam};
 pub use thinking::{MayGo, droppable};
@@ -54,6 +54,8 @@ pub enum Demand {
     ResultsFirst,
     /// No result shares an entry with anything else.
     ResultsAlone,
+    /// The results to the calls of one message share an entry.
+    ResultsTogether,
     /// A result names the tool of its call, if any.
     ResultsNameTheirTool,
     /// Not even a system message stands between calls and their results.
@@ -77,6 +79,7 @@ pub fn violations<T: Text>(conversation: &Conversation<T>, pairs: &Pairs, demand
             Demand::SystemApart => violations.extend(system::in_the_list(conversation)),
             Demand::ResultsFirst => violations.extend(order::results_behind(conversation)),
             Demand::ResultsAlone => violations.extend(order::results_accompanied(conversation)),
+            Demand::ResultsTogether => violations.extend(order::results_apart(conversation)),
             Demand::ResultsNameTheirTool => violations.extend(pairs.misnaming(conversation)),
             Demand::NothingBetween => violations.extend(pairs.parted(conversation)),
             Demand::NoOpenCallAtTheEnd => violations.extend(pairs.open_at_the_end(conversation)),

@@ -63,6 +63,30 @@ pub(super) fn results_accompanied<T: Text>(conversation: &Conversation<T>) -> im
     })
 }
 
+/// The first result of a message that stands in another entry than the results before it.
+pub fn first_apart<T>(message: &Message<T>) -> Option<usize> {
+    let results = message.parts.iter().enumerate().filter(|(_, part)| matches!(part, Part::Result { .. }));
+    let mut entries = results.map(|(part, _)| (part, message.span.entry_of(part).0));
+    let (_, first) = entries.next()?;
+    entries.find(|(_, entry)| *entry != first).map(|(part, _)| part)
+}
+
+/// Gemini: "the number of function response parts is equal to the number of function call parts of the function call
+/// turn", where a content is a turn (<https://github.com/cloudwego/eino-ext/issues/571>,
+/// <https://github.com/docker/docker-agent/pull/2959>). Hosts that keep a content for each response put them together
+/// before they send them.
+pub(super) fn results_apart<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
+    conversation.messages.iter().enumerate().filter_map(|(message, content)| {
+        Some(Violation {
+            rule: "results-stand-together",
+            message,
+            part: Some(first_apart(content).filter(|_| content.role == Role::User)?),
+            problem: "the results of parallel calls stand in several contents".to_owned(),
+            remedy: "put them into one content",
+        })
+    })
+}
+
 pub(super) fn results_behind<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     conversation.messages.iter().enumerate().filter_map(|(message, content)| {
         let is_result = |part: &Part<T>| matches!(part, Part::Result { .. });

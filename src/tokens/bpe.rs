@@ -2,8 +2,8 @@
 
 use super::encoding::Encoding;
 use super::memo::{LONGEST_WORD, Memo};
-use super::split::Splitter;
-use super::vocabulary::{LONGEST_TOKEN, Vocabulary};
+use super::split::{Splitter, piece_end};
+use super::vocabulary::{LONGEST_TOKEN, NO_TOKEN, Vocabulary};
 use super::{CountTokens, MediaRule, Overhead, Precision, TextKind};
 use super::{cuts, merge};
 
@@ -47,28 +47,80 @@ impl Exact {
         (self.encoding.pieces(text)).map(move |piece| (piece, merge::count(vocabulary, piece.as_bytes(), usize::MAX)))
     }
 
-    /// Number of tokens in `text`, or of those up to the first piece that takes them over `limit`.
+    /// Number of tokens in `text`, or any number above `limit` if there are more than that.
     fn count_until(self, text: &str, limit: usize) -> usize {
         let text = text.as_bytes();
-        let vocabulary = Vocabulary::of(self.encoding);
         Memo::with(self.encoding, |memo| {
+            let mut pieces = Counting { vocabulary: Vocabulary::of(self.encoding), memo, text };
+            let mut splitter = Splitter::new();
             let mut counted = 0;
             let mut at = 0;
-            let mut splitter = Splitter::new();
             while at < text.len() && counted <= limit {
-                let end = splitter.piece_end(self.encoding, text, at);
                 let rest = limit - counted;
-                counted += if end - at > LONGEST_WORD && cuts::seem_worthwhile(&text[at..end]) {
-                    cuts::count(vocabulary, text, at, end, rest, |start, end| {
-                        memo.count(text, start, end, |part| merge::count(vocabulary, part, rest))
-                    })
+                let ends = splitter.ends_after(self.encoding, text, at);
+                if ends == 0 {
+                    let end = piece_end(self.encoding, text, at);
+                    counted += pieces.count(at, end, rest);
+                    at = end;
                 } else {
-                    memo.count(text, at, end, |piece| merge::count(vocabulary, piece, rest))
-                };
-                at = end;
+                    counted += pieces.count_all(at, ends, rest);
+                    at += ends.ilog2() as usize;
+                }
             }
             counted
         })
+    }
+}
+
+/// Counts the pieces of one text.
+struct Counting<'a> {
+    vocabulary: &'a Vocabulary,
+    memo: &'a mut Memo,
+    text: &'a [u8],
+}
+
+impl Counting<'_> {
+    /// Number of tokens in the piece from `start` to `end`, or any number above `limit` if there are more than that.
+    #[inline]
+    fn count(&mut self, start: usize, end: usize, limit: usize) -> usize {
+        let &mut Self { vocabulary, ref mut memo, text } = self;
+        if end - start > LONGEST_WORD && cuts::seem_worthwhile(&text[start..end]) {
+            return cuts::count(vocabulary, text, start, end, limit, |start, end| {
+                memo.count(text, start, end, |part| merge::count(vocabulary, part, limit))
+            });
+        }
+        memo.count(text, start, end, |piece| merge::count(vocabulary, piece, limit))
+    }
+
+    /// The same for all pieces from `base` on that end where a bit of `ends` says.
+    ///
+    /// Pieces of up to three bytes are found by their ends alone and taken out, so that the processor need not guess how long
+    /// the next piece is, and the memo keeps its room for words: in base64 they are five in six.
+    #[inline]
+    fn count_all(&mut self, base: usize, ends: u64, limit: usize) -> usize {
+        let borders = ends | 1;
+        let ones = ends & borders << 1;
+        let mut counted = ones.count_ones() as usize;
+        let mut twos = ends & borders << 2 & !ones;
+        let mut threes = ends & borders << 3 & !(ones | twos);
+        let mut longer = ends & !(ones | twos | threes);
+        while twos != 0 {
+            let end = base + twos.trailing_zeros() as usize;
+            counted += 1 + usize::from(self.vocabulary.of_bytes(self.text[end - 2], self.text[end - 1]) == NO_TOKEN);
+            twos &= twos - 1;
+        }
+        while threes != 0 {
+            let end = base + threes.trailing_zeros() as usize;
+            counted += merge::count_three(self.vocabulary, self.text[end - 3], self.text[end - 2], self.text[end - 1]);
+            threes &= threes - 1;
+        }
+        while longer != 0 {
+            let end = longer.trailing_zeros();
+            let start = (borders & ((1 << end) - 1)).ilog2();
+            counted += self.count(base + start as usize, base + end as usize, limit);
+            longer &= longer - 1;
+        }
+        counted
     }
 }
 

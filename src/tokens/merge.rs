@@ -44,7 +44,9 @@ pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8], limit: usize) -> usiz
     }
 }
 
-fn count_three(vocabulary: &Vocabulary, first: u8, second: u8, third: u8) -> usize {
+/// Number of tokens in a piece of three bytes.
+#[inline]
+pub(super) fn count_three(vocabulary: &Vocabulary, first: u8, second: u8, third: u8) -> usize {
     let (left, right) = (vocabulary.of_bytes(first, second), vocabulary.of_bytes(second, third));
     if left == NO_TOKEN && right == NO_TOKEN {
         return 3;

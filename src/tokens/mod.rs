@@ -7,6 +7,7 @@
 mod bpe;
 mod calibration;
 mod class;
+mod classes;
 mod crossing;
 mod cuts;
 mod encoding;

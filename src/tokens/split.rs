@@ -77,9 +77,10 @@ impl Splitter {
 
     /// Where the piece ends that begins at `at`: 0 at first, then where the last one ended. `text` must be UTF-8.
     #[inline]
-    pub(super) fn piece_end(&mut self, encoding: Encoding, text: &[u8], at: usize) -> usize {
+    fn piece_end(&mut self, encoding: Encoding, text: &[u8], at: usize) -> usize {
         if self.ends == 0 {
-            self.look(encoding, text, at);
+            self.base = at;
+            self.ends = self.ends_after(encoding, text, at);
             if self.ends == 0 {
                 return piece_end(encoding, text, at);
             }
@@ -89,21 +90,21 @@ impl Splitter {
         end
     }
 
-    #[inline(never)]
-    fn look(&mut self, encoding: Encoding, text: &[u8], at: usize) {
+    /// The ends of the next pieces, of which the first begins at `at`: bit `n` is set where one ends `n` bytes after it.
+    /// No bit where [`piece_end`] must be asked. `text` must be UTF-8.
+    #[inline]
+    pub(super) fn ends_after(&mut self, encoding: Encoding, text: &[u8], at: usize) -> u64 {
         let first = text[at];
         let decisive = if first == b' ' { text.get(at + 1).copied().unwrap_or(first) } else { first };
         // Among emoji a window finds little.
-        if decisive < FOUR_BYTES {
-            self.base = at;
-            self.ends = self.window.ends(encoding, text, at);
-        }
+        if decisive < FOUR_BYTES { self.window.ends(encoding, text, at) } else { 0 }
     }
 }
 
+/// Where the piece ends that begins at `at`. `text` must be UTF-8.
 // Out of line, so that what serves ASCII is small enough to go in line.
 #[inline(never)]
-fn piece_end(encoding: Encoding, text: &[u8], at: usize) -> usize {
+pub(super) fn piece_end(encoding: Encoding, text: &[u8], at: usize) -> usize {
     match encoding {
         Encoding::O200kBase => o200k_end(text, at),
         Encoding::Cl100kBase => cl100k_end(text, at),

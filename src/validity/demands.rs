@@ -35,6 +35,7 @@ pub fn demands_of(format: Format) -> &'static [Demand] {
             Demand::NoEmptyMessage,
             Demand::SystemApart,
             Demand::ResultsAlone,
+            Demand::ResultsTogether,
             Demand::ResultsNameTheirTool,
         ],
     }
@@ -68,7 +69,7 @@ pub fn provider_says(rule: &str, format: Format) -> &'static str {
             "400: messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
         }
         ("result-follows-its-call", Format::OpenAiResponses) => "400: no tool call found for function call output",
-        ("result-follows-its-call" | "call-has-its-result", Format::Gemini) => {
+        ("result-follows-its-call" | "call-has-its-result" | "results-stand-together", Format::Gemini) => {
             "400: the number of function response parts must equal the number of function call parts"
         }
         ("call-has-its-result", Format::Bedrock) => {

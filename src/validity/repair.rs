@@ -5,7 +5,7 @@
 //! alternate.
 
 use super::working::{Draft, part_of};
-use crate::invariants::{Demand, first_accompanied, is_blank};
+use crate::invariants::{Demand, first_accompanied, first_apart, is_blank};
 use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::wire::{Change, Piece};
 
@@ -56,6 +56,7 @@ pub fn repair<T: Text>(conversation: &Conversation<T>, demands: &[Demand], open:
     mending.end_reasoning();
     mending.alternate();
     mending.part_results();
+    mending.gather_results();
     mending.order_results();
     mending.begin_with_user();
     mending.repairs.sort_by_key(|repair| repair.message);
@@ -201,6 +202,22 @@ impl<T: Text> Mending<'_, T> {
             if first_accompanied(&self.conversation.messages[message]).is_some() {
                 self.drafts[index].changed = true;
                 self.note("results-stand-alone", Some(message), "its results were put into a content of their own");
+            }
+        }
+    }
+
+    /// Results to parallel calls share an entry where the message is written.
+    fn gather_results(&mut self) {
+        if !self.demanded(Demand::ResultsTogether) {
+            return;
+        }
+        for index in 0..self.drafts.len() {
+            let Some(message) = self.drafts[index].like.filter(|_| self.drafts[index].role == Role::User) else {
+                continue;
+            };
+            if first_apart(&self.conversation.messages[message]).is_some() {
+                self.drafts[index].changed = true;
+                self.note("results-stand-together", Some(message), "its results were put into one content");
             }
         }
     }

@@ -69,7 +69,7 @@ impl Sharing {
 
     /// Whether the results that a message begins with share an entry, where they stay as they came or do not.
     fn of_results(self, stay: bool) -> bool {
-        matches!(self, Sharing::Beside | Sharing::Results) && !stay
+        self == Sharing::Results || self == Sharing::Beside && !stay
     }
 
     /// Whether neighbours share an entry of which one was not there before.
@@ -120,7 +120,7 @@ pub(super) fn runs<T>(
     }
     let begins_with_result = |run: &Run| pieces[run.pieces.start].is_result(conversation);
     let length = by_entry.iter().take_while(|run| begins_with_result(run)).count();
-    // Results in several entries in a row stay in them if they came so.
+    // Results in several entries in a row may stay in them if they came so.
     let results = &by_entry[..length];
     let stay = results.iter().all(|run| run.stays.is_some())
         && results.windows(2).all(|pair| pair[0].stays.map(|entry| entry + 1) == pair[1].stays);

@@ -1,5 +1,6 @@
 """Profiles of hypothesis, and the fixtures that every file may use."""
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,15 @@ settings.load_profile("default")
 def project() -> Path:
     """The root of the checkout."""
     return Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def ears(caplog):
+    """Hears what ullage says, see there."""
+    # Only a test that asks for it pays for OpenTelemetry.
+    from .ears import Ears
+    from .spans import exported
+
+    caplog.set_level(logging.DEBUG, "ullage")
+    exported().clear()
+    return Ears(caplog, exported())

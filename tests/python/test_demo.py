@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -147,7 +148,18 @@ def test_the_demo_keeps_its_promises(project, tmp_path):
         "no-management.csv",
         "sliding-window.csv",
         "ullage.csv",
+        "ullage.jsonl",
+        "report.html",
+        "context.svg",
     }
+    page = (tmp_path / "kept/report.html").read_text()
+    ET.fromstring(page)
+    assert "sliding window: over the window" in page
+    assert 'href="./store/' in page
+    picture = tmp_path / "kept/context.svg"
+    ET.fromstring(picture.read_text())
+    assert picture.stat().st_size < 100_000
+    assert str(tmp_path / "kept/report.html") in done.stdout
     rows = (tmp_path / "kept/ullage.csv").read_text().splitlines()[1:]
     assert rows
     assert all(row.endswith("True") for row in rows), "no request was refused"

@@ -49,6 +49,17 @@ def test_a_ladder_that_makes_no_sense_is_refused(levels):
         ullage.Policy(levels=levels)
 
 
+def test_true_is_no_number_however_deep_it_stands():
+    for settings in ({"low": True}, {"levels": [{"recent": True}]}, {"stages": [False]}):
+        with pytest.raises(ullage.PolicyError, match="no setting is true or false"):
+            ullage.Policy(**settings)
+    nested: list[object] = []
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(ullage.PolicyError):
+        ullage.Policy(levels=nested)
+
+
 def test_the_variables_of_cyber_autoagent_are_read():
     policy = ullage.Policy.from_env(
         "CYBER_",

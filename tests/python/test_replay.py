@@ -1,9 +1,6 @@
 """`ullage.replay`: figures by hand, and what it makes of policies that lose or keep all."""
 
 import json
-import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -200,11 +197,3 @@ def test_policies_come_from_names_and_files_and_grids(tmp_path):
     toml.write_text("high = 0.9\n")
     pytest.importorskip("tomllib")
     assert replay.read_policy(str(toml)).policy.high == 0.9
-
-
-def test_the_code_of_the_page_runs(capsys):
-    page = (Path(__file__).parents[2] / "docs" / "replay.md").read_text()
-    names: dict[str, Any] = {}
-    for block in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
-        exec(compile(block, "replay.md", "exec"), names)
-    assert "saves 0 tokens" in capsys.readouterr().out

@@ -621,13 +621,13 @@ def test_a_turn_plans_for_a_summary_only_where_there_may_be_one(monkeypatch):
     def plans(engine, messages):
         """How often a compaction that leaves the messages looks for what to summarize."""
         made = []
-        plan = engine._compactor.plan
+        plan = engine._parts.compactor.plan
 
         def counted(*arguments):
             made.append(arguments)
             return plan(*arguments)
 
-        monkeypatch.setattr(engine._compactor, "plan", counted)
+        monkeypatch.setattr(engine._parts.compactor, "plan", counted)
         for turn in range(30):
             if turn >= 20:
                 grown(messages, 2)
@@ -653,7 +653,7 @@ def test_a_child_compacts_whatever_locks_its_parent_held():
             super().__setitem__(*change)
 
     def hold():
-        with engine._stopwatch._lock, engine._compactor._chooser._ahead._lock:
+        with engine._parts.stopwatch._lock, engine._parts.compactor._chooser._ahead._lock:
             holding.set()
             assert forked.wait(20)
 

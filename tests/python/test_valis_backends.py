@@ -14,6 +14,7 @@ from ullage.valis import (
     FilesystemBackend,
     FolderBackend,
 )
+from ullage.valis.notes import Noted, Saved, message_of, noted_in
 
 from .valis_sessions import conversation, middleware, run
 
@@ -228,7 +229,7 @@ def test_a_folder_can_be_searched_whatever_else_is_in_it(tmp_path):
     (tmp_path / "files" / "picture").write_bytes(b"\xff\xfe word")
     assert backend.grep("the word") == ["/a.txt:1:the word"]
     assert backend.ls() == ["/a.txt", "/picture"]
-    with pytest.raises(ullage.StoreError, match="no regular expression"):
+    with pytest.raises(ullage.StoreError, match="cannot be used"):
         backend.grep("(")
     for path in ("/", "", "."):
         with pytest.raises(ullage.StoreError, match="folder itself"):
@@ -262,3 +263,46 @@ def test_a_disk_that_is_full_at_any_moment_changes_nothing():
         backend.count = len(whole.files)
         assert run(made.manage_context(full, "small")) == expected
         assert backend.files == whole.files
+
+
+def test_a_search_of_the_folder_takes_no_longer_than_its_files(tmp_path):
+    """Python's own expressions take half a minute for 28 letters, and twice as long for one more."""
+    folder = FolderBackend(tmp_path)
+    folder.write_file("/a.txt", f"{'a' * 5_000}!\r\nthe aim\n\u2028a\n")
+    assert folder.grep("^(a+)+$") == []
+    assert folder.grep("(a|a)+im$") == ["/a.txt:2:the aim"]
+    assert folder.grep("a$") == ["/a.txt:3:\u2028a"]
+    with pytest.raises(ullage.StoreError, match="look-around"):
+        folder.grep("(?=a)")
+
+
+@pytest.mark.parametrize("role", ["system", "user", "tool"])
+def test_what_only_begins_like_a_summary_is_told_at_once(role):
+    """An expression with two gaps looked at every pair of blank lines: 3 seconds for 20 KB."""
+    for text in ("[CONVERSATION SUMMARY]\n" + "x\n\n" * 500_000, "\n" * 1_000_000):
+        assert noted_in({"role": role, "content": text}) is None
+
+
+def test_a_summary_is_read_back_as_it_was_written():
+    saved = Saved("/conversation_history/conversation_000001_0123456789abcdef.json", 3)
+    for summary in ("", "a", "a\n\nb", "\n", "[END SUMMARY]", "a\n\n[END SUMMARY]\n"):
+        message = message_of(summary, "system", saved)
+        assert noted_in(message) == Noted(summary, saved)
+    for broken in ("[CONVERSATION SUMMARY]\n\n[END SUMMARY]", "[CONVERSATION SUMMARY]", "", "a"):
+        assert noted_in({"role": "system", "content": broken}) is None
+
+
+def test_nothing_outside_of_the_folder_is_read_or_written(tmp_path):
+    (tmp_path / "secret").write_text("the key", encoding="utf-8")
+    folder = FolderBackend(tmp_path / "inside")
+    folder.write_file("/a.txt", "a")
+    (tmp_path / "inside" / "way-out").symlink_to(tmp_path)
+    (tmp_path / "inside" / "way-to-it").symlink_to(tmp_path / "secret")
+    assert folder.ls() == ["/a.txt"]
+    assert folder.grep("key") == []
+    for path in ("../secret", "/../secret", "way-to-it", "way-out/secret", "a\0b"):
+        with pytest.raises(ullage.StoreError, match=r"leads out|holds a zero"):
+            folder.read_file(path)
+        with pytest.raises(ullage.StoreError, match=r"leads out|holds a zero"):
+            folder.write_file(path, "x")
+    assert (tmp_path / "secret").read_text(encoding="utf-8") == "the key"

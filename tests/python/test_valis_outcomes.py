@@ -111,3 +111,20 @@ def test_each_of_parallel_calls_has_its_own_outcome():
     results = [{"role": "tool", "tool_call_id": n, "content": text} for n, text in said]
     good, _ = succeeded([{"role": "assistant", "content": None, "tool_calls": calls}, *results])
     assert [call.id for call in good.values()] == ["2"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 1_000_000,
+        "-" * 1_000_000,
+        "[Large output saved to /tool_outputs/a.txt]\n\n" + 'Use read_file("x\n\n' * 60_000,
+        "[See a for content] " + "[As it was: /tool_inputs/" * 40_000,
+        "[" * 1_000_000,
+    ],
+    ids=["blank lines", "dashes", "previews", "pointers", "brackets"],
+)
+def test_what_a_tool_says_is_read_at_once(text, tmp_path):
+    """Expressions that go back took minutes for some of these."""
+    messages = [{"role": "system", "content": text}, *openai(text), *ai_sdk(result=text)]
+    assert pointers_in(messages, tmp_path) == 0

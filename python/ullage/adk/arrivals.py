@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ullage.adk.sizes import characters
 from ullage.keeper import Artifact, Keeper
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ullage.adk.engines import Engines
     from ullage.adk.guard import Guard
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # The key under which ADK passes on what a tool returned that is no dict.
 _RESULT = "result"

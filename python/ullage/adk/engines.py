@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from ullage import ContextManager, Policy, PolicyError, StoreError, TokenCounter
 from ullage.adk.newest import Newest
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ullage.store import Store
     from ullage.summarizer import Summarizer
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # An engine, one for each model by its id, or None for one that the model's id says all about.
 EngineOrFactory: TypeAlias = "ContextManager | Callable[[str], ContextManager] | None"
@@ -67,7 +67,11 @@ class Engines:
         other = self._storeless.get(engine)
         if other is None:
             other = ContextManager(
-                engine.policy, counter=engine.counter, format="gemini", append_only=True
+                engine.policy,
+                counter=engine.counter,
+                format="gemini",
+                append_only=True,
+                on_compaction=engine.on_compaction,
             )
             self._storeless[engine] = other
         return other

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.adk.models.llm_response import LlmResponse
@@ -17,6 +16,7 @@ from ullage.adk.guard import Guard
 from ullage.adk.meter import Call, Meter, usage_of
 from ullage.adk.overflow import counted_tokens, is_overflow
 from ullage.adk.requests import Requests
+from ullage.logger import Logger
 from ullage.usage import UsageTracker
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # How often one model call is made again with less, after the provider refused it for its length.
 # Each time it is at most 70 % of what was refused, so three times come to a third.

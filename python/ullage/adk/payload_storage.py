@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from google.genai import types
 
 from ullage._core import reference_of
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ullage._core import Payload
     from ullage.keeper import Artifact, Keeper
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ async def save_artifact(
         return name, await tool_context.save_artifact(name, part)
     except ValueError as error:
         # What ADK raises where the app has no artifact service.
-        logger.debug("tool=<%s> reason=<%s> | no artifact", tool, error)
+        logger.debug("tool=<%s>, reason=<%s> | no artifact", tool, error)
     except Exception as error:  # noqa: BLE001 - the store has it, or nothing is taken out
-        logger.warning("tool=<%s> reason=<%s> | the artifact was not saved", tool, error)
+        logger.warning("tool=<%s>, reason=<%s> | the artifact was not saved", tool, error)
     return None

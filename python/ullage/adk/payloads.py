@@ -7,7 +7,6 @@ it, and a result that none of them can deal with is left to whoever comes next.
 from __future__ import annotations
 
 import json
-import logging
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from ullage.adk.payload_storage import Stored, save_artifact, store_payload
 from ullage.adk.retrieval import retrieval_tool
 from ullage.adk.sandbox import Sandbox
 from ullage.keeper import Keeper
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from google.adk.code_executors.base_code_executor import BaseCodeExecutor
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ullage.adk.sandbox import Runs
     from ullage.store import Store
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Fields beside the data that stay as they are: a status, an id, a message; not more data.
 _SMALL_FIELD = 500
@@ -154,12 +154,12 @@ class LargePayloadHandler:
             try:
                 handled = await step(context)
             except Exception as error:  # noqa: BLE001 - the next one may know better
-                logger.warning("tool=<%s> reason=<%s> | a step failed", tool, error)
+                logger.warning("tool=<%s>, reason=<%s> | a step failed", tool, error)
                 continue
             response = _response(result, handled, payload, stored, started)
             if len(json.dumps(response, ensure_ascii=False, default=str)) < payload.chars:
                 return response
-            logger.debug("tool=<%s> mode=<%s> | no shorter", tool, handled.mode)
+            logger.debug("tool=<%s>, mode=<%s> | no shorter", tool, handled.mode)
         return None
 
     async def _stored(self, tool: str, payload: Payload, tool_context: ToolContext) -> Stored:
@@ -167,7 +167,7 @@ class LargePayloadHandler:
         try:
             stored = await store_payload(self._keeper, tool, payload)
         except StoreError as error:
-            logger.warning("tool=<%s> reason=<%s> | a large result is not stored", tool, error)
+            logger.warning("tool=<%s>, reason=<%s> | a large result is not stored", tool, error)
         artifact = await save_artifact(tool_context, tool, payload)
         return stored.with_artifact(artifact)
 

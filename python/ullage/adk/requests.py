@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from ullage.adk.contents import beside, current_request
 from ullage.adk.newest import Newest
 from ullage.adk.open_calls import is_whole, mended
 from ullage.adk.remembered import Remembered
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ullage.adk.conversations import Conversation
     from ullage.adk.engines import Engines
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Conversations whose last compaction is remembered. Each takes what the low mark leaves, of which
 # the strings are the session's own; one that was forgotten is compacted anew.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from google.adk.plugins.base_plugin import BasePlugin
 
 from ullage.adk.compactor import ContextCompactor
 from ullage.adk.summary_text import FORMAT
+from ullage.logger import Logger
 from ullage.manager import ContextManager
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ullage._core import Policy
     from ullage.store import Store
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 class SessionCompactor(BasePlugin):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,13 +16,14 @@ from ullage._core import TokenCounter
 from ullage.adk.events import abandoned, closed, is_request, seen, waiting
 from ullage.adk.summary_text import SummarySettings, SummaryText
 from ullage.compression import compress
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage.summarizer import Summarizer
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # What a compacted content begins with, and what stands before the request in it.
 HEADER = "[Summary of earlier events in this session. They happened; do not repeat them.]"

@@ -11,6 +11,7 @@ from ullage.adk.event_lines import event_lines
 from ullage.adk.events import content_of, is_private
 from ullage.adk.fitting import fitting
 from ullage.summarizer import Answer, Asker, SummaryRequest
+from ullage.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +87,7 @@ class SummaryText:
         self._counter = counter
         self._has_summarizer = summarizer is not None
         engine = Engine(policy, counter, store=None, format=FORMAT, summarizer=summarizer)
-        self._asker = Asker(engine, summarizer, policy)
+        self._asker = Asker(engine, summarizer, policy, Telemetry(None))
 
     def tell(self, events: Sequence[Event], previous: str) -> Told:
         """The summary of the events and of what was said of older ones."""

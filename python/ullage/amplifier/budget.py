@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Any
 
-logger = logging.getLogger(__name__)
+from ullage.logger import Logger
+
+logger = Logger(__name__)
 
 # Amplifier's own: most answers are much shorter than the most that a model answers.
 OUTPUT_SHARE = 0.5

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from ullage import MessageError, UllageError, detect_format, repair, validate
 from ullage.amplifier.shape import is_system
+from ullage.logger import Logger
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # What a user gives: the messages and the tokens that they should come to in, messages out.
 Compaction: TypeAlias = Callable[[list[Any], int], list[Any] | Awaitable[list[Any]]]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from typing import Any
 
-logger = logging.getLogger(__name__)
+from ullage.logger import Logger
+
+logger = Logger(__name__)
 
 # The event of Amplifier's document, and that of its code. Each carries the names of both.
 COMPACT = "context:compact"

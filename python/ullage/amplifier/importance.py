@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage.amplifier.recent import within
 from ullage.amplifier.shape import is_system
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from ullage import TokenCounter
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # What a user gives: messages in, a score from 0 to 1 for each out.
 Importance: TypeAlias = Callable[[list[Any]], Sequence[float] | Awaitable[Sequence[float]]]
@@ -58,8 +58,8 @@ class Judge:
         open_to = [n for n, message in enumerate(messages) if not is_system(message)]
         try:
             await self._score([messages[n] for n in open_to])
-        except Exception as error:  # noqa: BLE001 - it is the user's function
-            logger.warning("error=<%r> | importance was not judged", error)
+        except Exception:
+            logger.warning("importance was not judged", exc_info=True)
             return set()
         scored = {n: self._scores[id(messages[n])][1] for n in open_to}
         wanted = [n for n in open_to if scored[n] >= IMPORTANT and n not in staying]

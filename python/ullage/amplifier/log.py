@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError, Transcript
 from ullage.amplifier import notice
 from ullage.amplifier.shape import source
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # The key in the metadata of the notice in a view under which the view's past stands.
 _PAST = "compaction"
@@ -38,7 +38,8 @@ class Log:
         self._fsync, self._lock = fsync, lock
         self._transcript = self._opened(path)
         if self._transcript.recovered:
-            logger.warning("path=<%s> | %s", path, self._transcript.recovered)
+            recovered = self._transcript.recovered
+            logger.warning("path=<%s>, recovered=<%s> | the log is damaged", path, recovered)
 
     @property
     def recovered(self) -> str | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ullage import UllageError
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 SOURCE = "memory"
 

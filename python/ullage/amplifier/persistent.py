@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +14,7 @@ from ullage.amplifier.log import Log
 from ullage.amplifier.messages import required, stamped
 from ullage.amplifier.places import transcript_path as place_of
 from ullage.amplifier.simple import SimpleContextManager
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     import os
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ullage.amplifier.settings import StrategyName
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 class PersistentContextManager(SimpleContextManager):

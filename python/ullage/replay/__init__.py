@@ -8,12 +8,13 @@ No model is asked: a session is cut where its history was long, and what its age
 the cut, of what tools had told it before, is what it needed.
 """
 
+from ullage.replay.follow import follow
 from ullage.replay.measure import BASELINES, Sweep
 from ullage.replay.page import html
 from ullage.replay.results import Cost, Cut, Replay, Retention, Row
 from ullage.replay.run import replay
-from ullage.replay.sessions import Session, UnreadableSessionError, read_sessions
 from ullage.replay.settings import Setting, grid, read_policy
+from ullage.sessions import Session, UnreadableSessionError, read_sessions
 
 __all__ = [
     "BASELINES",
@@ -26,6 +27,7 @@ __all__ = [
     "Setting",
     "Sweep",
     "UnreadableSessionError",
+    "follow",
     "grid",
     "html",
     "read_policy",

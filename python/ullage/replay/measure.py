@@ -24,8 +24,8 @@ from ullage.validity import repair, validate
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ullage.replay.sessions import Session
     from ullage.replay.settings import Setting
+    from ullage.sessions import Session
 
 BASELINES = ("window", "line-cover")
 
@@ -73,10 +73,7 @@ def measure(session: Session, sweep: Sweep) -> Measured:
     Raises:
         MessageError: If its messages cannot be read.
     """
-    messages = session.messages
-    repaired = bool(validate(messages))
-    if repaired:
-        messages = list(repair(messages))
+    messages, repaired = valid(session)
     # One for all: what it has counted once is not counted in any of the times.
     counter = sweep.counter()
     cuts = [
@@ -94,6 +91,23 @@ def measure(session: Session, sweep: Sweep) -> Measured:
     ]
     costs = [] if sweep.cost_at is None else _costs(session.name, messages, counter, sweep)
     return Measured(cuts, costs, repaired)
+
+
+def valid(session: Session) -> tuple[list[Any], bool]:
+    """Its messages as a provider takes them, and whether they had to be repaired for that.
+
+    Raises:
+        MessageError: If they cannot be read.
+    """
+    if validate(session.messages):
+        return list(repair(session.messages)), True
+    return session.messages, False
+
+
+def requests_of(messages: list[Any], counter: TokenCounter) -> list[int]:
+    """For each answer of the model, the number of messages before it."""
+    cuts = session_cuts(messages, counter, tokens=0, most=len(messages), least_after=0, format=None)
+    return [message for message, _ in cuts]
 
 
 def _at(
@@ -187,12 +201,7 @@ def _stored(context: list[Any], store: MemoryStore) -> list[bytes]:
 
 def _costs(name: str, messages: list[Any], counter: TokenCounter, sweep: Sweep) -> list[Cost]:
     """What the requests of a session cost under each policy."""
-    requests = [
-        message
-        for message, _ in session_cuts(
-            messages, counter, tokens=0, most=len(messages), least_after=0, format=None
-        )
-    ]
+    requests = requests_of(messages, counter)
     prices = sweep.economics.prices()
 
     def sent(compact: Callable[[list[Any]], bool]) -> tuple[float, int]:

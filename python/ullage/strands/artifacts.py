@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage import FileStore, ReferenceTakenError
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ullage.store import Store
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Characters of a result that stay in front of the path to the whole. With the lines around them
 # they are well below the size from which on tool results are compressed.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from strands.agent.conversation_manager import NullConversationManager
 
 from ullage import TokenCounter
+from ullage.logger import Logger
 from ullage.strands.agents import tool_specs
 from ullage.strands.caching import is_prompt_cached
 from ullage.strands.estimate import _safe_estimate_tokens, prompt_token_limit, reported_tokens
@@ -29,7 +29,7 @@ from ullage.strands.shared import get_shared_conversation_manager
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Where the constants of the estimate take more than this share of the limit, they say more about
 # themselves than about the prompt: what the agent really sends stands in for them.

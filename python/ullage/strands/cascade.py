@@ -5,11 +5,11 @@ Layer 0, what happens to results as they arrive, is :class:`~ullage.strands.Tool
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError
+from ullage.logger import Logger
 from ullage.strands.budget import fill_of
 from ullage.strands.engines import fixed
 from ullage.strands.settings import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ullage.strands.events import Stage
     from ullage.strands.known import Known
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Tokens of the note that stands for what was removed.
 _NOTE = 100

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import SummarizingConversationManager
@@ -11,6 +10,7 @@ from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistr
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import PolicyError, UllageError
+from ullage.logger import Logger
 from ullage.strands.agents import PerAgent
 from ullage.strands.budget import reductions
 from ullage.strands.cascade import Cascade
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ullage import ContextManager
     from ullage.store import Store
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # The range that Strands clamps the share of a summary to.
 _LEAST_SUMMARY, _MOST_SUMMARY = 0.1, 0.8

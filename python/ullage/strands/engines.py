@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage import ContextManager, ModelCatalog, ModelLimits, Policy, TokenCounter, UllageError
+from ullage.logger import Logger
 from ullage.strands.agents import (
     answers,
     cached_tokens,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ullage.store import Store
     from ullage.strands.summaries import AgentSummarizer
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 _MODELS = ModelCatalog(default={"window": PROMPT_TOKEN_FALLBACK_LIMIT})
 

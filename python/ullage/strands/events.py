@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from ullage.logger import Logger
 from ullage.strands.settings import MAX_REDUCTION_HISTORY
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 Stage = Literal["compression", "sliding", "summarizing"]
 

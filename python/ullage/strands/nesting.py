@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextvars
-import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from strands.types.exceptions import ContextWindowOverflowException
 
+from ullage.logger import Logger
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # The agents whose conversation is being reduced in this context, threads begun in it included.
 _reducing: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(

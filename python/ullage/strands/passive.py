@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import (
@@ -10,12 +9,13 @@ from strands.agent.conversation_manager import (
     SlidingWindowConversationManager,
 )
 
+from ullage.logger import Logger
 from ullage.strands.session import RestorableConversationManager
 
 if TYPE_CHECKING:
     from strands import Agent
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 class PassiveConversationManager(RestorableConversationManager):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import logging
 from typing import TYPE_CHECKING, Any
 
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookProvider, HookRegistry
 
+from ullage.logger import Logger
 from ullage.strands.budget import (
     _ensure_prompt_within_budget,
     ensure_prompt_within_budget,
@@ -19,7 +19,7 @@ from ullage.strands.budget import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Before the conversation manager's own check, which then finds the work done.
 _ORDER = -10.0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError, ContextManager, MemoryStore, UllageError
+from ullage.logger import Logger
 from ullage.strands.agents import PerAgent, cached_tokens, prompt_tokens, usage_of
 from ullage.strands.engines import engine_of, fixed
 from ullage.strands.retrieval import retrieval_tool
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ullage import Report
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # When a provider refuses a history that counted as fitting, its own count is higher than ours by a
 # share that nobody knows, or its window smaller. The next try aims so far below what was refused,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from typing import TYPE_CHECKING, Any
 
 from strands.hooks import (
@@ -16,6 +15,7 @@ from strands.hooks import (
 
 from ullage import FileStore, PolicyError
 from ullage._core import references_in
+from ullage.logger import Logger
 from ullage.strands.agents import PerAgent
 from ullage.strands.artifacts import (
     PREVIEW_CHARS,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ullage import ContextManager
     from ullage.store import Store
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 class ToolRouterHook(HookProvider):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from ullage.logger import Logger
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 PREFIX = "CYBER_"
 

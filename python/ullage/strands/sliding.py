@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from strands.agent import conversation_manager as strands_managers
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistry
 from strands.types.exceptions import ContextWindowOverflowException
 
+from ullage.logger import Logger
 from ullage.strands.agents import PerAgent
 from ullage.strands.cutting import answering, cut_point, mended
 from ullage.strands.pins import pinned_indices, with_pin
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from strands import Agent
     from strands.types.content import Message
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Refusals in a row after which an overflow is raised. Each takes three tenths of the conversation
 # or a quarter of its messages, so a provider that goes on does not refuse the size.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistr
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import SummaryRequest
+from ullage.logger import Logger
 from ullage.strands.agents import PerAgent, model_window
 from ullage.strands.cutting import alternating, mended
 from ullage.strands.pins import pinned_indices, with_pin
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from strands import Agent
     from strands.types.content import Message
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Refusals in a row after which an overflow is raised. The first is answered with a summary, each
 # other with three tenths of the conversation, so a provider that goes on does not refuse the size.

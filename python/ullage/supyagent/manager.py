@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage.logger import Logger
 from ullage.supyagent.history import first_request, last_request, readable
 from ullage.supyagent.making import Going, SummaryMaker
 from ullage.supyagent.status import ContextStatus
@@ -25,7 +25,7 @@ from ullage.supyagent.window import Window
 if TYPE_CHECKING:
     from os import PathLike
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # The part of the room that a summary may take; a longer one is shortened.
 _SUMMARY_SHARE = 0.3

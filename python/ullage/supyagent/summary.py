@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
+from ullage.logger import Logger
 from ullage.whole import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 _LINES = "Lines of them with what the summary leaves out:"
 

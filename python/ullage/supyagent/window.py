@@ -7,16 +7,16 @@ does not change with every turn.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Any
 
 import ullage
+from ullage.logger import Logger
 from ullage.supyagent import emergency
 from ullage.supyagent.history import last_request, waits
 from ullage.supyagent.tokens import FORMAT
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # More room than this times what a cut was made for, and it is made anew: more may stay. System
 # prompts with a date in them change the room a little on every turn.

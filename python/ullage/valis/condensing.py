@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ullage
+from ullage.logger import Logger
 from ullage.valis import cutting, fitting, history, notes, summarizing
 from ullage.valis.files import HISTORY, OUTPUTS, Files, path_of
 from ullage.valis.messages import readable, text_parts, with_text
@@ -16,7 +16,7 @@ from ullage.valis.offload import FIRST_REQUEST, replaced_by, replacement
 if TYPE_CHECKING:
     from ullage.valis.counting import Counting
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # The part of a window that the newest messages take behind a summary.
 _RECENT_SHARE = 0.2

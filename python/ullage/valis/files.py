@@ -10,7 +10,6 @@ import asyncio
 import contextvars
 import hashlib
 import inspect
-import logging
 import re
 import threading
 from collections import OrderedDict
@@ -18,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
+from ullage.logger import Logger
+from ullage.reasons import said
 from ullage.valis.backends import FolderBackend
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from ullage.valis.backends import FilesystemBackend
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 OUTPUTS, INPUTS, HISTORY = "/tool_outputs", "/tool_inputs", "/conversation_history"
 # A path that was made here.
@@ -72,7 +73,7 @@ class Files:
         except Exception as error:  # noqa: BLE001 - the host's code; it is raised again as our own
             problem = error
         if problem is not None and not _is_there(problem) and self.read(path) != content:
-            raise _failed(self.backend, path, problem)
+            raise _failed(self.backend, path, content, problem)
         self._remember(path, content)
         return path
 
@@ -83,7 +84,7 @@ class Files:
         except Exception as error:  # noqa: BLE001 - the host's code; it is raised again as our own
             problem = error
         if problem is not None and not _is_there(problem) and await self.aread(path) != content:
-            raise _failed(self.backend, path, problem)
+            raise _failed(self.backend, path, content, problem)
         self._remember(path, content)
         return path
 
@@ -185,12 +186,12 @@ def _is_there(problem: Any) -> bool:
     return isinstance(problem, FileExistsError) or "already exists" in str(problem)
 
 
-def _failed(backend: FilesystemBackend, path: str, problem: Any) -> StoreError:
+def _failed(backend: FilesystemBackend, path: str, content: str, problem: Any) -> StoreError:
     if isinstance(problem, StoreError):
         return problem
-    kind = f"{type(problem).__name__}: " if isinstance(problem, BaseException) else ""
-    error = StoreError(f"{type(backend).__name__} could not write {path}: {kind}{problem}")
-    error.__cause__ = problem if isinstance(problem, BaseException) else None
+    cause = problem if isinstance(problem, BaseException) else StoreError(str(problem))
+    error = StoreError(f"{type(backend).__name__} could not write {path}: {said(cause, content)}")
+    error.__cause__ = cause
     return error
 
 

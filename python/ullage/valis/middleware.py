@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.arguments import require_number
+from ullage.logger import Logger
 from ullage.valis import pointers
 from ullage.valis.backends import FilesystemBackend, FolderBackend
 from ullage.valis.condensing import Condenser
@@ -22,7 +22,7 @@ from ullage.valis.views import Views
 if TYPE_CHECKING:
     from os import PathLike
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 # Where files go if nobody says so, in the folder that the agent works in.
 _FOLDER = ".valis"

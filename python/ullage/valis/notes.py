@@ -21,8 +21,9 @@ _INTRODUCTION = (
     "has been saved to /conversation_history/ and can be searched with grep()."
 )
 # Where a summary says which history it stands for, and how many messages of it stand behind it.
+# Characters of such a line, at the most.
+_LONGEST_PLACE = 400
 _SAVED = re.compile(rf"\n\n\[Saved to ({PATH}), with the next (\d{{1,9}}) messages\]\Z")
-_NOTE = re.compile(rf"\s*{re.escape(_BEGIN)}\n.*?\n\n(.*)\n\n{re.escape(_END)}\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,18 @@ def message_of(summary: str, role: str, saved: Saved) -> dict[str, Any]:
 def noted_in(message: Any) -> Noted | None:
     """What stands in such a message; None if it is another."""
     texts = text_parts(message) if role_of(message) in _ROLES else []
-    found = _NOTE.fullmatch(texts[0]) if len(texts) == 1 else None
-    if found is None:
+    # By hand, since an expression takes the square of the time for what only begins like one.
+    text, begin, end = texts[0].strip() if len(texts) == 1 else "", f"{_BEGIN}\n", f"\n\n{_END}"
+    if not (text.startswith(begin) and text.endswith(end)):
         return None
-    summary = found.group(1)
-    saved = _SAVED.search(summary)
+    _, blank_line, summary = text[len(begin) : -len(end)].partition("\n\n")
+    if not blank_line:
+        return None
+    saved = _SAVED.search(summary[-_LONGEST_PLACE:])
     if saved is None:
         return Noted(summary, None)
-    return Noted(summary[: saved.start()], Saved(saved.group(1), int(saved.group(2))))
+    place = Saved(saved.group(1), int(saved.group(2)))
+    return Noted(summary[: len(summary) - len(saved.group(0))], place)
 
 
 def unmerged(messages: list[Any]) -> list[Any]:
@@ -79,13 +84,16 @@ def unmerged(messages: list[Any]) -> list[Any]:
 
 def _unmerged(message: Any) -> list[Any]:
     content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, str) or _BEGIN not in content or role_of(message) not in PROMPTS:
+    if not isinstance(content, str) or role_of(message) not in PROMPTS:
         return [message]
-    found = _NOTE.search(content)
-    rest = "" if found is None else content[: found.start()] + content[found.end() :]
-    if found is None or not rest.strip():
+    begin, end = content.find(_BEGIN), content.rfind(_END)
+    if not 0 <= begin < end:
         return [message]
-    return [{**message, "content": rest}, {**message, "content": found.group(0)}]
+    end += len(_END)
+    rest, summary = content[:begin] + content[end:], {**message, "content": content[begin:end]}
+    if not rest.strip() or noted_in(summary) is None:
+        return [message]
+    return [{**message, "content": rest.strip()}, summary]
 
 
 def role_in(messages: list[Any]) -> str:

@@ -19,11 +19,9 @@ _LATE = tuple(f"{OUTPUTS}/{name}_" for name in (LATE_RESULT, FIRST_REQUEST))
 _REMEMBERED = 4_096
 # What the model reads files with, as it is told.
 _READER = "read_file"
-_REPLACED = re.compile(
-    rf"\[Large output saved to ({PATH})\]\n\n"
-    r"(?:Preview \(first \d+ lines\):\n.*\n\n)?Use read_file\(.*\) to view full content\.",
-    re.DOTALL,
-)
+# How a preview begins.
+OPENING = "[Large output saved to "
+_SAVED = re.compile(rf"{re.escape(OPENING)}({PATH})\]\n\n")
 
 
 class Offloaded:
@@ -65,8 +63,10 @@ def pointer(path: str) -> str:
 
 def replaced_by(text: str) -> str | None:
     """The path of the file that such a text stands for; None if it is another text."""
-    found = _REPLACED.fullmatch(text)
-    return found.group(1) if found else None
+    found = _SAVED.match(text)
+    if found is None or not text.endswith(_framed(found.group(1), "").partition("\n\n")[2]):
+        return None
+    return found.group(1)
 
 
 def shortened_by(text: str) -> str | None:
@@ -76,9 +76,7 @@ def shortened_by(text: str) -> str | None:
 
 
 def _framed(path: str, preview: str) -> str:
-    return (
-        f'[Large output saved to {path}]\n\n{preview}Use read_file("{path}") to view full content.'
-    )
+    return f'{OPENING}{path}]\n\n{preview}Use read_file("{path}") to view full content.'
 
 
 def _shown(lines: list[str], characters: int) -> list[str]:

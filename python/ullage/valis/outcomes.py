@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage.valis.calls import calls_in, results_in
-from ullage.valis.offload import replaced_by
+from ullage.valis.offload import OPENING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,7 +42,8 @@ _NONE_FAILED = re.compile(
 )
 # The line that a failure begins with, wherever it stands.
 _FAILING_LINE = re.compile(
-    r"^\W*(error|failed|failure|exception|traceback|fatal|cannot|could not|denied|permission)\b",
+    r"^[^\w\n]*(error|failed|failure|exception|traceback|fatal|cannot|could not|denied"
+    r"|permission)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 # The first line of a diff, as tools give it back.
@@ -147,7 +148,7 @@ def _words_of(outcome: Any, depth: int = 0) -> str:
     outcome = _told(outcome)
     if isinstance(outcome, str):
         # Of a preview nobody knows what comes behind.
-        return "" if replaced_by(outcome) is not None else outcome
+        return "" if outcome.startswith(OPENING) else outcome
     if depth > _DEEPEST:
         return ""
     parts = outcome if isinstance(outcome, list) else []

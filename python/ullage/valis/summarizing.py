@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from typing import Any
 
 import ullage
 from ullage import asking
+from ullage.logger import Logger
 from ullage.valis.notes import format_of
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 _LINES = "Lines of them with what the summary leaves out:"
 

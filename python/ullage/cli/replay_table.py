@@ -1,0 +1,71 @@
+"""What ``ullage replay`` measured, as a table."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ullage.cli.console import say, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ullage.replay import Replay, Row
+
+# Short heads, so that all fits into 80 columns.
+_SHARES = {"anchors": "anchors", "lines": "lines", "grounded": "edits", "recoverable": "recov."}
+# They are much alike.
+_FAILURES_SHOWN = 3
+
+
+def show(found: Replay) -> None:
+    """Prints a table of the rows, and what is below it."""
+    rows = found.rows()
+    columns = [column for column in _columns() if column[0] in _ALWAYS or any(map(column[1], rows))]
+    table(
+        [head for head, _ in columns],
+        [[cell(row) for _, cell in columns] for row in rows],
+        below="anchors, lines: of the names that were needed after the cut, those that are there,"
+        " and those that are there in a line that a tool printed; edits: those of which every known"
+        " line is there; recov.: names that are there, or stored where the context says.",
+    )
+    _below(found)
+
+
+def _columns() -> list[tuple[str, Callable[[Row], str]]]:
+    """Heads and cells; an empty cell says that there is nothing to say."""
+    return [
+        ("policy", lambda row: row.policy),
+        ("context", lambda row: f"{row.context:,}"),
+        ("budget", lambda row: f"{row.share:.1%}"),
+        ("cuts", lambda row: str(row.cuts)),
+        *((head, partial(_share, name=name)) for name, head in _SHARES.items()),
+        ("used", lambda row: f"{row.used:.1%}"),
+        ("failed", lambda row: str(row.failed) if row.failed else ""),
+        ("over", lambda row: f"{row.overshoot:,}" if row.overshoot else ""),
+        ("invalid", lambda row: str(row.violations) if row.violations else ""),
+        ("ms", lambda row: f"{row.milliseconds:.1f}"),
+        ("cost", lambda row: "" if row.cost is None else f"{row.cost:.3f}"),
+    ]
+
+
+_ALWAYS = ("policy", "context", "budget", "cuts", *_SHARES.values(), "used", "ms")
+
+
+def _share(row: Row, name: str) -> str:
+    share = row.retention.share(name)
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _below(found: Replay) -> None:
+    failures = [cut for cut in found.cuts if cut.failure is not None]
+    for cut in failures[:_FAILURES_SHOWN]:
+        place = f"{cut.session} at message {cut.message}"
+        say(f"{place}, {cut.policy}: {cut.failure}")
+    if len(failures) > _FAILURES_SHOWN:
+        say(f"and {len(failures) - _FAILURES_SHOWN} more; --json has them all")
+    if found.repaired:
+        say(
+            f"{len(found.repaired)} sessions were repaired first, as no provider would take them"
+            " (ullage lint says why)."
+        )

@@ -1,0 +1,117 @@
+"""``ullage report``: a session as a page."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import ullage
+from ullage.cli.codes import FAILED, FINE
+from ullage.cli.console import complain, note, say
+from ullage.cli.conversations import STANDARD_INPUT, read
+from ullage.cli.errors import CommandError
+from ullage.cli.options import add_file, at_least, command, completed, store_of
+from ullage.cli.policies import chosen
+from ullage.files import write_whole
+from ullage.recording import is_recording
+
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from ullage.sessions import Session
+
+_STANDARD_OUTPUT = "-"
+# Of a window, what stays free for the answer where only the window is given: as much as the share
+# that the default policy reserves of its own.
+_RESERVED = 0.04
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to those of a parser."""
+    parser = command(
+        commands,
+        "report",
+        "draw a session as a page",
+        "Writes a page about a session: its tokens against the window over time, what was compacted"
+        " and what that saved, cache and cost, and each piece that left. FILE is what"
+        " `ullage.Recorder` wrote in a real run, or a recorded session, in which a policy is"
+        " followed as if it had been there.",
+        run,
+        found="",
+    )
+    add_file(parser)
+    add = parser.add_argument
+    page = add(
+        "-o", "--output", default="report.html", metavar="FILE", help="the page; - for stdout"
+    )
+    completed(page, "file")
+    store = add("--store", type=Path, metavar="FOLDER", help="where what left is stored")
+    completed(store, "folder")
+    policy = add(
+        "--policy",
+        metavar="NAME|FILE",
+        help="a preset, a policy in a .toml, .yaml or .json file, or an agent's .yaml",
+    )
+    completed(policy, "file")
+    add("--model", metavar="ID", help="the id of the model, for its window, tokens and prices")
+    add("--window", type=at_least(1), metavar="TOKENS", help="another window than the policy's")
+    add(
+        "--session",
+        type=at_least(1),
+        default=1,
+        metavar="N",
+        help="which of several sessions (1)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the page.
+
+    Returns:
+        0 if it is written, 2 if the page cannot be.
+    """
+    # The other commands need none of it, and it takes a while.
+    from ullage.replay import follow
+
+    store = store_of(options.store)
+    if options.file != STANDARD_INPUT and is_recording(options.file):
+        recorder = ullage.Recorder(options.file)
+    else:
+        session = _session(read(options.file).sessions, options.session)
+        policy, model = _policy(options)
+        recorder = follow(session, policy, model=model, store=store)
+    if options.output == _STANDARD_OUTPUT:
+        # As bytes: the page is UTF-8, whatever the terminal shows.
+        sys.stdout.buffer.write(recorder.html(store=store).encode())
+        return FINE
+    page = Path(options.output)
+    try:
+        write_whole(page, recorder.html(store=store, folder=page.parent).encode())
+    except OSError as error:
+        complain(f"cannot write the page: {error}")
+        return FAILED
+    say(str(page))
+    return FINE
+
+
+def _session(found: list[Session], number: int) -> Session:
+    if number > len(found):
+        raise CommandError(
+            f"there is no session {number}: the file holds {len(found)}; choose with --session"
+        )
+    if len(found) > 1:
+        note(f"ullage: session {number} of {len(found)}; --session chooses another")
+    return found[number - 1]
+
+
+def _policy(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | None]:
+    """The policy that is asked for, None for that of the model, and the model."""
+    policy, model = chosen(options.policy, options.model)
+    if options.window is None:
+        return policy, model
+    ground = policy or (ullage.model_limits(model).policy() if model else ullage.Policy())
+    reserve = min(ground.reserve_output, int(options.window * _RESERVED))
+    changes = {"window": options.window, "reserve_output": reserve}
+    return ullage.Policy.from_dict({**ground.to_dict(), **changes}), model

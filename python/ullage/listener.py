@@ -1,0 +1,89 @@
+"""``Listener``: tells the host what each compaction did.
+
+Whatever goes wrong there is logged, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ullage.calling import Call, awaited
+from ullage.logger import Logger
+from ullage.report import Report
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable
+
+logger = Logger(__name__)
+
+# Takes the report of a compaction; what it returns is awaited if it has to be, and else of no use.
+OnCompaction: TypeAlias = Callable[[Report], object]
+
+# Seconds that an async listener has. The run waits for it, and it only tells somebody: one that
+# takes longer hangs.
+_PATIENCE = 10.0
+
+# What listeners do in a running loop. A loop holds on to its tasks only weakly.
+_telling: set[asyncio.Task[None]] = set()
+
+
+class Listener:
+    """Calls the host's function with each report that says something, in the context of its caller.
+
+    Args:
+        function: The host's, or None: then nothing is ever called.
+    """
+
+    def __init__(self, function: OnCompaction | None) -> None:
+        self.function = function
+
+    def tell(self, report: Report) -> None:
+        """Calls it. What has to be awaited is a task where a loop runs, else it runs in a thread.
+
+        What is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
+        """
+        returned = self._returned(report)
+        if not inspect.isawaitable(returned):
+            return
+        import asyncio
+
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            # A thread, since `asyncio.run` here would leave this one without its event loop.
+            _, error = Call(lambda: returned, _PATIENCE).wait(_PATIENCE)
+            _log(error)
+        else:
+            task = loop.create_task(_told(returned))
+            _telling.add(task)
+            task.add_done_callback(_telling.discard)
+
+    async def atell(self, report: Report) -> None:
+        """The same beside the event loop, where what has to be awaited is awaited."""
+        returned = self._returned(report)
+        if inspect.isawaitable(returned):
+            await _told(returned)
+
+    def _returned(self, report: Report) -> object:
+        if self.function is None or not (report.stages or report.warnings):
+            return None
+        try:
+            return self.function(report)
+        except Exception as error:  # noqa: BLE001 - whatever the host's function raises
+            _log(error)
+            return None
+
+
+async def _told(awaitable: Awaitable[Any]) -> None:
+    try:
+        await awaited(awaitable, _PATIENCE)
+    except Exception as error:  # noqa: BLE001 - likewise
+        _log(error)
+
+
+def _log(error: BaseException | None) -> None:
+    if error is not None:
+        logger.error("on_compaction failed", exc_info=error)

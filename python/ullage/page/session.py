@@ -1,0 +1,166 @@
+"""The report of a session: an agent's run as a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ullage.economics import Economics
+from ullage.models import BUILT_IN
+from ullage.page.figures import cache_figure, cost_figure, stages_figure, tokens_figure
+from ullage.page.parts import document, table, tiles
+from ullage.page.pieces import Pieces
+from ullage.page.text import many, percent, safe, time
+from ullage.report import Report
+from ullage.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from ullage.page.figures import Money
+    from ullage.page.plot import Line
+    from ullage.recorder import Recorder
+    from ullage.store import Store
+
+# Rows of a table; of more requests every so manieth is in it.
+_MOST_ROWS = 500
+# Costs where no price is known are in tokens that nothing is known of but that they are input.
+_FACTORS = "M tokens"
+
+
+def session_page(
+    recorder: Recorder,
+    *,
+    economics: Economics | None = None,
+    store: Store | None = None,
+    folder: str | Path | None = None,
+    beside: Sequence[Line] = (),
+) -> str:
+    """The report of a session: one file of HTML, without scripts and without a network.
+
+    Args:
+        recorder: The session.
+        economics: What a token costs; those of the recorded model if not given.
+        store: Where what left is; the store of the engine that was recorded if not given.
+        folder: The folder that the page will be in, for links to the files of a ``FileStore``.
+        beside: Other runs of the same session, drawn in place of what is computed as "without".
+    """
+    prices = economics or Economics.for_model(recorder.model or "")
+    is_known = economics is None and recorder.model is not None and BUILT_IN.prices(recorder.model)
+    unit = "at the given prices" if economics else "$" if is_known else _FACTORS
+    line = Timeline.of(recorder.entries, prices)
+    title = f"ullage: {recorder.name}" if recorder.name else "ullage: a session"
+    pieces = Pieces(recorder.store if store is None else store, folder)
+    return document(title, _body(recorder, line, (unit, prices), pieces, beside))
+
+
+def _body(
+    recorder: Recorder, line: Timeline, money: Money, pieces: Pieces, beside: Sequence[Line]
+) -> Iterator[str]:
+    yield "<h1>How full the context was</h1>"
+    about = [
+        recorder.name,
+        recorder.model or "",
+        f"window of {recorder.window:,} tokens" if recorder.window else "",
+    ]
+    yield f'<p class="dim">{safe(" · ".join(part for part in about if part))}</p>'
+    if not line.steps:
+        yield "<p>No request was recorded.</p>"
+    else:
+        yield from tiles(_figures(recorder, line, money))
+        yield from tokens_figure(line, recorder.window, beside)
+        yield from stages_figure(line)
+        yield from cache_figure(line)
+        yield from cost_figure(line, money)
+        yield from _all_figures(line, money)
+    yield from _removed(line, money[1], pieces)
+
+
+def _figures(recorder: Recorder, line: Timeline, money: Money) -> Iterator[tuple[str, str, str]]:
+    steps = line.steps
+    highest = max(step.prompt for step in steps)
+    sent, without = sum(step.prompt for step in steps), sum(step.without for step in steps)
+    yield "requests", f"{len(steps):,}", f"{sent:,} tokens sent"
+    share = f"{highest / recorder.window:.0%} of the window" if recorder.window else "tokens"
+    yield "largest request", f"{highest:,}", share
+    largest = max(step.without for step in steps)
+    yield "without ullage", f"{largest:,}", "tokens in the largest request"
+    reports = [report for _, report in line.compactions if isinstance(report, Report)]
+    spent = time(sum(report.elapsed for report in reports))
+    yield "compactions", f"{sum(bool(report.stages) for report in reports):,}", f"took {spent}"
+    if without:
+        yield "tokens not sent", percent(1 - sent / without), f"{without - sent:,} tokens"
+    if sent:
+        yield "read from the cache", percent(sum(step.read for step in steps) / sent), "of all sent"
+    cost, full = sum(step.cost for step in steps), sum(step.cost_without for step in steps)
+    if full:
+        says = f"of that without: {cost:,.4g} of {full:,.4g} ({money[0]})"
+        yield "cost of the input", percent(cost / full), says
+
+
+def _all_figures(line: Timeline, money: Money) -> Iterator[str]:
+    every = -(-len(line.steps) // _MOST_ROWS) or 1
+    shown = [
+        (f"{number + 1:,}", step)
+        for number, step in enumerate(line.steps)
+        if number % every == 0 or number == len(line.steps) - 1
+    ]
+    which = "each request" if every == 1 else f"every {every}th request"
+    # Two tables, for a phone is too narrow for one.
+    yield '<details id="figures"><summary>All figures of the plots, as tables</summary>'
+    yield from table(
+        f"Tokens of {which}, and what of them was read, new, and written again",
+        ("request", "tokens", "without", "read", "new", "again"),
+        (
+            (number, *(f"{n:,}" for n in (s.prompt, s.without, s.read, s.new, s.rewritten)))
+            for number, s in shown
+        ),
+    )
+    yield from table(
+        f"Cost of the input of {which}, {money[0]}",
+        ("request", "with ullage", "without"),
+        ((number, f"{s.cost:.4g}", f"{s.cost_without:.4g}") for number, s in shown),
+    )
+    yield "</details>"
+
+
+def _removed(line: Timeline, economics: Economics, pieces: Pieces) -> Iterator[str]:
+    yield '<h2 id="removed">What was removed, and where it is</h2>'
+    yield (
+        '<p class="dim">Each piece unfolds to what was stored. Characters that are not seen, or'
+        " that turn the direction of a text, stand there by their numbers, as ⟨U+202E⟩.</p>"
+    )
+    if line.arrived:
+        yield "<h3>Results that were shortened as they arrived</h3>"
+        whole = (reference for arrived in line.arrived for reference in arrived.references)
+        yield from pieces.listed(whole)
+    for number, (request, done) in enumerate(line.compactions, 1):
+        yield f'<h3 id="compaction-{number}">Before request {request + 1:,}</h3>'
+        if not isinstance(done, Report):
+            yield f"<p>No compaction could be made: {safe(done.why)}</p>"
+            continue
+        yield f"<p>{safe(_told(done, economics))}</p>"
+        if done.warnings:
+            items = "".join(f"<li>{safe(warning)}</li>" for warning in done.warnings)
+            yield f'<ul class="warnings">{items}</ul>'
+        yield from pieces.listed(done.references)
+    if not line.arrived and not line.compactions:
+        yield "<p>Nothing was.</p>"
+
+
+def _told(report: Report, economics: Economics) -> str:
+    """A compaction in words."""
+    unchanged = report.tokens_after - report.rewritten
+    cost = economics.of_tokens(report.tokens_before, report.tokens_after, max(0, unchanged))
+    stages = ", ".join(
+        f"{name} {many(stage.edits, 'edit')} ({stage.saved:,} tokens)"
+        for name, stage in report.stages.items()
+    )
+    removed = many(report.removed_messages, "message") + " removed; "
+    if report.summary is not None:
+        removed += f"a summary by the {report.summary.by} takes {report.summary.tokens:,} tokens; "
+    return (
+        f"{report.tokens_before:,} → {report.tokens_after:,} tokens of {report.budget:,}, in"
+        f" {time(report.elapsed)}: {stages or 'nothing was done'}."
+        f" {removed if report.removed_messages else ''}{cost}."
+    )

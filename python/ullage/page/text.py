@@ -1,0 +1,47 @@
+"""Any text as what a browser may show: no markup, nothing that changes what stands beside it."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+# What XML cannot hold (controls, surrogates, two last codes), what turns the direction of the text
+# around it, and what is not seen at all, as letters of tags in which prompts are hidden. Joiners
+# and the soft hyphen stay: scripts and pictures of people are made with them.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
+)
+
+
+def plain(text: str) -> str:
+    """The text with a name in place of each such character, such as ``⟨U+202E⟩``."""
+    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text.replace("\r\n", "\n"))
+
+
+def safe(text: object) -> str:
+    """A text for any place in the page, attributes in quotes included."""
+    return escape(plain(str(text)))
+
+
+def many(count: int, noun: str) -> str:
+    """A number with what it counts."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def short(number: float) -> str:
+    """A number for the side of a plot."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:.3g}"
+
+
+def percent(share: float) -> str:
+    """A share with a digit behind the point."""
+    return f"{share:.1%}"
+
+
+def time(seconds: float) -> str:
+    """A time with what it is in."""
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1_000:.1f} ms"

@@ -1,0 +1,91 @@
+"""Transcripts of Claude Code: a line for each block that was said, and lines that say other things.
+
+Lines are linked to the one before them. Where the user went back, there are several chains: the one
+that ends last is what the session became. Calls of one answer are lines of their own, and each
+result is linked to its call, so results of parallel calls stand beside the chain.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_SPEAKERS = ("user", "assistant")
+
+
+def is_transcript(lines: list[Any]) -> bool:
+    """Whether these lines are linked to one another."""
+    return any(_is_said(line) for line in lines)
+
+
+def main_chain(lines: list[Any]) -> list[Any]:
+    """The messages of the chain that ends last, blocks of one answer together, in Anthropic's form.
+
+    Left out are side chains (those of subagents), remarks of the program, and answers that are
+    errors of the API.
+    """
+    linked = {line["uuid"]: line for line in lines if isinstance(line, dict) and _id(line, "uuid")}
+    said = [line for line in lines if _is_said(line) and not line.get("isSidechain")]
+    if not said:
+        return []
+    chain: set[str] = set()
+    above: str | None = said[-1]["uuid"]
+    while above is not None and above not in chain:
+        chain.add(above)
+        line = linked.get(above, {})
+        # A compaction begins a new chain, and says which one it goes on from.
+        above = _id(line, "parentUuid") or _id(line, "logicalParentUuid")
+    answers = {_answer(line) for line in said if line["uuid"] in chain} - {None}
+    calls: set[str | None] = set()
+    messages: list[dict[str, Any]] = []
+    open_answer: dict[str, Any] = {}
+    for line in said:
+        answer, blocks = _answer(line), _blocks(line)
+        results = {_id(block, "tool_use_id") for block in blocks if _is(block, "tool_result")}
+        if line["uuid"] not in chain and answer not in answers and not results & calls:
+            continue
+        if line.get("isMeta") or line.get("isApiErrorMessage"):
+            continue
+        calls |= {_id(block, "id") for block in blocks if _is(block, "tool_use")} - {None}
+        if answer is not None and answer == open_answer.get("id"):
+            open_answer["message"]["content"].extend(blocks)
+        elif answer is None and messages and messages[-1]["role"] == "user":
+            messages[-1]["content"].extend(blocks)
+        else:
+            message = {"role": line["message"]["role"], "content": blocks}
+            messages.append(message)
+            open_answer = {"id": answer, "message": message} if answer is not None else open_answer
+    return messages
+
+
+def _is_said(line: Any) -> bool:
+    return (
+        isinstance(line, dict)
+        and line.get("type") in _SPEAKERS
+        and isinstance(line.get("uuid"), str)
+        and isinstance(line.get("message"), dict)
+        and line["message"].get("role") in _SPEAKERS
+    )
+
+
+def _id(value: dict[str, Any], field: str) -> str | None:
+    """What stands in a field that names something; None where it is no text."""
+    found = value.get(field)
+    return found if isinstance(found, str) else None
+
+
+def _answer(line: dict[str, Any]) -> str | None:
+    """What tells the answer that an assistant's line is a part of; None of the user's."""
+    if line["type"] != "assistant":
+        return None
+    return _id(line["message"], "id") or _id(line, "uuid")
+
+
+def _blocks(line: dict[str, Any]) -> list[Any]:
+    content = line["message"].get("content")
+    if isinstance(content, list):
+        return list(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) else []
+
+
+def _is(block: Any, kind: str) -> bool:
+    return isinstance(block, dict) and block.get("type") == kind

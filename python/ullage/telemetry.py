@@ -1,0 +1,227 @@
+"""``Telemetry``: OpenTelemetry spans and metrics of what an engine does.
+
+Names are those of the GenAI semantic conventions where one fits, and ``ullage.*`` where none does:
+https://github.com/open-telemetry/semantic-conventions-genai. No text of a message is in them.
+
+Whoever listens has imported OpenTelemetry's API, so nothing imports it here: where nobody has, each
+operation costs a look into a dict.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from ullage._core import __version__
+from ullage.logger import Logger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextvars import Token
+
+    from ullage._core import Plan
+    from ullage.report import Report
+
+logger = Logger(__name__)
+
+# The name of the instrumentation scope.
+_SCOPE = "ullage"
+
+# Those of the conventions that fit.
+_OPERATION = "gen_ai.operation.name"
+_MODEL = "gen_ai.request.model"
+_ERROR = "error.type"
+_COMPACTED = "gen_ai.conversation.compacted"
+TOOL_NAME = "gen_ai.tool.name"
+MAX_TOKENS = "gen_ai.request.max_tokens"
+
+# Our own.
+_DURATION = "ullage.operation.duration"
+_SAVED = "ullage.tokens.saved"
+_REWRITTEN = "ullage.tokens.rewritten"
+_STAGE = "ullage.stage"
+
+# What the conventions call an error without a class, and one of time.
+OTHER = "_OTHER"
+TIMEOUT = "timeout"
+
+_Method = TypeVar("_Method", bound="Callable[..., None]")
+
+
+def kind_of(error: BaseException) -> str:
+    """The class of an error, as ``error.type`` wants it: never its text."""
+    kind = type(error)
+    name = kind.__qualname__
+    return name if kind.__module__ == "builtins" else f"{kind.__module__}.{name}"
+
+
+def _quiet(method: _Method) -> _Method:
+    """A method that never raises: a processor or an exporter is not the run's business."""
+
+    @wraps(method)
+    def quiet(*args: Any, **kwargs: Any) -> None:
+        try:
+            method(*args, **kwargs)
+        except Exception:
+            logger.warning("OpenTelemetry failed", exc_info=True)
+
+    return cast("_Method", quiet)
+
+
+class Operation:
+    """One thing that an engine does, which leaves no trace until it is begun.
+
+    Args:
+        name: What ``gen_ai.operation.name`` is.
+        attributes: What is known of it from the start.
+    """
+
+    def __init__(self, name: str, attributes: dict[str, Any]) -> None:
+        self._name = name
+        self._attributes = attributes
+        self._since = time.time_ns()
+        self._began = time.perf_counter()
+        self._is_begun = False
+        self._counted: list[tuple[str, int, dict[str, Any]]] = []
+        self._error: dict[str, Any] = {}
+        self._span: Any = None
+        self._token: Token[Any] | None = None
+
+    @_quiet
+    def begin(self) -> None:
+        """Begins its span; what happens inside from now on is a part of it. Once is enough."""
+        if self._is_begun:
+            return
+        self._is_begun = True
+        if "opentelemetry.trace" not in sys.modules:
+            return
+        from opentelemetry import context, trace
+
+        model = self._attributes.get(_MODEL)
+        self._span = trace.get_tracer(_SCOPE, __version__).start_span(
+            self._name if model is None else f"{self._name} {model}",
+            attributes={_OPERATION: self._name, **self._attributes},
+            start_time=self._since,
+        )
+        self._token = context.attach(trace.set_span_in_context(self._span))
+
+    def planned(self, plan: Plan) -> Plan:
+        """The plan. One that does something begins the operation; most find nothing to do."""
+        if not plan.is_empty:
+            self.begin()
+        return plan
+
+    @_quiet
+    def reported(self, report: Report) -> None:
+        """Says what a compaction did."""
+        if not (report.stages or report.warnings):
+            return
+        self.begin()
+        for stage, done in report.stages.items():
+            self._counted.append((_SAVED, done.saved, {_STAGE: stage}))
+        self._counted.append((_REWRITTEN, report.rewritten, {}))
+        if self._span is not None:
+            self._span.set_attributes(_attributes_of(report))
+
+    @_quiet
+    def shrunk(self, saved: int) -> None:
+        """Says that a result became shorter, by so many tokens."""
+        self.begin()
+        self._counted.append((_SAVED, saved, {_STAGE: "shrink"}))
+        if self._span is not None:
+            self._span.set_attribute(_SAVED, saved)
+
+    @_quiet
+    def failed(self, kind: str) -> None:
+        """Says that it did not come to its end, by the class of the error."""
+        self.begin()
+        self._error = {_ERROR: kind}
+        if self._span is not None:
+            from opentelemetry.trace import StatusCode
+
+            self._span.set_attributes(self._error)
+            self._span.set_status(StatusCode.ERROR)
+
+    @_quiet
+    def end(self) -> None:
+        """Ends the span, and adds to the metrics."""
+        if self._token is not None:
+            from opentelemetry import context
+
+            context.detach(self._token)
+            self._span.end()
+        if not self._is_begun or "opentelemetry.metrics" not in sys.modules:
+            return
+        instruments = _instruments()
+        common = {_OPERATION: self._name}
+        if _MODEL in self._attributes:
+            common[_MODEL] = self._attributes[_MODEL]
+        seconds = time.perf_counter() - self._began
+        instruments[_DURATION].record(seconds, common | self._error)
+        for name, amount, attributes in self._counted:
+            instruments[name].add(amount, common | attributes)
+
+
+class Telemetry:
+    """Begins and ends the operations of an engine.
+
+    Args:
+        model: The id of the model that the engine is for, or None.
+    """
+
+    def __init__(self, model: str | None) -> None:
+        self._attributes = {} if model is None else {_MODEL: model}
+
+    @contextmanager
+    def operation(self, name: str, **attributes: Any) -> Iterator[Operation]:
+        """An operation that ends with the block; what the block raises is raised on."""
+        operation = Operation(name, {**self._attributes, **attributes})
+        try:
+            yield operation
+        except BaseException as error:
+            operation.failed(kind_of(error))
+            raise
+        finally:
+            operation.end()
+
+
+def _attributes_of(report: Report) -> dict[str, Any]:
+    attributes = {
+        "ullage.tokens.before": report.tokens_before,
+        "ullage.tokens.after": report.tokens_after,
+        "ullage.tokens.budget": report.budget,
+        _REWRITTEN: report.rewritten,
+        "ullage.messages.removed": report.removed_messages,
+        "ullage.references": len(report.references),
+        "ullage.stages": list(report.stages),
+        "ullage.warnings": len(report.warnings),
+    }
+    if report.summary is not None:
+        attributes["ullage.summary.by"] = report.summary.by
+    if report.stages:
+        # By the conventions it is set where it is true, and never to false.
+        attributes[_COMPACTED] = True
+    return attributes
+
+
+@cache
+def _instruments() -> dict[str, Any]:
+    from opentelemetry import metrics
+
+    meter = metrics.get_meter(_SCOPE, __version__)
+    return {
+        _DURATION: meter.create_histogram(
+            _DURATION, unit="s", description="Time that compactions, shrinks and summaries take"
+        ),
+        _SAVED: meter.create_counter(
+            _SAVED, unit="{token}", description="Tokens that stages saved"
+        ),
+        _REWRITTEN: meter.create_counter(
+            _REWRITTEN,
+            unit="{token}",
+            description="Tokens that the provider has to write into its prompt cache again",
+        ),
+    }

@@ -1,0 +1,192 @@
+"""What the pages of the documentation take for granted: the names that are the reader's own.
+
+A page that is not here has all that its code needs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import ullage
+
+from . import players
+from .adk_host import log_entries, runner_of, say, scripted
+from .gemini_host import call, gemini, text
+from .histories import Client
+from .test_strands import TASK, Scripted
+from .test_strands import fetch as fetch_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Names = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page.
+
+    Attributes:
+        names: Makes the names that are there before its first block.
+        before: Is called before each block.
+        after: Judges what the blocks left, what they printed, and the folder that they ran in.
+        is_apart: Whether it runs in a process of its own, where it changes what all tests share.
+    """
+
+    names: Callable[[], Names] = dict
+    before: Callable[[Names], None] = lambda _names: None
+    after: Callable[[Names, str, Path], None] = lambda _names, _printed, _folder: None
+    is_apart: bool = False
+
+
+def _readme() -> Names:
+    return {"model": Scripted(calls=3, words=20_000, window=32_000), "tools": [fetch_words]}
+
+
+def _judge_readme(names: Names, printed: str, _: Path) -> None:
+    assert "window" in printed
+    assert names["agent"](TASK).stop_reason == "end_turn"
+    (stored,) = names["store"].list()  # three calls, one and the same output
+    read = names["agent"].tool.retrieve(reference=stored, pattern="word 7 ")
+    assert "retrieved from" in read["content"][0]["text"]
+
+
+def _strands() -> Names:
+    return {"model": players.Player(3, words=20_000, limit=200_000), "tools": [players.fetch]}
+
+
+def _rest(names: Names) -> None:
+    names["model"].rest = 3
+
+
+def _judge_stored(_: Names, __: str, folder: Path) -> None:
+    assert list((folder / "artifacts").rglob("*.log")), "what was large is on the disk"
+
+
+def _judge_not_stored(_: Names, __: str, folder: Path) -> None:
+    assert not (folder / "artifacts").exists()
+
+
+def _adk() -> Names:
+    def fetch(number: int) -> dict[str, Any]:
+        """Fetches logs."""
+        lines = "".join(f"2026-05-01 svc-{number} latency={n * 7 % 90}\n" for n in range(30))
+        return {"status": "ok", "logs": lines, "count": 30}
+
+    model = gemini(lambda n, _: call("fetch", number=n) if n < 30 else text("The database."))
+    return {"model": model, "tools": [fetch]}
+
+
+def _judge_adk(names: Names, printed: str, _: Path) -> None:
+    assert printed.startswith(f"{sum(names['model'].counts):,} tokens, ")
+    assert len(names["model"].sent) == 31
+    assert names["agent"].before_model_callback is not None
+
+
+def list_log_entries() -> dict[str, Any]:
+    """Lists."""
+    return {"result": log_entries(600)}
+
+
+class _NoArtifacts:
+    async def save_artifact(self, name: str, part: Any) -> int:
+        raise ValueError(name)
+
+
+def _adk_data() -> Names:
+    from google.adk.events.event import Event
+    from google.adk.sessions.session import Session
+    from google.genai import types
+
+    from ullage.adk import LargePayloadHandler, PayloadLimits
+
+    store = ullage.MemoryStore()
+    original = list_log_entries()
+    handler = LargePayloadHandler(store, limits=PayloadLimits())
+    context: Any = _NoArtifacts()
+    handled = asyncio.run(handler.handle("list_log_entries", {}, original, context))
+    events = [Event(author="user", content=types.UserContent("Look."))]
+    return {
+        "store": store,
+        "model": scripted(("list_log_entries", {}), "done"),
+        "list_log_entries": list_log_entries,
+        "handled": handled,
+        "original": original,
+        "ask_a_small_model": None,
+        "session": Session(id="s", app_name="test", user_id="u", events=events),
+    }
+
+
+def _judge_adk_data(names: Names, _: str, __: Path) -> None:
+    assert names["rows"].count('"severity":"ERROR"') == 2
+    assert '"request 17 ' in names["entry"]
+    assert [entry.parts[0].text for entry in names["contents"]] == ["Look."]
+
+    async def ran() -> list[Any]:
+        runner = runner_of(names["agent"])
+        session = await runner.session_service.create_session(app_name="test", user_id="u")
+        return list(await say(runner, session.id, "What is wrong?"))
+
+    (response,) = [one for event in asyncio.run(ran()) for one in event.get_function_responses()]
+    assert response.response["metadata"]["handling_mode"] == "template_core"
+
+
+def _judge_amplifier(_: Names, printed: str, __: Path) -> None:
+    said = printed.splitlines()
+    assert re.fullmatch(r"\d\d messages of 121", said[0])
+    assert said[1].startswith("1 message in ")
+    assert re.fullmatch(r"1\d,\d{3} tokens, \d,\d{3} saved|\d+ tokens, \d+ saved", said[2])
+
+
+class _Agent:
+    async def run(self, given: str, *, stateless: bool) -> str:
+        return "## Session Intent\nBuild the app"
+
+
+class _Anthropic:
+    """A client as Anthropic's, with a model that says one thing."""
+
+    def __init__(self) -> None:
+        self.messages = self
+
+    def create(self, *, messages: list[Any], **_: Any) -> Any:
+        assert messages[0]["content"]
+        return SimpleNamespace(content=[SimpleNamespace(text="Forty pages were read.")])
+
+    def complete(self, **_: Any) -> str:
+        return "All went well."
+
+
+def _concepts() -> Names:
+    Path("api.json").write_text("{}", encoding="utf-8")
+    return {"ullage": ullage, "client": _Anthropic(), "store": ullage.MemoryStore()}
+
+
+def _judge_replay(_: Names, printed: str, __: Path) -> None:
+    assert "saves 0 tokens" in printed
+
+
+def _judge_observability(_: Names, printed: str, __: Path) -> None:
+    assert re.search(r"^compact \d+ \d+$", printed, re.MULTILINE)
+
+
+PAGES = {
+    "README.md": Page(_readme, after=_judge_readme),
+    "docs/strands.md": Page(_strands, _rest, _judge_stored),
+    "docs/migrate-from-cyber-autoagent.md": Page(_strands, _rest, _judge_stored),
+    "docs/migrate-from-strands-managers.md": Page(_strands, _rest, _judge_not_stored),
+    "docs/adk.md": Page(_adk, after=_judge_adk),
+    "docs/adk-data.md": Page(_adk_data, after=_judge_adk_data),
+    "docs/amplifier.md": Page(after=_judge_amplifier),
+    "docs/supyagent.md": Page(lambda: {"client": Client()}),
+    "docs/valis.md": Page(lambda: {"agent": _Agent()}),
+    "docs/concepts.md": Page(_concepts),
+    "docs/summaries.md": Page(lambda: {"client": _Anthropic()}),
+    "docs/replay.md": Page(after=_judge_replay),
+    "docs/observability.md": Page(after=_judge_observability, is_apart=True),
+}

@@ -1,0 +1,144 @@
+"""The code of the README and of docs/ runs as it stands there, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from .pages import PAGES, Page
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]*`")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.MULTILINE)
+ALL = sorted(
+    str(page.relative_to(ROOT))
+    for pattern in ("*.md", "docs/**/*.md")
+    for page in ROOT.glob(pattern)
+)
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def blocks_of(page: str) -> list[Any]:
+    """The compiled blocks of a page, which know their lines in it."""
+    text = text_of(page)
+    compiled = []
+    for found in BLOCK.finditer(text):
+        above = "\n" * text.count("\n", 0, found.start(1))
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        compiled.append(compile(above + found[1], page, "exec", flags))
+    return compiled
+
+
+def run(page: str, known: Page, names: dict[str, Any]) -> None:
+    async def run_awaiting() -> None:
+        for block in blocks:
+            known.before(names)
+            if inspect.iscoroutine(running := eval(block, names)):
+                await running
+
+    blocks = blocks_of(page)
+    if any(block.co_flags & inspect.CO_COROUTINE for block in blocks):
+        asyncio.run(run_awaiting())
+        return
+    for block in blocks:
+        known.before(names)
+        exec(block, names)
+
+
+@pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")  # ADK's own compaction is
+@pytest.mark.parametrize("page", [page for page in ALL if BLOCK.search(text_of(page))])
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    known = PAGES.get(page, Page())
+    names = known.names()
+    if known.is_apart:
+        command = [sys.executable, "-W", "error", "-c", "\n".join(BLOCK.findall(text_of(page)))]
+        printed = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
+        ).stdout
+    else:
+        run(page, known, names)
+        printed = capsys.readouterr().out
+    known.after(names, printed, tmp_path)
+
+
+def test_every_known_page_has_code():
+    assert [page for page in PAGES if not BLOCK.search(text_of(page))] == []
+
+
+def anchors_of(page: Path) -> set[str]:
+    """What GitHub makes of the headings: letters and digits, hyphens for spaces, numbers if twice."""
+    anchors: set[str] = set()
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    for heading in HEADING.findall(text):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
+        anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        number = sum(known == anchor or known.startswith(f"{anchor}-") for known in anchors)
+        anchors.add(f"{anchor}-{number}" if anchor in anchors else anchor)
+    return anchors
+
+
+def problem_of(page: str, target: str) -> str | None:
+    """What is wrong with a link; None for one that leads somewhere."""
+    parts = urlsplit(target)
+    if parts.scheme or parts.netloc:
+        host = parts.hostname or ""
+        is_well_formed = parts.scheme in {"http", "https"} and re.fullmatch(
+            r"[\w-]+(\.[\w-]+)+", host
+        )
+        return None if is_well_formed else f"{target} is no address"
+    place = ROOT / page if parts.path == "" else (ROOT / page).parent / parts.path
+    if not place.exists():
+        return f"{target} leads to no file"
+    if ROOT not in (place.resolve(), *place.resolve().parents):
+        return f"{target} leads out of the project"
+    if parts.fragment and parts.fragment not in anchors_of(place):
+        return f"{target} leads to no heading"
+    return None
+
+
+@pytest.mark.parametrize("page", ALL)
+def test_every_link_leads_somewhere(page):
+    text = CODE.sub("", FENCED.sub("", text_of(page)))
+    problems = [problem_of(page, target) for target in LINK.findall(text)]
+    assert [problem for problem in problems if problem] == []
+
+
+@pytest.mark.parametrize(
+    ("target", "what"),
+    [
+        ("nowhere.md", "no file"),
+        ("concepts.md#no-such-heading", "no heading"),
+        ("#nor-here", "no heading"),
+        ("htps://example.com", "no address"),
+        ("https:/example.com", "no address"),
+        ("../../elsewhere", "no file"),
+    ],
+)
+def test_a_link_that_leads_nowhere_is_seen(target, what):
+    assert what in str(problem_of("docs/README.md", target))
+    assert problem_of("docs/README.md", "concepts.md#the-ladder") is None
+
+
+def test_the_index_leads_to_every_page():
+    named = {urlsplit(target).path for target in LINK.findall(text_of("docs/README.md"))}
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert pages - named == set()
+    decided = {path.name for path in (ROOT / "docs/decisions").glob("*.md")} - {"README.md"}
+    listed = {urlsplit(target).path for target in LINK.findall(text_of("docs/decisions/README.md"))}
+    assert decided - listed == set()
