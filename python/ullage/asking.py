@@ -48,10 +48,12 @@ class Asked:
 
     Attributes:
         messages: The list made for it: what goes, and behind it what stays.
+        first: Where what goes begins; what is in front was made for the engine alone.
         pins: Indices of what stays.
     """
 
     messages: list[Any]
+    first: int
     pins: list[int]
 
 
@@ -59,14 +61,17 @@ def asked(previous: Previous | None, going: Sequence[Any], staying: Sequence[Any
     """The list for the engine."""
     head = [_TASK, _BALLAST, *([] if previous is None else [_note(previous)]), *going]
     pins = [0, *range(len(head), len(head) + len(staying))]
-    return Asked([*head, *staying], pins)
+    return Asked([*head, *staying], len(head) - len(going), pins)
 
 
 def answered(left: Sequence[Any], question: Asked) -> tuple[str, str, list[Any]]:
     """The summary in what the engine left, the lines behind it, and what it did not remove."""
     before = {id(message) for message in question.messages}
     stayed = len(question.pins) - 1
-    middle = [m for m in left[1 : len(left) - stayed] if id(m) in before]
+    # The former summary may be left too, where the engine found nothing to put in its place; it is
+    # in the new one, and was no message of the conversation.
+    going = {id(m) for m in question.messages[question.first : len(question.messages) - stayed]}
+    middle = [m for m in left[1 : len(left) - stayed] if id(m) in going]
     notes = (text for m in left if id(m) not in before for text in _texts(m))
     note = next(text for text in notes if REMOVED in text)
     body = note.partition("\n")[2]

@@ -1,7 +1,5 @@
 """Valis' face with other forms of messages, other agents and backends, bad input, and threads."""
 
-import asyncio
-import copy
 import json
 import threading
 from types import SimpleNamespace
@@ -10,13 +8,7 @@ from typing import Any
 import pytest
 
 import ullage
-from ullage.valis import (
-    ContextConfig,
-    ContextManagementMiddleware,
-    FilesystemBackend,
-    FolderBackend,
-)
-from ullage.valis.summarizing import message_of, said_in
+from ullage.valis import ContextConfig, ContextManagementMiddleware
 
 from .histories import broken_pairs, call, history, random_history, result
 from .valis_sessions import Agent, conversation, middleware, parted, run
@@ -75,47 +67,6 @@ def test_a_long_first_request_becomes_a_file(tmp_path):
     assert left[2]["role"] == "user"
     assert left[2]["content"].startswith("[Large output saved to /tool_outputs/first_request_")
     assert made.filesystem.grep("demand 1999", "/tool_outputs")
-
-
-def test_a_search_of_the_folder_takes_no_longer_than_its_files(tmp_path):
-    """Python's own expressions take half a minute for 28 letters, and twice as long for one more."""
-    folder = FolderBackend(tmp_path)
-    folder.write_file("/a.txt", f"{'a' * 5_000}!\r\nthe aim\n\u2028a\n")
-    assert folder.grep("^(a+)+$") == []
-    assert folder.grep("(a|a)+im$") == ["/a.txt:2:the aim"]
-    assert folder.grep("a$") == ["/a.txt:3:\u2028a"]
-    with pytest.raises(ullage.StoreError, match="look-around"):
-        folder.grep("(?=a)")
-
-
-@pytest.mark.parametrize("role", ["system", "user", "tool"])
-def test_what_only_begins_like_a_summary_is_told_at_once(role):
-    """An expression with two gaps looked at every pair of blank lines: 3 seconds for 20 KB."""
-    for text in ("[CONVERSATION SUMMARY]\n" + "x\n\n" * 500_000, "\n" * 1_000_000):
-        assert said_in({"role": role, "content": text}) is None
-
-
-def test_a_summary_is_read_back_as_it_was_written():
-    for summary in ("", "a", "a\n\nb", "\n", "[END SUMMARY]", "a\n\n[END SUMMARY]\n"):
-        assert said_in(message_of(summary)) == summary
-    for broken in ("[CONVERSATION SUMMARY]\n\n[END SUMMARY]", "[CONVERSATION SUMMARY]", "", "a"):
-        assert said_in({"role": "system", "content": broken}) is None
-
-
-def test_nothing_outside_of_the_folder_is_read_or_written(tmp_path):
-    (tmp_path / "secret").write_text("the key", encoding="utf-8")
-    folder = FolderBackend(tmp_path / "inside")
-    folder.write_file("/a.txt", "a")
-    (tmp_path / "inside" / "way-out").symlink_to(tmp_path)
-    (tmp_path / "inside" / "way-to-it").symlink_to(tmp_path / "secret")
-    assert folder.ls() == ["/a.txt"]
-    assert folder.grep("key") == []
-    for path in ("../secret", "/../secret", "way-to-it", "way-out/secret", "a\0b"):
-        with pytest.raises(ullage.StoreError, match=r"leads out|holds a zero"):
-            folder.read_file(path)
-        with pytest.raises(ullage.StoreError, match=r"leads out|holds a zero"):
-            folder.write_file(path, "x")
-    assert (tmp_path / "secret").read_text(encoding="utf-8") == "the key"
 
 
 @pytest.mark.parametrize("form", ["openai", "anthropic", "metadata"])
@@ -198,50 +149,6 @@ def test_an_agent_that_fails_is_done_without(agent, tmp_path):
     assert "## Session Intent" in left[1]["content"]
 
 
-class Memory:
-    """A backend that only writes, and has to be awaited."""
-
-    def __init__(self, error=None):
-        self.files: dict[str, str] = {}
-        self.error = error
-
-    async def write_file(self, path, content):
-        await asyncio.sleep(0)
-        if self.error:
-            raise self.error
-        self.files[path] = content
-
-
-def test_any_backend_that_writes_files_will_do():
-    backend = Memory()
-    assert isinstance(backend, FilesystemBackend)
-    made = ContextManagementMiddleware(
-        ContextConfig(model_context_limits={"small": 5_000}), backend
-    )
-    made.process_tool_result("word " * 30_000, "query", "1")
-    run(made.manage_context(conversation(20), "small"))
-    assert {path.split("/")[1] for path in backend.files} == {
-        "tool_outputs",
-        "tool_inputs",
-        "conversation_history",
-    }
-
-
-def test_a_backend_that_cannot_write_loses_nothing():
-    backend = Memory(OSError(28, "No space left"))
-    made = ContextManagementMiddleware(
-        ContextConfig(model_context_limits={"small": 5_000}), backend
-    )
-    messages = conversation(20)
-    before = copy.deepcopy(messages)
-    with pytest.raises(ullage.StoreError, match="No space left"):
-        made.process_tool_result("word " * 30_000, "query", "1")
-    with pytest.raises(ullage.StoreError):
-        run(made.manage_context(messages, "small"))
-    assert messages == before
-    assert made.compaction_history == []
-
-
 @pytest.mark.parametrize(
     "bad",
     [
@@ -287,12 +194,21 @@ def test_a_result_that_is_no_text_becomes_one(result_, tmp_path):
         {"large_result_tokens": 0},
         {"preview_lines": 0},
         {"response_reserve": -1},
+        {"compaction_threshold": "0.85"},
+        {"preview_lines": 10.5},
     ],
     ids=str,
 )
 def test_settings_out_of_range_are_refused(config):
     with pytest.raises(ullage.PolicyError, match=next(iter(config))):
         ContextConfig(**config)
+
+
+@pytest.mark.parametrize("limit", [0, -5, 5_000.5, "5000"])
+def test_a_window_that_is_none_is_refused(limit, tmp_path):
+    made = middleware(tmp_path, limit)
+    with pytest.raises(ullage.PolicyError, match="model_context_limits"):
+        run(made.manage_context(conversation(1), "small"))
 
 
 def test_the_defaults_are_the_documents():

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ullage
+from ullage.arguments import require_number
 
 # Valis' windows.
 _LIMITS = {
@@ -15,8 +16,8 @@ _LIMITS = {
     "gpt-4-turbo": 128_000,
     "gemini-1.5-pro": 1_000_000,
 }
-# Of a window that is smaller than so many times the reserve, the reserve would take too much.
-_RESERVE_TIMES = 8
+# The part of a window that a reserve may take. A reserve of all of it would leave no room at all.
+_RESERVE_SHARE = 0.5
 
 
 @dataclass
@@ -32,8 +33,9 @@ class ContextConfig:
             the rest.
         preview_lines: Lines of a large result that are shown.
         summarization_model: What a host makes its summarization agent of; not read here.
-        response_reserve: Tokens kept free for the answer, in windows of eight times that and more:
-            a summary is made in time, and what is left is within the rest.
+        response_reserve: Tokens kept free for the answer, at most half of the window: a summary is
+            made in time, and what is left is within the rest. If not given, what the threshold of
+            summaries leaves of a window: 5 %.
 
     Raises:
         PolicyError: If a setting is out of range.
@@ -45,33 +47,26 @@ class ContextConfig:
     model_context_limits: dict[str, int] = field(default_factory=lambda: dict(_LIMITS))
     preview_lines: int = 10
     summarization_model: dict[str, Any] | None = None
-    response_reserve: int = 4_096
+    response_reserve: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("compaction_threshold", "summarization_threshold"):
             share = getattr(self, name)
-            if not 0 < share <= 1:
-                raise ullage.PolicyError(f"{name}: {share} is not above 0 and at most 1")
-        for name, least in (
-            ("large_result_tokens", 1),
-            ("preview_lines", 1),
-            ("response_reserve", 0),
-        ):
-            if getattr(self, name) < least:
-                raise ullage.PolicyError(f"{name}: it must be at least {least}")
-
-    def most(self, limit: int) -> int:
-        """The most that messages may take of a window."""
-        fits = limit >= self.response_reserve * _RESERVE_TIMES
-        return limit - self.response_reserve if fits else limit
+            if not isinstance(share, (int, float)) or not 0 < share <= 1:
+                raise ullage.PolicyError(f"{name}: {share!r} is not above 0 and at most 1")
+        require_number("large_result_tokens", self.large_result_tokens, least=1)
+        require_number("preview_lines", self.preview_lines, least=1)
+        if self.response_reserve is not None:
+            require_number("response_reserve", self.response_reserve, least=0)
 
     def compacts_at(self, limit: int) -> int:
         """Tokens from which on calls are compacted."""
         return int(limit * self.compaction_threshold)
 
     def summarizes_at(self, limit: int) -> int:
-        """Tokens from which on a summary is made."""
-        return min(int(limit * self.summarization_threshold), self.most(limit))
+        """Tokens from which on a summary is made, and the most that is left then."""
+        reserve = min(self.response_reserve or 0, int(limit * _RESERVE_SHARE))
+        return min(int(limit * self.summarization_threshold), limit - reserve)
 
 
 @dataclass

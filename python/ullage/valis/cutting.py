@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import ullage
-from ullage.valis.files import FilesystemBackend, write
-from ullage.valis.summarizing import format_of, said_in
+from ullage.valis.calls import answers
+from ullage.valis.messages import role_of, written
+from ullage.valis.notes import PROMPTS, noted_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_RESULTS = frozenset({"tool-result", "tool_result"})
 
 
 @dataclass(frozen=True)
@@ -21,26 +19,39 @@ class Cut:
 
     Attributes:
         system: The system messages that it begins with.
+        noted: The summaries among what goes.
         going: What a summary is to stand for; the first request too, so that it is in it.
+        notes: System messages from among what goes that stay all the same.
         staying: The newest messages.
         task: The first request, where it is among those that go.
     """
 
     system: list[Any]
+    noted: list[Any]
     going: list[Any]
+    notes: list[Any]
     staying: list[Any]
     task: Any
 
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether anything goes but a summary and the first request."""
+        return any(message is not self.task for message in self.going)
 
-def cut(messages: list[Any], recent: int, count: Callable[[Any], int]) -> Cut:
+
+def system_end(messages: list[Any]) -> int:
+    """How many system messages there are in front; a summary is none."""
+    return next((n for n, message in enumerate(messages) if not _is_system(message)), len(messages))
+
+
+def cut(messages: list[Any], recent: int, notes: int, count: Callable[[Any], int]) -> Cut:
     """The conversation in parts: what is newest takes about ``recent`` tokens.
 
     At least the newest message stays, with the call that it answers and the results beside it. A
-    summary at the beginning is no system message: the next goes on from it.
+    summary at the beginning is no system message: the next goes on from it. Of system messages
+    that came later the newest stay, as many as ``notes`` tokens take.
     """
-    begin = 0
-    while begin < len(messages) and _is_system(messages[begin]):
-        begin += 1
+    begin = system_end(messages)
     end, room = len(messages), recent
     while end > begin:
         room -= count(messages[end - 1])
@@ -49,64 +60,45 @@ def cut(messages: list[Any], recent: int, count: Callable[[Any], int]) -> Cut:
         end -= 1
     end = min(max(end, begin), max(begin, len(messages) - 1))
     forward = end
-    while forward < len(messages) and _answers(messages[forward]):
+    while forward < len(messages) and answers(messages[forward]):
         forward += 1
     # Behind the results, if something is left there; else in front of their call.
-    while forward == len(messages) and end > begin and _answers(messages[end]):
+    while forward == len(messages) and end > begin and answers(messages[end]):
         end -= 1
     end = forward if forward < len(messages) else end
-    going = messages[begin:end]
-    task = next((m for m in going if _role(m) == "user" and not _answers(m)), None)
-    return Cut(messages[:begin], going, messages[end:], task)
+    # A summary is newer than what it stands for, and never among what stays as it is.
+    noted = [message for message in messages[begin:] if noted_in(message) is not None]
+    going = [message for message in messages[begin:end] if noted_in(message) is None]
+    staying = [message for message in messages[end:] if noted_in(message) is None]
+    task = next((m for m in going if role_of(m) == "user" and not answers(m)), None)
+    said, going = _notes_in(going, staying, notes, count)
+    return Cut(messages[:begin], noted, going, said, staying, task)
 
 
-class _Files:
-    """A store of the engine over a backend that only writes."""
+def _notes_in(
+    going: list[Any], staying: list[Any], most: int, count: Callable[[Any], int]
+) -> tuple[list[Any], list[Any]]:
+    """The system messages that stay, and the rest of what goes.
 
-    def __init__(self, backend: FilesystemBackend) -> None:
-        self._backend = backend
-        self._kept: dict[str, bytes] = {}
-
-    def put(self, content: bytes, *, reference: str, tool: str | None = None) -> str:  # noqa: ARG002
-        text = content.decode("utf-8", "replace")
-        write(self._backend, f"/tool_outputs/{reference}.txt", text)
-        self._kept[reference] = content
-        return reference
-
-    def get(self, reference: str) -> bytes:
-        try:
-            return self._kept[reference]
-        except KeyError:
-            raise ullage.StoreError(f"{reference} was not written here") from None
-
-
-def fitted(
-    messages: list[Any], most: int, counter: ullage.TokenCounter, backend: FilesystemBackend
-) -> list[Any]:
-    """The messages, their results shortened by the engine where even the newest are too long."""
-    settings = ullage.Policy.preset("valis").to_dict()
-    settings |= {"low": 1.0, "high": 1.0, "escalate": 1.0, "marks": "ullage"}
-    settings["stages"] = ["offload", "prune", "window"]
-    policy = ullage.Policy.from_dict(settings)
-    engine = ullage.ContextManager(
-        policy, counter=counter, store=_Files(backend), format=format_of(messages)
-    )
-    return engine.view(messages, budget=most)
-
-
-def _role(message: Any) -> Any:
-    return message.get("role") if isinstance(message, dict) else None
+    A host may say the same in each turn: once is enough. What is too old goes into the summary, as
+    somebody's words; the engine leaves out none that are a prompt.
+    """
+    known = {written(message) for message in staying if _is_system(message)}
+    notes: list[Any] = []
+    rest: list[Any] = []
+    room = most
+    for message in reversed(going):
+        if not _is_system(message):
+            rest.append(message)
+        elif (key := written(message)) not in known:
+            known.add(key)
+            room -= count(message)
+            if room >= 0:
+                notes.append(message)
+            else:
+                rest.append({**message, "role": "user"})
+    return notes[::-1], rest[::-1]
 
 
 def _is_system(message: Any) -> bool:
-    return _role(message) == "system" and said_in(message) is None
-
-
-def _answers(message: Any) -> bool:
-    """Whether a message holds results, which belong to the call before it."""
-    if _role(message) == "tool":
-        return True
-    content = message.get("content") if isinstance(message, dict) else None
-    parts = content if isinstance(content, list) else []
-    answers = any(isinstance(part, dict) and part.get("type") in _RESULTS for part in parts)
-    return answers and _role(message) == "user"
+    return role_of(message) in PROMPTS and noted_in(message) is None

@@ -1,196 +1,215 @@
-"""Where what leaves a conversation goes: a folder, or any backend with ``write_file``."""
+"""Where what leaves a conversation goes, under names that come from what is in the files.
+
+The same content has the same path in every process, so what stands in a conversation for it is the
+same text each time, and what is read back can be checked against its name.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import hashlib
 import inspect
-import os
 import re
-import tempfile
 import threading
-from datetime import datetime, timezone
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
-from ullage import StoreError, _core
+from ullage import StoreError
+from ullage.logger import Logger
 from ullage.reasons import said
+from ullage.valis.backends import FolderBackend
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Iterable, Mapping
+
+    from ullage.valis.backends import FilesystemBackend
+
+logger = Logger(__name__)
+
+OUTPUTS, INPUTS, HISTORY = "/tool_outputs", "/tool_inputs", "/conversation_history"
+# A path that was made here.
+PATH = r"/(?:tool_outputs|tool_inputs|conversation_history)/[A-Za-z0-9_-]+\.(?:txt|json)"
 
 # What is left of a tool's name or an id in the name of a file; the rest could be a path.
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 40
 # As Valis has it; ids of one provider all begin alike, so the digest behind it tells them apart.
 _SHOWN_OF_ID = 8
-# What a search is given for a name where only its line numbers are read.
-_NO_REFERENCE = "file-0000000000000000"
-_ALL = 2**62
-# Hexadecimal digits: two of a billion names of one second collide once in a hundred times.
+# Hexadecimal digits: two of a hundred million contents collide once in two thousand times.
 _DIGEST = 16
+# Files of a folder that are written at a time: a disk flushes many together as fast as one.
+_WRITERS = 8
+# Characters of what was written that are remembered where the backend cannot be relied on to give
+# them back: the history of some dozen long sessions.
+_REMEMBERED = 64 * 1024 * 1024
 
 
-@runtime_checkable
-class FilesystemBackend(Protocol):
-    """Anything that writes files; what it returns is not looked at, unless it has to be awaited."""
-
-    def write_file(self, path: str, content: str) -> Any:
-        """Writes a text under a path that begins with a slash."""
-        ...
-
-
-class FolderBackend:
-    """Files in a folder, which stands for the root that the agent's tools see.
-
-    A file appears whole or not at all. Nothing outside of the folder is read or written.
+class Files:
+    """A backend, and what was written into it.
 
     Args:
-        folder: The folder, made at the first write.
+        backend: Where it goes.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder).absolute()
+    def __init__(self, backend: FilesystemBackend) -> None:
+        self.backend = backend
+        self._written: OrderedDict[str, str] = OrderedDict()
+        self._characters = 0
+        self._lock = threading.Lock()
 
-    def write_file(self, path: str, content: str) -> str:
-        """Writes ``content``.
+    def write(self, path: str, content: str) -> str:
+        """Writes a file, and waits where the backend has to be awaited.
 
         Raises:
-            StoreError: If the path leads out of the folder.
-            OSError: If it cannot be written.
+            StoreError: If it cannot be written.
         """
-        place = self._place(path)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=".", suffix=".part")
         try:
-            # Lone surrogates are kept, and line ends as they are, so that what is read is the same.
-            with os.fdopen(handle, "wb") as file:
-                file.write(content.encode("utf-8", "surrogatepass"))
-            Path(name).replace(place)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+            returned = self.backend.write_file(path, content)
+            if inspect.isawaitable(returned):
+                returned = _waited(returned)
+            problem = _problem_in(returned)
+        except Exception as error:  # noqa: BLE001 - the host's code; it is raised again as our own
+            problem = error
+        if problem is not None and not _is_there(problem) and self.read(path) != content:
+            raise _failed(self.backend, path, content, problem)
+        self._remember(path, content)
         return path
 
-    def read_file(self, path: str) -> str:
-        """The text of a file.
+    async def awrite(self, path: str, content: str) -> str:
+        """The same beside the event loop; what has to be awaited is awaited in it."""
+        try:
+            problem = _problem_in(await _called(self.backend.write_file, path, content))
+        except Exception as error:  # noqa: BLE001 - the host's code; it is raised again as our own
+            problem = error
+        if problem is not None and not _is_there(problem) and await self.aread(path) != content:
+            raise _failed(self.backend, path, content, problem)
+        self._remember(path, content)
+        return path
+
+    def write_all(self, files: Mapping[str, str]) -> list[str]:
+        """Writes files, and says which.
+
+        A backend of the host's is called for one after the other; it may be made for one thread.
 
         Raises:
-            StoreError: If the path leads out of the folder.
-            OSError: If it cannot be read.
+            StoreError: If one cannot be written.
         """
-        return self._place(path).read_bytes().decode("utf-8", "surrogatepass")
+        if isinstance(self.backend, FolderBackend) and len(files) > 1:
+            with ThreadPoolExecutor(_WRITERS, thread_name_prefix="ullage-valis") as pool:
+                return list(pool.map(self.write, files, files.values()))
+        return [self.write(path, content) for path, content in files.items()]
 
-    def ls(self, path: str = "/") -> list[str]:
-        """The paths of all files below a path, sorted. Links that lead out of the folder are none.
+    async def awrite_all(self, files: Mapping[str, str]) -> list[str]:
+        """The same beside the event loop."""
+        if isinstance(self.backend, FolderBackend):
+            return await asyncio.to_thread(self.write_all, files)
+        return [await self.awrite(path, content) for path, content in files.items()]
 
-        Raises:
-            StoreError: If the path leads out of the folder.
-        """
-        root, top = self.folder.resolve(), self._place(path)
-        found = (
-            file
-            for file in top.rglob("*")
-            if file.is_file() and file.suffix != ".part" and file.resolve().is_relative_to(root)
-        )
-        return sorted(f"/{file.relative_to(root).as_posix()}" for file in found)
+    def read(self, path: str) -> str | None:
+        """What was written under a path that comes from it; None if nobody has it any more."""
+        if path in self._written or not self._can_read():
+            return self._written.get(path)
+        try:
+            content = self.backend.read_file(path)  # type: ignore[attr-defined]
+            content = _waited(content) if inspect.isawaitable(content) else content
+        except Exception as error:  # noqa: BLE001 - the host's code; without it less is known
+            content = error
+        return _checked(path, content)
 
-    def grep(self, pattern: str, path: str = "/") -> list[str]:
-        """Lines that match a regular expression, as ``path:number:line``.
+    async def aread(self, path: str) -> str | None:
+        """The same beside the event loop."""
+        if path in self._written or not self._can_read():
+            return self._written.get(path)
+        try:
+            content = await _called(self.backend.read_file, path)  # type: ignore[attr-defined]
+        except Exception as error:  # noqa: BLE001 - the host's code; without it less is known
+            content = error
+        return _checked(path, content)
 
-        Linear in the files, whatever the pattern. What is no text is passed over.
+    async def aread_all(self, paths: Iterable[str]) -> dict[str, str]:
+        """What could be read of these paths."""
+        read = {path: await self.aread(path) for path in dict.fromkeys(paths)}
+        return {path: content for path, content in read.items() if content is not None}
 
-        Args:
-            pattern: A regular expression (Rust syntax: no look-around).
-            path: The folder or file to look in.
+    def _can_read(self) -> bool:
+        return callable(getattr(self.backend, "read_file", None))
 
-        Raises:
-            StoreError: If the pattern cannot be used, or the path leads out of the folder.
-            OSError: If a file cannot be read.
-        """
-        return [
-            f"{file}:{number}:{line}"
-            for file in self.ls(path)
-            for number, line in _matching(pattern, self.read_file(file))
-        ]
-
-    def _place(self, path: str) -> Path:
-        root = self.folder.resolve()
-        if "\0" in path:
-            raise StoreError(f"{path!r} names no file: it holds a zero; leave it out")
-        place = (root / path.lstrip("/\\")).resolve()
-        if not place.is_relative_to(root):
-            raise StoreError(f"{path} leads out of {root}")
-        return place
-
-
-def _matching(pattern: str, text: str) -> list[tuple[int, str]]:
-    """The lines that match, with their numbers.
-
-    By the engine's own expressions: with those of Python a model's pattern could take for ever.
-    """
-    found = _core.retrieve(
-        _NO_REFERENCE,
-        text.encode("utf-8", "replace"),
-        pattern=pattern,
-        lines=None,
-        pointer=None,
-        context=0,
-        head=None,
-        tail=None,
-        limit=_ALL,
-        place=None,
-    )
-    lines = text.split("\n")
-    numbers = (entry.partition(":")[0] for entry in found.split("\n")[1:])
-    return [(int(n), lines[int(n) - 1].removesuffix("\r")) for n in numbers if n.isdecimal()]
+    def _remember(self, path: str, content: str) -> None:
+        # A folder gives back what was written; another backend may cut it, or not read at all.
+        # What is for people is never asked back.
+        if isinstance(self.backend, FolderBackend) or path.endswith(".md"):
+            return
+        with self._lock:
+            self._characters += len(content) - len(self._written.pop(path, ""))
+            self._written[path] = content
+            while self._characters > _REMEMBERED and len(self._written) > 1:
+                self._characters -= len(self._written.popitem(last=False)[1])
 
 
-def write(backend: FilesystemBackend, path: str, content: str) -> str:
-    """Writes a file, and waits where the backend has to be awaited.
-
-    Raises:
-        StoreError: If it cannot be written.
-    """
-    try:
-        returned = backend.write_file(path, content)
-        if inspect.isawaitable(returned):
-            _waited(returned)
-    except StoreError:
-        raise
-    except Exception as error:
-        raise StoreError(
-            f"{type(backend).__name__} could not write {path}: {said(error, content)}"
-        ) from error
-    return path
-
-
-def unique_path(folder: str, name: str, suffix: str, *, of: tuple[str, ...]) -> str:
-    """A path that no other content gets: the name, the time, what shows of an id, and a digest."""
-    digest = hashlib.sha256()
-    for part in of:
-        digest.update(part.encode("utf-8", "surrogatepass"))
-        digest.update(b"\0")
-    shown = _safe(of[0])[:_SHOWN_OF_ID]
-    parts = [_safe(name)[:_LONGEST_NAME], timestamp(), shown, digest.hexdigest()[:_DIGEST]]
+def path_of(folder: str, name: str, identifier: str, content: str, suffix: str = ".txt") -> str:
+    """The path of a content: the name, what shows of an id, and a digest of the content."""
+    parts = [_safe(name)[:_LONGEST_NAME], _safe(identifier)[:_SHOWN_OF_ID], digest_of(content)]
     return f"{folder}/{'_'.join(part for part in parts if part)}{suffix}"
 
 
-def timestamp() -> str:
-    """The time in UTC as Valis writes it."""
-    return datetime.now(timezone.utc).strftime("%Y%m%d_%H%M%S")
+def digest_of(content: str) -> str:
+    """What tells a content from others, the same in every process."""
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
 
 
 def _safe(name: str) -> str:
     return _UNSAFE.sub("_", name).strip("_")
 
 
-def _waited(awaitable: Awaitable[Any]) -> None:
+def _checked(path: str, content: Any) -> str | None:
+    """The content if it is that of the path: backends may cut, number the lines, or give others."""
+    stem = path.rpartition("/")[2].partition(".")[0]
+    if isinstance(content, str) and stem[-_DIGEST:] == digest_of(content):
+        return content
+    kind = type(content).__name__
+    logger.debug("path=<%s>, got=<%s> | a file could not be read back", path, kind)
+    return None
+
+
+def _problem_in(returned: Any) -> Any:
+    """What a backend says instead of raising; None if it says nothing of the kind."""
+    if returned is False:
+        return "it returned False"
+    said = returned.get("error") if isinstance(returned, dict) else getattr(returned, "error", None)
+    return said if said and isinstance(said, (str, BaseException)) else None
+
+
+def _is_there(problem: Any) -> bool:
+    """Whether a backend that writes over nothing has the file: its name comes from its content."""
+    return isinstance(problem, FileExistsError) or "already exists" in str(problem)
+
+
+def _failed(backend: FilesystemBackend, path: str, content: str, problem: Any) -> StoreError:
+    if isinstance(problem, StoreError):
+        return problem
+    cause = problem if isinstance(problem, BaseException) else StoreError(str(problem))
+    error = StoreError(f"{type(backend).__name__} could not write {path}: {said(cause, content)}")
+    error.__cause__ = cause
+    return error
+
+
+async def _called(function: Any, *arguments: str) -> Any:
+    """What it returns, without holding up the loop, and awaited in it where that has to be."""
+    if inspect.iscoroutinefunction(function):
+        return await function(*arguments)
+    returned = await asyncio.to_thread(function, *arguments)
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+def _waited(awaitable: Awaitable[Any]) -> Any:
     """Waits for a coroutine from code that is none: in a thread, where no loop runs."""
+    outcome: list[Any] = []
     raised: list[BaseException] = []
 
     async def settled() -> None:
-        await awaitable
+        outcome.append(await awaitable)
 
     def run() -> None:
         try:
@@ -198,8 +217,10 @@ def _waited(awaitable: Awaitable[Any]) -> None:
         except BaseException as error:  # noqa: BLE001 - raised again by who waits
             raised.append(error)
 
-    thread = threading.Thread(target=run, name="ullage-valis-write")
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(run,), name="ullage-valis-write")
     thread.start()
     thread.join()
     if raised:
         raise raised[0]
+    return outcome[0]

@@ -4,51 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage.arguments import require_number
 from ullage.logger import Logger
-from ullage.valis import cutting, pointers, record, summarizing
+from ullage.valis import pointers
+from ullage.valis.backends import FilesystemBackend, FolderBackend
+from ullage.valis.condensing import Condenser
 from ullage.valis.config import CompactionResult, ContextConfig
-from ullage.valis.files import FilesystemBackend, FolderBackend, unique_path, write
-from ullage.valis.offload import replacement
+from ullage.valis.counting import Counting
+from ullage.valis.files import INPUTS, OUTPUTS, Files, path_of
+from ullage.valis.offload import Offloaded, replacement
+from ullage.valis.prompt import SEGMENT
+from ullage.valis.views import Views
 
 if TYPE_CHECKING:
     from os import PathLike
 
 logger = Logger(__name__)
 
-OUTPUTS, INPUTS, HISTORY = "/tool_outputs", "/tool_inputs", "/conversation_history"
 # Where files go if nobody says so, in the folder that the agent works in.
 _FOLDER = ".valis"
 # Valis' window of a model that nobody knows.
 _UNKNOWN = 128_000
-# The part of a window that the newest messages take behind a summary.
-_RECENT_SHARE = 0.2
-# The part that the first request may take behind it; a longer one becomes a file, too.
-_TASK_SHARE = 0.05
-# What a message that cannot be read takes beside its text.
-_MESSAGE_TOKENS = 4
-
-_SEGMENT = """
-## Context Management
-
-Your conversation history is automatically managed to stay within context limits:
-
-1. **Large outputs** are saved to `/tool_outputs/` with a preview shown
-2. **File contents** from write/edit operations are replaced with pointers, and saved as they were
-   to `/tool_inputs/`
-3. **If context gets very long**, a summary is created and full history saved to
-   `/conversation_history/`
-
-**To recover information:**
-- Use `read_file("/tool_outputs/...")` to view full tool outputs
-- Use `grep("keyword", "/conversation_history/")` to search past conversations
-- Use `ls("/conversation_history/")` to see saved conversations
-
-The original, uncompacted conversation is always preserved on the filesystem.
-"""
 
 
 class ContextManagementMiddleware:
@@ -56,7 +35,8 @@ class ContextManagementMiddleware:
 
     Large results become files as they arrive; at 85 % of the window what calls wrote becomes a
     pointer; at 95 % a summary stands for all but the newest messages. Whatever leaves is in a file
-    first. The lists and messages of the host are never changed.
+    first. The lists and messages of the host are never changed. A host may go on from what it is
+    given back, or hand over the full history each time. Threads may share one.
 
     Args:
         config: When what happens.
@@ -76,9 +56,14 @@ class ContextManagementMiddleware:
         self.filesystem: FilesystemBackend = (
             backend if isinstance(backend, FilesystemBackend) else FolderBackend(backend)
         )
-        self.tokenizer = _counter(tokenizer)
+        self._counting = Counting(tokenizer)
+        self.tokenizer = self._counting.counter
+        self._files = Files(self.filesystem)
+        self._views = Views()
+        # Conversations of which a summary was made that did not help.
+        self._unhelped = Views()
+        self._offloaded = Offloaded()
         self._compaction_history: list[CompactionResult] = []
-        self._record = record.Record()
 
     @property
     def compaction_history(self) -> list[CompactionResult]:
@@ -94,15 +79,17 @@ class ContextManagementMiddleware:
 
         What was counted is remembered; a message that cannot be read counts as its JSON.
         """
-        try:
-            return self.tokenizer.count_messages(messages)
-        except ullage.MessageError:
-            return sum(self._count_one(message) for message in messages)
+        return self._counting.messages(messages)
 
     def get_context_limit(self, model: str) -> int:
-        """The window of a model: by the config, else by what ullage knows, else 128,000."""
+        """The window of a model: by the config, else by what ullage knows, else 128,000.
+
+        Raises:
+            PolicyError: If the config's is no number of tokens.
+        """
         limit = self.config.model_context_limits.get(model)
         if limit is not None:
+            require_number(f"model_context_limits[{model!r}]", limit, least=1)
             return limit
         known = ullage.model_limits(model)
         return _UNKNOWN if known.source == "default" else known.max_input
@@ -114,7 +101,7 @@ class ContextManagementMiddleware:
     def offload_large_result(
         self, result: str, tool_name: str, tool_call_id: str
     ) -> tuple[str, str]:
-        """Writes a result to a file.
+        """Writes a result to a file. The same result has the same file and preview each time.
 
         Returns:
             Its path, and the preview that takes its place.
@@ -123,50 +110,48 @@ class ContextManagementMiddleware:
             StoreError: If it cannot be written.
         """
         text = _text(result)
-        path = unique_path(OUTPUTS, tool_name, ".txt", of=(str(tool_call_id), text))
-        write(self.filesystem, path, text)
+        path = path_of(OUTPUTS, str(tool_name), str(tool_call_id), text)
+        self._files.write(path, text)
         return path, replacement(path, text, self.config.preview_lines)
 
     def process_tool_result(self, result: str, tool_name: str, tool_call_id: str) -> str:
         """The result as it arrives: itself, or a preview where it is large.
 
+        What ``read_file`` gives back of an earlier result is not offloaded again, or nobody could
+        read it.
+
         Raises:
             StoreError: If it cannot be written.
         """
         text = _text(result)
-        if not self.should_offload_result(text):
+        if not self.should_offload_result(text) or self._offloaded.is_read_back(
+            text, tool_name, tool_call_id
+        ):
             return text
         path, short = self.offload_large_result(text, tool_name, tool_call_id)
         before, after = self.count_tokens(text), self.count_tokens(short)
         if after >= before:
             return text
+        self._offloaded.add(text, tool_call_id)
         self._done(CompactionResult.of(before, after, "offload", [path]))
         return short
 
     def compact_messages(self, messages: list[dict[str, Any]], model: str) -> list[dict[str, Any]]:
         """The messages with pointers for what calls wrote into files, from 85 % of the window on.
 
-        Below, and where nothing would be saved, the same list.
+        Only calls that are known to have succeeded give way. Below, and where nothing would be
+        saved, the same list.
 
         Raises:
             StoreError: If what would be replaced cannot be written.
+            MessageError: If a message cannot be told in JSON.
         """
-        before = self.count_message_tokens(messages)
-        if before < self.config.compacts_at(self.get_context_limit(model)):
+        compaction = self._compaction(messages, self.get_context_limit(model))
+        if compaction is None:
             return messages
-        files: list[str] = []
-
-        def keep(tool: str, identifier: str, text: str) -> str:
-            path = unique_path(INPUTS, tool, ".txt", of=(identifier, text))
-            files.append(write(self.filesystem, path, text))
-            return path
-
-        compacted = pointers.compacted(messages, keep)
-        after = self.count_message_tokens(compacted)
-        if after >= before:
-            return messages
-        self._record.gave(compacted, messages)
-        self._done(CompactionResult.of(before, after, "compact", files))
+        compacted, files, done = compaction
+        self._files.write_all(files)
+        self._done(done)
         return compacted
 
     async def summarize_conversation(
@@ -176,7 +161,8 @@ class ContextManagementMiddleware:
 
         The system messages, the first request and pinned messages stay; calls keep their results.
         The whole conversation is on disk first, as JSON and as Markdown. Where the agent fails or
-        there is none, the summary is made without a model.
+        there is none, the summary is made without a model. Where a summary would not help and the
+        conversation is within the window, the same list.
 
         Args:
             messages: The conversation.
@@ -189,59 +175,100 @@ class ContextManagementMiddleware:
             MessageError: If a message cannot be read.
         """
         limit = self.get_context_limit(model)
-        before = self.count_message_tokens(messages)
-        if before < self.config.summarizes_at(limit):
-            return messages
-        path = await self._save_conversation_to_file(messages)
-        recent = int(limit * _RECENT_SHARE)
-        cut = cutting.cut(_readable(messages), recent, self._count_one)
-        said = [text for message in cut.going if (text := summarizing.said_in(message)) is not None]
-        going = [message for message in cut.going if summarizing.said_in(message) is None]
-        if not cut.going:
-            left = self._fitted([*cut.system, *cut.staying], self.config.most(limit))
-            self._record.gave(left, messages)
-            return self._summarized(before, left, path)
-        previous = "\n\n".join(said) or None
-        summaries = summarizing.Summaries(self.tokenizer, limit)
-        summary, stayed = await summaries.make(going, cut.staying, previous, summarization_agent)
-        message = summarizing.message_of(summary)
-        task = self._task(cut.task, int(limit * _TASK_SHARE))
-        kept = [m for m in stayed if m is not cut.task]
-        left = [*cut.system, message, *task, *kept, *cut.staying]
-        left = self._fitted(left, self.config.most(limit))
-        self._record.gave(left, messages)
-        return self._summarized(before, left, path)
+        left = await asyncio.to_thread(self._standing, messages, limit)
+        if self.count_message_tokens(left) >= self.config.summarizes_at(limit):
+            left = await self._condensed(left, limit, summarization_agent)
+        return self._given(messages, left, limit)
 
     async def manage_context(
         self, messages: list[dict[str, Any]], model: str, summarization_agent: Any = None
     ) -> list[dict[str, Any]]:
-        """What is due before a request: pointers at 85 %, then a summary at 95 %.
+        """What is due before a request: pointers above 85 %, then a summary above 95 %.
 
         Returns:
-            The same list where nothing is due, else a new one.
+            The same list where nothing is due, else a new one. A conversation that goes on begins
+            with what was given back for it before, so that it costs one summary, not one a turn.
 
         Raises:
             StoreError: If what would leave cannot be written.
             BudgetError: If what must stay does not fit.
+            MessageError: If a message cannot be read.
         """
-        compacted = await asyncio.to_thread(self.compact_messages, messages, model)
-        return await self.summarize_conversation(compacted, model, summarization_agent)
+        limit = self.get_context_limit(model)
+        left = await asyncio.to_thread(self._standing, messages, limit)
+        if self.count_message_tokens(left) > self.config.compacts_at(limit):
+            compaction = await asyncio.to_thread(self._compaction, left, limit)
+            if compaction is not None:
+                left, files, done = compaction
+                await self._files.awrite_all(files)
+                self._done(done)
+        if self.count_message_tokens(left) > self.config.summarizes_at(limit):
+            left = await self._condensed(left, limit, summarization_agent)
+        return self._given(messages, left, limit)
 
     def get_compaction_stats(self) -> dict[str, Any]:
         """Tokens saved, in all and by strategy, and how often."""
         by_strategy: dict[str, int] = {}
-        for done in self.compaction_history:
+        history = self.compaction_history
+        for done in history:
             saved = by_strategy.get(done.strategy_used, 0) + done.tokens_saved
             by_strategy[done.strategy_used] = saved
         return {
             "total_tokens_saved": sum(by_strategy.values()),
-            "compaction_events": len(self._compaction_history),
+            "compaction_events": len(history),
             "by_strategy": by_strategy,
         }
 
     def get_system_prompt_segment(self) -> str:
         """What the model is told about its context, and how it gets things back."""
-        return _SEGMENT
+        return SEGMENT
+
+    def _compaction(
+        self, messages: list[Any], limit: int
+    ) -> tuple[list[Any], dict[str, str], CompactionResult] | None:
+        """The messages with pointers, what is to be written first, and what that saves."""
+        before = self.count_message_tokens(messages)
+        if before < self.config.compacts_at(limit):
+            return None
+        files: dict[str, str] = {}
+
+        def keep(tool: str, identifier: str, text: str, suffix: str) -> str:
+            path = path_of(INPUTS, tool, identifier, text, suffix)
+            files[path] = text
+            return path
+
+        compacted = pointers.compacted(messages, keep)
+        after = self.count_message_tokens(compacted)
+        if after >= before:
+            return None
+        return compacted, files, CompactionResult.of(before, after, "compact", list(files))
+
+    async def _condensed(self, messages: list[Any], limit: int, agent: Any) -> list[Any]:
+        before, terms = self.count_message_tokens(messages), self._terms(limit)
+        if before <= limit and self._unhelped.knows(messages, terms):
+            return messages
+        most = self.config.summarizes_at(limit)
+        condenser = Condenser(self._counting, self._files, limit, most)
+        left, files = await condenser.condensed(messages, self.config.preview_lines, agent)
+        if left is None:
+            if files:
+                self._unhelped.remember(messages, [], terms)
+            return messages
+        after = self.count_message_tokens(left)
+        self._done(CompactionResult.of(before, after, "summarize", files))
+        return left
+
+    def _standing(self, messages: list[Any], limit: int) -> list[Any]:
+        """What was given back for these messages before, and what came since."""
+        return self._views.standing(messages, self._terms(limit))
+
+    def _given(self, messages: list[Any], left: list[Any], limit: int) -> list[Any]:
+        if left is not messages:
+            self._views.remember(messages, left, self._terms(limit))
+        return left
+
+    def _terms(self, limit: int) -> object:
+        return limit, self.config.compacts_at(limit), self.config.summarizes_at(limit)
 
     def _done(self, result: CompactionResult) -> None:
         self._compaction_history.append(result)
@@ -252,80 +279,11 @@ class ContextManagementMiddleware:
             result.compacted_tokens,
         )
 
-    def _summarized(self, before: int, left: list[Any], path: str) -> list[Any]:
-        after = self.count_message_tokens(left)
-        self._done(CompactionResult.of(before, after, "summarize", [path, _readable_path(path)]))
-        return left
-
-    def _count_one(self, message: Any) -> int:
-        try:
-            return self.tokenizer.count_messages([message])
-        except ullage.MessageError:
-            written = json.dumps(message, default=str, ensure_ascii=False)
-            return _MESSAGE_TOKENS + self.tokenizer.count(written)
-
-    async def _save_conversation_to_file(self, messages: list[dict[str, Any]]) -> str:
-        """Writes the conversation as it was before all compaction; the path of the JSON."""
-        whole = self._record.whole(messages)
-        as_json = record.as_json(whole)
-        path = unique_path(HISTORY, "conversation", ".json", of=("", as_json))
-        await asyncio.to_thread(write, self.filesystem, path, as_json)
-        markdown = record.as_markdown(whole)
-        await asyncio.to_thread(write, self.filesystem, _readable_path(path), markdown)
-        return path
-
-    def _task(self, task: Any, most: int) -> list[Any]:
-        """The first request; a preview of it where it is long."""
-        if task is None or self._count_one(task) <= most:
-            return [] if task is None else [task]
-        path, short = self.offload_large_result(record.said(task), "first_request", "")
-        logger.info("path=<%s> | the first request became a file", path)
-        return [{**task, "content": short}]
-
-    def _fitted(self, messages: list[Any], most: int) -> list[Any]:
-        """The messages, with their results shortened where even the newest are too long."""
-        if self.count_message_tokens(messages) <= most:
-            return messages
-        return cutting.fitted(messages, most, self.tokenizer, self.filesystem)
-
-
-@lru_cache(maxsize=8)  # Counters remember what they counted; a process talks to few models.
-def _counter(tokenizer: str) -> ullage.TokenCounter:
-    try:
-        return ullage.TokenCounter(tokenizer)
-    except ullage.PolicyError:
-        return ullage.TokenCounter.for_model(tokenizer)
-
-
-def _readable_path(path: str) -> str:
-    return path.removesuffix("json") + "md"
-
-
-def _readable(messages: list[Any]) -> list[Any]:
-    """The messages, with an empty text where a host wrote none, and texts as parts."""
-    return [_readable_message(message) for message in messages]
-
-
-def _readable_message(message: Any) -> Any:
-    if _says_nothing(message):
-        return {**message, "content": ""}
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, list) and any(isinstance(part, str) for part in content):
-        parts = [{"type": "text", "text": p} if isinstance(p, str) else p for p in content]
-        return {**message, "content": parts}
-    return message
-
-
-def _says_nothing(message: Any) -> bool:
-    return (
-        isinstance(message, dict)
-        and message.get("content") is None
-        and not message.get("tool_calls")
-        and message.get("role") != "tool"
-    )
-
 
 def _text(result: Any) -> str:
     if isinstance(result, str):
         return result
-    return json.dumps(result, default=str, ensure_ascii=False)
+    try:
+        return json.dumps(result, default=str, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return str(result)

@@ -8,16 +8,10 @@ from typing import Any
 import ullage
 from ullage import asking
 from ullage.logger import Logger
+from ullage.valis.notes import format_of
 
 logger = Logger(__name__)
 
-_FORMAT = "ai-sdk"
-_BEGIN = "[CONVERSATION SUMMARY]"
-_END = "[END SUMMARY]"
-_INTRODUCTION = (
-    "The following is a summary of the conversation so far. The full conversation \n"
-    "has been saved to /conversation_history/ and can be searched with grep()."
-)
 _LINES = "Lines of them with what the summary leaves out:"
 
 # Valis' sections, and the engine's that stand in each where no model answers.
@@ -29,35 +23,15 @@ _SECTIONS = {
     "Next Steps": ("Open",),
     "Important Details": ("Errors", "Files read"),
 }
+# What the engine finds behind what goes. Of the messages that stay it would keep the turn that they
+# belong to, too; here they are chosen already.
+_BEHIND = [{"role": "assistant", "content": "Done."}, {"role": "user", "content": "Go on."}]
+# The parts of a window that a summary may take, and the lines behind it.
+_SUMMARY, _LINES_OF = 10, 20
+# Tokens of what stands around a summary: its frame, and where the history is.
+_FRAME = 120
 _NOTHING = "Nothing was noted."
 _STATE = "The messages below are the newest."
-
-
-def message_of(summary: str) -> dict[str, Any]:
-    """The message that a summary stands in."""
-    text = f"\n{_BEGIN}\n{_INTRODUCTION}\n\n{summary}\n\n{_END}\n"
-    return {"role": "system", "content": text}
-
-
-def said_in(message: Any) -> str | None:
-    """The summary in such a message; None if it is another."""
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, str) or message.get("role") != "system":
-        return None
-    # By hand, since an expression takes the square of the time for what only begins like one.
-    text, begin, end = content.strip(), f"{_BEGIN}\n", f"\n\n{_END}"
-    if not (text.startswith(begin) and text.endswith(end)):
-        return None
-    _, blank_line, summary = text[len(begin) : -len(end)].partition("\n\n")
-    return summary if blank_line else None
-
-
-def format_of(messages: list[Any]) -> str:
-    """The wire format: the AI SDK's, as Valis has it, unless the messages are of another."""
-    try:
-        return ullage.detect_format(messages)
-    except ullage.MessageError:
-        return _FORMAT
 
 
 class Summaries:
@@ -66,18 +40,27 @@ class Summaries:
     Args:
         counter: What counts.
         limit: The window of the model.
+        room: The most that the message of a summary is to take.
     """
 
-    def __init__(self, counter: ullage.TokenCounter, limit: int) -> None:
+    def __init__(self, counter: ullage.TokenCounter, limit: int, room: int) -> None:
         settings = ullage.Policy.preset("valis").to_dict()
+        words = max(1, room - _FRAME)
         # No more than half of the window: an agent has a prompt of its own, too.
         settings["summary_input"] = max(1, min(settings["summary_input"], limit // 2))
-        settings["summary_tokens"] = max(1, min(settings["summary_tokens"], limit // 10))
-        settings["summary_lines"] = min(settings["summary_lines"], limit // 20)
+        tokens = max(1, min(settings["summary_tokens"], limit // _SUMMARY, words * 2 // 3))
+        settings["summary_tokens"] = tokens
+        lines = max(0, min(settings["summary_lines"], limit // _LINES_OF, words - tokens))
+        settings["summary_lines"] = lines
         self._policy = ullage.Policy.from_dict(settings)
         # What is told without a model leaves out nothing for lack of understanding.
         self._told = ullage.Policy.from_dict(settings | {"summary_lines": 0})
         self._counter = counter
+
+    @staticmethod
+    def most(limit: int) -> int:
+        """The most that the message of a summary takes of a window."""
+        return limit // _SUMMARY + limit // _LINES_OF + _FRAME
 
     async def make(
         self, going: list[Any], staying: list[Any], previous: str | None, agent: Any
@@ -86,7 +69,7 @@ class Summaries:
         shape = format_of([*going, *staying])
         before = None if previous is None else asking.Previous(len(going), *_parts(previous))
         # A session that was cut elsewhere has calls without results; the engine takes none.
-        asked = asking.asked(before, ullage.repair(going, shape), ullage.repair(staying, shape))
+        asked = asking.asked(before, ullage.repair(going, shape), _BEHIND)
         if agent is not None:
             try:
                 return await self._answered(asked, shape, agent)

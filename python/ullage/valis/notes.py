@@ -1,0 +1,110 @@
+"""The message that a summary stands in: how it is written, and found again."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import ullage
+from ullage.valis.files import PATH
+from ullage.valis.messages import role_of, text_parts
+
+_FORMAT = "ai-sdk"
+_BEGIN = "[CONVERSATION SUMMARY]"
+_END = "[END SUMMARY]"
+# The roles of a prompt: OpenAI's newer models have the second.
+PROMPTS = ("system", "developer")
+_ROLES = (*PROMPTS, "user")
+_INTRODUCTION = (
+    "The following is a summary of the conversation so far. The full conversation \n"
+    "has been saved to /conversation_history/ and can be searched with grep()."
+)
+# Where a summary says which history it stands for, and how many messages of it stand behind it.
+# Characters of such a line, at the most.
+_LONGEST_PLACE = 400
+_SAVED = re.compile(rf"\n\n\[Saved to ({PATH}), with the next (\d{{1,9}}) messages\]\Z")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The history that a summary stands for.
+
+    Attributes:
+        path: Its file.
+        behind: How many messages behind the summary are in it too.
+    """
+
+    path: str
+    behind: int
+
+
+@dataclass(frozen=True)
+class Noted:
+    """What stands in the message of a summary.
+
+    Attributes:
+        summary: The summary.
+        saved: The history that it stands for, where it says so.
+    """
+
+    summary: str
+    saved: Saved | None
+
+
+def message_of(summary: str, role: str, saved: Saved) -> dict[str, Any]:
+    """The message that a summary stands in."""
+    place = f"[Saved to {saved.path}, with the next {saved.behind} messages]"
+    text = f"\n{_BEGIN}\n{_INTRODUCTION}\n\n{summary}\n\n{place}\n\n{_END}\n"
+    return {"role": role, "content": text}
+
+
+def noted_in(message: Any) -> Noted | None:
+    """What stands in such a message; None if it is another."""
+    texts = text_parts(message) if role_of(message) in _ROLES else []
+    # By hand, since an expression takes the square of the time for what only begins like one.
+    text, begin, end = texts[0].strip() if len(texts) == 1 else "", f"{_BEGIN}\n", f"\n\n{_END}"
+    if not (text.startswith(begin) and text.endswith(end)):
+        return None
+    _, blank_line, summary = text[len(begin) : -len(end)].partition("\n\n")
+    if not blank_line:
+        return None
+    saved = _SAVED.search(summary[-_LONGEST_PLACE:])
+    if saved is None:
+        return Noted(summary, None)
+    place = Saved(saved.group(1), int(saved.group(2)))
+    return Noted(summary[: len(summary) - len(saved.group(0))], place)
+
+
+def unmerged(messages: list[Any]) -> list[Any]:
+    """The messages; a summary that a host put into its system prompt stands for itself again."""
+    parted = [_unmerged(message) for message in messages]
+    return [message for parts in parted for message in parts]
+
+
+def _unmerged(message: Any) -> list[Any]:
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, str) or role_of(message) not in PROMPTS:
+        return [message]
+    begin, end = content.find(_BEGIN), content.rfind(_END)
+    if not 0 <= begin < end:
+        return [message]
+    end += len(_END)
+    rest, summary = content[:begin] + content[end:], {**message, "content": content[begin:end]}
+    if not rest.strip() or noted_in(summary) is None:
+        return [message]
+    return [{**message, "content": rest.strip()}, summary]
+
+
+def role_in(messages: list[Any]) -> str:
+    """The role of a summary: Anthropic takes no system message in the list."""
+    system = any(role_of(message) in PROMPTS for message in messages)
+    return "user" if not system and format_of(messages) == "anthropic" else "system"
+
+
+def format_of(messages: list[Any]) -> str:
+    """The wire format: the AI SDK's, as Valis has it, unless the messages are of another."""
+    try:
+        return ullage.detect_format(messages)
+    except ullage.MessageError:
+        return _FORMAT
