@@ -63,6 +63,7 @@ lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, an
 	$(BIN)/mypy
 	@# How PyO3 lays out an object is no part of the stub.
 	MYPYPATH=python $(BIN)/python -m mypy.stubtest --ignore-disjoint-bases ullage._core
+	$(BIN)/pyright --pythonpath $(BIN)/python tests/python/typed
 
 .PHONY: bench
 bench: $(STAMPS)/extension $(STAMPS)/wheel $(STAMPS)/group-bench ## Measure the core, then the package

@@ -82,6 +82,7 @@ class Compactor:
         """Makes a plan and carries it out in place."""
         start = time.perf_counter()
         _require_list(messages)
+        plan: Plan | None = None
         if (idle := self._idle(messages, asked)) is not None:
             report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         else:
@@ -94,7 +95,7 @@ class Compactor:
                     self._keeper.tidy(messages)
                 report = self._done(plan, chosen, start)
                 operation.reported(report)
-        self._listener.tell(report)
+        self._listener.tell(report, plan)
         if self._chooser.is_near(messages, report) and self.begin(messages, asked) is None:
             self._chooser.leave(messages, report)
         return report
@@ -103,6 +104,7 @@ class Compactor:
         """The same beside the event loop."""
         start = time.perf_counter()
         _require_list(messages)
+        plan: Plan | None = None
         if (idle := self._idle(messages, asked)) is not None:
             report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         else:
@@ -112,7 +114,7 @@ class Compactor:
                     await self._keeper.atidy(messages)
                 report = self._done(plan, chosen, start)
                 operation.reported(report)
-        await self._listener.atell(report)
+        await self._listener.atell(report, plan)
         if self._chooser.is_near(messages, report) and await self.abegin(messages, asked) is None:
             self._chooser.leave(messages, report)
         return report
@@ -128,7 +130,7 @@ class Compactor:
             self._apply(plan, outcome)
             report = _report(plan, chosen, start)
             operation.reported(report)
-        self._listener.tell(report)
+        self._listener.tell(report, plan)
         return outcome
 
     def begin(self, messages: list[Any], asked: Asked) -> BackgroundSummary | None:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ullage.arguments import require_callable, settled
 from ullage.asked import Asked
+from ullage.fixed import number_of
 from ullage.listener import Listener
+from ullage.notes import last_summary
 from ullage.parts import Parts
 from ullage.report import Stats, Status
 from ullage.summarizer import Answer
@@ -90,7 +92,7 @@ class ContextManager:
         require_callable("on_compaction", on_compaction)
         self._store = store
         self._append_only = bool(append_only)
-        self._listener = Listener(on_compaction)
+        self._listener = Listener(on_compaction, recorder)
         self.system = system
         self.tools = tools
         self._parts = Parts.of(
@@ -99,10 +101,10 @@ class ContextManager:
             store=store,
             summarizer=summarizer,
             listener=self._listener,
-            recorder=recorder,
             format=format,
             model=model,
             append_only=self._append_only,
+            recorder=recorder,
         )
         self._recorder = recorder
         if recorder is not None:
@@ -130,6 +132,11 @@ class ContextManager:
         return self._listener.function
 
     @property
+    def recorder(self) -> Recorder | None:
+        """What records the session."""
+        return self._recorder
+
+    @property
     def store(self) -> Store | None:
         """Where what leaves a conversation is kept."""
         return self._store
@@ -145,6 +152,9 @@ class ContextManager:
         tools: Any = None,
     ) -> Plan:
         """Decides what to do, and does nothing.
+
+        O(messages) where all were seen before and nothing is due; O(text) for what is new. Where
+        something is due, every line of what goes is weighed.
 
         Args:
             messages: The conversation.
@@ -177,7 +187,8 @@ class ContextManager:
         """Makes a plan and carries it out, in place: ``messages[:] = ...``.
 
         Messages that do not change stay the same objects; those that do are replaced by copies. The
-        arguments are those of :meth:`plan`.
+        arguments are those of :meth:`plan`. Costs what :meth:`plan` does, and what the store and
+        the summarizer take; O(new messages) with ``append_only`` where nothing is due.
 
         Raises:
             BudgetError: If what must stay does not fit.
@@ -185,8 +196,9 @@ class ContextManager:
             StoreError: If the store cannot keep what would leave. After any error the messages are
                 as they were.
         """
-        asked = self._asked(budget, hard, pins, system, tools)
-        return self._recorded(self._parts.compactor.compact(messages, asked))
+        return self._parts.compactor.compact(
+            messages, self._asked(budget, hard, pins, system, tools)
+        )
 
     async def acompact(
         self,
@@ -208,7 +220,7 @@ class ContextManager:
             MessagesChangedError: If an older message keeps changing.
         """
         asked = self._asked(budget, hard, pins, system, tools)
-        return self._recorded(await self._parts.compactor.acompact(messages, asked))
+        return await self._parts.compactor.acompact(messages, asked)
 
     def view(
         self,
@@ -221,7 +233,13 @@ class ContextManager:
     ) -> list[Any]:
         """What :meth:`compact` would leave, as a new list; ``messages`` stay as they are.
 
-        What leaves is stored, so that the references in the view can be followed.
+        What leaves is stored, so that the references in the view can be followed. Costs what
+        :meth:`compact` does, each time.
+
+        Raises:
+            BudgetError: If what must stay does not fit.
+            MessageError: If the messages cannot be read, or a call and its result do not match.
+            StoreError: If the store cannot keep what would leave.
         """
         asked = self._asked(budget, hard=False, pins=pins, system=system, tools=tools)
         return self._parts.compactor.view(messages, asked)
@@ -257,15 +275,21 @@ class ContextManager:
         asked again, and the engine says without a model what happened. See
         ``Policy.summary_ahead`` to begin by itself.
 
+        Costs what :meth:`plan` does.
+
         Returns:
             The summary in the making; None where a compaction would remove no messages, or there is
             no summarizer.
+
+        Raises:
+            BudgetError: If what must stay does not fit.
+            MessageError: If the messages are no list, or cannot be read.
         """
         asked = self._asked(budget, hard=True, pins=pins, system=system, tools=tools)
         return self._parts.compactor.begin(messages, asked)
 
     def shrink(self, tool_name: str, result: Any) -> Any:
-        """Shrinks a tool result as it arrives, before it enters the history.
+        """Shrinks a tool result as it arrives, before it enters the history. O(length).
 
         Args:
             tool_name: The tool that it came from.
@@ -292,12 +316,27 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
     ) -> Status:
-        """How full the conversation is, and what a compaction would have to do."""
+        """How full the conversation is, and what a compaction would have to do. O(messages).
+
+        The arguments are those of :meth:`plan`.
+
+        Raises:
+            MessageError: If the messages cannot be read.
+        """
         with self._parts.stopwatch.running():
             fixed = self._fixed_tokens(system, tools)
             values = self._parts.engine.status(messages, budget=budget, fixed=fixed)
-        most = self._policy.max_messages
-        return Status(**values, messages=len(messages), max_messages=most)
+            tools = self.tools if tools is None else tools
+            tool_tokens = self._parts.engine.fixed_tokens(None, tools) if tools else 0
+            summary = last_summary(messages, self._counter)
+        return Status(
+            **values,
+            messages=len(messages),
+            max_messages=self._policy.max_messages,
+            tools=number_of(tools),
+            tool_tokens=tool_tokens,
+            summary=summary,
+        )
 
     def observe(
         self, messages: Sequence[Any], reported_tokens: int, cached_tokens: int | None = None
@@ -319,7 +358,10 @@ class ContextManager:
 
         While the provider reads from its cache, compactions of this conversation start later, by
         the policy's ``cache_relax``, and only if they pay back within ``pay_back_within`` requests,
-        unless the messages do not fit otherwise.
+        unless the messages do not fit otherwise. O(messages).
+
+        Raises:
+            MessageError: If the messages cannot be read.
         """
         with self._parts.stopwatch.running():
             learned = self._parts.engine.observe(
@@ -334,11 +376,6 @@ class ContextManager:
     def stats(self) -> Stats:
         """What this engine did so far."""
         return Stats(**self._parts.engine.stats(), seconds=self._parts.stopwatch.seconds)
-
-    def _recorded(self, report: Report) -> Report:
-        if self._recorder is not None:
-            self._recorder.compaction(report)
-        return report
 
     def _asked(
         self, budget: int | None, hard: bool, pins: Sequence[int], system: Any, tools: Any

@@ -19,6 +19,7 @@ from ullage._core import (
     unknown_limits,
     window_and_reserve,
 )
+from ullage.listed_prices import listed
 from ullage.logger import Logger
 from ullage.origins import File, Given, Litellm
 from ullage.tables import Figures, Table
@@ -166,17 +167,17 @@ class ModelCatalog:
         """The prices of a model, by its id; None where nobody has them.
 
         Those that the catalog was given, then models.dev's and litellm's, and at last the built-in
-        list, which is as old as ``ullage.prices.LISTED_ON`` says.
+        list, which is as old as ``ullage.listed_prices.LISTED_ON`` says.
         """
-        own = price_rows.listed(model, self._own_prices)
+        own = price_rows.row_of(model, self._own_prices)
         if own is not None:
-            return own
+            return own[1]
         with self._lock:
             for table in self._prices:
                 table.refresh()
             found = (table.get(model) for table in self._prices)
             known = next((entry for entry in found if entry is not None), None)
-        return price_rows.listed(model) if known is None else known
+        return listed(model) if known is None else known
 
     def _looked_up(self, model: str) -> ModelLimits:
         figures, source = self._figures(model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -80,11 +81,10 @@ def toml() -> Any:
     Raises:
         PolicyFileError: If nothing does.
     """
-    for name in ("tomllib", "tomli"):  # The first is not in Python 3.10, the oldest that is served.
-        try:
-            return import_module(name)
-        except ImportError:  # noqa: PERF203 - two at most
-            continue
+    with suppress(ImportError):
+        return import_module("tomllib")
+    with suppress(ImportError):
+        return import_module("tomli")  # For Python 3.10, the oldest that is served.
     raise PolicyFileError(
         "TOML needs Python 3.11 or newer, or pip install 'ullage[cli]'; or write it as JSON"
     )

@@ -1,4 +1,4 @@
-"""Prices of models: those that are listed here, and those in the tables that others keep."""
+"""Prices of models: a caller's own, and those in the tables that others keep."""
 
 from __future__ import annotations
 
@@ -36,50 +36,14 @@ class Prices(NamedTuple):
         return Prices(self.input * factor, self.output * factor, write, read)
 
 
-# When the prices below were listed. Makers change them; a table or an override says it better.
-LISTED_ON = "2026-01-15"
-
-# US dollars for a million tokens, by the beginning of the id: the makers' standard rates for text,
-# for prompts below the size from which some models cost more. The first three rows are those of
-# an SRE agent's document, whose reports they have to match; Google itself asks 0.30 and 2.50 for
-# Gemini 2.5 Flash since June 2025. Cached input is at the maker's share of the input price.
-LISTED: dict[str, Prices] = {
-    "gemini-2.5-flash": Prices(0.15, 0.60, None, 0.015),
-    "gemini-2.5-pro": Prices(1.25, 10.00, None, 0.125),
-    "gemini-2.0-flash": Prices(0.10, 0.40, None, 0.025),
-    "gemini-2.0-flash-lite": Prices(0.075, 0.30, None, None),
-    "gemini-2.5-flash-lite": Prices(0.10, 0.40, None, 0.01),
-    "gemini-3-flash": Prices(0.50, 3.00, None, 0.05),
-    "gemini-3-pro": Prices(2.00, 12.00, None, 0.20),
-    "claude-3-5-haiku": Prices(0.80, 4.00, 1.00, 0.08),
-    "claude-3-5-sonnet": Prices(3.00, 15.00, 3.75, 0.30),
-    "claude-3-7-sonnet": Prices(3.00, 15.00, 3.75, 0.30),
-    "claude-haiku-4-5": Prices(1.00, 5.00, 1.25, 0.10),
-    "claude-opus-4": Prices(15.00, 75.00, 18.75, 1.50),
-    "claude-opus-4-5": Prices(5.00, 25.00, 6.25, 0.50),
-    "claude-sonnet-4": Prices(3.00, 15.00, 3.75, 0.30),
-    "claude-sonnet-4-5": Prices(3.00, 15.00, 3.75, 0.30),
-    "gpt-4.1": Prices(2.00, 8.00, None, 0.50),
-    "gpt-4.1-mini": Prices(0.40, 1.60, None, 0.10),
-    "gpt-4.1-nano": Prices(0.10, 0.40, None, 0.025),
-    "gpt-4o": Prices(2.50, 10.00, None, 1.25),
-    "gpt-4o-mini": Prices(0.15, 0.60, None, 0.075),
-    "gpt-5": Prices(1.25, 10.00, None, 0.125),
-    "gpt-5-mini": Prices(0.25, 2.00, None, 0.025),
-    "gpt-5-nano": Prices(0.05, 0.40, None, 0.005),
-    "o3": Prices(2.00, 8.00, None, 0.50),
-    "o4-mini": Prices(1.10, 4.40, None, 0.275),
-}
-
-
-def listed(model: str, rows: Mapping[str, Prices] = LISTED) -> Prices | None:
+def row_of(model: str, rows: Mapping[str, Prices]) -> tuple[str, Prices] | None:
     """The row with the longest beginning of the id, or None; gateways' prefixes are skipped."""
     exact = rows.get(model.lower())
     if exact is not None:
-        return exact
+        return model.lower(), exact
     beginnings = list(rows)
     index = longest_beginning(model, beginnings)
-    return None if index is None else rows[beginnings[index]]
+    return None if index is None else (beginnings[index], rows[beginnings[index]])
 
 
 def given(rows: Any) -> dict[str, Prices]:

@@ -112,7 +112,7 @@ def search(store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT
 
     A ``FileStore`` of a session searches that session. What is no text is passed over. No artifact
     takes more than half of the room that is left, so that the first does not hide the others. Reads
-    all that is stored.
+    all that is stored: O(its length), whatever the pattern.
 
     Args:
         store: Where to look; it needs ``search``, or ``list`` and ``get``.

@@ -47,7 +47,8 @@ class Transcript:
             engine.compact(view)
             transcript.set_view(view)
 
-    It is read once, when it is opened. Threads may share one; a second process is kept out.
+    It is read once, when it is opened: O(file). To append costs one write, however long it is.
+    Threads may share one; a second process is kept out.
 
     A message should not be changed once it is appended: the file has it as it was, and so does the
     transcript when it is opened again, unless :meth:`set_view` wrote down what it is now.

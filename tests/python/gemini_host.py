@@ -129,6 +129,8 @@ class Gemini(BaseLlm):
                     piece = types.Content(role="model", parts=[half])
                     early = usage.model_copy(update={"candidates_token_count": 1})
                     yield LlmResponse(content=piece, partial=True, usage_metadata=early)
+                    # The next piece takes its time on the way.
+                    await asyncio.sleep(0.001)
         yield LlmResponse(content=said, usage_metadata=usage, model_version=self.model)
 
     @property

@@ -28,7 +28,7 @@ from tests.python.adk_host import (
     stored_events,
 )
 from ullage.adk import ContextCompactor, EventsSummarizer, SummarySettings
-from ullage.adk.summarizer import HEADER, REQUEST, WAITING
+from ullage.adk.written_summary import HEADER, REQUEST, WAITING
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")
 
@@ -107,20 +107,30 @@ def test_summaries_go_on_from_one_another_and_do_not_grow():
     assert "older lines have no room here" in texts(made[-1].compacted_content)[0]
 
 
-@pytest.mark.parametrize("overlap", [0, 1])
-def test_windows_of_invocations_are_summarized(overlap):
+@pytest.mark.parametrize("processes", [1, 12])
+@pytest.mark.parametrize(
+    ("overlap", "shown", "left"), [(0, True, 1), (1, True, 1), (2, True, 1), (0, False, 5)]
+)
+def test_windows_of_invocations_are_summarized(overlap, shown, left, processes):
     async def run():
         steps = [step for i in range(12) for step in (("probe", {"step": i}), f"answer {i}")]
         model = scripted(*steps)
-        config = EventsCompactionConfig(
-            summarizer=EventsSummarizer(settings=SummarySettings(tokens=300)),
-            compaction_interval=2,
-            overlap_size=overlap,
-        )
-        runner = runner_of(agent_of(model), events_compaction_config=config)
-        session = await opened(runner)
-        for i in range(12):
-            await say(runner, session, f"request {i}")
+        service = InMemorySessionService()
+        session = None
+        for process in range(processes):
+            summarizer = EventsSummarizer(settings=SummarySettings(tokens=300))
+            config = EventsCompactionConfig(
+                summarizer=summarizer, compaction_interval=2, overlap_size=overlap
+            )
+            runner = runner_of(
+                agent_of(model),
+                sessions=service,
+                events_compaction_config=config,
+                plugins=[summarizer.plugin()] if shown else [],
+            )
+            session = session or await opened(runner)
+            for i in range(12 // processes):
+                await say(runner, session, f"request {process * (12 // processes) + i}")
         return model, await stored_events(runner, session)
 
     model, events = asyncio.run(run())
@@ -130,9 +140,28 @@ def test_windows_of_invocations_are_summarized(overlap):
         for content in model.seen[-1].contents
         if texts(content)[:1] and HEADER in texts(content)[0]
     ]
-    # What overlaps is gone on from; where nothing does, ADK keeps one summary beside the other.
-    assert len(summaries) == (1 if overlap else 5)
+    # Where nobody shows the summarizer what was there, ADK keeps one summary beside the other.
+    assert len(summaries) == left
     assert "request 11" in all_text(model.seen[-1])
+    if shown:
+        told = texts(summaries[0])[0]
+        assert told.count("step=") <= 10, "what overlaps is told once"
+        assert "User: request 0" in told, "it goes on from the first"
+        assert max(len(all_text(request)) for request in model.seen) < 6_000
+
+
+def test_a_session_that_cannot_be_shown_ends_no_run(caplog):
+    from ullage.adk.summary_chain import SummaryChain
+
+    def broken(invocation_id, events):
+        raise RuntimeError("broken on purpose")
+
+    async def run():
+        runner = runner_of(agent_of(scripted("done")), plugins=[SummaryChain(broken)])
+        return await say(runner, await opened(runner), TASK)
+
+    assert asyncio.run(run())
+    assert "broken on purpose" in caplog.text
 
 
 def test_stored_events_stay_as_they_were():

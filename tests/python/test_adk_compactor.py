@@ -29,7 +29,7 @@ from tests.python.adk_host import (
 )
 from tests.python.test_adk_compaction import all_text, closed, compactions, sessions_of, texts
 from ullage.adk import CompactionConfig, ContextCompactor, SessionSummary, SummarySettings
-from ullage.adk.summarizer import HEADER
+from ullage.adk.written_summary import HEADER
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")
 

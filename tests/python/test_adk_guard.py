@@ -7,13 +7,15 @@ import json
 from typing import Any
 
 import pytest
+from google.adk.plugins.multimodal_tool_results_plugin import MultimodalToolResultsPlugin
+from google.genai import types
 
 import ullage
-from ullage.adk import ContextPlugin, Guard
+from ullage.adk import ContextPlugin, Guard, LargePayloadHandler
 from ullage.adk.guard import MARKER
 from ullage.adk.sizes import characters, preview
 
-from .gemini_host import Host, agent, ask, call, gemini, text
+from .gemini_host import Host, agent, ask, call, gemini, last_text, text
 
 LIMIT = 200_000
 
@@ -264,3 +266,20 @@ def test_handlers_and_engines_are_checked_when_the_plugin_is_made():
         with pytest.raises(ullage.PolicyError, match=next(iter(wrong))):
             ContextPlugin(**wrong)
     assert asyncio.iscoroutinefunction(ContextPlugin.before_model_callback)
+
+
+@pytest.mark.parametrize("kind", ["part", "list", "key"])
+def test_a_picture_that_a_tool_returns_reaches_the_model(kind):
+    data = bytes(range(256)) * 2_000
+    part = types.Part(inline_data=types.Blob(mime_type="image/png", data=data))
+
+    def screenshot() -> Any:
+        """Takes a screenshot."""
+        return {"part": part, "list": [types.Part(text="Here."), part], "key": {"shot": part}}[kind]
+
+    model = gemini([call("screenshot"), text("A graph.")])
+    plugins = [ContextPlugin(payloads=LargePayloadHandler()), MultimodalToolResultsPlugin()]
+    host = Host(agent(model, [screenshot]), plugins if kind != "key" else plugins[:1])
+    assert last_text(ask(host, "What is there?")) == "A graph."
+    assert len("".join(model.sent[-1])) > len(data)
+    assert "ullage" not in "".join(model.sent[-1])

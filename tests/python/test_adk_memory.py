@@ -21,8 +21,12 @@ from .test_adk_sessions import made_service
 WINDOW = 20_000
 
 
-def known(plugin) -> Any:
-    return plugin._hooks._requests._known._values
+def runs(plugin) -> Any:
+    return plugin._hooks._requests._runs._values
+
+
+def decided(plugin) -> Any:
+    return plugin._hooks._requests._decisions._last._values
 
 
 def measure(number: int) -> dict[str, Any]:
@@ -62,15 +66,15 @@ def test_between_invocations_only_what_was_compacted_is_kept():
     plugin = small(WINDOW)
     model = gemini(investigation(60), window=WINDOW)
     ask(Host(agent(model, [fetch]), [plugin]), TASK)
-    (one,) = known(plugin).values()
-    assert (one.seen, one.view) == ([], [])
+    (one,) = decided(plugin).values()
+    assert not runs(plugin)
     assert 0 < len(one.head) < 60
     counter = ullage.TokenCounter.for_model("gemini-2.5-pro")
-    assert counter.count_messages(one.head, "gemini") <= WINDOW
+    assert counter.count_messages(list(one.head), "gemini") <= WINDOW
     assert not plugin._hooks._meter._calls._values
 
 
-def test_of_many_sessions_the_newest_are_remembered():
+def test_of_sessions_that_were_not_compacted_nothing_is_kept():
     plugin = small(WINDOW)
 
     async def talk():
@@ -79,7 +83,8 @@ def test_of_many_sessions_the_newest_are_remembered():
             await host.ask("Hello?", f"s{number}")
 
     asyncio.run(talk())
-    assert len(known(plugin)) == 64
+    assert not decided(plugin)
+    assert not runs(plugin)
     assert plugin.usage.total_calls == 80
 
 
@@ -90,7 +95,7 @@ def test_a_conversation_that_was_forgotten_is_compacted_again():
     )
     host = Host(agent(model, [fetch]), [plugin])
     ask(host, TASK)
-    known(plugin).clear()
+    decided(plugin).clear()
     assert last_text(ask(host, "Go on.")) == "Noted."
     assert model.refusals == 0
 

@@ -6,6 +6,7 @@
 import asyncio
 import copy
 import json
+import re
 import statistics
 import threading
 
@@ -20,7 +21,7 @@ import ullage
 from tests.python import adk_host
 from tests.python.adk_host import opened, responses, runner_of, say, scripted
 from ullage._core import Payload
-from ullage.adk import LargePayloadHandler, PayloadLimits, Sandbox
+from ullage.adk import LargePayloadHandler, PayloadLimits, Sandbox, program
 
 KNOWN = {
     "logs": {"status": "success", "result": adk_host.log_entries(800)},
@@ -321,6 +322,13 @@ def in_process(code, data):
 async def in_process_later(code, data):
     await asyncio.sleep(0)
     return in_process(code, data)
+
+
+def test_the_modules_of_the_program_are_one_and_need_nothing_else():
+    source = program.source()
+    names = re.findall(r"^(?:def |([A-Z_]+(?:, [A-Z_]+)*) =)(\w*)", source, re.MULTILINE)
+    assert len(names) == len(set(names)) > 20
+    assert "ullage" not in re.findall(r"^(?:from|import) (\w+)", source, re.MULTILINE)
 
 
 @pytest.mark.parametrize("kind", [*sorted(KNOWN), "other"])

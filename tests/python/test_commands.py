@@ -6,10 +6,23 @@ import re
 import subprocess
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ullage
 
-from .commands import BARE, BEDROCK, COMMAND, MESSAGES, SMALL, every_kind, inside, run
+from .commands import (
+    BARE,
+    BEDROCK,
+    COMMAND,
+    MESSAGES,
+    SMALL,
+    claude_code,
+    every_kind,
+    inside,
+    lines,
+    run,
+)
 
 # What opens a terminal of its own for a command; only where there are such.
 pty = pytest.importorskip("pty") if os.name == "posix" else None
@@ -262,10 +275,41 @@ def test_a_fault_of_ullage_is_told_without_a_traceback(monkeypatch, file):
     def broken(*_):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(ullage, "validate", broken)
+    monkeypatch.setattr("ullage.cli.lint.read", broken)
     code, _, err = inside("lint", file)
     assert code == 2
     assert "ZeroDivisionError: division by zero; that is a fault of ullage" in err
+
+
+NAMES = ["role", "content", "parts", "type", "text", "messages", "events", "uuid", "message", "parentUuid", "id", "tool_calls", "ullage", "of", "items"]  # fmt: skip
+ATOMS = st.sampled_from([None, True, 3, 1.5, "", "user", "assistant", "tool_use", "\ud800", "view"])
+TREES = st.recursive(
+    ATOMS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5)
+    ),
+)
+
+
+@given(values=st.lists(TREES, min_size=1, max_size=4), on_lines=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_whatever_json_holds_no_command_is_at_fault(values, on_lines):
+    text = lines(values) if on_lines else json.dumps(values)
+    for command in READING.values():
+        code, _, err = inside(*command, "--json", "-", stdin=text)
+        assert code in {0, 1, 2}, text
+        assert "fault of ullage" not in err, text
+
+
+@pytest.mark.parametrize("name", ["uuid", "parentUuid", "message", "type"])
+@pytest.mark.parametrize("value", [None, 3, [], {}, {"id": []}, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": []}]}])  # fmt: skip
+def test_a_damaged_line_of_claude_code_is_no_fault(name, value):
+    said = claude_code()[:6]
+    said[3][name] = value
+    for command in READING.values():
+        code, _, err = inside(*command, "--json", "-", stdin=lines(said))
+        assert code in {0, 1, 2}
+        assert "fault of ullage" not in err
 
 
 def test_closed_streams_are_no_fault(file):

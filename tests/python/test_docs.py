@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from .pages import PAGES, Page
+from .public import MODULES
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -133,6 +134,16 @@ def test_every_link_leads_somewhere(page):
 def test_a_link_that_leads_nowhere_is_seen(target, what):
     assert what in str(problem_of("docs/README.md", target))
     assert problem_of("docs/README.md", "concepts.md#the-ladder") is None
+
+
+def test_the_site_has_every_page():
+    site = text_of("zensical.toml")
+    pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").glob("*.md")]
+    pages += [f"reference/{module.rpartition('.')[2]}.md" for module in MODULES]
+    assert [page for page in pages if f'"{page}"' not in site] == []
+    for module in MODULES:
+        page = f"docs/reference/{module.rpartition('.')[2]}.md"
+        assert text_of(page).endswith(f"\n::: {module}\n")
 
 
 def test_the_index_leads_to_every_page():

@@ -7,7 +7,7 @@ import pytest
 
 import ullage
 from ullage._core import cache_factors
-from ullage.prices import LISTED
+from ullage.listed_prices import LISTED, listed
 
 from .conversations import long_conversation, render
 
@@ -122,14 +122,58 @@ def test_prices_that_are_given_win_then_tables_then_the_list():
     assert catalog.prices("unheard-of") is None
 
 
+# Whose cached input costs half of what the other models of the maker ask for it.
+CHEAPER_TO_READ = {"claude-opus-5-5", "claude-sonnet-5-5", "gpt-6.1-sol", "gpt-6.1-terra"}
+
+
 @pytest.mark.parametrize("model", sorted(LISTED))
 def test_the_list_and_the_core_agree_on_what_cached_input_costs(model):
-    listed = LISTED[model]
+    price = LISTED[model]
     economics = ullage.Economics.for_model(model)
     factors = cache_factors(model)
-    assert (economics.input, economics.output) == (listed.input, listed.output)
-    if factors is not None and listed.cache_read is not None:
+    assert (economics.input, economics.output) == (price.input, price.output)
+    if price.cache_read is not None:
+        assert economics.cache_read == pytest.approx(price.cache_read / price.input)
+    if factors is not None and price.cache_read is not None and model not in CHEAPER_TO_READ:
         assert economics.cache_read == pytest.approx(factors[1], abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("model", "row"),
+    [
+        ("models/gemini-2.5-flash-001", "gemini-2.5-flash"),
+        ("gemini-2.5-flash-preview-09-2025", "gemini-2.5-flash"),
+        ("vertex_ai/gemini-3-flash-preview", "gemini-3-flash"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+        ("claude-opus-4-6@default", "claude-opus-4-6"),
+        ("openrouter/anthropic/claude-3.5-sonnet", "claude-3-5-sonnet"),
+        ("claude-sonnet-4-20250514", "claude-sonnet-4"),
+        ("openai/gpt-5-2025-08-07", "gpt-5"),
+        ("gpt-5-chat-latest", "gpt-5-chat"),
+    ],
+)
+def test_a_version_of_a_listed_model_costs_what_is_listed(model, row):
+    assert listed(model) == LISTED[row]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "claude-opus-4-9",
+        "gpt-5.3",
+        "gpt-5.2-pro",
+        "o3-deep-research",
+        "gemini-2.5-pro-preview-tts",
+        "gemini-2.5-flash-image",
+        "gpt-4o-audio-preview-2025-06-03",
+        "ft:gpt-4.1-2025-04-14:shop::id",
+        "openai/ft:gpt-4o-2024-08-06",
+        "my-gemini",
+        "",
+    ],
+)
+def test_another_model_of_a_family_has_no_listed_price(model):
+    assert listed(model) is None
 
 
 @pytest.mark.parametrize(

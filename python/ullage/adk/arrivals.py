@@ -7,6 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ullage.adk.media import has_parts
 from ullage.adk.sizes import characters
 from ullage.keeper import Artifact, Keeper
 from ullage.logger import Logger
@@ -60,8 +61,8 @@ class Arrivals:
         self, tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
         """What takes the place of a response; None where it stays."""
-        if not result:
-            # Nothing yet, where a tool takes long; and nothing to shorten.
+        if not result or has_parts(result):
+            # Nothing yet, where a tool takes long; and nothing to shorten, as in a picture.
             return None
         left = await self._handled(tool.name, args, result, context)
         if left is None:

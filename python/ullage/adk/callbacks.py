@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from google.adk.models.llm_response import LlmResponse
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
+    from typing_extensions import Unpack
 
-    from ullage.adk.arrivals import Payloads
-    from ullage.adk.engines import EngineOrFactory
-    from ullage.adk.guard import Guard
+    from ullage.adk.hooks import Settings
     from ullage.usage import UsageTracker
 
 
@@ -27,24 +26,14 @@ class ContextCallbacks:
     Several agents may share one object. Do not use it beside the plugin: usage would count twice.
 
     Args:
-        engine: As for ``ContextPlugin``, with all that follow.
-        usage: Where usage is added up.
-        payloads: What handles large payloads first.
-        guard: The last limit on a response.
+        **settings: As for ``ContextPlugin``.
 
     Raises:
-        PolicyError: If an argument is not what it should be.
+        PolicyError: If a setting is not what it should be.
     """
 
-    def __init__(
-        self,
-        *,
-        engine: EngineOrFactory = None,
-        usage: UsageTracker | None = None,
-        payloads: Payloads | None = None,
-        guard: Guard | None = None,
-    ) -> None:
-        self._hooks = Hooks(engine=engine, usage=usage, payloads=payloads, guard=guard)
+    def __init__(self, **settings: Unpack[Settings]) -> None:
+        self._hooks = Hooks(**settings)
 
     @property
     def usage(self) -> UsageTracker:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import BudgetError, TokenCounter
-from ullage.adk.events import abandoned, closed, live, seen
+from ullage.adk.events import live
 from ullage.adk.fitting import findings_in
-from ullage.adk.summarizer import Earlier, EventsSummarizer, made_of, read_back, written
+from ullage.adk.summarizer import EventsSummarizer
 from ullage.adk.summary_text import FORMAT, SummarySettings, contents_of
+from ullage.adk.unfolded import further, older, unfolded
 from ullage.adk.working_context import (
     CompactionConfig,
     SessionSummary,
@@ -20,6 +21,7 @@ from ullage.adk.working_context import (
     contents_within,
     tools_in,
 )
+from ullage.adk.written_summary import Earlier, made_of, written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +93,7 @@ class ContextCompactor:
 
     def should_compact(self, events: Sequence[Event]) -> bool:
         """Whether there are enough events since the last compaction, and they are too long."""
-        earlier, raw = _unfolded(events)
+        earlier, _, raw = unfolded(events)
         return self._is_due(earlier, raw)
 
     async def compact(self, session: Session, service: BaseSessionService) -> Event | None:
@@ -107,15 +109,15 @@ class ContextCompactor:
         Raises:
             Exception: Whatever the service raises.
         """
-        earlier, raw = _unfolded(session.events)
+        earlier, _, raw = unfolded(session.events)
         if not self._is_due(earlier, raw):
             return None
-        older = raw[: self._split(raw)]
-        if not older:
+        leaving = raw[: older(raw, self.config.recent_events_count)]
+        if not leaving:
             return None
         # The compaction before goes in front, so that the new one stands for it too.
         before = [event for event in live(session.events) if event.actions.compaction][-1:]
-        event = await self._summarizer.maybe_summarize_events(events=[*before, *older])
+        event = await self._summarizer.maybe_summarize_events(events=[*before, *leaving])
         if event is None:
             return None
         return await service.append_event(session=session, event=event)
@@ -141,7 +143,8 @@ class ContextCompactor:
             BudgetError: If what must stay does not fit into the budget.
         """
         earlier, new, turn = self._recalled(session_id, events, existing_summary)
-        split = self._split(new) if self._is_due(earlier, new) else 0
+        recent = self.config.recent_events_count
+        split = older(new, recent) if self._is_due(earlier, new) else 0
         applied = False
         while True:
             if split:
@@ -157,7 +160,7 @@ class ContextCompactor:
                 break
             except BudgetError:
                 # Even shortened, the newest events are too long: then fewer of them stay.
-                split = self._further(new)
+                split = further(new, self._is_half)
                 if not split:
                     raise
         known = self._known(session_id)
@@ -193,34 +196,8 @@ class ContextCompactor:
         contents = [written(earlier)] if earlier else []
         return self._tokens([*contents, *contents_of(raw)]) > self.config.compaction_trigger_tokens
 
-    def _split(self, raw: list[Event]) -> int:
-        """How many events are older: up to a place where no call is open.
-
-        Times tell the events in front from those behind there, since ADK takes away whatever lies
-        between two times.
-        """
-        most = min(max(0, len(raw) - self.config.recent_events_count), seen(raw))
-        least = [float("inf")] * (len(raw) + 1)
-        for place in range(len(raw) - 1, -1, -1):
-            least[place] = min(least[place + 1], raw[place].timestamp)
-        places = closed(raw[:most], frozenset(abandoned(raw)))
-        latest = float("-inf")
-        split = at = 0
-        for place in places:
-            latest = max([latest, *(event.timestamp for event in raw[at:place])])
-            at = place
-            split = place if latest < least[place] else split
-        return split
-
-    def _further(self, new: list[Event]) -> int:
-        """How many of the events must go so that the others take half of the budget."""
-        # Also those that may still be answered: a late answer finds its call again.
-        answered = {one.id for event in new for one in event.get_function_responses()}
-        called = {one.id for event in new for one in event.get_function_calls() if one.id}
-        places = closed(new[: seen(new)] or new, frozenset(called - answered))[1:]
-        half = self.config.token_budget // 2
-        fits = (place for place in places if self._tokens(contents_of(new[place:])) <= half)
-        return next(fits, places[-1] if places else 0)
+    def _is_half(self, events: Sequence[Event]) -> bool:
+        return self._tokens(contents_of(events)) <= self.config.token_budget // 2
 
     def _tokens(self, contents: Sequence[Any]) -> int:
         # Stored events do not change, so that only those are read that were not read before.
@@ -230,7 +207,7 @@ class ContextCompactor:
         self, session_id: str, events: Sequence[Event], existing: SessionSummary | None
     ) -> tuple[Earlier | None, list[Event], int]:
         """The summary so far, the events behind it, and how many are in front."""
-        earlier, raw = _unfolded(events)
+        earlier, _, raw = unfolded(events)
         known = self._known(session_id)
         ids = [event.id for event in raw]
         if known is not None and known.last in ids:
@@ -253,19 +230,6 @@ class ContextCompactor:
     def _known(self, session_id: str) -> _Known | None:
         with self._lock:
             return self._sessions.get(session_id)
-
-
-def _unfolded(events: Sequence[Event]) -> tuple[Earlier | None, list[Event]]:
-    """The last summary in a session, and the events that it does not stand for."""
-    # What a task of its own does is no part of the conversation.
-    counted = [event for event in live(events) if getattr(event, "isolation_scope", None) is None]
-    raw = [event for event in counted if not event.actions.compaction]
-    made = [(event.actions.compaction, event) for event in counted]
-    ends = [(one.end_timestamp, place) for place, (one, _) in enumerate(made) if one is not None]
-    if not ends:
-        return None, raw
-    end, place = max(ends)
-    return read_back(made[place][1]), [event for event in raw if event.timestamp > end]
 
 
 def _summary_of(earlier: Earlier | None, turn: int) -> SessionSummary:

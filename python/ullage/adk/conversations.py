@@ -43,6 +43,18 @@ def conversation_of(context: CallbackContext, model: str | None) -> Conversation
     )
 
 
+def invocation_of(context: CallbackContext) -> str:
+    """The id of the invocation that a callback is of."""
+    invocation: Any = context._invocation_context  # noqa: SLF001 - as above
+    return str(invocation.invocation_id)
+
+
+def is_nested(context: CallbackContext) -> bool:
+    """Whether the agent was called as a tool: its session is gone with the call."""
+    invocation: Any = context._invocation_context  # noqa: SLF001 - as above
+    return getattr(invocation.artifact_service, "tool_context", None) is not None
+
+
 def paying_session(context: CallbackContext) -> Session:
     """The session that a model call is charged to: that of the user.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_args
 
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
@@ -11,6 +11,7 @@ from google.genai import types
 from ullage import PolicyError, UllageError
 from ullage.adk.arrivals import Arrivals, Payloads
 from ullage.adk.conversations import conversation_of
+from ullage.adk.decisions import Remember
 from ullage.adk.engines import EngineOrFactory, Engines
 from ullage.adk.guard import Guard
 from ullage.adk.meter import Call, Meter, usage_of
@@ -54,16 +55,38 @@ def _harmless(hook: Callable[..., Awaitable[T | None]]) -> Callable[..., Awaitab
     return called
 
 
+class Settings(TypedDict, total=False):
+    """What the plugin and the callbacks are made with.
+
+    Keys:
+        engine: What decides: a ``ContextManager``, a function from a model's id to one, or None
+            for one for each model, by its id and without a store. Give ``format="gemini"`` to
+            one's own.
+        usage: Where usage is added up, and whose budget is kept; if not given,
+            ``UsageTracker.from_env()``, with the budget in ``SRE_AGENT_TOKEN_BUDGET``.
+        payloads: What handles large payloads before a response is shrunk, such as
+            ``ullage.adk.LargePayloadHandler``.
+        guard: The last limit on a response; if not given, ``Guard()``.
+        remember: Where compactions are remembered: in the state of the "session", so that a
+            resumed one begins with what was sent before, or in this "process" alone.
+    """
+
+    engine: EngineOrFactory
+    usage: UsageTracker | None
+    payloads: Payloads | None
+    guard: Guard | None
+    remember: Remember
+
+
 class Hooks:
     """What ullage does at each callback.
 
     Args:
-        engine: What decides: an engine, a function from a model's id to one, or None for an engine
-            for each model by its id.
-        usage: Where usage is added up, and whose budget is kept; if not given, a tracker with the
-            budget in ``SRE_AGENT_TOKEN_BUDGET``.
-        payloads: What handles large payloads before a response is shrunk.
+        engine: See ``Settings``, as for all that follow.
+        usage: Where usage is added up.
+        payloads: What handles large payloads.
         guard: The last limit on a response.
+        remember: Where compactions are remembered.
 
     Raises:
         PolicyError: If an argument is not what it should be.
@@ -76,14 +99,17 @@ class Hooks:
         usage: UsageTracker | None = None,
         payloads: Payloads | None = None,
         guard: Guard | None = None,
+        remember: Remember = "session",
     ) -> None:
         for name, value, kind in (("usage", usage, UsageTracker), ("guard", guard, Guard)):
             if value is not None and not isinstance(value, kind):
                 raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
         if payloads is not None and not callable(getattr(payloads, "handle", None)):
             raise PolicyError(f"payloads: a {type(payloads).__name__} has no `handle`")
+        if remember not in get_args(Remember):
+            raise PolicyError(f"remember: {remember!r}; it can be {', '.join(get_args(Remember))}")
         self._engines = Engines(engine)
-        self._requests = Requests(self._engines)
+        self._requests = Requests(self._engines, remember)
         self.usage = UsageTracker.from_env() if usage is None else usage
         self._meter = Meter(self.usage)
         self._arrivals = Arrivals(self._engines, payloads, Guard() if guard is None else guard)
@@ -113,6 +139,8 @@ class Hooks:
         """Counts what the call used, and learns from it how the provider counts."""
         self._meter.add(context, response)
         call = self._meter.running(context)
+        if not response.partial:
+            self._requests.answered(conversation_of(context, call.model), context)
         used = None if response.partial else usage_of(response.usage_metadata)
         if used is None or call.sent is None or not used.prompt:
             return
@@ -144,7 +172,7 @@ class Hooks:
         """Lets go of what only the running invocation needs."""
         call = self._meter.end(context)
         if call is not None:
-            self._requests.rest(conversation_of(context, call.model))
+            self._requests.rest(conversation_of(context, call.model), context)
 
     @_harmless
     async def after_tool(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -95,7 +94,7 @@ async def _in_sandbox(step: Step) -> Handled:
     """The program for the kind of data, run where the user lets code run."""
     template = None if step.shape == "several" else step.shape
     call = f"print(json.dumps(survey(data, {template or 'other'!r}), default=str))"
-    code = f"{inspect.getsource(program)}\n{call}\n"
+    code = f"{program.source()}\n{call}\n"
     data, _ = step.payload.stored()
     if step.sandbox is None:
         raise SandboxError("there is none")

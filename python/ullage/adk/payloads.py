@@ -11,10 +11,10 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from google.genai import types
-
 from ullage._core import MemoryStore, Payload, StoreError
 from ullage.adk.analysis import ANALYSIS_TOOL, analysis_tool
+from ullage.adk.brief import frames
+from ullage.adk.media import has_media, has_parts
 from ullage.adk.payload_limits import KIND_OF_TOOL, PayloadLimits
 from ullage.adk.payload_steps import Handled, Step, steps
 from ullage.adk.payload_storage import Stored, save_artifact, store_payload
@@ -37,6 +37,9 @@ logger = Logger(__name__)
 # Fields beside the data that stay as they are: a status, an id, a message; not more data.
 _SMALL_FIELD = 500
 _SMALL_FIELDS = 20
+
+# Characters of a text that is read again for them: some ten milliseconds.
+_READ_AGAIN = 1_000_000
 
 HANDLED = "large_payload_handled"
 
@@ -131,7 +134,7 @@ class LargePayloadHandler:
         self, tool: str, result: Any, tool_context: ToolContext
     ) -> dict[str, Any] | None:
         started = time.perf_counter()
-        if _is_handled(result) or _has_media(result):
+        if _is_handled(result) or has_parts(result) or has_media(result):
             return None
         payload = Payload(result)
         if not self.limits.is_large(payload):
@@ -192,15 +195,14 @@ def _response(
 
 
 def _small_fields(result: Any) -> dict[str, Any]:
-    """What stands beside the data."""
-    if not isinstance(result, Mapping):
-        return {}
+    """What stands beside the data, in any frame around it; what is outside wins."""
     small: dict[str, Any] = {}
-    for key, value in result.items():
-        if len(small) == _SMALL_FIELDS:
-            break
-        if _is_small(value):
-            small[str(key)] = value
+    for frame in frames(result, _READ_AGAIN):
+        for key, value in frame.items() if isinstance(frame, Mapping) else ():
+            if len(small) == _SMALL_FIELDS:
+                return small
+            if str(key) not in small and _is_small(value):
+                small[str(key)] = value
     return small
 
 
@@ -215,22 +217,3 @@ def _is_small(value: Any) -> bool:
 def _is_handled(result: Any) -> bool:
     metadata = result.get("metadata") if isinstance(result, Mapping) else None
     return isinstance(metadata, Mapping) and bool(metadata.get(HANDLED))
-
-
-def _has_media(result: Any) -> bool:
-    """Whether there is something in it that is no data: pictures and files go other ways."""
-    values = result.values() if isinstance(result, Mapping) else [result]
-    for value in values:
-        inner = value if isinstance(value, (list, tuple)) else [value]
-        if any(isinstance(one, (bytes, bytearray, types.Part, types.Content)) for one in inner):
-            return True
-        if any(isinstance(one, Mapping) and _is_media(one) for one in inner):
-            return True
-    return False
-
-
-def _is_media(part: Mapping[Any, Any]) -> bool:
-    """Whether a part of an MCP result is a picture, a sound or a file."""
-    return (part.get("type") in {"image", "audio"} and "data" in part) or (
-        part.get("type") == "resource" and "resource" in part
-    )

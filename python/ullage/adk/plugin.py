@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
     from google.genai import types
+    from typing_extensions import Unpack
 
-    from ullage.adk.arrivals import Payloads
-    from ullage.adk.engines import EngineOrFactory
-    from ullage.adk.guard import Guard
+    from ullage.adk.hooks import Settings
     from ullage.usage import UsageTracker
 
 # The name that ADK knows the plugin by; an app can have one of each name.
@@ -46,36 +45,23 @@ class ContextPlugin(BasePlugin):
 
     A callback never raises: what goes wrong is logged, and ADK goes on without it.
 
-    One plugin may serve several runners and threads. It remembers the last compaction of 64
-    conversations (an agent in a session); one that was forgotten, or is resumed in another process,
-    is compacted again when it is due. Beside the engine's own cost, a call takes one pass over the
-    contents that were compacted.
+    One plugin may serve several runners and threads, and several runs of a session at once. It
+    remembers the last compaction of 64 conversations (an agent in a session), and has the state of
+    the session keep it for other processes, by a key that begins with ``ullage/``. Beside the
+    engine's own cost, a call takes one pass over the contents that were compacted.
 
     Args:
-        engine: What decides: a ``ContextManager``, a function from a model's id to one, or None
-            for one for each model, by its id and without a store. Give ``format="gemini"`` to one's
-            own.
-        usage: Where usage is added up; if not given, ``UsageTracker.from_env()``.
-        payloads: What handles large payloads first, such as
-            ``ullage.adk.payloads.LargePayloadHandler``.
-        guard: The last limit on a response; if not given, ``Guard()``.
         name: The plugin's name.
+        **settings: ``engine``, ``usage``, ``payloads``, ``guard`` and ``remember``, of which none
+            has to be given: see ``ullage.adk.hooks.Settings``.
 
     Raises:
-        PolicyError: If an argument is not what it should be.
+        PolicyError: If a setting is not what it should be.
     """
 
-    def __init__(
-        self,
-        *,
-        engine: EngineOrFactory = None,
-        usage: UsageTracker | None = None,
-        payloads: Payloads | None = None,
-        guard: Guard | None = None,
-        name: str = NAME,
-    ) -> None:
+    def __init__(self, *, name: str = NAME, **settings: Unpack[Settings]) -> None:
         super().__init__(name)
-        self._hooks = Hooks(engine=engine, usage=usage, payloads=payloads, guard=guard)
+        self._hooks = Hooks(**settings)
 
     @property
     def usage(self) -> UsageTracker:

@@ -6,7 +6,8 @@ and with it the provider's cache would be of no use. So the outcome of a compact
 contents that it was made of until the next one.
 
 ADK's copies of contents share what is in them with the session's events, so while an invocation
-goes on, comparing takes little. In between only a digest of what was compacted is kept.
+goes on, comparing takes little. In between only a digest of what was compacted is kept, by
+:mod:`ullage.adk.decisions`.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Remembered:
-    """What is known of a conversation. For one request at a time.
+    """What a run knows of its conversation. For one request at a time.
 
     Attributes:
-        seen: The contents of the last request as ADK made them; empty between invocations.
+        seen: The contents of the last request as ADK made them; empty before the first of a run.
         view: The contents as they were sent, with what was compacted at the beginning. New ones
             come at the end of this very list, of which the engine then reads no more than those.
         head: What stands for the first ``count`` contents of ``seen``.
@@ -40,6 +41,11 @@ class Remembered:
     count: int = 0
     most: int | None = None
     _digest: int = 0
+
+    def known_by(self, digest: int) -> Remembered:
+        """This, with the digest of the contents that the head stands for."""
+        self._digest = digest
+        return self
 
     def taken_up(self, contents: Sequence[types.Content]) -> list[types.Content]:
         """The contents with what was compacted in its place.
@@ -79,7 +85,7 @@ class Remembered:
         self.view, self.count, self.head = view, newest, view[: len(view) - kept]
 
     def rest(self) -> None:
-        """Lets go of the contents until the next invocation."""
+        """Lets go of the contents until the next request."""
         if self.seen and self.count:
             self._digest = digest(self.seen[: self.count])
         self.seen, self.view = [], []

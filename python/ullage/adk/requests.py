@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError, MessageError, StoreError
 from ullage.adk.contents import beside, current_request
+from ullage.adk.conversations import invocation_of
+from ullage.adk.decisions import Decisions
 from ullage.adk.newest import Newest
 from ullage.adk.open_calls import is_whole, mended
 from ullage.adk.remembered import Remembered
@@ -18,13 +20,14 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from ullage.adk.conversations import Conversation
+    from ullage.adk.decisions import Decision, Remember
     from ullage.adk.engines import Engines
 
 logger = Logger(__name__)
 
-# Conversations whose last compaction is remembered. Each takes what the low mark leaves, of which
-# the strings are the session's own; one that was forgotten is compacted anew.
-_CONVERSATIONS = 64
+# Runs that go on at once. Each has the contents of its last request, whose strings are the
+# session's own; one that was forgotten begins again with what was decided.
+_RUNS = 64
 
 # When a provider refuses contents that counted as fitting, its own count is higher than ours by a
 # share that nobody knows. The next try aims so far below what was refused.
@@ -56,16 +59,27 @@ class _Done:
         return _Done(self.tokens, self.changed or other.changed, self.mended or other.mended)
 
 
+@dataclass
+class _Run:
+    """What an invocation knows of a conversation, and the decision that it goes by."""
+
+    known: Remembered
+    decision: Decision | None = None
+
+
 class Requests:
     """Brings contents inside their window, and keeps their beginning the same in between.
 
     Args:
         engines: What decides.
+        remember: Where what was decided is kept.
     """
 
-    def __init__(self, engines: Engines) -> None:
+    def __init__(self, engines: Engines, remember: Remember) -> None:
         self._engines = engines
-        self._known: Newest[Remembered] = Newest(_CONVERSATIONS)
+        self._decisions = Decisions(remember)
+        # By invocation too: runs of one session at the same time see different contents.
+        self._runs: Newest[_Run] = Newest(_RUNS)
 
     async def fitted(
         self, conversation: Conversation, context: CallbackContext, request: LlmRequest
@@ -74,15 +88,17 @@ class Requests:
 
         Where even the shortest is above the limit, the shortest; the provider has the last word.
         """
-        # Two requests of one conversation at once do not share what they change: the second begins
-        # anew, and the one that is done last is remembered.
-        known = self._known.take(conversation) or Remembered()
+        run = self._begun(conversation, context, request.contents)
+        known = run.known
         view = known.taken_up(request.contents)
+        if known.count == 0:
+            # What was decided is of other contents.
+            run.decision = None
         done = await self._compacted(view, None, context, request, hard=False)
         if done is not None and known.most is not None and done.tokens > known.most:
             more = await self._compacted(view, known.most, context, request, hard=False)
             done = more and more.after(done)
-        self._keep(conversation, known, view, done)
+        self._keep(conversation, context, run, view, done)
         return view
 
     async def refused(
@@ -106,31 +122,48 @@ class Requests:
         done = await self._compacted(view, budget, context, request, hard=True)
         if done is None or done.tokens >= status.tokens:
             return None
-        known = self._known.take(conversation) or Remembered()
-        known.most = max(done.tokens, int(status.tokens * _REFUSED_SHARE))
-        self._keep(conversation, known, view, done)
+        run = self._begun(conversation, context, request.contents)
+        run.known.most = max(done.tokens, int(status.tokens * _REFUSED_SHARE))
+        self._keep(conversation, context, run, view, done)
         return view
 
-    def rest(self, conversation: Conversation) -> None:
+    def answered(self, conversation: Conversation, context: CallbackContext) -> None:
+        """Has the session keep what was decided, with the answer that came to the last request."""
+        run = self._runs.get((conversation, invocation_of(context)))
+        if run is not None and run.decision is not None:
+            self._decisions.keep(conversation, context, run.decision)
+
+    def rest(self, conversation: Conversation, context: CallbackContext) -> None:
         """Lets go of what only the running invocation needs."""
-        known = self._known.get(conversation)
-        if known is not None:
-            known.rest()
+        self._runs.take((conversation, invocation_of(context)))
+
+    def _begun(
+        self, conversation: Conversation, context: CallbackContext, contents: list[types.Content]
+    ) -> _Run:
+        """The run that a request is of. Nobody else has it until it is kept again."""
+        run = self._runs.take((conversation, invocation_of(context)))
+        if run is not None:
+            return run
+        decision = self._decisions.of(conversation, context, contents)
+        return _Run(Remembered() if decision is None else decision.begun(), decision)
 
     def _keep(
         self,
         conversation: Conversation,
-        known: Remembered,
+        context: CallbackContext,
+        run: _Run,
         view: list[types.Content],
         done: _Done | None,
     ) -> None:
         """Remembers what came of a request."""
+        known = run.known
         if done is not None and done.changed and known.seen:
             known.compacted(view)
+            run.decision = self._decisions.made(conversation, context, known)
         elif done is None or done.mended:
             # What was mended for one request is mended again for the next.
             known.rest()
-        self._known.put(conversation, known)
+        self._runs.put((conversation, invocation_of(context)), run)
 
     async def _compacted(
         self,

@@ -10,7 +10,11 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from google.adk.code_executors.base_code_executor import BaseCodeExecutor
-from google.adk.code_executors.code_execution_utils import CodeExecutionInput, File
+from google.adk.code_executors.code_execution_utils import (
+    CodeExecutionInput,
+    CodeExecutionResult,
+    File,
+)
 
 if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
@@ -18,7 +22,8 @@ if TYPE_CHECKING:
 Runs: TypeAlias = Callable[[str, bytes], "str | Awaitable[str]"]
 """Runs code that finds its data as ``data``, given as bytes of JSON; gives what it printed."""
 
-# Executors that put the files of an input beside the code. The others get the data in the code.
+# Executors that put the files of an input beside the code, also those that are made of them. The
+# others get the data in the code: the contract of an executor does not say which of them it is.
 _TAKE_FILES = frozenset({"VertexAiCodeExecutor", "AgentEngineSandboxCodeExecutor"})
 
 _FILE = "ullage_data.json"
@@ -36,6 +41,9 @@ data = json.loads(zlib.decompress(base64.b64decode("{}")))
 
 # Characters of an error that say what went wrong: Python says it last.
 _ERROR_TAIL = 2_000
+
+# What Python writes of code that failed, where an executor does not say with which code it ended.
+_TRACEBACK = "Traceback (most recent call last)"
 
 
 class SandboxError(Exception):
@@ -91,15 +99,29 @@ class Sandbox:
     def _executed(
         executor: BaseCodeExecutor, code: str, data: bytes, tool_context: ToolContext
     ) -> str:
-        if type(executor).__name__ in _TAKE_FILES:
+        if _takes_files(executor):
             files = [File(name=_FILE, content=data, mime_type="application/json")]
             asked = CodeExecutionInput(code=_FROM_FILE + code, input_files=files)
         else:
             packed = base64.b64encode(zlib.compress(data)).decode("ascii")
             asked = CodeExecutionInput(code=_FROM_CODE.format(packed) + code)
         result = executor.execute_code(tool_context._invocation_context, asked)  # noqa: SLF001 - ADK asks for it
-        failed = (result.stderr and not result.stdout) or result.exit_code not in {None, 0}
-        if failed:
-            said = result.stderr or f"exit code {result.exit_code}"
-            raise SandboxError(str(said)[-_ERROR_TAIL:])
-        return str(result.stdout)
+        if not isinstance(result, CodeExecutionResult):
+            # Such as the one that is built into Gemini.
+            raise SandboxError(f"{type(executor).__name__} runs no code but the model's own")
+        if _failed(result):
+            # Some put everything that was written into one of the two.
+            said = result.stderr or result.stdout or f"exit code {result.exit_code}"
+            raise SandboxError(said.strip()[-_ERROR_TAIL:])
+        return result.stdout
+
+
+def _takes_files(executor: BaseCodeExecutor) -> bool:
+    return any(kind.__name__ in _TAKE_FILES for kind in type(executor).__mro__)
+
+
+def _failed(result: CodeExecutionResult) -> bool:
+    """Whether the code failed. A warning beside what it printed is no failure."""
+    if result.exit_code is not None:
+        return result.exit_code != 0
+    return bool(result.stderr) and (not result.stdout or _TRACEBACK in result.stderr)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from google.adk.plugins.base_plugin import BasePlugin
 
 from ullage.adk.compactor import ContextCompactor
+from ullage.adk.conversations import session_key
 from ullage.adk.summary_text import FORMAT
 from ullage.logger import Logger
 from ullage.manager import ContextManager
@@ -79,12 +80,13 @@ class SessionCompactor(BasePlugin):
     async def _compact(self, context: InvocationContext) -> None:
         session = context.session
         # Agents that run beside one another share a session; the others go on meanwhile.
-        if session.id in self._at_work:
+        key = session_key(session)
+        if key in self._at_work:
             return
-        self._at_work.add(session.id)
+        self._at_work.add(key)
         try:
             await self.compactor.compact(session, context.session_service)
         except Exception:
-            logger.exception("session=<%s> | the session was not compacted", session.id)
+            logger.exception("session=<%s> | the session was not compacted", key)
         finally:
-            self._at_work.discard(session.id)
+            self._at_work.discard(key)

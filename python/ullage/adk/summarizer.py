@@ -2,60 +2,41 @@
 
 from __future__ import annotations
 
-import json
-from collections import OrderedDict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
-from google.genai import types
 
 from ullage._core import TokenCounter
-from ullage.adk.events import abandoned, closed, is_request, seen, waiting
+from ullage.adk.events import abandoned, closed, seen
+from ullage.adk.newest import Newest
+from ullage.adk.summary_chain import SummaryChain
 from ullage.adk.summary_text import SummarySettings, SummaryText
-from ullage.compression import compress
+from ullage.adk.unfolded import unfolded
+from ullage.adk.written_summary import Earlier, made_of, read_back, written
 from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from google.adk.plugins.base_plugin import BasePlugin
+    from google.genai.types import Content
+
     from ullage.summarizer import Summarizer
 
 logger = Logger(__name__)
 
-# What a compacted content begins with, and what stands before the request in it.
-HEADER = "[Summary of earlier events in this session. They happened; do not repeat them.]"
-REQUEST = "[The user's latest request among them, word for word:]"
-WAITING = "[Still going on; an answer will come:]"
-
-# Of a longer request the whole is not carried along: a log that was pasted, not what is wanted.
-_LONGEST_REQUEST = 32_000
-_REQUEST_TOKENS = 8_000
-
-# Characters of what a tool that goes on has said.
-_WAITING_LINE = 300
-
-# Compactions that are remembered, to go on from where they overlap with the next.
+# Compactions that are remembered, to go on from where they overlap with the next; and sessions that
+# were shown before their compaction.
 _REMEMBERED = 256
 
 
-@dataclass(frozen=True)
-class Earlier:
-    """What an earlier compaction left.
+class _Before(NamedTuple):
+    """The summary in front of events, and the time up to which it tells of them."""
 
-    Args:
-        start: The time of the first event that it stands for.
-        text: The summary.
-        request: The parts of the latest request among them.
-        waiting: The lines about calls that went on.
-    """
-
-    start: float
-    text: str
-    request: tuple[Any, ...] = ()
-    waiting: tuple[str, ...] = ()
+    earlier: Earlier
+    end: float
 
 
 class EventsSummarizer(BaseEventsSummarizer):
@@ -65,6 +46,10 @@ class EventsSummarizer(BaseEventsSummarizer):
     on from the last one rather than beside it; the latest request among the events, word for word,
     since ADK compacts the one that is being worked on too; and what long-running tools said that
     are not done. Calls without an answer, and events behind them, are left as they are.
+
+    Where ADK compacts by invocations, it leaves the last summary out of what it gives. Then put
+    :meth:`plugin` among the plugins of the app, so that each summary goes on from the last one, by
+    any ``overlap_size`` and in any process. Threads may share a summarizer.
 
     Args:
         summarizer: A function, plain or async, that takes a ``SummaryRequest`` and returns text.
@@ -83,7 +68,18 @@ class EventsSummarizer(BaseEventsSummarizer):
         self.settings = settings or SummarySettings()
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
         self.words = SummaryText(summarizer, self.settings, self.counter)
-        self._made: OrderedDict[str, Earlier] = OrderedDict()
+        self._made: Newest[Earlier] = Newest(_REMEMBERED)
+        self._before: Newest[_Before] = Newest(_REMEMBERED)
+
+    def plugin(self) -> BasePlugin:
+        """What shows this summarizer the sessions that ADK compacts."""
+        return SummaryChain(self._note)
+
+    def _note(self, invocation_id: str, events: Sequence[Event]) -> None:
+        """Takes note of the summary that stands in front of an invocation."""
+        known = unfolded(events)
+        if known.earlier is not None:
+            self._before.put(invocation_id, _Before(known.earlier, known.end))
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
         """The event that stands for these, or None where it would be no shorter.
@@ -119,15 +115,25 @@ class EventsSummarizer(BaseEventsSummarizer):
                 new.append(event)
             elif earlier is None or not new:
                 earlier = before
-        # Where windows overlap, the first events are those that the last summary ends with.
-        known = [place for place, event in enumerate(new) if event.id in self._made]
-        if earlier is None and known:
-            rest = _closed(new[known[-1] + 1 :])
-            if rest:
-                return self._made[new[known[-1]].id], rest
-            # The last summary got lost, as where another process was faster: again.
+        if earlier is None and new:
+            known = self._gone_on_from(new)
+            if known is not None:
+                return known
         new = _closed(new)
         return (earlier, new) if new else None
+
+    def _gone_on_from(self, events: list[Event]) -> tuple[Earlier, list[Event]] | None:
+        """The summary that these events go on from, where ADK did not give it, and the new ones."""
+        before = self._before.take(events[-1].invocation_id)
+        if before is not None:
+            rest = _closed([event for event in events if event.timestamp > before.end])
+            return (before.earlier, rest) if rest else None
+        # Where windows overlap, the first events are those that the last summary ends with.
+        made = [(place, self._made.get(event.id)) for place, event in enumerate(events)]
+        place, earlier = next(((at, one) for at, one in reversed(made) if one), (0, None))
+        rest = _closed(events[place + 1 :]) if earlier is not None else []
+        # Without any, the last summary got lost, as where another process was faster: again.
+        return (earlier, rest) if earlier is not None and rest else None
 
     def _event(self, earlier: Earlier | None, new: list[Event], text: str) -> Event | None:
         made = made_of(earlier, new, text)
@@ -140,9 +146,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         ):
             logger.debug("events=<%d> | a summary would be no shorter", len(new))
             return None
-        self._made[new[-1].id] = made
-        while len(self._made) > _REMEMBERED:
-            self._made.popitem(last=False)
+        self._made.put(new[-1].id, made)
         compaction = EventCompaction(
             start_timestamp=made.start, end_timestamp=end, compacted_content=content
         )
@@ -158,72 +162,7 @@ def _closed(events: list[Event]) -> list[Event]:
     return events[: closed(events[: seen(events)], frozenset(abandoned(events)))[-1]]
 
 
-def made_of(earlier: Earlier | None, new: Sequence[Event], text: str) -> Earlier:
-    """What stands for the events and for those before, with a text about both."""
-    request = _request_of(new) or (earlier.request if earlier else ())
-    times = [event.timestamp for event in new[:1]] + ([earlier.start] if earlier else [])
-    return Earlier(min(times, default=0.0), text, request, _waiting_lines(earlier, new))
-
-
-def written(made: Earlier) -> types.Content:
-    """A summary with what goes with it, as content of the user."""
-    lines = [HEADER, made.text]
-    if made.waiting:
-        lines += ["", WAITING, *made.waiting]
-    parts = [types.Part(text="\n".join(lines))]
-    if made.request:
-        parts += [types.Part(text=REQUEST), *made.request]
-    return types.Content(role="user", parts=parts)
-
-
-def read_back(event: Event) -> Earlier | None:
-    """What :func:`written` wrote, from an event of compaction or from ADK's event about one."""
-    compaction = event.actions.compaction
-    content = compaction.compacted_content if compaction else event.content
-    parts = list(content.parts or []) if content else []
-    text = parts[0].text or "" if parts else ""
-    if event.author == "user" and not compaction:
-        return None
-    if not text.startswith(HEADER):
-        # Another's summary is one all the same.
-        return Earlier(compaction.start_timestamp, text) if compaction else None
-    body = text[len(HEADER) :].lstrip("\n")
-    body, _, going_on = body.partition(f"\n\n{WAITING}\n")
-    request = tuple(parts[2:]) if len(parts) > 1 and parts[1].text == REQUEST else ()
-    start = compaction.start_timestamp if compaction else event.timestamp
-    return Earlier(start, body, request, tuple(going_on.splitlines()))
-
-
-def _request_of(events: Sequence[Event]) -> tuple[Any, ...]:
-    """The parts of the latest request, shorter where it is very long."""
-    for event in reversed(events):
-        if is_request(event):
-            parts = event.content.parts if event.content else None
-            return tuple(_bounded(part) for part in parts or [] if not part.thought)
-    return ()
-
-
-def _bounded(part: types.Part) -> types.Part:
-    if not part.text or len(part.text) <= _LONGEST_REQUEST:
-        return part
-    return part.model_copy(update={"text": compress(part.text, _REQUEST_TOKENS).text})
-
-
-def _waiting_lines(earlier: Earlier | None, new: Sequence[Event]) -> tuple[str, ...]:
-    """What goes on: what went on before and was not answered since, and what began."""
-    answered = {answer.id for event in new for answer in event.get_function_responses()}
-    lines = [
-        line
-        for line in (earlier.waiting if earlier else ())
-        if not any(id_ and f"({id_})" in line for id_ in answered)
-    ]
-    for tool, id_, response in waiting(new):
-        said = json.dumps(response, ensure_ascii=False, default=str)[:_WAITING_LINE]
-        lines.append(f"• {tool} ({id_}) said {said}")
-    return tuple(lines)
-
-
-def _size(content: types.Content) -> int:
+def _size(content: Content) -> int:
     return len(content.model_dump_json(exclude_none=True, fallback=str))
 
 

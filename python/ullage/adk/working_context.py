@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from google.genai import types
 
 from ullage._core import Policy, PolicyError
-from ullage.adk.summarizer import written
 from ullage.adk.summary_text import FORMAT, contents_of
+from ullage.adk.written_summary import written
 from ullage.manager import ContextManager
 from ullage.validity import repair
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
 
     from ullage._core import TokenCounter
-    from ullage.adk.summarizer import Earlier
+    from ullage.adk.written_summary import Earlier
     from ullage.store import Store
 
 

@@ -4,7 +4,13 @@ In a mount plan, by the entry points ``context-ullage-simple`` and ``context-ull
 The classes can be used without Amplifier too.
 """
 
+from ullage.amplifier.memory import MemoryTooLargeError
 from ullage.amplifier.persistent import PersistentContextManager
 from ullage.amplifier.simple import SimpleContextManager, mount
 
-__all__ = ["PersistentContextManager", "SimpleContextManager", "mount"]
+__all__ = [
+    "MemoryTooLargeError",
+    "PersistentContextManager",
+    "SimpleContextManager",
+    "mount",
+]

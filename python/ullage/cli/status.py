@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage import policy_file
 from ullage.cli.codes import FINE, FOUND
 from ullage.cli.console import say, say_json
 from ullage.cli.conversations import read
-from ullage.cli.errors import about
-from ullage.cli.options import add_engine, add_file, add_format, add_json, command, engine_of
+from ullage.cli.errors import CommandError, about
+from ullage.cli.options import (
+    add_engine,
+    add_file,
+    add_format,
+    add_json,
+    command,
+    completed,
+    engine_of,
+)
+from ullage.cli.policies import of_agent
+from ullage.notes import note_in
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-# What the engine writes where messages were.
-_NOTE = "[ullage: "
+    from ullage.report import Status
+    from ullage.supyagent import ContextManager, ContextStatus
+
+# The form of Supyagent's messages.
+_SUPYAGENTS = "openai"
 
 
 def add_to(commands: Any) -> None:
@@ -40,6 +55,13 @@ def add_to(commands: Any) -> None:
         action="store_true",
         help="print what a summary without a model says of all but the recent messages",
     )
+    summary = parser.add_argument(
+        "--summary",
+        type=Path,
+        metavar="FILE",
+        help="the summary that Supyagent, or ullage.supyagent, keeps of the conversation",
+    )
+    completed(summary, "file")
     add_engine(parser)
 
 
@@ -50,23 +72,29 @@ def run(options: argparse.Namespace) -> int:
         0 if nothing is due, 1 if a compaction is.
     """
     engine = engine_of(options)
+    keeper = _supyagents(options)
     code = FINE
     sessions = read(options.file).sessions
     for session in sessions:
         with about(session.name, session.messages, options.format):
             status = engine.status(session.messages)
+            due = status.due != "none"
+            drawn: Status | ContextStatus = status
+            if keeper is not None and _is_supyagents(session.messages, options.format):
+                drawn = _drawn(keeper, session.messages, engine.tools, status)
+                due = drawn.triggers["will_trigger"]
             said = ""
             if options.summarize:
                 said = summary_of(session.messages, engine.policy, options.format)
             elif not options.json:
-                said = status.tokens_line() if options.tokens else status.render()
+                said = drawn.tokens_line() if options.tokens else drawn.render()
         if options.json:
             say_json({"file": session.name, **asdict(status)})
         else:
             if len(sessions) > 1:
                 say(session.name, "bold")
             say(said)
-        if status.due != "none" and not options.summarize:
+        if due and not options.summarize:
             code = FOUND
     return code
 
@@ -81,12 +109,48 @@ def summary_of(messages: Sequence[Any], policy: ullage.Policy, format: str | Non
         "levels": [{}],
     }
     engine = ullage.ContextManager(ullage.Policy.from_dict(settings), format=format)
-    return _note_in(engine.view(messages)) or "There is nothing to summarize."
+    note = note_in(engine.view(messages))
+    return note.body if note is not None and note.body else "There is nothing to summarize."
 
 
-def _note_in(value: Any) -> str:
-    """The body of the note that stands anywhere in some messages."""
-    if isinstance(value, str):
-        return value.partition("\n")[2] if value.startswith(_NOTE) else ""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((found for part in inner if (found := _note_in(part))), "")
+def _supyagents(options: argparse.Namespace) -> ContextManager | None:
+    """What draws a session of Supyagent, if its agent's file or its summary is given.
+
+    Raises:
+        UllageError: If one of them cannot be read.
+    """
+    if options.json or options.set:
+        # What is for programs, and settings that an agent has not, are the engine's.
+        return None
+    agent = None
+    if options.policy is not None and policy_file.is_policy_file(Path(options.policy)):
+        agent = of_agent(policy_file.load(Path(options.policy)))
+    if agent is None and options.summary is None:
+        return None
+    # Few need it, and it takes a while.
+    from ullage.supyagent import ContextSettings
+    from ullage.supyagent.tokens import DEFAULT_MODEL
+
+    agent = agent or ContextSettings()
+    model = options.model or agent.model or DEFAULT_MODEL
+    manager = agent.manager(summary_storage_path=options.summary, model=model)
+    if options.summary is not None and manager.summary is None:
+        raise CommandError(f"{options.summary} holds no summary")
+    return manager
+
+
+def _is_supyagents(messages: list[Any], format: str | None) -> bool:
+    try:
+        return (format or ullage.detect_format(messages)) == _SUPYAGENTS
+    except ullage.MessageError:
+        # Plain texts have the form of every format.
+        return True
+
+
+def _drawn(
+    manager: ContextManager, messages: list[Any], tools: Any, status: Status
+) -> ContextStatus:
+    """What Supyagent's chat shows; the system prompt is a message."""
+    drawn = manager.context_status(messages, tools)
+    system = status.fixed - status.tool_tokens
+    return replace(drawn, message_tokens=(drawn.message_tokens or 0) + system)

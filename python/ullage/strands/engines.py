@@ -108,6 +108,7 @@ def engines_of(
             store=store,
             summarizer=asks,
             format="bedrock",
+            model=identity,
             append_only=True,
         )
 

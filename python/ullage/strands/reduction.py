@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError, ContextManager, MemoryStore, UllageError
 from ullage.logger import Logger
-from ullage.strands.agents import PerAgent, cached_tokens, prompt_tokens, usage_of
+from ullage.strands.agents import PerAgent, cached_tokens, model_id, prompt_tokens, usage_of
 from ullage.strands.engines import engine_of, fixed
 from ullage.strands.retrieval import retrieval_tool
 
@@ -139,6 +139,7 @@ def _own_engine(model: Any) -> ContextManager:
         counter=found.counter,
         store=MemoryStore(),
         format="bedrock",
+        model=model_id(model),
         append_only=True,
     )
 

@@ -1,0 +1,26 @@
+"""The program that a sandbox runs over a large result, with nothing but Python's own library.
+
+Its source is sent as it stands in these modules, one behind the other, with a call of ``survey`` at
+the end. So they import nothing but each other, no two of them define the same name, and they run on
+any Python from 3.8 on.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from ullage.adk.program import log_entries, main, reading, spans, unknown, values
+from ullage.adk.program.reading import field, rows_of
+from ullage.adk.program.spans import fails
+
+__all__ = ["fails", "field", "rows_of", "source"]
+
+# How they import each other; in the sandbox they are one module.
+_OWN = re.compile(r"^from ullage\.[^\n(]*(?:\([^)]*\))?\n", re.MULTILINE)
+
+
+def source() -> str:
+    """The program."""
+    modules = (reading, log_entries, spans, values, unknown, main)
+    return "\n\n".join(_OWN.sub("", inspect.getsource(module)) for module in modules)

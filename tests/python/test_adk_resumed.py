@@ -1,0 +1,300 @@
+"""What was decided about a session holds in other processes, and in runs at the same time."""
+
+# mypy: disable-error-code="arg-type,misc,override"
+
+import asyncio
+import base64
+import itertools
+import json
+import zlib
+from typing import Any
+
+import pytest
+from google.adk.agents._streaming_mode import StreamingMode
+from google.adk.agents.run_config import RunConfig
+from google.adk.events import Event
+from google.adk.sessions import InMemorySessionService
+from google.adk.tools.agent_tool import AgentTool
+from google.genai import types
+
+import ullage
+from ullage.adk import ContextCallbacks, ContextPlugin, decisions
+
+from .gemini_host import Host, agent, ask, call, gemini, last_text, text
+from .test_adk_plugin import TASK, engine, fetch, investigation, lines, small
+from .test_adk_sessions import made_service
+
+WINDOW = 20_000
+KEY = "ullage/sre//gemini-2.5-pro"
+
+
+def measure(number: int) -> dict[str, Any]:
+    """Measures."""
+    return {
+        "p99": 0.1 + 0.2,
+        "none": None,
+        "\u00fc": ["\u2028", True],
+        "logs": fetch(number)["logs"],
+    }
+
+
+def signed(name: str, number: int) -> types.Content:
+    made = call(name, number=number)
+    assert made.parts
+    made.parts[0].thought_signature = b"\x00\xff%d" % number
+    return made
+
+
+def turns(calls: int) -> Any:
+    return lambda n, _: text("Noted.") if n % calls == calls - 1 else signed("measure", n)
+
+
+def begins_alike(sent: list[list[str]]) -> bool:
+    return all(after[: len(before)] == before for before, after in itertools.pairwise(sent))
+
+
+@pytest.mark.parametrize("how", ["plugin", "callbacks"])
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "database"])
+def test_a_resumed_session_begins_with_what_was_sent_before(kind, how, tmp_path):
+    service: Any = None
+    model = gemini(turns(12), window=WINDOW)
+    firsts = []
+
+    async def process(words):
+        """A turn in a process of its own: nothing is remembered but by the session."""
+        nonlocal service
+        if service is None or kind != "memory":
+            service = made_service(kind, tmp_path)
+        if how == "plugin":
+            host = Host(agent(model, [measure]), [small(WINDOW)], service=service)
+        else:
+            fields = ContextCallbacks(engine=engine(WINDOW)).fields()
+            host = Host(agent(model, [measure], **fields), service=service)
+        assert last_text(await host.ask(words)) == "Noted."
+        if kind == "database":
+            await service.close()
+
+    for turn in range(9):
+        firsts.append(len(model.sent))
+        asyncio.run(process(f"{turn}: {TASK}"))
+    assert model.refusals == 0
+    changed = {
+        n
+        for n, (before, after) in enumerate(itertools.pairwise(model.sent), start=1)
+        if after[: len(before)] != before
+    }
+    assert changed, "there were compactions"
+    assert len(changed) <= 6
+    # A first request may be above the mark; then it is compacted, as it would be in one process.
+    assert len(changed & set(firsts)) <= 1
+
+
+def test_without_the_session_it_is_compacted_again():
+    service = InMemorySessionService()
+    model = gemini(turns(12), window=WINDOW)
+    for turn in range(4):
+        plugin = ContextPlugin(engine=engine(WINDOW), remember="process")
+        host = Host(agent(model, [measure]), [plugin], service=service)
+        ask(host, f"{turn}: {TASK}")
+    assert asyncio.run(host.session()).state == {}
+    assert not begins_alike([model.sent[35], model.sent[36]])
+
+
+def test_the_later_decision_of_another_process_is_taken_over():
+    service = InMemorySessionService()
+    model = gemini(turns(20), window=WINDOW)
+    hosts = [Host(agent(model, [measure]), [small(WINDOW)], service=service) for _ in range(2)]
+    for turn in range(8):
+        # As behind a balancer: each has forgotten nothing, and does not know what the other did.
+        assert last_text(ask(hosts[turn % 2], f"{turn}: {TASK}")) == "Noted."
+    assert model.refusals == 0
+    changed = [
+        n
+        for n, (before, after) in enumerate(itertools.pairwise(model.sent), start=1)
+        if after[: len(before)] != before
+    ]
+    assert all(b - a > 3 for a, b in itertools.pairwise(changed)), changed
+
+
+def test_an_answer_that_failed_does_not_bring_an_older_decision_back():
+    def script(number, request):
+        if number > 60 and not failed and not begins_alike(model.sent[-2:]):
+            failed.append(number)
+            raise RuntimeError("503 try later")
+        return text("Noted.") if number % 40 == 39 else signed("measure", number)
+
+    failed: list[int] = []
+    model = gemini(script, window=WINDOW)
+    plugin = small(WINDOW)
+    host = Host(agent(model, [measure]), [plugin])
+    ask(host, TASK)
+    with pytest.raises(RuntimeError, match="503"):
+        ask(host, "Go on.")
+    before = asyncio.run(host.session()).state[KEY]
+    (decision,) = plugin._hooks._requests._decisions._last._values.values()
+    assert before != decision.text, "what was decided was not stored with the answer"
+    refused = model.sent[-1]
+    ask(host, "Go on again.")
+    again = model.sent[failed[0] + 1]
+    assert again[: len(decision.head)] == refused[: len(decision.head)]
+    assert model.refusals == 0
+
+
+def test_after_a_rewind_what_was_decided_before_holds_again():
+    model = gemini(turns(12), window=WINDOW)
+    plugin = small(WINDOW)
+    host = Host(agent(model, [measure]), [plugin])
+
+    async def talk():
+        while KEY not in (await host.session()).state:
+            await host.ask(TASK)
+        before, last = (await host.session()).state[KEY], model.sent[-1]
+        first = None
+        while (await host.session()).state[KEY] == before:
+            asked = (await host.ask(TASK))[0].invocation_id
+            first = first or asked
+        await host.runner.rewind_async(
+            user_id="u", session_id="s", rewind_before_invocation_id=first
+        )
+        number = len(model.sent)
+        await host.ask("Another way.")
+        return last, model.sent[number]
+
+    last, again = asyncio.run(talk())
+    assert again[: len(last)] == last
+    assert model.refusals == 0
+
+
+def test_runs_of_one_session_at_once_each_keep_what_they_decided():
+    plugin = small(WINDOW)
+    models = [gemini(investigation(80), window=WINDOW) for _ in range(3)]
+    service = InMemorySessionService()
+    hosts = [Host(agent(model, [later]), [plugin], service=service) for model in models]
+
+    async def talk():
+        await hosts[0].session()
+        asked = (host.ask(f"{n}: {TASK}") for n, host in enumerate(hosts))
+        return await asyncio.gather(*asked)
+
+    for events in asyncio.run(talk()):
+        assert last_text(events) == "It is the database."
+    alone = gemini(investigation(80), window=WINDOW)
+    ask(Host(agent(alone, [later]), [small(WINDOW)]), TASK)
+    for number, model in enumerate(models):
+        assert model.refusals == 0
+        assert model.compactions <= alone.compactions + 1, "as many as by itself"
+        assert all(f"{number}: {TASK}" in "".join(sent) for sent in model.sent)
+    assert not plugin._hooks._requests._runs._values
+
+
+async def later(number: int) -> dict[str, Any]:
+    """Fetches logs, while others do."""
+    await asyncio.sleep(0)
+    return fetch(number)
+
+
+later.__name__ = "fetch"
+
+
+def test_what_the_session_keeps_is_what_changed_and_nothing_else():
+    model = gemini(investigation(120), window=WINDOW)
+    host = Host(agent(model, [fetch]), [small(WINDOW)])
+    ask(host, TASK)
+    state = asyncio.run(host.session()).state
+    assert list(state) == [KEY]
+    said = json.loads(zlib.decompress(base64.b64decode(state[KEY].partition(":")[2])))
+    assert any(isinstance(item, list) for item in said["head"]), "what stayed is named by its place"
+    assert len(state[KEY]) < 20_000
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "nonsense",
+        "zlib:",
+        "zlib:!!!",
+        "zlib:AAAA",
+        "zlib:eJyLjgUAARUAuQ==",
+        "zlib:eJyrrgUAAXUA+Q==",
+        "other:x",
+        7,
+        None,
+    ],
+)
+def test_a_state_that_cannot_be_read_is_passed_over(broken):
+    service = InMemorySessionService()
+    model = gemini(turns(30), window=WINDOW)
+    host = Host(agent(model, [measure]), [small(WINDOW)], service=service)
+    ask(host, TASK)
+
+    async def spoil():
+        session = await host.session()
+        event = Event(author="sre", invocation_id="x")
+        event.actions.state_delta[KEY] = broken
+        await service.append_event(session, event)
+
+    asyncio.run(spoil())
+    other = Host(agent(model, [measure]), [small(WINDOW)], service=service)
+    assert last_text(ask(other, "Go on.")) == "Noted."
+    assert model.refusals == 0
+
+
+def test_a_decision_is_not_of_other_contents(monkeypatch):
+    raw = [text("q", "user"), signed("measure", 1), text("a", "user")]
+    head = [raw[0], text("short", "user")]
+    said = decisions.written(raw, head, 9_000)
+    assert said is not None
+    again = decisions.read(said, [content.model_copy(deep=True) for content in raw] + [text("b")])
+    assert again is not None
+    assert (list(again.head), again.count, again.most) == (head, 3, 9_000)
+    assert decisions.read(said, raw[:2]) is None
+    assert decisions.read(said, [raw[0], signed("measure", 2), raw[2]]) is None
+    monkeypatch.setattr(decisions, "_LONGEST", 10)
+    assert decisions.written(raw, head, None) is None
+
+
+def test_of_a_streamed_answer_the_last_piece_has_the_decision():
+    model = gemini(
+        lambda n, _: types.Content(
+            role="model", parts=[types.Part(text=f"{n} {k}") for k in range(3)]
+        ),
+        window=8_000,
+    )
+    host = Host(agent(model), [small(8_000)])
+    pieces: list[tuple[bool | None, bool]] = []
+
+    async def talk():
+        await host.session()
+        for turn in range(20):
+            events = host.runner.run_async(
+                user_id="u",
+                session_id="s",
+                new_message=text(f"{turn}: " + lines(turn, 40), "user"),
+                run_config=RunConfig(streaming_mode=StreamingMode.SSE),
+            )
+            async for event in events:
+                # What a service would store of it, or send.
+                sent = event.model_dump(mode="json")["actions"]["state_delta"]
+                pieces.append((event.partial, KEY in sent))
+
+    asyncio.run(talk())
+    assert model.compactions, "before answers, which come in pieces"
+    assert 1 <= pieces.count((None, True)) <= model.compactions
+    assert pieces.count((True, False)) > 40
+    assert (True, True) not in pieces
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_agents_that_are_tools_leave_nothing_in_the_session_of_the_user():
+    asked = gemini(investigation(60), window=WINDOW)
+    inner = agent(asked, [fetch], name="inner", description="Looks.")
+    model = gemini([call("inner", request="look"), text("Done.")], window=WINDOW)
+    host = Host(agent(model, [AgentTool(inner)]), [small(WINDOW)])
+    assert last_text(ask(host, TASK)) == "Done."
+    assert asked.compactions
+    assert asyncio.run(host.session()).state == {}
+
+
+def test_where_to_remember_is_checked():
+    with pytest.raises(ullage.PolicyError, match="remember"):
+        ContextPlugin(remember="disk")
