@@ -53,7 +53,6 @@ class Listener:
         returned = self._returned(report, plan)
         if not inspect.isawaitable(returned):
             return
-        # Here, since it would be more than half of what importing ullage takes.
         import asyncio
 
         try:

@@ -171,6 +171,7 @@ class Asker:
         """The same beside the event loop; what has to be awaited is awaited there."""
         if (answer := self._known(request)) is not None:
             return answer
+
         request = cast("SummaryRequest", request)
         with self._operation(request) as operation:
             operation.begin()

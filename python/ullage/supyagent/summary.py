@@ -150,7 +150,9 @@ def save(summary: ContextSummary, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with part.open("x", encoding="utf-8") as file:
+            # What was said is its owner's business, until who owns the file opens it to others.
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(summary.to_dict(), file, indent=2)
                 file.flush()
                 # Without it a crash may leave the new name with nothing in it.
