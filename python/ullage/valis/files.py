@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 logger = Logger(__name__)
 
 OUTPUTS, INPUTS, HISTORY = "/tool_outputs", "/tool_inputs", "/conversation_history"
-# A path that was made here.
-PATH = r"/(?:tool_outputs|tool_inputs|conversation_history)/[A-Za-z0-9_-]+\.(?:txt|json)"
 
 # What is left of a tool's name or an id in the name of a file; the rest could be a path.
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")

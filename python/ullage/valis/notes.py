@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import ullage
-from ullage.valis.files import PATH
 from ullage.valis.messages import role_of, text_parts
 
 _FORMAT = "ai-sdk"
@@ -23,7 +22,10 @@ _INTRODUCTION = (
 # Where a summary says which history it stands for, and how many messages of it stand behind it.
 # Characters of such a line, at the most.
 _LONGEST_PLACE = 400
-_SAVED = re.compile(rf"\n\n\[Saved to ({PATH}), with the next (\d{{1,9}}) messages\]\Z")
+_SAVED = re.compile(
+    r"\n\n\[Saved to (/conversation_history/[A-Za-z0-9_-]+\.json)"
+    r", with the next (\d{1,9}) messages\]\Z"
+)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 import threading
 from collections import OrderedDict
 
-from ullage.valis.files import OUTPUTS, PATH, digest_of
+from ullage.valis.files import OUTPUTS, digest_of
 
 # Characters of a line that are shown, so that an output of one line is shortened too.
 _LONGEST_LINE = 1_000
@@ -21,7 +21,7 @@ _REMEMBERED = 4_096
 _READER = "read_file"
 # How a preview begins.
 OPENING = "[Large output saved to "
-_SAVED = re.compile(rf"{re.escape(OPENING)}({PATH})\]\n\n")
+_SAVED = re.compile(r"\[Large output saved to (/tool_outputs/[A-Za-z0-9_-]+\.(?:txt|json))\]\n\n")
 
 
 class Offloaded:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage.valis.calls import calls_in, with_arguments
-from ullage.valis.files import PATH
 from ullage.valis.offload import replaced_by
 from ullage.valis.outcomes import succeeded
 from ullage.valis.results import filed, with_outcomes
@@ -26,8 +25,8 @@ _LONG_RESULT = 500
 _WRITTEN = "[Content written to "
 _SEE = "[See "
 _DONE = "[File operation completed successfully. Use read_file() to view current content."
-_KEPT = re.compile(rf"\[(?:As written|As it was): ({PATH})\]\Z")
-_FULL = re.compile(rf" Full result: ({PATH})\]\Z")
+_KEPT = re.compile(r"\[(?:As written|As it was): (/tool_inputs/[A-Za-z0-9_-]+\.txt)\]\Z")
+_FULL = re.compile(r" Full result: (/tool_inputs/[A-Za-z0-9_-]+\.(?:txt|json))\]\Z")
 _TEXTS = ("content", "new_text", "old_text", "new_string", "old_string")
 
 
