@@ -7,7 +7,6 @@ import os
 import re
 import stat
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -16,12 +15,10 @@ from ullage.supyagent.settings import ContextSettings
 from ullage.supyagent.summary import ContextSummary, save
 from ullage.valis import FolderBackend
 
-ROOT = Path(__file__).resolve().parents[2]
+from .named_tests import ROOT, missing, named_in, rows_of
+
 PAGE = ROOT / "docs/threats.md"
 SOURCES = sorted((ROOT / "python/ullage").rglob("*.py"))
-
-# A test as the page names it: its name, which leads to its file.
-NAMED = re.compile(r"\[`(\w+)`\]\(\.\./(tests/\S+?\.(?:py|rs))\)")
 
 SECRET = "sk-live-4eC39HqLyjWDarjtT1zdp7dc"
 
@@ -52,13 +49,9 @@ def parsed():
 
 def test_every_test_that_the_page_names_exists():
     text = PAGE.read_text(encoding="utf-8")
-    named = NAMED.findall(text)
-    assert len(named) > 40
-    for name, file in named:
-        source = (ROOT / file).read_text(encoding="utf-8")
-        assert re.search(rf"\b(?:def|fn) {name}\(", source), f"{file} has no {name}"
-    rows = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line]
-    assert [row for row in rows if not NAMED.search(row) and "shown by" not in row] == []
+    assert len(named_in(text)) > 40
+    assert missing(text) == []
+    assert [row for row in rows_of(text) if not named_in(row)] == []
 
 
 def test_nothing_executes_or_unpickles_what_it_reads():
