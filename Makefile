@@ -10,6 +10,13 @@ STAMPS := $(VENV)/stamps
 EXTENSION := python/ullage/_core.abi3.so
 SOURCES   := $(shell find src -not -name '.*') $(wildcard Cargo.toml Cargo.lock build.rs pyproject.toml)
 BENCHES   := $(sort $(wildcard benches/*.py))
+PACKAGE   := $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed) $(wildcard LICENSE* THIRD-PARTY.md README.md)
+
+# Seconds that each target of `make fuzz` gets, and which targets.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
+# A kilobyte finds what a megabyte does, a thousand times as often; twenty seconds for one input is a fault.
+FUZZ_OPTIONS := -max_len=4096 -len_control=20 -timeout=20 -print_final_stats=1
 
 # maturin installs into the environment that is named here; a conda of the user's beside it would make it refuse.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -23,7 +30,7 @@ unexport CONDA_PREFIX
 .PHONY: help
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort \
-		| while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+		| while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
 .PHONY: all
 all: lint test ## Run every check: lint, then test
@@ -42,7 +49,7 @@ demo-adk: $(STAMPS)/extension $(STAMPS)/group-test ## Show it in Google's Agent 
 	$(BIN)/python -m demo.adk
 
 .PHONY: test
-test: $(STAMPS)/extension $(STAMPS)/group-test ## Run the tests of both languages
+test: $(STAMPS)/extension $(STAMPS)/wheel $(STAMPS)/group-test ## Run the tests of both languages
 	cargo test
 	$(BIN)/python -m pytest
 
@@ -59,7 +66,7 @@ lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, an
 	$(BIN)/pyright --pythonpath $(BIN)/python tests/python/typed
 
 .PHONY: bench
-bench: $(STAMPS)/extension $(STAMPS)/group-bench ## Measure the core, then the package
+bench: $(STAMPS)/extension $(STAMPS)/wheel $(STAMPS)/group-bench ## Measure the core, then the package
 	cargo bench --bench core
 	set -e; for bench in $(BENCHES); do $(BIN)/python $$bench; done
 
@@ -71,6 +78,30 @@ docs: $(STAMPS)/group-docs ## Build docs/ and the reference of the API as a site
 .PHONY: build
 build: $(STAMPS)/extension ## Build the extension module and install it into .venv
 
+.PHONY: wheel
+wheel: $(STAMPS)/wheel ## Build a wheel and a source distribution into dist
+
+.PHONY: test-wheel
+test-wheel: $(STAMPS)/wheel ## Install the wheel in empty environments, with each extra (needs a network)
+	$(BIN)/python scripts/try_wheel.py --extras dist/*.whl
+
+.PHONY: fuzz
+fuzz: ## Fuzz each target for FUZZ_SECONDS (needs a nightly compiler and cargo-fuzz)
+	@cargo +nightly --version >/dev/null 2>&1 \
+		|| { echo 'make fuzz needs a nightly compiler: rustup toolchain install nightly' >&2; exit 2; }
+	@cargo fuzz --version >/dev/null 2>&1 \
+		|| { echo 'make fuzz needs cargo-fuzz: cargo install cargo-fuzz --locked' >&2; exit 2; }
+	cargo +nightly fuzz build
+	@set -e; for target in $(FUZZ_TARGETS); do \
+		seeds=fuzz/seeds/$$target; test -d $$seeds || seeds=; mkdir -p fuzz/corpus/$$target; \
+		echo "fuzzing $$target for $(FUZZ_SECONDS) seconds"; \
+		cargo +nightly fuzz run $$target fuzz/corpus/$$target $$seeds -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS); \
+	done
+
+.PHONY: licences
+licences: ## Write THIRD-PARTY.md anew, from what cargo links
+	$(PYTHON) scripts/licences.py
+
 .PHONY: fmt
 fmt: $(STAMPS)/group-lint ## Format all source, sort imports
 	cargo fmt
@@ -79,7 +110,7 @@ fmt: $(STAMPS)/group-lint ## Format all source, sort imports
 
 .PHONY: clean
 clean: ## Remove everything that was built or installed
-	rm -rf target $(VENV) $(EXTENSION) demo-output site .cache .hypothesis .pytest_cache .mypy_cache .ruff_cache
+	rm -rf target dist $(VENV) $(EXTENSION) demo-output site .cache .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find python demo tests benches -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # A stamp is touched last, so what was interrupted is done again. They live inside the environment and go with it.
@@ -100,6 +131,13 @@ $(STAMPS)/group-%: pyproject.toml $(STAMPS)/venv
 $(STAMPS)/extension: $(SOURCES) $(STAMPS)/group-build $(if $(wildcard $(EXTENSION)),,missing-extension)
 	$(BIN)/maturin develop --release
 	@test -f $(EXTENSION)
+	@touch $@
+
+# The crates are built by then, so this only packs. Wheels of former versions would be tried in place of the new one.
+$(STAMPS)/wheel: $(STAMPS)/extension $(PACKAGE)
+	rm -rf dist
+	$(BIN)/maturin build --release --out dist
+	$(BIN)/maturin sdist --out dist
 	@touch $@
 
 .PHONY: missing-extension

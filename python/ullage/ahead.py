@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import threading
 from collections import OrderedDict
@@ -17,6 +16,7 @@ from ullage.reasons import said
 from ullage.summarizer import Answer
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Sequence
 
     from ullage._core import Engine, Plan
@@ -61,8 +61,12 @@ class BackgroundSummary:
             self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
     def _is_ours(self) -> bool:
+        if self._task is None:
+            return False
+        import asyncio
+
         try:
-            return self._task is not None and asyncio.get_running_loop() is self._task.get_loop()
+            return asyncio.get_running_loop() is self._task.get_loop()
         except RuntimeError:
             return False
 
@@ -188,6 +192,8 @@ class Ahead:
         """A task for an async summarizer, where a loop runs."""
         if not self._asker.is_async:
             return None
+        import asyncio
+
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:

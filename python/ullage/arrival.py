@@ -26,7 +26,7 @@ class Arrival:
         keeper: Stores the whole.
         stopwatch: Takes the time.
         telemetry: Is told what was done.
-        recorder: Records what was shortened.
+        recorder: Records it.
     """
 
     def __init__(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage.notes import LINES, NOTE, REMOVED, SUMMARY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,11 +25,6 @@ ANY_SIZE = 2**52
 _BALLAST = {"role": "user", "content": [{"type": "ballast", "of": "ullage " * 4_000}]}
 # The task that the engine never removes; the real one is to be in the summary.
 _TASK = {"role": "user", "content": "Go on."}
-# The engine's own words about removed messages, which the next summary goes on from.
-_NOTE = "[ullage: "
-_REMOVED = "earlier messages were removed to fit the context window"
-_SUMMARY = "Summary of them:\n"
-_LINES = "\n\nLines of them with what the summary leaves out:\n"
 
 
 @dataclass(frozen=True)
@@ -72,9 +68,9 @@ def answered(left: Sequence[Any], question: Asked) -> tuple[str, str, list[Any]]
     stayed = len(question.pins) - 1
     middle = [m for m in left[1 : len(left) - stayed] if id(m) in before]
     notes = (text for m in left if id(m) not in before for text in _texts(m))
-    note = next(text for text in notes if _REMOVED in text)
+    note = next(text for text in notes if REMOVED in text)
     body = note.partition("\n")[2]
-    summary, _, lines = body.removeprefix(_SUMMARY).partition(_LINES)
+    summary, _, lines = body.removeprefix(SUMMARY).partition(LINES)
     return summary.strip(), lines.strip(), middle
 
 
@@ -114,7 +110,7 @@ def _texts(message: dict[str, Any]) -> list[str]:
 
 def _note(previous: Previous) -> dict[str, Any]:
     """The former summary as the engine writes it."""
-    body = _SUMMARY + previous.content + (_LINES + previous.lines if previous.lines else "")
+    body = SUMMARY + previous.content + (LINES + previous.lines if previous.lines else "")
     count = previous.messages
-    line = f"{_NOTE}{count:,} {_REMOVED}; {len(body):,} characters follow]"
+    line = f"{NOTE}{count:,} {REMOVED}; {len(body):,} characters follow]"
     return {"role": "user", "content": f"{line}\n{body}"}

@@ -1,20 +1,27 @@
-"""Calling what may take too long: it is waited for so many seconds, then left behind."""
+"""Calling what may take too long: in threads, and no longer than so many seconds.
+
+asyncio is imported where it is used: it would be more than half of what importing ullage takes, and
+not every host has a loop.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import inspect
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ullage.logger import Logger
 from ullage.reasons import said
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable
 
 logger = Logger(__name__)
+
+_Given = ParamSpec("_Given")
+_Returned = TypeVar("_Returned")
 
 # What was left behind and has not ended. A loop holds on to its tasks only weakly.
 _left_behind: set[asyncio.Future[Any]] = set()
@@ -52,6 +59,8 @@ class Call:
         try:
             returned = self._function()
             if inspect.isawaitable(returned):
+                import asyncio
+
                 # No loop runs in this thread, so one of its own can.
                 returned = asyncio.run(awaited(returned, self._patience))
             self._returned = returned
@@ -68,6 +77,8 @@ async def awaited(awaitable: Awaitable[Any], seconds: float) -> Any:
     Raises:
         OutOfTimeError: If the time is over. It is cancelled and left behind.
     """
+    import asyncio
+
     task = asyncio.create_task(_ended(awaitable))
     try:
         await asyncio.wait([task], timeout=seconds)
@@ -91,6 +102,8 @@ async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
     Asyncio complains of an error in a task that was left behind, and ends the loop at one such as a
     `KeyboardInterrupt`.
     """
+    import asyncio
+
     try:
         return await awaitable, None
     except asyncio.CancelledError:
@@ -101,6 +114,8 @@ async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
 
 async def in_thread(function: Callable[[], Any]) -> Any:
     """What it returns, from a thread that is left behind where nobody waits any longer."""
+    import asyncio
+
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -123,6 +138,15 @@ async def in_thread(function: Callable[[], Any]) -> Any:
 
     _started(run)
     return await future
+
+
+async def in_pool(
+    function: Callable[_Given, _Returned], *args: _Given.args, **more: _Given.kwargs
+) -> _Returned:
+    """What it returns, from a thread of the loop's pool."""
+    import asyncio
+
+    return await asyncio.to_thread(function, *args, **more)
 
 
 def _started(run: Callable[[], None]) -> threading.Thread:

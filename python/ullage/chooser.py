@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ullage.ahead import Ahead
+from ullage.calling import in_pool
 from ullage.summarizer import Answer
 
 if TYPE_CHECKING:
@@ -100,13 +100,13 @@ class Chooser:
         if (begun := self._ahead.take(messages)) is not None:
             seconds = min(self._timeout, asked.seconds)
             was_done = begun.summary.done
-            await asyncio.to_thread(begun.summary.wait, seconds)
-            ready, dropped = await asyncio.to_thread(
+            await in_pool(begun.summary.wait, seconds)
+            ready, dropped = await in_pool(
                 self._ready, begun, plan, messages, asked, was_done=was_done
             )
             if ready is not None:
                 return ready
-        request = await asyncio.to_thread(self.request, plan, messages)
+        request = await in_pool(self.request, plan, messages)
         return Chosen(plan, await self._asker.aask(request, asked.seconds), dropped=dropped)
 
     def is_near(self, messages: list[Any], report: Report) -> bool:

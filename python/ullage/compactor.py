@@ -6,13 +6,13 @@ an error they are as they were.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessageError, MessagesChangedError
+from ullage.calling import in_pool
 from ullage.forks import renew_after_fork
 from ullage.logger import Logger
 from ullage.report import Report
@@ -82,6 +82,7 @@ class Compactor:
         """Makes a plan and carries it out in place."""
         start = time.perf_counter()
         _require_list(messages)
+        plan: Plan | None = None
         if (idle := self._idle(messages, asked)) is not None:
             report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         else:
@@ -94,7 +95,7 @@ class Compactor:
                     self._keeper.tidy(messages)
                 report = self._done(plan, chosen, start)
                 operation.reported(report)
-        self._listener.tell(report)
+        self._listener.tell(report, plan)
         if self._chooser.is_near(messages, report) and self.begin(messages, asked) is None:
             self._chooser.leave(messages, report)
         return report
@@ -103,6 +104,7 @@ class Compactor:
         """The same beside the event loop."""
         start = time.perf_counter()
         _require_list(messages)
+        plan: Plan | None = None
         if (idle := self._idle(messages, asked)) is not None:
             report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         else:
@@ -112,7 +114,7 @@ class Compactor:
                     await self._keeper.atidy(messages)
                 report = self._done(plan, chosen, start)
                 operation.reported(report)
-        await self._listener.atell(report)
+        await self._listener.atell(report, plan)
         if self._chooser.is_near(messages, report) and await self.abegin(messages, asked) is None:
             self._chooser.leave(messages, report)
         return report
@@ -128,7 +130,7 @@ class Compactor:
             self._apply(plan, outcome)
             report = _report(plan, chosen, start)
             operation.reported(report)
-        self._listener.tell(report)
+        self._listener.tell(report, plan)
         return outcome
 
     def begin(self, messages: list[Any], asked: Asked) -> BackgroundSummary | None:
@@ -142,8 +144,8 @@ class Compactor:
         """The same beside the event loop."""
         _require_list(messages)
         deep = asked.down_to_low()
-        plan = await asyncio.to_thread(self.plan, messages, deep)
-        request = await asyncio.to_thread(self._chooser.request, plan, messages)
+        plan = await in_pool(self.plan, messages, deep)
+        request = await in_pool(self._chooser.request, plan, messages)
         return self._chooser.begin(messages, plan, deep, request)
 
     async def _acompacted(
@@ -159,7 +161,7 @@ class Compactor:
     async def _atried(
         self, messages: list[Any], asked: Asked, operation: Operation
     ) -> tuple[Plan, Chosen]:
-        plan = operation.planned(await asyncio.to_thread(self.plan, messages, asked))
+        plan = operation.planned(await in_pool(self.plan, messages, asked))
         chosen = await self._chooser.achosen(plan, messages, asked)
         with self._stopwatch.running():
             plan = await self._keeper.akept(partial(self._planned, messages, asked, chosen))

@@ -48,3 +48,19 @@ class FixedTokens:
             known = _Known(system, tools, scale, self._engine.fixed_tokens(system, tools))
             self._known = known
         return known.tokens
+
+
+def number_of(tools: Any) -> int:
+    """How many tools are defined, in whatever form the host has them."""
+    if not isinstance(tools, (list, tuple)):
+        return 1 if tools else 0
+    return sum(_declared(tool) for tool in tools)
+
+
+def _declared(tool: Any) -> int:
+    """Gemini's tools hold several functions each."""
+    for name in ("function_declarations", "functionDeclarations"):
+        functions = tool.get(name) if isinstance(tool, dict) else getattr(tool, name, None)
+        if isinstance(functions, (list, tuple)):
+            return len(functions)
+    return 1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ullage._core import ReferenceTakenError, StoreError, references_in
+from ullage.calling import in_pool
 from ullage.logger import Logger
 from ullage.reasons import said
 from ullage.retrieval import discard
@@ -63,11 +63,11 @@ class Keeper:
 
     async def akept(self, make: Making[_Outcome]) -> _Outcome:
         """The same beside the event loop; awaits what the store gives to await."""
-        outcome, artifacts = await asyncio.to_thread(make, 0)
+        outcome, artifacts = await in_pool(make, 0)
         try:
             await self._aput_all(artifacts)
         except ReferenceTakenError:
-            outcome, artifacts = await asyncio.to_thread(make, _salt_of(artifacts))
+            outcome, artifacts = await in_pool(make, _salt_of(artifacts))
             await self._aput_all(artifacts)
         return outcome
 
@@ -101,7 +101,7 @@ class Keeper:
         if not self._is_cleaning_due():
             return
         try:
-            removed = await asyncio.to_thread(self._cleaned, list(messages))
+            removed = await in_pool(self._cleaned, list(messages))
             if inspect.isawaitable(removed):
                 removed = await removed
             self._known.difference_update(removed or ())
@@ -142,7 +142,7 @@ class Keeper:
     async def _aput_all(self, artifacts: list[Artifact]) -> None:
         for artifact in artifacts:
             # A thread, since most stores write to a disk; a coroutine is only made there.
-            returned = await asyncio.to_thread(self._offer, *artifact)
+            returned = await in_pool(self._offer, *artifact)
             if inspect.isawaitable(returned):
                 try:
                     returned = await returned

@@ -5,7 +5,6 @@ Whatever goes wrong there is logged, and the run goes on.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,7 +14,11 @@ from ullage.logger import Logger
 from ullage.report import Report
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable
+
+    from ullage._core import Plan
+    from ullage.recorder import Recorder
 
 logger = Logger(__name__)
 
@@ -34,20 +37,24 @@ class Listener:
     """Calls the host's function with each report that says something, in the context of its caller.
 
     Args:
-        function: The host's, or None: then nothing is ever called.
+        function: The host's, or None: then it is not called.
+        recorder: Records each report first, whatever the host's function does with it.
     """
 
-    def __init__(self, function: OnCompaction | None) -> None:
+    def __init__(self, function: OnCompaction | None, recorder: Recorder | None = None) -> None:
         self.function = function
+        self._recorder = recorder
 
-    def tell(self, report: Report) -> None:
+    def tell(self, report: Report, plan: Plan | None) -> None:
         """Calls it. What has to be awaited is a task where a loop runs, else it runs in a thread.
 
         What is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
         """
-        returned = self._returned(report)
+        returned = self._returned(report, plan)
         if not inspect.isawaitable(returned):
             return
+        import asyncio
+
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -59,13 +66,15 @@ class Listener:
             _telling.add(task)
             task.add_done_callback(_telling.discard)
 
-    async def atell(self, report: Report) -> None:
+    async def atell(self, report: Report, plan: Plan | None) -> None:
         """The same beside the event loop, where what has to be awaited is awaited."""
-        returned = self._returned(report)
+        returned = self._returned(report, plan)
         if inspect.isawaitable(returned):
             await _told(returned)
 
-    def _returned(self, report: Report) -> object:
+    def _returned(self, report: Report, plan: Plan | None) -> object:
+        if self._recorder is not None:
+            self._recorder.compaction(report, plan)
         if self.function is None or not (report.stages or report.warnings):
             return None
         try:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ullage.arguments import require_callable, settled
 from ullage.asked import Asked
+from ullage.fixed import number_of
 from ullage.listener import Listener
+from ullage.notes import last_summary
 from ullage.parts import Parts
 from ullage.report import Stats, Status
 from ullage.summarizer import Answer
@@ -90,7 +92,7 @@ class ContextManager:
         require_callable("on_compaction", on_compaction)
         self._store = store
         self._append_only = bool(append_only)
-        self._listener = Listener(on_compaction)
+        self._listener = Listener(on_compaction, recorder)
         self.system = system
         self.tools = tools
         self._parts = Parts.of(
@@ -99,10 +101,10 @@ class ContextManager:
             store=store,
             summarizer=summarizer,
             listener=self._listener,
-            recorder=recorder,
             format=format,
             model=model,
             append_only=self._append_only,
+            recorder=recorder,
         )
         self._recorder = recorder
         if recorder is not None:
@@ -128,6 +130,11 @@ class ContextManager:
     def on_compaction(self) -> OnCompaction | None:
         """What is told of each compaction."""
         return self._listener.function
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """What records the session."""
+        return self._recorder
 
     @property
     def store(self) -> Store | None:
@@ -189,8 +196,9 @@ class ContextManager:
             StoreError: If the store cannot keep what would leave. After any error the messages are
                 as they were.
         """
-        asked = self._asked(budget, hard, pins, system, tools)
-        return self._recorded(self._parts.compactor.compact(messages, asked))
+        return self._parts.compactor.compact(
+            messages, self._asked(budget, hard, pins, system, tools)
+        )
 
     async def acompact(
         self,
@@ -212,7 +220,7 @@ class ContextManager:
             MessagesChangedError: If an older message keeps changing.
         """
         asked = self._asked(budget, hard, pins, system, tools)
-        return self._recorded(await self._parts.compactor.acompact(messages, asked))
+        return await self._parts.compactor.acompact(messages, asked)
 
     def view(
         self,
@@ -318,8 +326,17 @@ class ContextManager:
         with self._parts.stopwatch.running():
             fixed = self._fixed_tokens(system, tools)
             values = self._parts.engine.status(messages, budget=budget, fixed=fixed)
-        most = self._policy.max_messages
-        return Status(**values, messages=len(messages), max_messages=most)
+            tools = self.tools if tools is None else tools
+            tool_tokens = self._parts.engine.fixed_tokens(None, tools) if tools else 0
+            summary = last_summary(messages, self._counter)
+        return Status(
+            **values,
+            messages=len(messages),
+            max_messages=self._policy.max_messages,
+            tools=number_of(tools),
+            tool_tokens=tool_tokens,
+            summary=summary,
+        )
 
     def observe(
         self, messages: Sequence[Any], reported_tokens: int, cached_tokens: int | None = None
@@ -359,11 +376,6 @@ class ContextManager:
     def stats(self) -> Stats:
         """What this engine did so far."""
         return Stats(**self._parts.engine.stats(), seconds=self._parts.stopwatch.seconds)
-
-    def _recorded(self, report: Report) -> Report:
-        if self._recorder is not None:
-            self._recorder.compaction(report)
-        return report
 
     def _asked(
         self, budget: int | None, hard: bool, pins: Sequence[int], system: Any, tools: Any

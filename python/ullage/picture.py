@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
 # Supyagent's bars: twenty cells, each five percent.
 _CELLS = 20
 _FILLED, _EMPTY = "█", "░"
@@ -10,23 +16,77 @@ _INDENT = " " * 11
 _WHOLE = 100
 
 
+@dataclass(frozen=True)
+class Trigger:
+    """What makes a compaction due: a figure that comes to its threshold.
+
+    Attributes:
+        part: What there is.
+        whole: The threshold.
+    """
+
+    part: int
+    whole: int
+
+    def drawn(self, label: str) -> list[str]:
+        """The figures, and the bar under them."""
+        share = percent(self.part, self.whole)
+        filled = share * _CELLS // _WHOLE
+        figures = f"  {label + ':':<9} {self.part:,} / {self.whole:,} ({share}%)"
+        return [figures, f"{_INDENT}[{_FILLED * filled}{_EMPTY * (_CELLS - filled)}]"]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What ``/context`` draws.
+
+    Attributes:
+        limit: The most that a request may take.
+        tools: Number of tool definitions.
+        tool_tokens: Tokens that they take.
+        summarized: The messages that the last summary stands for; None if there is none.
+        summary_tokens: Tokens that it takes.
+        created: When it was made, where that is known.
+        messages: How near the next is by the number of messages; None where that makes none due.
+        tokens: The same by their tokens.
+        due: What is to be said where it is due; empty where it is not.
+    """
+
+    limit: int
+    tools: int
+    tool_tokens: int
+    summarized: int | None
+    summary_tokens: int
+    created: datetime | None
+    messages: Trigger | None
+    tokens: Trigger
+    due: str
+
+    def drawn(self) -> str:
+        """The picture."""
+        lines = ["Context Status", f"  Context limit: {self.limit:,} tokens"]
+        if self.tools:
+            lines.append(f"  Tool definitions: {self.tool_tokens:,} tokens ({self.tools} tools)")
+        if self.summarized is not None:
+            said = f"{self.summarized:,} messages -> {self.summary_tokens:,} tokens"
+            lines.append(f"  Last summary: {said}")
+        if self.created is not None:
+            lines.append(f"  Created: {self.created:%Y-%m-%d %H:%M}")
+        which = "K tokens" if self.messages is None else "N messages OR K tokens"
+        lines += ["", f"Summarization Triggers ({which})"]
+        if self.messages is not None:
+            lines += self.messages.drawn("Messages")
+        lines += self.tokens.drawn("Tokens")
+        return "\n".join([*lines, "", f"  {self.due}"] if self.due else lines)
+
+
 def percent(part: float, whole: float) -> int:
     """Whole percents, rounded down and never above 100; of nothing, anything is all."""
     return _WHOLE if whole <= 0 else min(_WHOLE, int(part * _WHOLE / whole))
 
 
-def trigger(label: str, part: int, whole: int) -> list[str]:
-    """A figure against its threshold, and the bar under it."""
-    share = percent(part, whole)
-    filled = share * _CELLS // _WHOLE
-    figures = f"  {label + ':':<9} {part:,} / {whole:,} ({share}%)"
-    return [figures, f"{_INDENT}[{_FILLED * filled}{_EMPTY * (_CELLS - filled)}]"]
-
-
-def tokens_line(messages: int, beside: int, limit: int, name: str = "tools") -> str:
+def tokens_line(messages: int, tools: int, limit: int) -> str:
     """What a request takes, in the line that stands behind each turn."""
-    used = messages + beside
+    used = messages + tools
     share = int(used * _WHOLE / limit) if limit > 0 else _WHOLE
-    return (
-        f"tokens: {messages:,} msgs + {beside:,} {name} | context: {used:,} / {limit:,} ({share}%)"
-    )
+    return f"tokens: {messages:,} msgs + {tools:,} tools | context: {used:,} / {limit:,} ({share}%)"

@@ -11,8 +11,12 @@ from ullage.report import Report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ullage._core import Plan
+
 # No count of tokens comes near it, and a float still holds it exactly.
 _MOST = 2**53
+# Of a compaction at most so many changes are recorded one by one: a line of some 40 KB.
+MOST_CHANGES = 200
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,44 @@ class Arrived:
 
 
 @dataclass(frozen=True)
+class Change:
+    """What a compaction did to one piece of a conversation.
+
+    Attributes:
+        stage: The stage that proposed it.
+        action: "shorten", "rewrite", "drop" or "remove".
+        why: The stage's reason.
+        start: Index of the first message that it is about.
+        end: The one after the last.
+        tokens_before: Tokens of it before.
+        tokens_after: Tokens of what stands there now.
+        reference: Where the whole is stored, or None.
+    """
+
+    stage: str
+    action: str
+    why: str
+    start: int
+    end: int
+    tokens_before: int
+    tokens_after: int
+    reference: str | None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What the compaction that is recorded next did to single pieces.
+
+    Attributes:
+        changes: In the order of the conversation; of very many those that saved most.
+        others: Number of the others.
+    """
+
+    changes: list[Change]
+    others: int
+
+
+@dataclass(frozen=True)
 class Failure:
     """A compaction that could not be made.
 
@@ -77,13 +119,14 @@ class Failure:
     why: str
 
 
-Entry: TypeAlias = SentRequest | Arrived | Report | Failure
+Entry: TypeAlias = SentRequest | Arrived | Changes | Report | Failure
 Recorded: TypeAlias = Session | Entry
 
 _KINDS: dict[str, type[Recorded]] = {
     "session": Session,
     "request": SentRequest,
     "arrival": Arrived,
+    "changes": Changes,
     "compaction": Report,
     "failure": Failure,
 }
@@ -104,7 +147,7 @@ def entry_of(record: dict[str, Any]) -> Recorded:
     """
     ((name, values),) = record.items()
     try:
-        entry = _report(values) if name == "compaction" else _KINDS[name](**values)
+        entry = _MADE.get(name, _KINDS[name])(**values)
         wrong = [field for field, value in vars(entry).items() if not _is_sound(field, value)]
     except (KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"a {name} is not as this version of ullage writes it: {error}") from error
@@ -113,9 +156,39 @@ def entry_of(record: dict[str, Any]) -> Recorded:
     return entry
 
 
-def _report(values: dict[str, Any]) -> Report:
-    others = {field: value for field, value in values.items() if field != "elapsed"}
-    return Report._of(others, values["elapsed"])  # noqa: SLF001
+def changes_of(plan: Plan) -> Changes:
+    """What a plan does to single pieces, without their text. O(edits)."""
+    edits = plan.edits
+    kept = sorted(range(len(edits)), key=lambda at: _saved(edits[at]), reverse=True)[:MOST_CHANGES]
+    return Changes([_change(edits[at]) for at in sorted(kept)], len(edits) - len(kept))
+
+
+def _saved(edit: dict[str, Any]) -> int:
+    saved: int = edit["tokens_before"] - edit["tokens_after"]
+    return saved
+
+
+def _change(edit: dict[str, Any]) -> Change:
+    if "messages" in edit:
+        start, end = edit["messages"]
+    else:
+        start = edit["place"]["message"]
+        end = start + 1
+    same = ("tokens_before", "tokens_after", "reference")
+    said = (edit["stage"], edit["action"], edit["why"])
+    return Change(*said, start, end, *(edit[field] for field in same))
+
+
+def _report(elapsed: float, **values: Any) -> Report:
+    return Report._of(values, elapsed)  # noqa: SLF001
+
+
+def _changes(changes: list[dict[str, Any]], others: int) -> Changes:
+    return Changes([Change(**change) for change in changes], others)
+
+
+# Entries that hold others.
+_MADE: dict[str, Callable[..., Recorded]] = {"compaction": _report, "changes": _changes}
 
 
 def _is_sound(field: str, value: Any) -> bool:
@@ -143,6 +216,12 @@ def _are_stages(stages: Any) -> bool:
     return all(_is_count(stage.edits) and _is_count(abs(stage.saved)) for stage in stages.values())
 
 
+def _are_changes(changes: Any) -> bool:
+    return all(
+        _is_sound(field, value) for change in changes for field, value in vars(change).items()
+    )
+
+
 def _is_summary(summary: Any) -> bool:
     return _is_text(summary.by) and _is_count(summary.tokens) and _is_count(summary.lines)
 
@@ -156,6 +235,10 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "name": _is_text,
     "tool": _is_text,
     "why": _is_text,
+    "stage": _is_text,
+    "action": _is_text,
+    "reference": _or_none(_is_text),
+    "changes": _are_changes,
     "model": _or_none(_is_text),
     "references": _are_texts,
     "warnings": _are_texts,

@@ -1,7 +1,7 @@
 """``Recorder``: what the requests of a session came to, and what was done about their size.
 
-A recording holds numbers and references, and no text of a message: what left is in the store. The
-page that is drawn from it is in ``ullage.page``.
+A recording holds numbers, references, the stages' reasons and the warnings of compactions, and no
+text of a message: what left is in the store. The page that is drawn from it is in ``ullage.page``.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from ullage._core import PromptCache, TokenCounter
 from ullage.forks import renew_after_fork
-from ullage.recorded import Arrived, Failure, SentRequest, Session, entry_of, record_of
+from ullage.recorded import Arrived, Failure, SentRequest, Session, changes_of, entry_of, record_of
 from ullage.recording import RecordingFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ullage._core import Plan
     from ullage.economics import Economics
     from ullage.page import Line
     from ullage.recorded import Entry, Recorded
@@ -76,11 +77,16 @@ class Recorder:
         model: str | None,
         store: Store | None,
     ) -> None:
-        """An engine begins to write to it."""
+        """An engine begins to write to it. What is as it was is not written again."""
         with self._lock:
-            self._counter, self._format, self._cache = counter, format, None
-            self.window, self.model, self.store = window, model, store
-            self._write(Session(self.name, window, model))
+            if counter is not self._counter or format != self._format:
+                self._counter, self._format, self._cache = counter, format, None
+            # An engine that stands in for another may have no store, and not know its model.
+            self.store = self.store if store is None else store
+            model = self.model if model is None else model
+            if (window, model) != (self.window, self.model):
+                self.window, self.model = window, model
+                self._write(Session(self.name, window, model))
 
     @property
     def entries(self) -> list[Entry]:
@@ -88,14 +94,18 @@ class Recorder:
         with self._lock:
             return list(self._entries)
 
-    def compaction(self, report: Report) -> None:
+    def compaction(self, report: Report, plan: Plan | None = None) -> None:
         """Records a compaction; one that did nothing and has nothing to say is left out.
 
-        A function of one ``Report``, as ``on_compaction`` takes one.
+        Args:
+            report: What it did.
+            plan: What it carried out, for what became of each piece.
         """
         if not report.stages and not report.warnings:
             return
         with self._lock:
+            if plan is not None and not plan.is_empty:
+                self._add(changes_of(plan))
             self._add(report)
 
     def arrival(self, tool: str, saved: int, references: list[str]) -> None:

@@ -52,7 +52,9 @@ class RecordingFile:
             if record is not None:
                 yield record
             elif _begins_a_record(line):
-                logger.warning("file=<%s>, line=<%d> | a record was cut off", self.path, number)
+                logger.warning(
+                    "file=<%s>, line=<%d> | a record was cut off", str(self.path), number
+                )
             elif line.strip():
                 raise StoreError(
                     f"{self.path}: line {number} is of no recording; give another file"

@@ -79,7 +79,12 @@ def _is_too_deep(message: Any) -> bool:
     return True
 
 
-def _to_json(value: Any) -> Any:
+def to_json(value: Any) -> Any:
+    """Bytes as JSON has them.
+
+    Raises:
+        TypeError: If it is anything else.
+    """
     if isinstance(value, (bytes, bytearray)):
         return {_BYTES: True, _DATA: base64.b64encode(value).decode()}
     raise TypeError(f"a {type(value).__name__} is none")
@@ -95,6 +100,6 @@ def _from_json(value: dict[str, Any]) -> Any:
 
 
 _AS_IT_IS, _ESCAPED = (
-    json.JSONEncoder(ensure_ascii=escapes, allow_nan=False, separators=(",", ":"), default=_to_json)
+    json.JSONEncoder(ensure_ascii=escapes, allow_nan=False, separators=(",", ":"), default=to_json)
     for escapes in (False, True)
 )

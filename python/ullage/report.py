@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ullage.picture import percent, tokens_line, trigger
+from ullage.picture import Picture, Trigger, tokens_line
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,19 @@ class Report:
 
 
 @dataclass(frozen=True)
+class LastSummary:
+    """A summary that stands in a conversation.
+
+    Attributes:
+        messages: How many messages it stands for.
+        tokens: Tokens that it takes, with the lines that hold what it lost.
+    """
+
+    messages: int
+    tokens: int
+
+
+@dataclass(frozen=True)
 class Status:
     """How full a conversation is.
 
@@ -101,6 +114,9 @@ class Status:
         parts: Tokens by kind of content.
         messages: Number of messages.
         max_messages: More than these are too many; None for any number.
+        tools: Number of tool definitions beside them.
+        tool_tokens: Tokens of ``fixed`` that they take.
+        summary: What stands for removed messages, or None.
     """
 
     tokens: int
@@ -113,30 +129,29 @@ class Status:
     parts: dict[str, int]
     messages: int = 0
     max_messages: int | None = None
+    tools: int = 0
+    tool_tokens: int = 0
+    summary: LastSummary | None = None
 
     def render(self) -> str:
         """A picture of it, as Supyagent's ``/context`` draws one."""
-        lines = ["Context Status", f"  Context limit: {self.window:,} tokens"]
-        if self.fixed:
-            lines.append(f"  System prompt and tools: {self.fixed:,} tokens")
-        for name, tokens in sorted(self.parts.items(), key=lambda part: -part[1]):
-            lines.append(f"  {name.capitalize()}: {tokens:,} tokens ({_share(tokens, self)}%)")
-        by_number = self.max_messages is not None
-        lines += ["", "Compaction Triggers (N messages OR K tokens)" if by_number else "Compaction"]
-        if self.max_messages is not None:
-            lines += trigger("Messages", self.messages, self.max_messages)
-        lines += trigger("Tokens", self.tokens, self.high)
-        if self.due != "none":
-            lines += ["", "  A compaction is due."]
-        return "\n".join(lines)
+        summary, most = self.summary, self.max_messages
+        return Picture(
+            limit=self.window,
+            tools=self.tools,
+            tool_tokens=self.tool_tokens,
+            summarized=None if summary is None else summary.messages,
+            summary_tokens=0 if summary is None else summary.tokens,
+            created=None,
+            messages=None if most is None else Trigger(self.messages, most),
+            tokens=Trigger(self.tokens, self.high),
+            due="" if self.due == "none" else "A compaction is due.",
+        ).drawn()
 
     def tokens_line(self) -> str:
-        """It in a line, as Supyagent's ``/tokens`` shows it behind each turn."""
-        return tokens_line(self.tokens, self.fixed, self.window, "fixed")
-
-
-def _share(tokens: int, status: Status) -> int:
-    return percent(tokens, status.tokens)
+        """It in a line, as Supyagent's ``/tokens`` shows it: the system prompt is a message."""
+        messages = self.tokens + self.fixed - self.tool_tokens
+        return tokens_line(messages, self.tool_tokens, self.window)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from contextlib import suppress
 from functools import partial
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import _core
 from ullage._core import StoreError
+from ullage.calling import in_pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,7 +104,7 @@ async def aretrieve(  # noqa: PLR0917 - the order is the public face's
         raise
     except Exception as error:
         raise _not_given(store, reference, error, await _known(store)) from error
-    return await asyncio.to_thread(piece, _as_bytes(store, content))
+    return await in_pool(piece, _as_bytes(store, content))
 
 
 def search(store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT_LIMIT) -> str:
@@ -148,7 +148,7 @@ async def asearch(
         with suppress(Exception):
             content = await _awaited(store, "get", reference)
         if content is not None:
-            await asyncio.to_thread(found.look, reference, _as_bytes(store, content))
+            await in_pool(found.look, reference, _as_bytes(store, content))
     return found.report()
 
 
@@ -182,7 +182,7 @@ def _now(store: Any, name: str, *args: Any, **more: Any) -> Any:
 
 async def _awaited(store: Any, name: str, *args: Any, **more: Any) -> Any:
     # A thread, since most stores read from a disk; a coroutine is only made there.
-    returned = await asyncio.to_thread(partial(getattr(store, name), *args, **more))
+    returned = await in_pool(partial(getattr(store, name), *args, **more))
     return await returned if inspect.isawaitable(returned) else returned
 
 

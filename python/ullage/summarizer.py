@@ -6,7 +6,6 @@ turn does not come back here (an agent that summarizes with itself would compact
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import hashlib
 import inspect
@@ -172,6 +171,7 @@ class Asker:
         """The same beside the event loop; what has to be awaited is awaited there."""
         if (answer := self._known(request)) is not None:
             return answer
+
         request = cast("SummaryRequest", request)
         with self._operation(request) as operation:
             operation.begin()
@@ -189,6 +189,8 @@ class Asker:
         return self._judged(request, *called.wait(patience), patience)
 
     async def _aanswer(self, request: SummaryRequest, patience: float) -> Answer:
+        import asyncio
+
         deadline = asyncio.get_running_loop().time() + patience
         token = _asking.set((*_asking.get(), self))
         try:

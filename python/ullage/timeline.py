@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ullage.recorded import Arrived, Failure, SentRequest
+from ullage.recorded import Arrived, Changes, Failure, SentRequest
 from ullage.report import Report, StageReport
 
 if TYPE_CHECKING:
@@ -50,12 +50,15 @@ class Timeline:
     Attributes:
         steps: Its requests.
         compactions: What was done, each with the number of requests before it.
+        changes: What each compaction did to single pieces, where that is known, by its place in
+            ``compactions``.
         arrived: Results that were shortened as they arrived.
         stages: What each stage did in all.
     """
 
     steps: list[Step] = field(default_factory=list)
     compactions: list[tuple[int, Report | Failure]] = field(default_factory=list)
+    changes: dict[int, Changes] = field(default_factory=dict)
     arrived: list[Arrived] = field(default_factory=list)
     stages: dict[str, StageReport] = field(default_factory=dict)
 
@@ -72,6 +75,9 @@ class Timeline:
                 shrunk += entry.saved
                 found.arrived.append(entry)
                 found._did(SHRINK, StageReport(1, entry.saved))
+                continue
+            if isinstance(entry, Changes):
+                found.changes[len(found.compactions)] = entry
                 continue
             found.compactions.append((len(found.steps), entry))
             if isinstance(entry, Report):

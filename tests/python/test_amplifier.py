@@ -255,6 +255,41 @@ def test_an_interrupted_call_is_answered_in_what_the_model_sees(form):
     assert len(context.messages) == 5
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("look", ["get_token_count", "should_compact", "compact", "requested"])
+def test_who_looks_while_a_tool_runs_changes_nothing(form, look):
+    call, result = called(form, 1, "what the tool found")
+    earlier = called(form, 0, "of an interrupted call")[0]
+    for before in ([{"role": "user", "content": TASK}], [*session(form, 8), earlier]):
+        asked = [*before, {"role": "user", "content": "Go on."}, call]
+        context, plain = filled(asked), filled(asked)
+        if look == "requested":
+            assert not faults(requested(context))
+        else:
+            asyncio.run(getattr(context, look)())
+        for one in (context, plain):
+            asyncio.run(one.add_message(result))
+            asyncio.run(one.add_message({"role": "user", "content": "And?"}))
+        view = requested(context)
+        assert not faults(view)
+        assert [m["content"] for m in view] == [m["content"] for m in requested(plain)]
+        assert view[-2]["content"] == result["content"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_request_while_a_tool_runs_fits_and_the_next_has_the_result(form):
+    call, result = called(form, 99, "what the tool found")
+    context = filled([*session(form, 40), call], max_tokens=3_000)
+    view = requested(context)
+    assert tokens(view) <= 3_000
+    assert not faults(view)
+    asyncio.run(context.add_message(result))
+    view = requested(context)
+    assert tokens(view) <= 3_000
+    assert not faults(view)
+    assert view[-1]["content"] == result["content"]
+
+
 def test_a_result_without_its_call_becomes_words():
     messages = [
         {"role": "user", "content": TASK},
@@ -308,10 +343,18 @@ def test_what_is_no_message_is_refused_at_once(bad):
         {"compaction_notice_min_level": 9},
         {"protected_recent": -1.0},
         {"compaction_notice_token_reserve": -1},
+        {"max_tokens": 0},
+        {"max_tokens": "200000"},
+        {"auto_compact": "no"},
+        {"target_usage": 0},
+        {"protected_recent": 2},
+        {"truncate_boundary": "half"},
+        {"keep_last": 2.5},
+        {"protected_tool_results": True},
     ],
 )
 def test_settings_out_of_range_are_refused_by_name(settings):
-    with pytest.raises(ullage.PolicyError):
+    with pytest.raises(ullage.PolicyError, match=next(iter(settings))):
         SimpleContextManager(**{"compaction_strategy": "smart", **settings})
 
 
@@ -371,6 +414,29 @@ def test_what_is_added_while_a_judge_thinks_is_not_lost():
     )
     requested(context)
     assert requested(context)[-1]["content"] == added["content"]
+
+
+def test_a_request_that_others_always_outrun_fits_all_the_same():
+    inside = False
+
+    async def outrun(messages, _):
+        nonlocal inside
+        if not inside:
+            inside = True
+            await context.compact()
+            await context.add_message({"role": "user", "content": "new " * 3_000})
+            await context.add_message({"role": "user", "content": "Go on."})
+            await context.get_token_count()
+            inside = False
+        return messages[-1:]
+
+    context = filled(
+        session("openai", 40),
+        max_tokens=2_000,
+        compaction_strategy="custom",
+        compaction_function=outrun,
+    )
+    assert tokens(requested(context)) <= 2_000
 
 
 def test_tasks_and_threads_share_one_context():

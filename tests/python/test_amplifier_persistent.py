@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -334,3 +335,37 @@ def test_mounting_opens_the_file_and_cleaning_up_closes_it(tmp_path):
             await mount(coordinator, {"storage_pth": str(tmp_path)})
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"session_id": 5},
+        {"storage_path": 5},
+        {"transcript_path": ["a"]},
+        {"memory_files": "notes.md"},
+        {"export_on_compact": "yes"},
+        {"lock": "no"},
+    ],
+    ids=str,
+)
+def test_places_that_are_none_are_refused_by_name(settings):
+    with pytest.raises(ullage.PolicyError, match=next(iter(settings))):
+        PersistentContextManager(**settings)
+
+
+def test_a_coordinator_as_the_guide_has_it_gets_its_context(tmp_path):
+    class Coordinator:
+        context: PersistentContextManager
+
+    async def run():
+        coordinator = Coordinator()
+        cleanup = await mount(coordinator, {"transcript_path": str(tmp_path / "a.jsonl")})
+        await coordinator.context.add_message({"role": "user", "content": TASK})
+        assert coordinator.context.config.get("max_tokens", 0) == 200_000
+        await cleanup()
+
+    asyncio.run(run())
+    config: Any = []
+    with pytest.raises(ullage.PolicyError, match="a list, not a mapping"):
+        asyncio.run(mount(Coordinator(), config))

@@ -49,6 +49,28 @@ def test_messages_that_only_begin_alike_are_no_duplicates():
     assert [m["content"][-1] for m in requested(context)[1:5]] == list("0123")
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_smart_keeps_a_decision_and_the_newest_messages_and_lets_a_tangent_go(form):
+    # The example of Amplifier's guide, without a model that judges.
+    tangent = " ".join(f"One may also say that item {k} is fine." for k in range(30))
+    said = {19: "What do we store it in?", 20: "Decision: PostgreSQL 16 on port 5433, not MySQL."}
+    messages = []
+    for number in range(100):
+        role = "assistant" if number % 2 == 0 else "user"
+        text = said.get(number, f"Message {number}. {tangent if role == 'assistant' else ''}")
+        blocks = [{"type": "text", "text": text}]
+        messages.append({"role": role, "content": text if form == "openai" else blocks})
+    context = filled(
+        [{"role": "user", "content": TASK}, *messages],
+        max_tokens=12_000,
+        compaction_strategy="smart",
+    )
+    view = str(requested(context))
+    assert "Decision: PostgreSQL 16 on port 5433, not MySQL." in view
+    assert all(f"Message {number}. " in view for number in range(92, 100))
+    assert f"Message 40. {tangent}" not in view
+
+
 def test_smart_keeps_lines_that_are_likely_to_be_needed_of_what_goes():
     messages = session("openai", 60)
     context = filled(messages, max_tokens=8_000, compaction_strategy="smart")

@@ -58,6 +58,18 @@ def test_a_piece_unfolds_to_all_that_was_stored(tmp_path):
         assert text == plain(store.get(reference).decode("utf-8", "surrogatepass"))
 
 
+def test_every_change_says_why_and_leads_to_its_piece(tmp_path):
+    recorder, _ = played(tmp_path)
+    found = elements(recorder.html())
+    pieces = {one.attrib["id"] for one in found if one.attrib.get("class") == "piece"}
+    lists = [one for one in found if one.attrib.get("class") == "changes"]
+    assert lists
+    for item in (item for one in lists for item in one):
+        text = "".join(item.itertext())
+        assert re.match(r"\w+: messages? \d+.* → .* tokens \(.+\); ", text)
+        assert item.find("a").attrib["href"].removeprefix("#") in pieces
+
+
 def test_a_piece_is_linked_where_it_is(tmp_path):
     recorder, store = played(tmp_path)
     page = recorder.html(folder=tmp_path)

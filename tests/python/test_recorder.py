@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ullage
-from ullage.recorded import Arrived, Failure, SentRequest
+from ullage.recorded import MOST_CHANGES, Arrived, Changes, Failure, SentRequest
 from ullage.recording import RecordingFile, is_recording
 from ullage.timeline import Timeline
 
@@ -164,6 +164,8 @@ def test_a_file_that_is_cut_anywhere_keeps_what_is_whole(tmp_path):
         '{"request": {}, "session": {}}\n',
         '{"compaction": {"elapsed": 1}}\n',
         '{"compaction": []}\n',
+        '{"changes": {"changes": [{"stage": "a"}], "others": 0}}\n',
+        '{"changes": {"changes": 5, "others": 0}}\n',
         '{"arrival": {"tool": "a", "saved": "<b>", "references": []}}\n',
         '{"arrival": {"tool": "a", "saved": 1, "references": [1]}}\n',
         '{"request": {"tokens":1,"prompt":-1,"read":0,"written":1,"reported":false}}\n',
@@ -231,5 +233,73 @@ def test_records_are_plain_json(tmp_path):
     record(ullage.Recorder(file), ullage.MemoryStore(), requests=30)
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert {kind for line in lines for kind in line} == {
-        "session", "request", "arrival", "compaction",
+        "session", "request", "arrival", "changes", "compaction",
     }  # fmt: skip
+
+
+def test_a_view_is_recorded_and_so_is_what_a_listener_is_told_of():
+    recorder, told = ullage.Recorder(), []
+
+    def listener(report):
+        told.append(report)
+        raise RuntimeError("the listener fails")
+
+    policy = ullage.Policy(window=2_000, reserve_output=200)
+    engine = ullage.ContextManager(
+        policy, store=ullage.MemoryStore(), recorder=recorder, on_compaction=listener
+    )
+    messages = [ask("Look.")]
+    for number in range(20):
+        messages += [call(number), result(number, f"{number} words " * 60)]
+    engine.view(messages)
+    engine.compact(messages)
+    assert kinds(recorder, ullage.Report) == told
+    assert len(told) == 2
+    assert engine.recorder is recorder
+
+
+def test_an_engine_that_stands_in_for_another_goes_on_with_its_recording(tmp_path):
+    recorder = ullage.Recorder(tmp_path / "run.jsonl")
+    engine = ullage.ContextManager(
+        store=ullage.MemoryStore(), recorder=recorder, model="claude-sonnet-4-5"
+    )
+    recorder.request([ask("a")])
+    ullage.ContextManager(engine.policy, counter=engine.counter, recorder=recorder)
+    recorder.request([ask("a")])
+    assert recorder.store is engine.store
+    assert recorder.model == "claude-sonnet-4-5"
+    assert [one.written > 0 for one in kinds(recorder, SentRequest)] == [True, False]
+    assert (tmp_path / "run.jsonl").read_text().count('"session"') == 1
+
+
+def test_what_became_of_each_piece_is_recorded_without_its_text(session):
+    recorder, store, _ = session
+    for before, report in itertools.pairwise(recorder.entries):
+        if not isinstance(report, ullage.Report):
+            continue
+        assert isinstance(before, Changes)
+        assert before.others == 0
+        references = {change.reference for change in before.changes} - {None}
+        assert references == set(report.references) <= set(store.list())
+        edits = sum(stage.edits for stage in report.stages.values())
+        assert len(before.changes) == edits
+        assert all(change.why for change in before.changes)
+
+
+def test_of_very_many_changes_those_are_recorded_that_saved_most():
+    recorder = ullage.Recorder()
+    settings = {**ullage.Policy(window=12_000).to_dict(), "stages": ["offload"], "keep_recent": 1}
+    engine = ullage.ContextManager(
+        ullage.Policy.from_dict(settings), store=ullage.MemoryStore(), recorder=recorder
+    )
+    messages = [ask("Look.")]
+    for number in range(300):
+        messages += [call(number), result(number, f"{number} words " * (300 + number))]
+    engine.compact(messages, budget=90_000)
+    (changes,) = kinds(recorder, Changes)
+    (report,) = kinds(recorder, ullage.Report)
+    assert len(changes.changes) == MOST_CHANGES
+    assert changes.others == report.stages["offload"].edits - MOST_CHANGES > 0
+    places = [change.start for change in changes.changes]
+    assert places == sorted(places)
+    assert "smaller changes" in recorder.html()

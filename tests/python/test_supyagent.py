@@ -1,6 +1,5 @@
 """Supyagent's face: what a request holds, when a summary is due, and what it says."""
 
-import asyncio
 import copy
 import threading
 import time
@@ -13,7 +12,6 @@ from ullage.supyagent import (
     CONTEXT_LIMITS,
     MODEL_ENCODINGS,
     ContextManager,
-    ContextSummary,
     count_message_tokens,
     count_messages_tokens,
     count_tokens,
@@ -24,8 +22,6 @@ from ullage.supyagent import (
 
 from .histories import (
     PICTURE,
-    AsyncClient,
-    BrokenClient,
     Client,
     broken_pairs,
     call,
@@ -156,6 +152,82 @@ def test_a_history_that_is_another_one_is_cut_anew():
     assert made.build_messages_for_llm("s", other)[1:] == other
 
 
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_system_messages_in_the_middle_make_way_like_all_others(role):
+    messages = [{"role": role, "content": "You audit."}, *history(2)]
+    for number in range(300):
+        messages.append({"role": role, "content": f"reminder {number} " * 20})
+        messages.append({"role": "user", "content": f"request {number}"})
+    made = manager(8_192)
+    built = made.build_messages_for_llm("s", messages)
+    assert built[1] is messages[0]
+    system = [message for message in built[1:] if message["role"] == role]
+    assert all(any(message is known for known in messages) for message in system)
+    assert "reminder" not in str([message for message in built if message["role"] != role])
+    assert built[-6:] == messages[-6:]
+    assert count_messages_tokens(built, "gpt-4o") <= room(made)
+
+
+def test_a_result_that_comes_late_takes_the_place_of_the_word_that_there_is_none():
+    made = manager()
+    asked = [
+        {"role": "user", "content": "Go"},
+        {"role": "assistant", "content": None, "tool_calls": [call("a"), call("b")]},
+        result("a", "one"),
+    ]
+    assert "never answered" in made.build_messages_for_llm("s", asked)[-1]["content"]
+    answered = [*asked, result("b", "two")]
+    assert made.build_messages_for_llm("s", answered)[1:] == answered
+
+
+@pytest.mark.parametrize("place", [0, 5, -1])
+def test_a_message_that_was_changed_in_place_is_sent_as_it_is_now(place):
+    made, messages = manager(14_000), history(40)
+    messages.append({"role": "assistant", "content": None, "tool_calls": [call("big")]})
+    messages.append(result("big", "data " * 40_000))
+    made.build_messages_for_llm("s", messages)
+    messages[place]["content"] = "it was changed"
+    built = made.build_messages_for_llm("s", messages)
+    assert ("it was changed" in str(built)) == (place != 5), "the sixth message is long gone"
+
+
+def test_a_recent_message_that_is_changed_leaves_the_beginning_of_a_request_as_it_is():
+    made, messages = manager(14_000), history(80)
+    before = made.build_messages_for_llm("s", messages)
+    messages[-1]["content"] = "Go on."  # as hosts move their marks for the provider's cache
+    after = made.build_messages_for_llm("s", messages)
+    assert len(before) < len(messages)
+    assert after == before
+
+
+def test_what_a_cut_took_away_is_there_again_where_what_came_behind_it_was_taken_back():
+    made, messages = manager(8_192), history(40)
+    for length in range(3, len(messages)):
+        made.build_messages_for_llm("s", messages)
+        built = made.build_messages_for_llm("s", messages[:length])
+        last = [message for message in messages[:length] if message["role"] == "user"][-1]
+        assert last["content"] in str(built)
+        assert built[-1] == messages[length - 1] or broken_pairs(messages[:length])
+
+
+def test_the_word_about_what_was_removed_stays_where_it_is():
+    made, messages = manager(14_000, llm=Client()), history(80)
+    made.generate_summary(messages, 20)
+    built = made.build_messages_for_llm("s", messages)
+    assert "[ullage: " in str(built[2])
+    messages.append({"role": "assistant", "content": "Well."})
+    assert made.build_messages_for_llm("s", messages)[:-1] == built
+
+
+def test_a_pinned_message_keeps_every_word_in_an_emergency():
+    pinned = {"role": "user", "content": "word " * 2_500, "metadata": {"custom": {"pinned": True}}}
+    long = [{"role": "user", "content": f"text{n} " * 2_000} for n in range(8)]
+    built = manager(9_192).build_messages_for_llm(
+        "s", [*long[:2], pinned, *long[2:], {"role": "user", "content": "Go"}]
+    )
+    assert pinned in built
+
+
 # When even the newest messages are too long.
 
 
@@ -206,182 +278,6 @@ def test_a_reserve_of_the_whole_window_leaves_half_of_it():
     messages = [{"role": "user", "content": f"Message {n}"} for n in range(10)]
     made = ContextManager("gpt-4", min_recent_messages=3, response_reserve=100_000)
     assert made.build_messages_for_llm("System", messages)[1:] == messages
-
-
-# Triggers.
-
-
-def test_a_summary_is_due_by_messages_or_by_tokens_and_never_of_the_recent_ones():
-    messages = [{"role": "user", "content": "Message " * 30}] * 15
-    assert not manager().should_summarize(messages)
-    assert manager(max_messages_before_summary=15).should_summarize(messages)
-    assert manager(max_tokens_before_summary=300).should_summarize(messages)
-    assert not manager(max_tokens_before_summary=300).should_summarize(messages[:9])
-
-
-def test_tokens_are_counted_since_the_last_summary():
-    made = manager(llm=Client(), max_messages_before_summary=1_000, max_tokens_before_summary=8_000)
-    messages = history(12)
-    summaries = 0
-    for turn in range(12, 24):
-        messages = history(turn)
-        if made.should_summarize(messages):
-            made.generate_summary(messages)
-            summaries += 1
-    assert summaries == 2
-    status = made.get_trigger_status(messages)
-    assert status["total_tokens"] < 8_000
-    assert status["messages_since_summary"] == len(messages) - made.summary.last_message_idx - 1
-
-
-def test_the_status_has_supyagents_keys():
-    status = manager().get_trigger_status([{"role": "user", "content": "Hi"}] * 15)
-    assert status == {
-        "messages_since_summary": 15,
-        "messages_threshold": 30,
-        "messages_percent": 50.0,
-        "total_tokens": status["total_tokens"],
-        "tokens_threshold": 128_000,
-        "tokens_percent": status["tokens_percent"],
-        "will_trigger": False,
-    }
-
-
-# Summaries.
-
-
-def test_a_summary_stands_for_all_but_the_recent_messages():
-    client = Client("## Current State\n- step 9")
-    made, messages = manager(llm=client), history(20)
-    summary = made.generate_summary(messages)
-    assert summary is made.summary
-    assert summary.content == "## Current State\n- step 9"
-    assert summary.messages_summarized == summary.last_message_idx + 1
-    built = made.build_messages_for_llm("s", messages)
-    assert built[1]["role"] == "system"
-    assert built[1]["content"].startswith(
-        f"[Context Summary - {summary.messages_summarized} previous messages]\n\n## Current State"
-    )
-    assert built[2] is messages[0], "the task stays"
-    assert built[3:] == messages[summary.last_message_idx + 1 :]
-    assert len(built[3:]) >= 6
-
-
-def test_the_prompt_has_the_five_sections_the_messages_and_the_limit_of_words():
-    client = Client()
-    manager(llm=client).generate_summary(history(20))
-    (prompt,) = client.prompts
-    sections = ("Files Modified", "Key Decisions", "Important Values", "Current State")
-    for section in (*sections, "Pending Tasks"):
-        assert f"## {section}" in prompt
-    assert "at most 600 words" in prompt
-    assert "First task: audit app.py" in prompt
-    assert "E1077" in prompt
-
-
-def test_the_next_summary_goes_on_from_the_last():
-    client = Client("- the key is SWORDFISH")
-    made = manager(llm=client)
-    made.generate_summary(history(20))
-    made.generate_summary(history(30))
-    assert "SWORDFISH" in client.prompts[1]
-    assert "code=E377" not in client.prompts[1].split("</previous_summary>")[1]
-    assert "code=E2277" in client.prompts[1]
-    assert made.summary.messages_summarized == len(history(30)) - 6
-
-
-def test_a_summary_never_parts_a_call_from_its_results():
-    messages = history(8, parallel=3)
-    for up_to in range(len(messages)):
-        made = manager(llm=Client())
-        try:
-            made.generate_summary(messages, up_to)
-        except ValueError:
-            assert up_to == 0 or messages[up_to + 1 : up_to + 2]
-            continue
-        assert broken_pairs(made.build_messages_for_llm("s", messages)) == []
-
-
-def test_a_few_words_can_be_summarized_too():
-    messages = [
-        {"role": "user", "content": "What is Python?"},
-        {"role": "assistant", "content": "Python is a programming language."},
-        {"role": "user", "content": "Tell me more"},
-        {"role": "assistant", "content": "It's widely used."},
-        {"role": "user", "content": "Thanks"},
-    ]
-    made = manager(llm=Client("Summary: User asked about X."), min_recent_messages=2)
-    summary = made.generate_summary(messages, up_to_idx=2)
-    assert summary.content == "Summary: User asked about X."
-    assert summary.messages_summarized == 3
-
-
-def test_a_pinned_message_stays_beside_the_summary():
-    messages = history(20)
-    messages[4] = {**messages[4], "metadata": {"custom": {"pinned": True}}}
-    made = manager(llm=Client())
-    made.generate_summary(messages)
-    assert messages[4] in made.build_messages_for_llm("s", messages)
-    made.generate_summary([*messages, *history(10)[1:]])
-    assert messages[4] in made.build_messages_for_llm("s", [*messages, *history(10)[1:]])
-
-
-def test_a_summary_over_its_share_is_shortened_and_not_dropped():
-    text = "\n".join(f"- /srv/app/file{n}.py has the value {n}" for n in range(2_000))
-    summary = ContextSummary(text, 50, 0, 49)
-    made = manager(20_000)
-    made._summary = summary
-    built = made.build_messages_for_llm("s", history(20))
-    said = count_message_tokens(built[1], "gpt-4o")
-    assert 0.15 * room(made) < said <= 0.3 * room(made)
-    assert "/srv/app/file0.py" in built[1]["content"]
-    assert built[1]["content"].startswith("[Context Summary - 50 previous messages]")
-    assert made.summary.content == text
-
-
-def test_nothing_new_is_not_summarized_again():
-    client, messages = Client(), history(20)
-    made = manager(llm=client)
-    first = made.generate_summary(messages)
-    assert made.generate_summary(messages) is first
-    assert len(client.prompts) == 1
-
-
-def test_without_a_client_or_messages_there_is_no_summary():
-    with pytest.raises(ValueError, match="LLM client required"):
-        manager().generate_summary(history(20))
-    with pytest.raises(ValueError, match="No messages to summarize"):
-        manager(llm=Client()).generate_summary([], up_to_idx=0)
-
-
-@pytest.mark.parametrize("client", [BrokenClient(), Client("  ")], ids=["raises", "says-nothing"])
-def test_a_client_that_fails_leaves_all_as_it_was(client, tmp_path):
-    made = manager(llm=client, summary_storage_path=tmp_path / "summary.json")
-    with pytest.raises(ullage.SummaryError):
-        made.generate_summary(history(20))
-    assert made.summary is None
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_summary_of_an_async_client_is_awaited_in_its_loop():
-    async def run():
-        client = AsyncClient()
-        made = manager(llm=client)
-        summary = await made.agenerate_summary(history(20))
-        assert made.summary is summary
-        assert summary.content == "## Current State\n- all is well"
-        return await made.agenerate_summary(history(20)) is summary
-
-    assert asyncio.run(run())
-    assert manager(llm=AsyncClient()).generate_summary(history(20)).content
-
-
-def test_a_long_history_is_asked_for_within_the_window_of_the_model():
-    client = Client()
-    made = manager(8_192, model="gpt-4", llm=client)
-    made.generate_summary(history(400))
-    assert count_tokens(client.prompts[0], "gpt-4") < 8_192
-    assert "E39777" in client.prompts[0], "the newest is there, not the oldest"
 
 
 # Bad input, threads, speed.

@@ -1,5 +1,6 @@
 """Supyagent's face on disk and on the screen: summaries, settings, the picture of the context."""
 
+import itertools
 import json
 import logging
 import os
@@ -13,7 +14,8 @@ from datetime import datetime, timezone
 import pytest
 
 import ullage
-from ullage.supyagent import ContextManager, ContextSettings, ContextStatus, ContextSummary
+from ullage.supyagent import ContextManager, ContextSettings, ContextSummary
+from ullage.supyagent.summary import save
 
 from .histories import Client, history
 
@@ -67,6 +69,30 @@ def test_a_summary_of_another_history_is_not_used(tmp_path):
     assert made.build_messages_for_llm("System", messages)[1:] == messages
 
 
+def test_a_file_of_supyagent_is_about_the_first_conversation_that_it_is_used_for(tmp_path):
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps(SUMMARY))
+    made = ContextManager("gpt-4", summary_storage_path=path)
+    first, other = ([{"role": "user", "content": f"{n}{name}"} for n in range(9)] for name in "ab")
+    assert "5 previous" in str(made.build_messages_for_llm("System", first))
+    assert made.build_messages_for_llm("System", other)[1:] == other
+    assert "5 previous" in str(made.build_messages_for_llm("System", first))
+
+
+def test_a_resumed_summary_is_used_for_its_own_conversation_alone(tmp_path):
+    path = tmp_path / "summary.json"
+    messages = history(20)
+    ContextManager("gpt-4o", Client(), path).generate_summary(messages)
+    again = ContextManager("gpt-4o", summary_storage_path=path)
+    # As a host reads them from its own file: other objects, and marks beside what they say.
+    read = [{**message, "id": n} for n, message in enumerate(json.loads(json.dumps(messages)))]
+    other = [{"role": "user", "content": f"Something else {n}"} for n in range(len(messages))]
+    assert again.build_messages_for_llm("s", other)[1:] == other
+    assert "Context Summary" in again.build_messages_for_llm("s", read)[1]["content"]
+    assert again.get_trigger_status(other)["messages_since_summary"] == len(other)
+    assert again.get_trigger_status(read)["messages_since_summary"] == 0
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -80,8 +106,11 @@ def test_a_summary_of_another_history_is_not_used(tmp_path):
         json.dumps({**SUMMARY, "last_message_idx": "4"}),
         json.dumps({**SUMMARY, "kept": ["a"]}),
         json.dumps({**SUMMARY, "lines": 3}),
+        json.dumps({**SUMMARY, "fingerprint": 3}),
+        json.dumps({**SUMMARY, "seen": True}),
+        json.dumps({**SUMMARY, "last_message_idx": -1}),
     ],
-    ids=range(10),
+    ids=range(13),
 )
 def test_a_file_that_holds_no_summary_is_said_and_passed_over(text, tmp_path, caplog):
     path = tmp_path / "summary.json"
@@ -94,7 +123,7 @@ def test_a_file_that_holds_no_summary_is_said_and_passed_over(text, tmp_path, ca
 
 
 def test_a_summary_survives_json():
-    summary = ContextSummary("text", 10, 0, 9, token_count=3, lines="1: x", kept=[4])
+    summary = ContextSummary("text", 10, 0, 9, lines="1: x", kept=[4], seen=16, fingerprint="ab")
     assert summary.created_at.tzinfo is timezone.utc
     assert ContextSummary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
     assert set(ContextSummary("text", 1, 0, 0).to_dict()) == set(SUMMARY)
@@ -111,12 +140,44 @@ def test_a_folder_that_cannot_be_written_is_an_error_and_changes_nothing(tmp_pat
     assert made.summary is None
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_a_disk_that_is_full_is_an_error_and_leaves_the_last_summary(tmp_path):
+    import resource
+
+    path = tmp_path / "summary.json"
+    made = ContextManager("gpt-4o", Client("first", "second " * 400), path)
+    first = made.generate_summary(history(20))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, before[1]))
+    try:
+        with pytest.raises(ullage.StoreError, match="cannot be written"):
+            made.generate_summary(history(30))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert made.summary is first
+    assert summary_in(path) == first
+    assert [file.name for file in tmp_path.iterdir()] == ["summary.json"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
+def test_the_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path):
+    path, link = tmp_path / "summary.json", tmp_path / "latest.json"
+    path.write_text(json.dumps(SUMMARY))
+    path.chmod(0o640)
+    link.symlink_to(path)
+    ContextManager("gpt-4o", Client(), link).generate_summary(history(20))
+    assert link.is_symlink()
+    assert summary_in(path).messages_summarized == len(history(20)) - 6
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
 def test_threads_that_write_one_file_leave_one_whole_summary(tmp_path):
     path = tmp_path / "summary.json"
 
     def work(number):
         made = ContextManager("gpt-4o", Client(f"by {number} " * 200), path)
-        made._summary = None
         made.generate_summary(history(20))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
@@ -211,6 +272,34 @@ def test_without_automatic_summaries_the_policy_makes_none():
     policy = ContextSettings(auto_summarize=False).policy("gpt-4o")
     assert "summarize" not in policy.stages
     assert policy.max_messages is None
+    assert policy.low == ullage.Policy.preset("supyagent").low
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"max_tokens_before_summary": 20_000, "max_messages_before_summary": 1_000},
+        {"max_tokens_before_summary": 60_000},
+        {"max_messages_before_summary": 12},
+        {"max_messages_before_summary": 4},
+        {"max_messages_before_summary": 1, "min_recent_messages": 12},
+        {"response_reserve": 500_000},
+    ],
+    ids=str,
+)
+def test_an_engine_with_the_settings_goes_down_so_far_that_the_next_turns_pass(settings):
+    policy = ContextSettings(**settings).policy("gpt-4o")
+    assert policy.low <= 0.6 * policy.high
+    assert policy.max_messages is not None
+    assert policy.max_messages * (1 - policy.low_messages) >= 4
+    engine = ullage.ContextManager(policy, summarizer=lambda _: "so far so good")
+    messages, compactions = [], []
+    for number in range(200):
+        role = "assistant" if number % 2 else "user"
+        messages.append({"role": role, "content": f"word{number} " * 400})
+        if engine.compact(messages).stages:
+            compactions.append(number)
+    assert all(b - a >= 4 for a, b in itertools.pairwise(compactions))
 
 
 @pytest.mark.parametrize(
@@ -238,103 +327,6 @@ def test_settings_that_cannot_be_read_are_said(text, says, tmp_path):
         ContextSettings().manager()
 
 
-# The picture.
-
-
-def test_the_picture_is_that_of_the_document():
-    made = ContextManager("claude-3-5-sonnet")
-    made._summary = ContextSummary("s", 42, 0, 41, datetime(2025, 1, 15, 14, 30), 580)  # noqa: DTZ001
-    triggers = {
-        "messages_since_summary": 18,
-        "messages_threshold": 30,
-        "total_tokens": 45_000,
-        "tokens_threshold": 128_000,
-        "will_trigger": False,
-    }
-    status = ContextStatus(200_000, 35, 12_450, made.summary, triggers)
-    assert status.render().splitlines() == [
-        "Context Status",
-        "  Context limit: 200,000 tokens",
-        "  Tool definitions: 12,450 tokens (35 tools)",
-        "  Last summary: 42 messages -> 580 tokens",
-        "  Created: 2025-01-15 14:30",
-        "",
-        "Summarization Triggers (N messages OR K tokens)",
-        "  Messages: 18 / 30 (60%)",
-        "           [████████████░░░░░░░░]",
-        "  Tokens:   45,000 / 128,000 (35%)",
-        "           [███████░░░░░░░░░░░░░]",
-    ]
-    bare = ContextStatus(200_000, 35, 12_450, None, triggers)
-    assert bare.tokens_line() == (
-        "tokens: 45,000 msgs + 12,450 tools | context: 57,450 / 200,000 (28%)"
-    )
-
-
-def test_a_manager_draws_its_own_state():
-    made = ContextManager("gpt-4o", Client())
-    made.generate_summary(history(20))
-    drawn = made.context_status(history(40), [{"name": "a"}]).render()
-    assert f"Last summary: {len(history(20)) - 6} messages" in drawn
-    assert "(1 tools)" in drawn
-    assert "The next turn makes a summary." in drawn
-
-
-def test_the_status_of_any_engine_is_drawn():
-    engine = ullage.ContextManager(ullage.Policy.preset("supyagent"), system="Be brief")
-    status = engine.status(history(20))
-    drawn = status.render()
-    assert "Context limit: 128,000 tokens" in drawn
-    assert f"  Messages: {len(history(20))} / 30 (100%)\n           [{'█' * 20}]" in drawn
-    assert f"  Tokens:   {status.tokens:,} / {status.high:,} (" in drawn
-    assert drawn.endswith("A compaction is due.")
-    assert f"| context: {status.tokens + status.fixed:,} / 128,000 (" in status.tokens_line()
-    plain = ullage.ContextManager().status([])
-    assert "N messages" not in plain.render()
-    assert "0 / 163,200 (0%)" in plain.render()
-
-
-def run(*arguments):
-    command = [sys.executable, "-m", "ullage", "status", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        command, capture_output=True, encoding="utf-8", check=False, env=environment
-    )
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout, done.stderr
-
-
-def test_the_command_draws_a_file(tmp_path):
-    file, agent, tools = (tmp_path / name for name in ("a.json", "agent.yaml", "tools.json"))
-    file.write_text(json.dumps(history(20)))
-    agent.write_text(AGENT)
-    tools.write_text(json.dumps([{"name": "a", "description": "word " * 500}]))
-    code, out, _ = run(file)
-    assert code == 0
-    assert "Context limit: 200,000 tokens" in out
-    code, out, _ = run(file, "--policy", agent, "--tools", tools)
-    assert code == 1
-    assert "/ 20 (100%)" in out
-    assert "System prompt and tools: 6" in out
-    assert run(file, "--tokens", "--model", "gpt-4o")[1].startswith("tokens: ")
-    assert json.loads(run(file, "--json")[1])["messages"] == len(history(20))
-    summary = run(file, "--summarize")[1]
-    assert "Go on with part 0." in summary
-    assert "[ullage: " not in summary
-
-
-def test_the_command_says_what_it_cannot_read(tmp_path):
-    file = tmp_path / "a.json"
-    file.write_text("{")
-    assert run(file)[0] == run(tmp_path / "missing")[0] == 2
-    file.write_text("[]")
-    assert run(file, "--policy", "nobody")[0] == 2
-    assert run(file, "--tools", tmp_path / "missing")[0] == 2
-    assert run(file, "--policy", tmp_path / "missing.yaml")[0] == 2
-    assert run(file)[0] == 0
-    assert "nothing to summarize" in run(file, "--summarize")[1]
-
-
 def test_a_setting_against_summaries_reaches_the_manager():
     settings = ContextSettings.from_dict({"context": {"auto_summarize": False}, "model": "gpt-4o"})
     messages = [{"role": "user", "content": "word"}] * 40
@@ -342,11 +334,11 @@ def test_a_setting_against_summaries_reaches_the_manager():
     assert ContextSettings(model="gpt-4o").manager().should_summarize(messages)
 
 
-def test_lines_behind_a_summary_give_way_before_its_words():
-    manager = ContextManager("gpt-4")
+def test_lines_behind_a_summary_give_way_before_its_words(tmp_path):
     words = "Keep the service on port 8080. " * 8
     lines = "a line that the summary leaves out\n" * 600
-    manager._summary = ContextSummary(words, 50, 0, 49, lines=lines)
+    save(ContextSummary(words, 50, 0, 49, lines=lines), tmp_path / "summary.json")
+    manager = ContextManager("gpt-4", summary_storage_path=tmp_path / "summary.json")
     messages = [{"role": "user", "content": f"step {n}"} for n in range(60)]
     sent = manager.build_messages_for_llm("You are an agent.", messages)
     assert any(words.strip() in str(message["content"]) for message in sent)

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 import ullage
-from ullage.valis import ContextConfig, ContextManagementMiddleware, FilesystemBackend
+from ullage.valis import (
+    ContextConfig,
+    ContextManagementMiddleware,
+    FilesystemBackend,
+    FolderBackend,
+)
+from ullage.valis.summarizing import message_of, said_in
 
 from .histories import broken_pairs, call, history, random_history, result
 from .valis_sessions import Agent, conversation, middleware, parted, run
@@ -69,6 +75,47 @@ def test_a_long_first_request_becomes_a_file(tmp_path):
     assert left[2]["role"] == "user"
     assert left[2]["content"].startswith("[Large output saved to /tool_outputs/first_request_")
     assert made.filesystem.grep("demand 1999", "/tool_outputs")
+
+
+def test_a_search_of_the_folder_takes_no_longer_than_its_files(tmp_path):
+    """Python's own expressions take half a minute for 28 letters, and twice as long for one more."""
+    folder = FolderBackend(tmp_path)
+    folder.write_file("/a.txt", f"{'a' * 5_000}!\r\nthe aim\n\u2028a\n")
+    assert folder.grep("^(a+)+$") == []
+    assert folder.grep("(a|a)+im$") == ["/a.txt:2:the aim"]
+    assert folder.grep("a$") == ["/a.txt:3:\u2028a"]
+    with pytest.raises(ullage.StoreError, match="look-around"):
+        folder.grep("(?=a)")
+
+
+@pytest.mark.parametrize("role", ["system", "user", "tool"])
+def test_what_only_begins_like_a_summary_is_told_at_once(role):
+    """An expression with two gaps looked at every pair of blank lines: 3 seconds for 20 KB."""
+    for text in ("[CONVERSATION SUMMARY]\n" + "x\n\n" * 500_000, "\n" * 1_000_000):
+        assert said_in({"role": role, "content": text}) is None
+
+
+def test_a_summary_is_read_back_as_it_was_written():
+    for summary in ("", "a", "a\n\nb", "\n", "[END SUMMARY]", "a\n\n[END SUMMARY]\n"):
+        assert said_in(message_of(summary)) == summary
+    for broken in ("[CONVERSATION SUMMARY]\n\n[END SUMMARY]", "[CONVERSATION SUMMARY]", "", "a"):
+        assert said_in({"role": "system", "content": broken}) is None
+
+
+def test_nothing_outside_of_the_folder_is_read_or_written(tmp_path):
+    (tmp_path / "secret").write_text("the key", encoding="utf-8")
+    folder = FolderBackend(tmp_path / "inside")
+    folder.write_file("/a.txt", "a")
+    (tmp_path / "inside" / "way-out").symlink_to(tmp_path)
+    (tmp_path / "inside" / "way-to-it").symlink_to(tmp_path / "secret")
+    assert folder.ls() == ["/a.txt"]
+    assert folder.grep("key") == []
+    for path in ("../secret", "/../secret", "way-to-it", "way-out/secret", "a\0b"):
+        with pytest.raises(ullage.StoreError, match=r"leads out|holds a zero"):
+            folder.read_file(path)
+        with pytest.raises(ullage.StoreError, match=r"leads out|holds a zero"):
+            folder.write_file(path, "x")
+    assert (tmp_path / "secret").read_text(encoding="utf-8") == "the key"
 
 
 @pytest.mark.parametrize("form", ["openai", "anthropic", "metadata"])

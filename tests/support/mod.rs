@@ -13,6 +13,7 @@
 pub mod check;
 pub mod generate;
 pub mod images;
+pub mod nearly;
 pub mod render;
 pub mod shrinking;
 

@@ -72,6 +72,7 @@ class Engines:
                 format="gemini",
                 append_only=True,
                 on_compaction=engine.on_compaction,
+                recorder=engine.recorder,
             )
             self._storeless[engine] = other
         return other

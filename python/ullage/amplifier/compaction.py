@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError, MessageError
@@ -10,6 +10,7 @@ from ullage.amplifier import custom
 from ullage.amplifier.duplicates import without_duplicates
 from ullage.amplifier.outcome import Compacted
 from ullage.amplifier.recent import newest
+from ullage.amplifier.shape import is_result
 
 if TYPE_CHECKING:
     from ullage.amplifier.budget import Budget
@@ -93,6 +94,16 @@ async def compact(view: View, request: Request) -> dict[str, Any] | None:
     return stats
 
 
+async def alone(messages: list[Any], request: Request) -> list[Any]:
+    """What of the messages fits, for this request and not for the view.
+
+    Raises:
+        BudgetError: If what must stay does not fit.
+        MessageError: If a message cannot be read.
+    """
+    return await _compacted(list(messages), request, request.budget.tokens)
+
+
 async def _compacted(messages: list[Any], request: Request, room: int) -> list[Any]:
     """A new list that fits."""
     settings = request.settings
@@ -114,10 +125,13 @@ async def _compacted(messages: list[Any], request: Request, room: int) -> list[A
 async def _by_engine(messages: list[Any], request: Request, room: int) -> list[Any]:
     messages = list(messages)
     room = max(1, room - request.fixed)
-    engine = request.engines.engine_for(request.settings, room, request.budget.model)
+    settings = request.settings
+    if settings.strategy == "smart" and _is_talk(messages, request):
+        settings = replace(settings, told="account")
+    engine = request.engines.engine_for(settings, room, request.budget.model)
     pins: set[int] = set()
-    if request.settings.strategy != "simple":
-        target = int(room * request.settings.target)
+    if settings.strategy != "simple":
+        target = int(room * settings.target)
         pins = newest(messages, target, engine.counter)
         if request.judge is not None:
             pins |= await request.judge.important(messages, pins, target, engine.counter)
@@ -129,3 +143,10 @@ async def _by_engine(messages: list[Any], request: Request, room: int) -> list[A
         # What is new or important is worth less than the request.
         await engine.acompact(messages, hard=True)
     return messages
+
+
+def _is_talk(messages: list[Any], request: Request) -> bool:
+    """Whether most of it was said, rather than printed by tools."""
+    counter = request.engines.counter_for(request.budget.model)
+    results = [message for message in messages if is_result(message)]
+    return sum(counter.count_messages([m]) for m in results) * 2 < counter.count_messages(messages)

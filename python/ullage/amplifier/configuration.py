@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 from ullage import PolicyError
@@ -31,6 +32,8 @@ def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]
         for name, parameter in inspect.signature(base).parameters.items()
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD
     } - _NOT_CONFIGURED
+    if config is not None and not isinstance(config, Mapping):
+        raise PolicyError(f"the configuration is a {type(config).__name__}, not a mapping")
     given = {} if config is None else dict(config)
     for name in given:
         if name not in known:

@@ -8,26 +8,38 @@ from ullage.amplifier.shape import calls_of, results_of
 
 
 class Pairs:
-    """Which calls of a growing conversation wait for a result."""
+    """Which calls of a growing conversation wait for a result.
+
+    Attributes:
+        astray: Whether something is past waiting: a call behind which the conversation went on
+            without its result, or a result without its call. A provider would refuse it.
+        waiting: Messages at the end, from the call on whose results are still to come.
+    """
 
     def __init__(self) -> None:
         self._open: set[str] = set()
-        self._astray = False
+        self.astray = False
+        self.waiting = 0
 
     def follow(self, message: Any) -> None:
         """Takes in the next message."""
         results = results_of(message)
         if not results and self._open:
             # Only results may come between a call and its last result.
-            self._astray = True
+            self.astray = True
+            self._open.clear()
         for result in results:
             if result in self._open:
                 self._open.discard(result)
             else:
-                self._astray = True
-        self._open.update(calls_of(message))
+                self.astray = True
+        calls = calls_of(message)
+        self._open.update(calls)
+        if not self._open:
+            self.waiting = 0
+        else:
+            self.waiting = 1 if calls else self.waiting + 1
 
-    @property
-    def broken(self) -> bool:
-        """Whether a provider would refuse what was followed so far."""
-        return self._astray or bool(self._open)
+    def mended(self) -> None:
+        """What was astray is no longer."""
+        self.astray = False

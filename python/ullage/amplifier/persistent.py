@@ -7,11 +7,12 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal
 
 from ullage import MessageError, StoreError, UllageError
-from ullage.amplifier import memory
+from ullage.amplifier import checks, memory
 from ullage.amplifier.configuration import arguments
 from ullage.amplifier.custom import mended
 from ullage.amplifier.log import Log
 from ullage.amplifier.messages import required, stamped
+from ullage.amplifier.mounting import mounted
 from ullage.amplifier.places import transcript_path as place_of
 from ullage.amplifier.simple import SimpleContextManager
 from ullage.logger import Logger
@@ -87,6 +88,8 @@ class PersistentContextManager(SimpleContextManager):
             hooks=hooks,
             **others,
         )
+        checks.require({"export_on_compact": export_on_compact, "lock": lock})
+        checks.require_places(storage_path, transcript_path, session_id, memory_files)
         self.transcript_path = place_of(transcript_path, storage_path, session_id)
         self.memory_files = list(memory_files or [])
         self.export_on_compact = export_on_compact
@@ -234,7 +237,7 @@ class PersistentContextManager(SimpleContextManager):
 
     def _mended(self) -> bool:
         try:
-            return self._view.mend(mended)
+            return self._view.close(mended)
         except MessageError as error:
             logger.warning("path=<%s>, error=<%s> | not mended", self.transcript_path, error)
             return False
@@ -288,5 +291,5 @@ async def mount(
         given.setdefault("session_id", session)
     made = PersistentContextManager(**given, hooks=getattr(coordinator, "hooks", None))
     await made.initialize()
-    await coordinator.mount("context", made)
+    await mounted(coordinator, made)
     return made.close

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ullage import PolicyError
-from ullage.amplifier import compaction, events, notice
+from ullage.amplifier import checks, compaction, events, notice
 from ullage.amplifier.budget import Budget, budget_of
 from ullage.amplifier.configuration import arguments
 from ullage.amplifier.custom import Compaction, mended
 from ullage.amplifier.engines import Engines
 from ullage.amplifier.importance import Importance, Judge
 from ullage.amplifier.messages import required, stamped
-from ullage.amplifier.settings import VERBOSITIES, Settings, StrategyName, Verbosity
+from ullage.amplifier.mounting import mounted
+from ullage.amplifier.settings import Settings, StrategyName, Verbosity
 from ullage.amplifier.shape import is_hook, is_system
 from ullage.amplifier.view import View
 
@@ -24,8 +24,6 @@ PromptFactory: TypeAlias = Callable[[], Awaitable[str]]
 
 # A request that another one has outrun looks again so often at what that one left.
 _TRIES = 3
-# The levels of Amplifier's ladder, which the notice can wait for.
-_LEVELS = 8
 
 
 class SimpleContextManager:
@@ -122,7 +120,8 @@ class SimpleContextManager:
         self._prompt: PromptFactory | None = None
         # System messages that stand before the history in every request, and are no part of it.
         self._standing: list[dict[str, Any]] = []
-        self._require_settings()
+        checks.require(vars(self))
+        self._settings().policy(max_tokens)
 
     async def add_message(self, message: dict[str, Any]) -> None:
         """Adds a message, with the time in ``metadata.timestamp`` if it has none. O(1).
@@ -153,13 +152,18 @@ class SimpleContextManager:
         budget = self._budget = budget_of(token_budget, provider, self.max_tokens)
         prompt = await self._system_prompt()
         self._catch_up(budget)
-        if self.auto_compact:
-            request = self._request(budget, prompt)
-            for _ in range(_TRIES):
-                if not request.is_due(self._view):
-                    break
-                await self._compact(request)
-        return self._sent(budget, prompt)
+        if not self.auto_compact:
+            return self._sent(budget, prompt, self._shown())
+        request = self._request(budget, prompt)
+        for _ in range(_TRIES):
+            if self._view.waits or not request.is_due(self._view):
+                break
+            await self._compact(request)
+        shown = self._shown()
+        if request.tokens(shown) > budget.tokens:
+            # Others are always faster; or a call waits, which the view keeps until it is answered.
+            shown = await compaction.alone(shown, request)
+        return self._sent(budget, prompt, shown)
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """All messages, as they were added. O(n)."""
@@ -187,7 +191,7 @@ class SimpleContextManager:
         budget = self._last_budget
         prompt = await self._system_prompt()
         self._catch_up(budget)
-        sent = self._sent(budget, prompt)
+        sent = self._sent(budget, prompt, self._shown())
         return self._engines.counter_for(budget.model).count_messages(sent)
 
     async def should_compact(self) -> bool:
@@ -200,7 +204,8 @@ class SimpleContextManager:
     async def compact(self) -> int:
         """Compacts the view now, whatever it takes, and returns the tokens saved.
 
-        The history stays as it is.
+        The history stays as it is. So does the view while a call waits for its results: then
+        nothing is saved.
 
         Raises:
             BudgetError: If what must stay does not fit.
@@ -247,23 +252,6 @@ class SimpleContextManager:
             shorten_to=self.truncate_chars,
         )
 
-    def _require_settings(self) -> None:
-        self._settings().policy(max(1, int(self.max_tokens)))
-        if self.compaction_strategy == "custom" and self.compaction_function is None:
-            raise PolicyError("compaction_strategy is 'custom', so give a compaction_function")
-        if self.compaction_notice_verbosity not in VERBOSITIES:
-            raise PolicyError(
-                f"compaction_notice_verbosity is {self.compaction_notice_verbosity!r};"
-                f" it must be one of {', '.join(VERBOSITIES)}"
-            )
-        if not 0 <= self.compaction_notice_min_level <= _LEVELS:
-            raise PolicyError(
-                f"compaction_notice_min_level is {self.compaction_notice_min_level!r};"
-                f" it must be from 0 to {_LEVELS}"
-            )
-        if self.compaction_notice_token_reserve < 0:
-            raise PolicyError("compaction_notice_token_reserve is negative")
-
     def _request(self, budget: Budget, prompt: str | None) -> compaction.Request:
         counter, front = self._engines.counter_for(budget.model), self._front(prompt)
         return compaction.Request(
@@ -281,6 +269,8 @@ class SimpleContextManager:
         return self.compaction_notice_enabled and self.compaction_notice_verbosity != "off"
 
     async def _compact(self, request: compaction.Request) -> dict[str, Any] | None:
+        if self._view.waits:
+            return None
         stats = await compaction.compact(self._view, request)
         if stats is not None:
             await self._keep()
@@ -294,15 +284,22 @@ class SimpleContextManager:
         self._view.follow(self.messages, budget.tokens, self._is_shown)
         self._view.mend(mended)
 
+    def _shown(self) -> list[Any]:
+        """The view as a provider takes it: what a call still waits for is said to be missing."""
+        messages = self._view.messages
+        return mended(messages) if self._view.waits else messages
+
     def _is_shown(self, message: Any) -> bool:
         return self._prompt is None or not is_system(message) or is_hook(message)
 
     async def _system_prompt(self) -> str | None:
         return None if self._prompt is None else str(await self._prompt())
 
-    def _sent(self, budget: Budget, prompt: str | None) -> list[dict[str, Any]]:
-        """The view with the system prompt in front and the notice behind the system messages."""
-        sent = [*self._front(prompt), *self._view.messages]
+    def _sent(
+        self, budget: Budget, prompt: str | None, messages: list[Any]
+    ) -> list[dict[str, Any]]:
+        """Messages with the system prompt in front and the notice behind the system messages."""
+        sent = [*self._front(prompt), *messages]
         told = self._notice(sent, budget)
         if told:
             place = next((n for n, m in enumerate(sent) if not is_system(m)), len(sent))
@@ -340,4 +337,4 @@ async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:
     made = SimpleContextManager(
         **arguments(SimpleContextManager, config), hooks=getattr(coordinator, "hooks", None)
     )
-    await coordinator.mount("context", made)
+    await mounted(coordinator, made)

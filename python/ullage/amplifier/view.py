@@ -59,18 +59,37 @@ class View:
                     self.messages.append(message)
                     self._pairs.follow(message)
 
-    def mend(self, mended: Callable[[list[Any]], list[Any]]) -> bool:
+    @property
+    def waits(self) -> bool:
+        """Whether the last call has not all of its results yet."""
+        return self._pairs.waiting > 0
+
+    def mend(self, mended: Callable[[list[Any], list[Any]], list[Any]]) -> bool:
         """Mends what was interrupted: a call without a result, or a result without its call.
 
-        O(1) as long as nothing is.
+        A call at the end may still get its results, and stays as it is. O(1) as long as nothing is
+        interrupted.
+
+        Args:
+            mended: Mends some messages, whose form others tell.
 
         Returns:
             Whether there was anything to mend.
         """
         with self._reading:
-            broken = self._pairs.broken
+            if not self._pairs.astray:
+                return False
+            end = len(self.messages) - self._pairs.waiting
+            self.messages = [*mended(self.messages[:end], self.messages), *self.messages[end:]]
+            self._pairs.mended()
+            return True
+
+    def close(self, mended: Callable[[list[Any], list[Any]], list[Any]]) -> bool:
+        """Likewise where no results are to come any more: those who ran the calls are gone."""
+        with self._reading:
+            broken = self._pairs.astray or self._pairs.waiting > 0
             if broken:
-                self.messages = mended(self.messages)
+                self.messages = mended(self.messages, self.messages)
                 self._pairs = Pairs()
             return broken
 

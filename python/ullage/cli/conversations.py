@@ -1,68 +1,79 @@
-"""Conversations from files: a JSON list, an object that holds one, or a message on each line."""
+"""Conversations as commands name them: files, folders and standard input."""
 
 from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-# The fields of a request or a session that hold its messages, in the order in which they are tried.
-FIELDS = ("messages", "contents", "input")
-# Every message has one of these: JSON lines of a single line are no request.
-FIELDS_OF_A_MESSAGE = ("role", "parts", "type")
+from ullage.cli.errors import CommandError
+from ullage.sessions import SessionFile, UnreadableSessionError, read_session_file, session_file_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 STANDARD_INPUT = "-"
 
 
-class UnreadableFileError(Exception):
-    """A file that holds no conversation; its text says why."""
-
-
-def read(path: str) -> list[Any]:
-    """The messages in a file, or in standard input for "-".
+def read(source: str) -> SessionFile:
+    """What a file or folder holds, or standard input for "-".
 
     Raises:
-        UnreadableFileError: If it cannot be read, is no JSON, or holds no list of messages.
+        UnreadableSessionError: If it cannot be read or holds no messages.
     """
-    try:
-        # Editors and shells of Windows put a mark before UTF-8.
-        text = _bytes(path).decode("utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise UnreadableFileError(f"{path}: {error}") from error
-    try:
-        value = _value(text)
-    except ValueError as error:
-        raise UnreadableFileError(f"{path} is no JSON: {error}") from error
-    except RecursionError as error:
-        raise UnreadableFileError(f"{path} is nested too deep to be read") from error
-    if isinstance(value, dict):
-        fields = (value.get(field) for field in FIELDS)
-        alone = [value] if any(field in value for field in FIELDS_OF_A_MESSAGE) else None
-        value = next((found for found in fields if isinstance(found, list)), alone)
-    if not isinstance(value, list):
-        names = ", ".join(f"`{field}`" for field in FIELDS)
-        raise UnreadableFileError(f"{path} holds no list of messages, nor an object with {names}")
-    return value
+    if source != STANDARD_INPUT:
+        return read_session_file(source)
+    return session_file_of(source, standard_input())
 
 
-def _bytes(path: str) -> bytes:
-    if path != STANDARD_INPUT:
-        return Path(path).read_bytes()
+def standard_input() -> bytes:
+    """All of standard input.
+
+    Raises:
+        UnreadableSessionError: If it cannot be read.
+    """
     if sys.stdin is None:
-        raise OSError("standard input is closed")
-    return sys.stdin.buffer.read()
-
-
-def _value(text: str) -> Any:
+        raise UnreadableSessionError("-: standard input is closed")
     try:
-        return json.loads(text)
-    except ValueError:
-        # JSON lines. Strings may hold every other character that Python ends a line at.
-        lines = [line for line in text.split("\n") if line.strip()]
-        try:
-            values = [json.loads(line) for line in lines]
-        except ValueError:
-            values = []
-        if not values:
-            raise  # What is wrong with the whole says more than what is wrong with its first line.
-        return values
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise UnreadableSessionError(f"-: {error.strerror or error}") from error
+
+
+def system_in(path: Path | None) -> Any:
+    """The system prompt in a file: blocks as JSON, else its text.
+
+    Raises:
+        CommandError: If it cannot be read.
+    """
+    if path is None:
+        return None
+    text = _text(path)
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, (list, dict)) else text
+
+
+def tools_in(path: Path | None) -> Any:
+    """The tool definitions in a file.
+
+    Raises:
+        CommandError: If it cannot be read, or is no JSON.
+    """
+    if path is None:
+        return None
+    try:
+        return json.loads(_text(path))
+    except RecursionError as error:
+        raise CommandError(f"{path} is nested too deep to be read") from error
+    except ValueError as error:
+        raise CommandError(f"{path}: it is no JSON: {error}") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{path}: {getattr(error, 'strerror', None) or error}") from error

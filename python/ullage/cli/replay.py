@@ -3,54 +3,47 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.cli.codes import FAILED, FINE, FOUND
-from ullage.replay import (
-    Sweep,
-    UnreadableSessionError,
-    grid,
-    html,
-    read_policy,
-    read_sessions,
-    replay,
-)
+from ullage.cli.console import complain, progress, require_tables, say_json
+from ullage.cli.conversations import read
+from ullage.cli.options import add_files, add_json, at_least, command, completed, value_of
+from ullage.cli.replay_table import show
+from ullage.files import write_whole
+from ullage.sessions import UnreadableSessionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from ullage.replay import Replay, Session
+    from ullage.sessions import Session
 
 # The high mark of the simulated cost that the project's own figures are of.
 _COST_AT = 50_000
 
 
-class _MissingExtraError(Exception):
-    """A library of the extra is not installed."""
-
-
 def add_to(commands: Any) -> None:
     """Adds the command to those of a parser."""
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "replay",
-        help="measure policies on recorded sessions",
-        description="Cuts recorded sessions where their history is long, compacts what is before"
-        " the cut, and reports how much is left of what the agent needed after it.",
+        "measure policies on recorded sessions",
+        "Cuts recorded sessions where their history is long, compacts what is before the cut, and"
+        " reports how much is left of what the agent needed after it.",
+        run,
+        found="a compaction did not keep its budget or its validity",
     )
-    parser.set_defaults(run=run)
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="sessions: JSON or JSON lines, folders; .xz, .gz")
-    add(
+    add_files(parser)
+    policy = add(
         "--policy",
         action="append",
         metavar="NAME|FILE",
-        help="a preset, or a policy in a .toml or .json file; several run side by side",
+        help="a preset, or a policy in a .toml, .yaml or .json file; several run side by side",
     )
+    completed(policy, "file")
     add(
         "--grid",
         nargs="+",
@@ -76,16 +69,17 @@ def add_to(commands: Any) -> None:
     add("--baselines", action="store_true", help="run a sliding window and a line cover beside")
     add(
         "--cost",
-        type=_at_least_one,
+        type=at_least(1),
         nargs="?",
         const=_COST_AT,
         metavar="TOKENS",
         help=f"simulate what whole sessions cost at this high mark ({_COST_AT})",
     )
     add("--model", help="the id of the model whose tokens are counted and paid (o200k_base)")
-    add("--jobs", type=_at_least_one, metavar="N", help="sessions at a time (one for each core)")
-    add("--json", action="store_true", help="print rows, cuts and costs as JSON")
-    add("--html", type=Path, metavar="FILE", help="write a page with plots")
+    add("--jobs", type=at_least(1), metavar="N", help="sessions at a time (one for each core)")
+    add_json(parser, "print rows, cuts and costs as JSON")
+    page = add("--html", type=Path, metavar="FILE", help="write a page with plots")
+    completed(page, "file")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -95,6 +89,9 @@ def run(options: argparse.Namespace) -> int:
         0 if every compaction kept its budget and its validity, 1 if one did not, 2 if there was
         nothing to measure or a file could not be read.
     """
+    # The other commands need none of it, and it takes a while.
+    from ullage.replay import Sweep, grid, html, read_policy, replay
+
     code = FINE
     settings = grid([read_policy(name) for name in options.policy or ["default"]], _grid(options))
     sessions: list[Session] = []
@@ -110,25 +107,21 @@ def run(options: argparse.Namespace) -> int:
         cost_at=options.cost,
         **_for_model(options.model),
     )
-    try:
-        # A page is enough where nothing else can be shown.
-        table = None if options.json or options.html else _table()
-        with _progress(len(sessions)) as progress:
-            measured = replay(sessions, sweep, jobs=options.jobs, progress=progress)
-    except _MissingExtraError as error:
-        _complain(str(error))
-        return FAILED
+    # A page is enough where nothing else can be shown.
+    has_table = not options.json and not options.html
+    if has_table:
+        require_tables()
+    with progress("sessions", len(sessions)) as step:
+        measured = replay(sessions, sweep, jobs=options.jobs, progress=step)
     if options.json:
-        print(json.dumps(measured.to_dict()))
-    elif table is not None and measured.cuts:
-        table(measured)
+        say_json(measured.to_dict())
+    elif has_table and measured.cuts:
+        show(measured)
     if options.html and measured.cuts:
         code = max(code, _write(options.html, html(measured)))
     if not measured.cuts:
         least = min(options.context)
-        _complain(
-            f"no session reaches {least:,} tokens with {sweep.least_after} messages to follow"
-        )
+        complain(f"no session reaches {least:,} tokens with {sweep.least_after} messages to follow")
         return FAILED
     for row in measured.rows():
         if row.failed or row.overshoot or row.violations:
@@ -138,9 +131,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _write(file: Path, page: str) -> int:
     try:
-        file.write_text(page, encoding="utf-8")
+        write_whole(file, page.encode())
     except OSError as error:
-        _complain(f"cannot write the page: {error}")
+        complain(f"cannot write the page: {error}")
         return FAILED
     return FINE
 
@@ -148,9 +141,9 @@ def _write(file: Path, page: str) -> int:
 def _read(file: str) -> list[Session]:
     """The sessions in a file; none, with a complaint, where it cannot be read."""
     try:
-        return read_sessions(Path(file))
+        return read(file).sessions
     except UnreadableSessionError as error:
-        _complain(str(error))
+        complain(str(error))
         return []
 
 
@@ -161,16 +154,6 @@ def _for_model(model: str | None) -> dict[str, Any]:
         "counter": lambda: ullage.TokenCounter.for_model(model),
         "economics": ullage.Economics.for_model(model),
     }
-
-
-def _at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: it must be at least 1")
-    return number
-
-
-_at_least_one.__name__ = "whole number"
 
 
 def _numbers(kind: Callable[[str], Any], most: float | None) -> Callable[[str], list[Any]]:
@@ -191,47 +174,5 @@ def _grid(options: argparse.Namespace) -> dict[str, list[Any]]:
         name, equals, rest = given.partition("=")
         if not equals or not rest:
             raise ullage.PolicyError(f"--grid: {given!r} is not of the form setting=value,value")
-        values[name] = [_value(value) for value in rest.split(",")]
+        values[name] = [value_of(value) for value in rest.split(",")]
     return values
-
-
-def _value(text: str) -> Any:
-    """A value as JSON has it; a word is itself."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _table() -> Callable[[Replay], None]:
-    """What prints the table; asked for before the work, so that no work is lost."""
-    try:
-        from ullage.cli.table import show
-    except ImportError as error:
-        raise _MissingExtraError(
-            f"the table needs {error.name}: pip install 'ullage[cli]', or use --json"
-        ) from None
-    return show
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], object] | None]:
-    """A bar on the terminal, where there is one and what draws it is installed."""
-    try:
-        from rich.console import Console
-        from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
-    except ImportError:
-        yield None
-        return
-    console = Console(stderr=True)
-    if not console.is_terminal or sys.stderr is None:
-        yield None
-        return
-    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("sessions", total=total)
-        yield lambda: bar.advance(task)
-
-
-def _complain(problem: str) -> None:
-    print(f"ullage: {problem}", file=sys.stderr)

@@ -2,96 +2,106 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.cli.codes import FAILED, FINE, FOUND
-from ullage.cli.conversations import UnreadableFileError, read
-from ullage.replay import read_policy
-from ullage.supyagent import ContextSettings
+from ullage import policy_file
+from ullage.cli.codes import FINE, FOUND
+from ullage.cli.console import say, say_json
+from ullage.cli.conversations import read
+from ullage.cli.errors import CommandError, about
+from ullage.cli.options import (
+    add_engine,
+    add_file,
+    add_format,
+    add_json,
+    command,
+    completed,
+    engine_of,
+)
+from ullage.cli.policies import of_agent
+from ullage.notes import note_in
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-# What the engine writes where messages were.
-_NOTE = "[ullage: "
-_SETTINGS = {".yaml", ".yml"}
+    from ullage.report import Status
+    from ullage.supyagent import ContextManager, ContextStatus
+
+# The form of Supyagent's messages.
+_SUPYAGENTS = "openai"
 
 
 def add_to(commands: Any) -> None:
     """Adds the command to those of a parser."""
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "status",
-        help="draw how full a conversation is",
-        description="Draws what a conversation takes of its window, and how near the next"
-        " compaction is. The code is 1 where one is due.",
+        "draw how full a conversation is",
+        "Draws what a conversation takes of its window, and how near the next compaction is.",
+        run,
+        found="a compaction is due",
     )
-    parser.set_defaults(run=run)
-    add = parser.add_argument
-    add("file", metavar="FILE", help="JSON or JSON lines, - for stdin")
-    add("--model", help="the id of the model, for its window and its tokens")
-    add(
-        "--policy",
-        metavar="NAME|FILE",
-        help="a preset, a policy in a .toml or .json file, or an agent's .yaml",
-    )
-    add("--tools", type=Path, metavar="FILE", help="tool definitions as JSON")
-    add("--format", help="the wire format; told from the messages if not given")
+    add_file(parser)
+    add_format(parser)
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--tokens", action="store_true", help="print one line")
-    shown.add_argument("--json", action="store_true", help="print a JSON object")
+    add_json(shown, "print a JSON object")
     shown.add_argument(
         "--summarize",
         action="store_true",
         help="print what a summary without a model says of all but the recent messages",
     )
+    summary = parser.add_argument(
+        "--summary",
+        type=Path,
+        metavar="FILE",
+        help="the summary that Supyagent, or ullage.supyagent, keeps of the conversation",
+    )
+    completed(summary, "file")
+    add_engine(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the status.
+    """Prints the status of each conversation.
 
     Returns:
-        0 if nothing is due, 1 if a compaction is, 2 if a file cannot be read.
+        0 if nothing is due, 1 if a compaction is.
     """
-    try:
-        messages = read(options.file)
-        tools = None if options.tools is None else read_tools(options.tools)
-    except UnreadableFileError as error:
-        print(f"ullage: {error}", file=sys.stderr)
-        return FAILED
-    policy, model = _policy(options.policy, options.model)
-    if options.summarize:
-        print(summary_of(messages, policy, options.format))
-        return FINE
-    engine = ullage.ContextManager(policy, model=model, format=options.format, tools=tools)
-    status = engine.status(messages)
-    if options.json:
-        print(json.dumps(asdict(status)))
-    else:
-        print(status.tokens_line() if options.tokens else status.render())
-    return FINE if status.due == "none" else FOUND
+    engine = engine_of(options)
+    keeper = _supyagents(options)
+    code = FINE
+    sessions = read(options.file).sessions
+    for session in sessions:
+        with about(session.name, session.messages, options.format):
+            status = engine.status(session.messages)
+            due = status.due != "none"
+            drawn: Status | ContextStatus = status
+            if keeper is not None and _is_supyagents(session.messages, options.format):
+                drawn = _drawn(keeper, session.messages, engine.tools, status)
+                due = drawn.triggers["will_trigger"]
+            said = ""
+            if options.summarize:
+                said = summary_of(session.messages, engine.policy, options.format)
+            elif not options.json:
+                said = drawn.tokens_line() if options.tokens else drawn.render()
+        if options.json:
+            say_json({"file": session.name, **asdict(status)})
+        else:
+            if len(sessions) > 1:
+                say(session.name, "bold")
+            say(said)
+        if due and not options.summarize:
+            code = FOUND
+    return code
 
 
-def read_tools(path: Path) -> Any:
-    """The tool definitions in a file.
-
-    Raises:
-        UnreadableFileError: If it cannot be read, or is no JSON.
-    """
-    try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UnreadableFileError(f"{path}: {error}") from error
-
-
-def summary_of(messages: Sequence[Any], policy: ullage.Policy | None, format: str | None) -> str:
+def summary_of(messages: Sequence[Any], policy: ullage.Policy, format: str | None) -> str:
     """What the engine says, without a model, of all but the recent messages."""
-    settings = (policy or ullage.Policy()).to_dict() | {
+    settings = policy.to_dict() | {
         "max_messages": 1,
         "low_messages": 1.0,
         "summaries": "always",
@@ -99,22 +109,48 @@ def summary_of(messages: Sequence[Any], policy: ullage.Policy | None, format: st
         "levels": [{}],
     }
     engine = ullage.ContextManager(ullage.Policy.from_dict(settings), format=format)
-    return _note_in(engine.view(messages)) or "There is nothing to summarize."
+    note = note_in(engine.view(messages))
+    return note.body if note is not None and note.body else "There is nothing to summarize."
 
 
-def _policy(source: str | None, model: str | None) -> tuple[ullage.Policy | None, str | None]:
-    """The policy that is asked for, and the model, which an agent's file may name."""
-    if source is None:
-        return None, model
-    if Path(source).suffix.lower() in _SETTINGS:
-        settings = ContextSettings.load(source)
-        return settings.policy(model), model or settings.model
-    return read_policy(source).policy, model
+def _supyagents(options: argparse.Namespace) -> ContextManager | None:
+    """What draws a session of Supyagent, if its agent's file or its summary is given.
+
+    Raises:
+        UllageError: If one of them cannot be read.
+    """
+    if options.json or options.set:
+        # What is for programs, and settings that an agent has not, are the engine's.
+        return None
+    agent = None
+    if options.policy is not None and policy_file.is_policy_file(Path(options.policy)):
+        agent = of_agent(policy_file.load(Path(options.policy)))
+    if agent is None and options.summary is None:
+        return None
+    # Few need it, and it takes a while.
+    from ullage.supyagent import ContextSettings
+    from ullage.supyagent.tokens import DEFAULT_MODEL
+
+    agent = agent or ContextSettings()
+    model = options.model or agent.model or DEFAULT_MODEL
+    manager = agent.manager(summary_storage_path=options.summary, model=model)
+    if options.summary is not None and manager.summary is None:
+        raise CommandError(f"{options.summary} holds no summary")
+    return manager
 
 
-def _note_in(value: Any) -> str:
-    """The body of the note that stands anywhere in some messages."""
-    if isinstance(value, str):
-        return value.partition("\n")[2] if value.startswith(_NOTE) else ""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((found for part in inner if (found := _note_in(part))), "")
+def _is_supyagents(messages: list[Any], format: str | None) -> bool:
+    try:
+        return (format or ullage.detect_format(messages)) == _SUPYAGENTS
+    except ullage.MessageError:
+        # Plain texts have the form of every format.
+        return True
+
+
+def _drawn(
+    manager: ContextManager, messages: list[Any], tools: Any, status: Status
+) -> ContextStatus:
+    """What Supyagent's chat shows; the system prompt is a message."""
+    drawn = manager.context_status(messages, tools)
+    system = status.fixed - status.tool_tokens
+    return replace(drawn, message_tokens=(drawn.message_tokens or 0) + system)

@@ -14,6 +14,7 @@ from ullage.retrieval import discard
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ullage.recorded import Change, Changes
     from ullage.store import Store
 
 # Of a piece at most so many bytes stand in the page, as a browser takes seconds for a block of
@@ -22,6 +23,13 @@ MOST_OF_A_PIECE = 200_000
 MOST_OF_ALL = 5_000_000
 # What is shown of a piece that is larger.
 _BEGINNING = 4_000
+# Actions of plans, of what was done.
+_DONE = {
+    "shorten": "shortened",
+    "rewrite": "rewritten",
+    "drop": "without a part",
+    "remove": "removed",
+}
 # Letters of it that stand beside its name.
 _PREVIEW = 60
 # More pieces than these are counted, and not listed.
@@ -57,6 +65,15 @@ class Pieces:
                 yield self._piece(reference)
         if left_out:
             yield f'<p class="dim">and {many(left_out, "more piece")}, which the store has.</p>'
+
+    def changes(self, changes: Changes) -> Iterator[str]:
+        """What became of each piece, which leads to the piece."""
+        yield '<ul class="changes">'
+        for change in changes.changes:
+            yield f"<li>{_changed(change)}</li>"
+        if changes.others:
+            yield f"<li>and {many(changes.others, 'smaller change')}</li>"
+        yield "</ul>"
 
     def _piece(self, reference: str) -> str:
         content, why_not = self._content(reference)
@@ -112,6 +129,21 @@ class Pieces:
             return f"<p>{safe(file)}</p>"
         link = quote(Path(way).as_posix().encode("utf-8", "surrogateescape"))
         return f'<p>Stored in <a href="./{link}">{safe(file.name)}</a></p>'
+
+
+def _changed(change: Change) -> str:
+    """A change in words."""
+    if change.end - change.start == 1:
+        which = f"message {change.start}"
+    else:
+        which = f"messages {change.start} to {change.end - 1}"
+    kept = "not stored"
+    if change.reference is not None:
+        reference = safe(change.reference)
+        kept = f'<a href="#{reference}">{reference}</a>'
+    done = _DONE.get(change.action, change.action)
+    tokens = f"{change.tokens_before:,} → {change.tokens_after:,} tokens"
+    return safe(f"{change.stage}: {which} {done}, {tokens} ({change.why}); ") + kept
 
 
 def _about(content: bytes) -> str:

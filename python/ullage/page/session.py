@@ -140,6 +140,8 @@ def _removed(line: Timeline, economics: Economics, pieces: Pieces) -> Iterator[s
             yield f"<p>No compaction could be made: {safe(done.why)}</p>"
             continue
         yield f"<p>{safe(_told(done, economics))}</p>"
+        if number - 1 in line.changes:
+            yield from pieces.changes(line.changes[number - 1])
         if done.warnings:
             items = "".join(f"<li>{safe(warning)}</li>" for warning in done.warnings)
             yield f'<ul class="warnings">{items}</ul>'

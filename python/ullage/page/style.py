@@ -89,6 +89,6 @@ summary { cursor: pointer; padding: .5rem 0; }
 pre { font: 13px/1.45 ui-monospace, monospace; white-space: pre-wrap; background: var(--card);
   padding: .7rem; margin: .2rem 0 .7rem; border-radius: .4rem; max-height: 70vh; overflow: auto;
   unicode-bidi: plaintext; }
-ul.warnings { margin: .3rem 0; padding-left: 1.2rem; }
+ul.warnings, ul.changes { margin: .3rem 0; padding-left: 1.2rem; font-size: .9rem; }
 """
 )

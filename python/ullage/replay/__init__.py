@@ -13,8 +13,8 @@ from ullage.replay.measure import BASELINES, Sweep
 from ullage.replay.page import html
 from ullage.replay.results import Cost, Cut, Replay, Retention, Row
 from ullage.replay.run import replay
-from ullage.replay.sessions import Session, UnreadableSessionError, read_sessions
 from ullage.replay.settings import Setting, grid, read_policy
+from ullage.sessions import Session, UnreadableSessionError, read_sessions
 
 __all__ = [
     "BASELINES",

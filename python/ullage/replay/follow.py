@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ullage._core import Policy
-    from ullage.replay.sessions import Session
+    from ullage.sessions import Session
     from ullage.store import Store
 
 

@@ -24,8 +24,8 @@ from ullage.validity import repair, validate
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ullage.replay.sessions import Session
     from ullage.replay.settings import Setting
+    from ullage.sessions import Session
 
 BASELINES = ("window", "line-cover")
 

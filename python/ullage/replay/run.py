@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ullage.replay.measure import Measured, Sweep
-    from ullage.replay.sessions import Session
+    from ullage.sessions import Session
 
 
 def replay(

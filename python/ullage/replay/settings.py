@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import Policy, PolicyError
+from ullage.policy_file import is_policy_file, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,33 +28,15 @@ class Setting:
 
 
 def read_policy(source: str) -> Setting:
-    """A preset by its name, or the policy in a TOML or JSON file.
+    """A preset by its name, or the policy in a file of TOML, JSON or YAML.
 
     Raises:
         PolicyError: If it is neither, or a setting is unknown or out of range.
     """
     path = Path(source)
-    kind = path.suffix.lower()
-    if kind not in {".toml", ".json"}:
+    if not is_policy_file(path):
         return Setting(source, Policy.preset(source))
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        settings = json.loads(text) if kind == ".json" else _toml(text)
-    except (OSError, ValueError) as error:
-        raise PolicyError(f"{source}: {error}") from error
-    if not isinstance(settings, dict):
-        raise PolicyError(f"{source}: it holds no settings")
-    return Setting(path.stem, Policy.from_dict(settings))
-
-
-def _toml(text: str) -> dict[str, Any]:
-    try:
-        # Not in Python 3.10, the oldest that is served.
-        toml = import_module("tomllib")
-    except ImportError:
-        raise PolicyError("a policy in TOML needs Python 3.11 or newer; write it as JSON") from None
-    settings: dict[str, Any] = toml.loads(text)
-    return settings
+    return Setting(path.stem, Policy.from_dict(load(path)))
 
 
 def grid(settings: Sequence[Setting], values: Mapping[str, Sequence[Any]]) -> list[Setting]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ullage.pins import has_pin
+
 
 def pinned_indices(messages: list[Any]) -> set[int]:
     """The messages that may not leave: those with a pin, and their partners.
@@ -17,12 +19,6 @@ def pinned_indices(messages: list[Any]) -> set[int]:
             if 0 <= neighbour < len(messages) and identities & call_ids(messages[neighbour]):
                 found.add(neighbour)
     return found
-
-
-def has_pin(message: Any) -> bool:
-    """Whether this message has a pin itself."""
-    custom = (message.get("metadata") or {}).get("custom") or {}
-    return custom.get("pinned") is True
 
 
 def with_pin(message: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.types.session import decode_bytes_values, encode_bytes_values
 
-from ullage.strands.pins import has_pin
+from ullage.pins import has_pin
 
 if TYPE_CHECKING:
     from strands.types.content import Message

@@ -4,12 +4,46 @@ from __future__ import annotations
 
 from typing import Any
 
+# OpenAI's newer models call the first role by the second name.
+_SYSTEM = frozenset({"system", "developer"})
+
 
 def readable(messages: list[Any]) -> list[Any]:
     """The messages, with an empty text where a host wrote none."""
     if any(_says_nothing(message) for message in messages):
         return [{**m, "content": ""} if _says_nothing(m) else m for m in messages]
     return messages
+
+
+def summarizable(messages: list[Any], begin: int, last: int, recent: int) -> int:
+    """Behind the last message that a summary from ``begin`` on may stand for.
+
+    That is the message ``last`` at most, none of the ``recent`` ones, and no call without its
+    results. It is ``begin``, or less, if there is none.
+    """
+    return before_results(messages, begin, min(last + 1, len(messages) - recent))
+
+
+def beginning(messages: list[Any]) -> int:
+    """How many system messages stand in front of everything else."""
+    places = range(len(messages))
+    return next((place for place in places if _role(messages[place]) not in _SYSTEM), len(messages))
+
+
+def as_others(messages: list[Any], begin: int, role: str, head: str = "") -> dict[int, Any]:
+    """System messages from ``begin`` on, each as a message of ``role``, by their places.
+
+    The engine never removes a system message. Supyagent takes those in the middle, which hosts put
+    there by the dozen, as messages like all others.
+    """
+    found = {}
+    for place in range(begin, len(messages)):
+        message = messages[place]
+        if _role(message) in _SYSTEM:
+            said = message.get("content")
+            content = f"{head}{said}" if isinstance(said, str) else said
+            found[place] = {**message, "role": role, "content": content}
+    return found
 
 
 def before_results(messages: list[Any], begin: int, end: int) -> int:
@@ -36,6 +70,9 @@ def waits(messages: list[Any]) -> bool:
     """Whether the last call has not all of its results: the turn was interrupted."""
     answered: set[Any] = set()
     for message in reversed(messages):
+        if _role(message) in _SYSTEM:
+            # Some hosts put a reminder among the results of a call.
+            continue
         if _role(message) != "tool":
             calls = message.get("tool_calls") if isinstance(message, dict) else None
             ids = {call.get("id") for call in calls or () if isinstance(call, dict)}
@@ -52,5 +89,5 @@ def _says_nothing(message: Any) -> bool:
     return (
         isinstance(message, dict)
         and message.get("content") is None
-        and message.get("role") in ("user", "system")
+        and _role(message) in {"user", *_SYSTEM}
     )

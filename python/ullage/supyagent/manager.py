@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import threading
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.logger import Logger
-from ullage.supyagent.history import first_request, last_request, readable
+from ullage.fixed import number_of
+from ullage.supyagent.history import readable
+from ullage.supyagent.keeping import Keeper
 from ullage.supyagent.making import Going, SummaryMaker
+from ullage.supyagent.request import Requests, reserve_in
 from ullage.supyagent.status import ContextStatus
-from ullage.supyagent.summary import ContextSummary, load, message_of, save
+from ullage.supyagent.summary import ContextSummary
 from ullage.supyagent.tokens import (
-    CONVERSATION_TOKENS,
-    FORMAT,
     count_messages_tokens,
     count_tools_tokens,
     counter_for,
     get_context_limit,
 )
-from ullage.supyagent.window import Window
+from ullage.supyagent.triggers import Triggers
+from ullage.supyagent.turns import Turns
 
 if TYPE_CHECKING:
     from os import PathLike
-
-logger = Logger(__name__)
-
-# The part of the room that a summary may take; a longer one is shortened.
-_SUMMARY_SHARE = 0.3
-# Fewer messages than these beside the recent ones are not worth a summary.
-_LEAST_TO_SUMMARIZE = 4
-# The part of a window that a reserve may take. A reserve of all of it would leave no room at all.
-_RESERVE_SHARE = 0.5
-# To this share of the room the window goes down when it is full. Supyagent fills it to the last
-# token, and cuts again on the next turn; each cut costs the provider's prompt cache.
-_FILL = 0.8
-_PERCENT = 100
 
 
 class ContextManager:
@@ -84,7 +72,7 @@ class ContextManager:
             ("response_reserve", response_reserve),
         )
         for name, value in numbers:
-            if not isinstance(value, int) or value < 0:
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise ullage.PolicyError(f"{name}: it is {value!r}, not a number from 0 on")
         self.model = model
         self.llm = llm
@@ -96,17 +84,15 @@ class ContextManager:
         self.response_reserve = response_reserve
         # A setting of the document's YAML; upstream's chat reads it, not its manager.
         self.auto_summarize = True
-        self._policy = _preset() if policy is None else policy
         self._counter = counter_for(model)
-        self._window: tuple[int, Window] | None = None
-        self._summarizing = threading.Lock()
-        stored = self.summary_storage_path
-        self._summary = None if stored is None else load(stored)
+        self._requests = Requests(policy, self._counter)
+        self._keeper = Keeper(self.summary_storage_path)
+        self._turns = Turns()
 
     @property
     def summary(self) -> ContextSummary | None:
-        """The summary, if there is one."""
-        return self._summary
+        """The summary that was made last, if there is one, whichever conversation it is about."""
+        return self._keeper.summary
 
     def build_messages_for_llm(
         self,
@@ -132,15 +118,11 @@ class ContextManager:
                 and the last request, and the newest call with its results.
             MessageError: If a message cannot be read.
         """
-        messages = readable(all_messages)
+        messages, summary = self._looked_at(all_messages)
         system = {"role": "system", "content": system_prompt}
-        room = self._room(system, tools)
-        summary = self._summary_of(messages)
-        head, since = [], 0
-        if summary is not None:
-            since = summary.last_message_idx + 1
-            head = [self._within(summary, room), *self._kept(summary, messages)]
-        return [system, *self._window_now().view(head, messages[since:], room)]
+        beside = count_messages_tokens([system], self.model) + count_tools_tokens(tools, self.model)
+        recent = self.min_recent_messages
+        return [system, *self._requests.made(summary, messages, self._room(beside), recent)]
 
     def should_summarize(self, all_messages: list[dict[str, Any]]) -> bool:
         """Whether a summary is due: by the number of messages since the last, or their tokens.
@@ -148,31 +130,12 @@ class ContextManager:
         Never below ``min_recent_messages`` + 4 messages, nor where ``auto_summarize`` is False.
         Counts only what is new.
         """
-        if not self.auto_summarize:
-            return False
-        if len(all_messages) < self.min_recent_messages + _LEAST_TO_SUMMARIZE:
-            return False
-        since = self._since(all_messages)
-        if len(since) >= self.max_messages_before_summary:
-            return True
-        if len(since) <= self.min_recent_messages:
-            # Long as they may be, the recent ones are not summarized.
-            return False
-        return count_messages_tokens(since, self.model) >= self.max_tokens_before_summary
+        return self.auto_summarize and self._triggers.is_met(*self._looked_at(all_messages))
 
     def get_trigger_status(self, all_messages: list[dict[str, Any]]) -> dict[str, Any]:
         """How near the next summary is, both ways; percents are at most 100."""
-        since = self._since(all_messages)
-        tokens = count_messages_tokens(since, self.model)
-        return {
-            "messages_since_summary": len(since),
-            "messages_threshold": self.max_messages_before_summary,
-            "messages_percent": _percent(len(since), self.max_messages_before_summary),
-            "total_tokens": tokens,
-            "tokens_threshold": self.max_tokens_before_summary,
-            "tokens_percent": _percent(tokens, self.max_tokens_before_summary),
-            "will_trigger": self.should_summarize(all_messages),
-        }
+        status = self._triggers.status(*self._looked_at(all_messages))
+        return status | {"will_trigger": self.auto_summarize and status["will_trigger"]}
 
     def context_status(
         self,
@@ -180,12 +143,18 @@ class ContextManager:
         tools: list[dict[str, Any]] | None = None,
     ) -> ContextStatus:
         """What ``/context`` and ``/tokens`` show: ``render()`` and ``tokens_line()``."""
+        messages, summary = self._looked_at(all_messages)
+        tool_tokens = count_tools_tokens(tools, self.model)
+        room = self._room(tool_tokens)
+        head, since = self._requests.head(summary, messages, room)
+        message_tokens = count_messages_tokens([*head, *since], self.model)
         return ContextStatus(
             context_limit=self.context_limit,
-            tools=len(tools or ()),
-            tool_tokens=count_tools_tokens(tools, self.model),
-            summary=self._summary,
+            tools=number_of(tools),
+            tool_tokens=tool_tokens,
+            summary=summary,
             triggers=self.get_trigger_status(all_messages),
+            message_tokens=max(0, min(room, message_tokens)),
         )
 
     def generate_summary(
@@ -207,101 +176,64 @@ class ContextManager:
 
         Raises:
             ValueError: If there is no ``llm``, or nothing to summarize.
+            PolicyError: If the ``llm`` has no ``chat``.
             SummaryError: If the model gave no summary.
             StoreError: If it cannot be written.
         """
-        with self._summarizing:
-            maker, going = self._maker(), self._going(all_messages, up_to_idx)
+        maker = self._maker()
+        with self._turns.taken():
+            messages = readable(all_messages)
+            going = self._going(messages, up_to_idx)
             if isinstance(going, ContextSummary):
                 return going
-            return self._keep(maker.make(going))
+            return self._keeper.keep(maker.make(going), going.previous, messages)
 
     async def agenerate_summary(
         self, all_messages: list[dict[str, Any]], up_to_idx: int | None = None
     ) -> ContextSummary:
         """:meth:`generate_summary` without holding up the event loop, for an async ``chat`` too."""
-        maker, going = self._maker(), self._going(all_messages, up_to_idx)
-        if isinstance(going, ContextSummary):
-            return going
-        return self._keep(await maker.amake(going))
+        maker = self._maker()
+        async with self._turns.ataken():
+            messages = readable(all_messages)
+            going = self._going(messages, up_to_idx)
+            if isinstance(going, ContextSummary):
+                return going
+            made = await maker.amake(going)
+            return await asyncio.to_thread(self._keeper.keep, made, going.previous, messages)
+
+    @property
+    def _triggers(self) -> Triggers:
+        return Triggers(
+            self.max_messages_before_summary,
+            self.max_tokens_before_summary,
+            self.min_recent_messages,
+            self.model,
+        )
+
+    def _looked_at(
+        self, all_messages: list[dict[str, Any]]
+    ) -> tuple[list[Any], ContextSummary | None]:
+        messages = readable(all_messages)
+        return messages, self._keeper.of(messages)
 
     def _maker(self) -> SummaryMaker:
         if not self.llm:
             raise ValueError("LLM client required for summarization")
-        return SummaryMaker(self._policy, self._counter, self.llm, self.context_limit)
+        if not callable(getattr(self.llm, "chat", None)):
+            raise ullage.PolicyError(f"llm: a {type(self.llm).__name__} has no chat(messages)")
+        if self._turns.is_mine:
+            raise ullage.SummaryError("the client asked for a summary while it made one")
+        return SummaryMaker(self._requests.policy, self._counter, self.llm, self.context_limit)
 
-    def _going(
-        self, all_messages: list[dict[str, Any]], up_to_idx: int | None
-    ) -> Going | ContextSummary:
+    def _going(self, messages: list[Any], up_to_idx: int | None) -> Going | ContextSummary:
         """What is to be summarized; or the summary that there is, where nothing is new."""
-        if up_to_idx is None:
-            up_to_idx = max(0, len(all_messages) - self.min_recent_messages - 1)
-        messages = readable(all_messages)
-        previous = self._summary_of(messages)
-        going = Going.of(messages, previous, up_to_idx) or previous
+        last = len(messages) if up_to_idx is None else up_to_idx
+        previous = self._keeper.of(messages)
+        going = Going.of(messages, previous, last, self.min_recent_messages) or previous
         if going is None:
             raise ValueError("No messages to summarize")
         return going
 
-    def _keep(self, summary: ContextSummary) -> ContextSummary:
-        if self.summary_storage_path is not None:
-            save(summary, self.summary_storage_path)
-        self._summary = summary
-        return summary
-
-    def _summary_of(self, messages: list[Any]) -> ContextSummary | None:
-        """The summary, if it is about these messages: a history that is shorter is another one."""
-        summary = self._summary
-        fits = summary is not None and summary.last_message_idx < len(messages)
-        return summary if fits else None
-
-    def _since(self, messages: list[Any]) -> list[Any]:
-        summary = self._summary_of(messages)
-        return messages if summary is None else messages[summary.last_message_idx + 1 :]
-
-    def _reserve(self) -> int:
-        return min(self.response_reserve, int(self.context_limit * _RESERVE_SHARE))
-
-    def _room(self, system: dict[str, Any], tools: list[dict[str, Any]] | None) -> int:
-        """Tokens that the messages may take beside the system prompt and the tools."""
-        beside = self._counter.count_messages([system], format=FORMAT) + CONVERSATION_TOKENS
-        beside += count_tools_tokens(tools, self.model)
-        return self.context_limit - self._reserve() - beside
-
-    def _within(self, summary: ContextSummary, room: int) -> dict[str, Any]:
-        """The message of a summary, shortened to its part of the room where it is longer."""
-        message = summary.to_message()
-        most = int(room * _SUMMARY_SHARE)
-        if self._counter.count_messages([message], format=FORMAT) <= most:
-            return message
-        # The lines behind it go first: they are what it left out.
-        frame = message_of(summary.messages_summarized, "")
-        budget = max(1, most - self._counter.count_messages([frame], format=FORMAT))
-        short = ullage.compress(summary.content, budget, counter=self._counter).text
-        return message_of(summary.messages_summarized, short)
-
-    def _kept(self, summary: ContextSummary, messages: list[Any]) -> list[Any]:
-        """Messages that a summary stands for and that stay all the same: requests, and pins."""
-        end = summary.last_message_idx + 1
-        places = {place for place in summary.kept if 0 <= place < end}
-        for request in (first_request(messages, end), last_request(messages)):
-            if request is not None and request < end:
-                places.add(request)
-        return [messages[place] for place in sorted(places)]
-
-    def _window_now(self) -> Window:
-        known = self._window
-        if known is None or known[0] != self.min_recent_messages:
-            window = Window(self._policy, self._counter, self.min_recent_messages)
-            known = self._window = (self.min_recent_messages, window)
-        return known[1]
-
-
-def _preset() -> ullage.Policy:
-    """The preset, but that a request is filled with messages, as Supyagent's document has it."""
-    settings = ullage.Policy.preset("supyagent").to_dict()
-    return ullage.Policy.from_dict(settings | {"low": _FILL, "stages": ["window", "summarize"]})
-
-
-def _percent(part: int, whole: int) -> float:
-    return min(float(_PERCENT), part / whole * _PERCENT) if whole > 0 else float(_PERCENT)
+    def _room(self, beside: int) -> int:
+        """Tokens that a request may take beside so many."""
+        return self.context_limit - reserve_in(self.context_limit, self.response_reserve) - beside

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.supyagent.manager import ContextManager
+from ullage.supyagent.request import reserve_in
 from ullage.supyagent.tokens import get_context_limit
+from ullage.supyagent.triggers import LEAST_TO_SUMMARIZE
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 _CONTEXT, _MODEL, _PROVIDER = "context", "model", "provider"
 # Supyagent's window of a model that it does not know.
 _UNKNOWN_MODEL = "default"
+# What the engine leaves beside the recent messages: the task, and its note about the others.
+_STAY = 2
 
 
 @dataclass(frozen=True)
@@ -102,27 +106,32 @@ class ContextSettings:
         Args:
             model: The id of the model, if it is not the file's.
 
-        Raises:
-            PolicyError: If the reserve leaves nothing of the model's window.
+        The engine counts what is in the conversation, its note about what left included, and goes
+        down far enough that the next compaction is not due at once.
         """
         model = model or self.model
         window = get_context_limit(model or _UNKNOWN_MODEL)
+        reserve = reserve_in(window, self.response_reserve)
         settings = ullage.Policy.preset("supyagent").to_dict()
-        room = max(1, window - self.response_reserve)
-        high = min(1.0, self.max_tokens_before_summary / room)
-        most = self.max_messages_before_summary
+        down_to = settings["low"] / settings["high"]
         settings |= {
             "window": window,
-            "reserve_output": self.response_reserve,
-            "high": high,
-            "low": min(settings["low"], high),
+            "reserve_output": reserve,
+            "high": 1.0,
             "keep_recent": self.min_recent_messages,
-            "max_messages": most,
-            "low_messages": min(1.0, self.min_recent_messages / most),
+            "max_messages": None,
         }
-        if not self.auto_summarize:
-            stages = [stage for stage in settings["stages"] if stage != "summarize"]
-            settings |= {"max_messages": None, "high": 1.0, "stages": stages}
+        if self.auto_summarize:
+            least = _STAY + self.min_recent_messages + LEAST_TO_SUMMARIZE
+            most = max(self.max_messages_before_summary, least)
+            settings |= {
+                "high": min(1.0, self.max_tokens_before_summary / (window - reserve)),
+                "max_messages": most,
+                "low_messages": self.min_recent_messages / most,
+            }
+        else:
+            settings["stages"] = [name for name in settings["stages"] if name != "summarize"]
+        settings["low"] = min(settings["low"], settings["high"] * down_to)
         return ullage.Policy.from_dict(settings)
 
     def manager(

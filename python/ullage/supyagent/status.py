@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage.picture import tokens_line, trigger
+from ullage.picture import Picture, Trigger, tokens_line
 
 if TYPE_CHECKING:
     from ullage.supyagent.summary import ContextSummary
@@ -21,6 +21,8 @@ class ContextStatus:
         tool_tokens: Tokens that they take.
         summary: The summary, if there is one.
         triggers: How near the next one is, see ``ContextManager.get_trigger_status``.
+        message_tokens: Tokens of the messages of the next request, the summary included, at most
+            as many as fit; if not given, those that came since the last summary.
     """
 
     context_limit: int
@@ -28,31 +30,26 @@ class ContextStatus:
     tool_tokens: int
     summary: ContextSummary | None
     triggers: dict[str, Any]
+    message_tokens: int | None = None
 
     def render(self) -> str:
         """The picture of ``/context``."""
-        lines = ["Context Status", f"  Context limit: {self.context_limit:,} tokens"]
-        if self.tools:
-            lines.append(f"  Tool definitions: {self.tool_tokens:,} tokens ({self.tools} tools)")
-        if self.summary is not None:
-            said = self.summary
-            lines += [
-                f"  Last summary: {said.messages_summarized} messages -> {said.token_count} tokens",
-                f"  Created: {said.created_at:%Y-%m-%d %H:%M}",
-            ]
-        now = self.triggers
-        lines += [
-            "",
-            "Summarization Triggers (N messages OR K tokens)",
-            *trigger("Messages", now["messages_since_summary"], now["messages_threshold"]),
-            *trigger("Tokens", now["total_tokens"], now["tokens_threshold"]),
-        ]
-        if now["will_trigger"]:
-            lines += ["", "  The next turn makes a summary."]
-        return "\n".join(lines)
+        said, now = self.summary, self.triggers
+        return Picture(
+            limit=self.context_limit,
+            tools=self.tools,
+            tool_tokens=self.tool_tokens,
+            summarized=None if said is None else said.messages_summarized,
+            summary_tokens=0 if said is None else said.token_count,
+            created=None if said is None else said.created_at,
+            messages=Trigger(now["messages_since_summary"], now["messages_threshold"]),
+            tokens=Trigger(now["total_tokens"], now["tokens_threshold"]),
+            due="The next turn makes a summary." if now["will_trigger"] else "",
+        ).drawn()
 
     def tokens_line(self) -> str:
-        """The line of ``/tokens``, of the messages since the last summary and the summary."""
-        summary = 0 if self.summary is None else self.summary.token_count
-        messages = self.triggers["total_tokens"] + summary
+        """The line of ``/tokens``."""
+        messages = self.message_tokens
+        if messages is None:
+            messages = self.triggers["total_tokens"]
         return tokens_line(messages, self.tool_tokens, self.context_limit)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import tempfile
+import secrets
+import shutil
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,6 +18,8 @@ from ullage.logger import Logger
 logger = Logger(__name__)
 
 _LINES = "Lines of them with what the summary leaves out:"
+# Bytes of the name of a file that is being written; two writers never have the same.
+_UNIQUE = 8
 
 
 def _now() -> datetime:
@@ -34,7 +38,11 @@ class ContextSummary:
         created_at: When it was made.
         token_count: Tokens that it takes, the lines included.
         lines: Lines of the messages with what the model left out that is likely to be needed.
-        kept: Indices of pinned messages among them, which stay as they are.
+        kept: Indices of messages among them that stay as they are: pinned ones, and system
+            messages at the beginning.
+        seen: Messages of the conversation when it was made, the recent ones included.
+        fingerprint: Changes when one of the messages that it stands for does; empty where that is
+            not known.
     """
 
     content: str
@@ -45,6 +53,8 @@ class ContextSummary:
     token_count: int = 0
     lines: str = ""
     kept: list[int] = field(default_factory=list)
+    seen: int = 0
+    fingerprint: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as JSON-able values."""
@@ -61,16 +71,16 @@ class ContextSummary:
         """
         if not isinstance(data, dict):
             raise ValueError(f"a summary is a dict, not a {type(data).__name__}")  # noqa: TRY004
-        for name, kind in _REQUIRED.items():
-            value = data.get(name, 0 if name == "token_count" else None)
+        data = {**_ABSENT, **data}
+        for name, kind in (_REQUIRED | _OWN).items():
+            value = data.get(name)
             if not isinstance(value, kind) or isinstance(value, bool):
                 raise ValueError(f"a summary has no {name}, or it is no {kind.__name__}")  # noqa: TRY004
+            if isinstance(value, int) and value < 0:
+                raise ValueError(f"the {name} of a summary is {value}")
         created = data["created_at"].replace("Z", "+00:00")
-        kept = data.get("kept", [])
-        lines = data.get("lines", "")
-        if not isinstance(lines, str):
-            raise ValueError("the lines of a summary are no text")  # noqa: TRY004
-        if not isinstance(kept, list) or not all(isinstance(index, int) for index in kept):
+        kept = data["kept"]
+        if not isinstance(kept, list) or not all(type(index) is int for index in kept):
             raise ValueError("the kept messages of a summary are no list of indices")
         return cls(
             content=data["content"],
@@ -78,9 +88,11 @@ class ContextSummary:
             first_message_idx=data["first_message_idx"],
             last_message_idx=data["last_message_idx"],
             created_at=datetime.fromisoformat(created),
-            token_count=data.get("token_count", 0),
-            lines=lines,
+            token_count=data["token_count"],
+            lines=data["lines"],
             kept=kept,
+            seen=data["seen"],
+            fingerprint=data["fingerprint"],
         )
 
     def text(self) -> str:
@@ -100,6 +112,9 @@ _REQUIRED: dict[str, type] = {
     "created_at": str,
     "token_count": int,
 }
+# What Supyagent's files do not have.
+_OWN: dict[str, type] = {"lines": str, "seen": int, "fingerprint": str}
+_ABSENT = {"token_count": 0, "lines": "", "kept": [], "seen": 0, "fingerprint": ""}
 
 
 def message_of(messages: int, text: str) -> dict[str, Any]:
@@ -111,7 +126,7 @@ def message_of(messages: int, text: str) -> dict[str, Any]:
 def load(path: Path) -> ContextSummary | None:
     """The summary in a file; None where there is none, or with a warning where it is none."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -130,18 +145,22 @@ def save(summary: ContextSummary, path: Path) -> None:
     Raises:
         StoreError: If it cannot be written; what was there before is as it was.
     """
+    path = Path(os.path.realpath(path))  # a link stays a link
+    part = path.with_name(f".{path.name}.{secrets.token_hex(_UNIQUE)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
+            with part.open("x", encoding="utf-8") as file:
                 json.dump(summary.to_dict(), file, indent=2)
                 file.flush()
                 # Without it a crash may leave the new name with nothing in it.
                 os.fsync(file.fileno())
-            Path(name).replace(path)
+            with contextlib.suppress(FileNotFoundError):
+                # Who may read the summary may read the next one.
+                shutil.copymode(path, part)
+            part.replace(path)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise StoreError(f"the summary cannot be written to {path}: {error}") from error

@@ -8,12 +8,15 @@ does not change with every turn.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 import ullage
 from ullage.logger import Logger
+from ullage.pins import has_pin
 from ullage.supyagent import emergency
-from ullage.supyagent.history import last_request, waits
+from ullage.supyagent.history import as_others, beginning, last_request, waits
+from ullage.supyagent.identity import snapshot
 from ullage.supyagent.tokens import FORMAT
 
 logger = Logger(__name__)
@@ -25,24 +28,46 @@ _MORE_ROOM = 1.05
 
 @dataclass(frozen=True)
 class _Cut:
-    """What was left of a conversation, for its next request.
+    """What was left of the beginning of a request, for the next one.
 
     Attributes:
-        head: What stood in front.
-        seen: The messages that it was made of.
-        left: What was left of them.
-        room: The tokens that they might take.
+        seen: The beginning that it was made of, as it was.
+        left: What was left of it.
+        room: The tokens that all might take.
+        messages: How many there were in all.
+        request: Which of them was the last request.
     """
 
-    head: list[Any]
     seen: list[Any]
     left: list[Any]
     room: int
+    messages: int
+    request: int | None
 
-    def goes_on(self, head: list[Any], messages: list[Any], room: int) -> bool:
-        """Whether ``messages`` are the same with more at the end."""
-        seen = len(self.seen)
-        return room <= self.room * _MORE_ROOM and head == self.head and messages[:seen] == self.seen
+    @classmethod
+    def of(cls, messages: list[Any], left: list[Any], room: int) -> _Cut:
+        """The cut that made ``left`` of the messages.
+
+        It ends where they stand there as they are: the rest of them may change.
+        """
+        same, most = 0, min(len(messages), len(left))
+        while same < most and left[-1 - same] is messages[-1 - same]:
+            same += 1
+        seen = snapshot(messages[: len(messages) - same])
+        left = left[: len(left) - same]
+        return cls(seen, left, room, len(messages), last_request(messages))
+
+    def goes_on(self, messages: list[Any], room: int) -> bool:
+        """Whether the messages begin with the same.
+
+        And whether what it took away is not what now has to stay, because others were taken back.
+        """
+        if room > self.room * _MORE_ROOM or len(messages) < self.messages:
+            return False
+        request = last_request(messages)
+        if request != self.request and (request is None or request < len(self.seen)):
+            return False
+        return messages[: len(self.seen)] == self.seen
 
 
 class Window:
@@ -85,40 +110,44 @@ class Window:
             BudgetError: If what must stay does not fit.
             MessageError: If a message cannot be read.
         """
+        # Behind the summary, which has its own share, the first request is in the middle too.
+        begin = min(len(head), 1)
+        listed = behind = [*head, *messages]
         cut = self._cut
-        behind = messages
-        if cut is not None and cut.goes_on(head, messages, room):
-            behind = [*cut.left, *messages[len(cut.seen) :]]
+        if cut is not None and cut.goes_on(listed, room):
+            behind = [*cut.left, *listed[len(cut.seen) :]]
         if waits(behind):
-            behind = ullage.repair(behind, FORMAT)
-        left = self._fitted(head, behind, room)
-        self._cut = _Cut(head, list(messages), left[len(head) :], room)
+            # The answer may still come, and then it stands where this request says there is none.
+            return self._fitted(begin, ullage.repair(behind, FORMAT), room)
+        left = self._fitted(begin, behind, room)
+        if behind is listed or not _is_same(left, behind):
+            self._cut = _Cut.of(listed, left, room)
         return left
 
-    def _fitted(self, head: list[Any], messages: list[Any], room: int) -> list[Any]:
-        listed = [*head, *messages]
+    def _fitted(self, begin: int, messages: list[Any], room: int) -> list[Any]:
         try:
-            return self._viewed(self._engine, listed, room)
+            return self._viewed(self._engine, messages, room)
         except ullage.BudgetError as error:
             logger.warning(
                 "floor=<%d>, room=<%d> | the newest messages are too long", error.floor, room
             )
-        return self._relieved(len(head), listed, room)
+        return self._relieved(begin, list(messages), room)
 
-    def _relieved(self, head: int, messages: list[Any], room: int) -> list[Any]:
+    def _relieved(self, begin: int, messages: list[Any], room: int) -> list[Any]:
         """Supyagent's steps: pictures and long texts in the middle, then the oldest messages.
 
         Supyagent stops when the middle is empty, also above its limit. Here the recent messages
-        are next, but for the last request, of which every word stays.
+        are next, but for the last request, of which every word stays, and what is pinned.
         """
-        recent = max(head, len(messages) - self._min_recent)
-        last = last_request(messages)
-        self._relieve(messages, [n for n in range(head, recent) if n != last], room)
+        recent = max(begin, len(messages) - self._min_recent)
+        whole = {place for place, message in enumerate(messages) if has_pin(message)}
+        whole.add(len(messages) if (last := last_request(messages)) is None else last)
+        self._relieve(messages, [n for n in range(begin, recent) if n not in whole], room)
         try:
             return self._viewed(self._engine, messages, room)
         except ullage.BudgetError:
             logger.debug("room=<%d> | the middle was not enough", room)
-        self._relieve(messages, [n for n in range(recent, len(messages)) if n != last], room)
+        self._relieve(messages, [n for n in range(recent, len(messages)) if n not in whole], room)
         try:
             return self._viewed(self._engine, messages, room)
         except ullage.BudgetError:
@@ -130,6 +159,15 @@ class Window:
             over = emergency.relieved(messages, places, change, over, self._count)
 
     def _viewed(self, engine: ullage.ContextManager, messages: list[Any], room: int) -> list[Any]:
+        others = as_others(messages, beginning(messages), "assistant")
+        if not others:
+            return self._seen_by(engine, messages, room)
+        shown = [others.get(place, message) for place, message in enumerate(messages)]
+        left = self._seen_by(engine, shown, room)
+        back = {id(other): messages[place] for place, other in others.items()}
+        return [back.get(id(message), message) for message in left]
+
+    def _seen_by(self, engine: ullage.ContextManager, messages: list[Any], room: int) -> list[Any]:
         # Of a room of nothing the engine could not say which messages take too much.
         budget = max(1, room)
         try:
@@ -140,3 +178,7 @@ class Window:
 
     def _count(self, message: Any) -> int:
         return self._counter.count_messages([message], format=FORMAT)
+
+
+def _is_same(left: list[Any], messages: list[Any]) -> bool:
+    return len(left) == len(messages) and all(map(is_, left, messages))

@@ -23,7 +23,7 @@ def main_chain(lines: list[Any]) -> list[Any]:
     Left out are side chains (those of subagents), remarks of the program, and answers that are
     errors of the API.
     """
-    linked = {line["uuid"]: line for line in lines if isinstance(line, dict) and "uuid" in line}
+    linked = {line["uuid"]: line for line in lines if isinstance(line, dict) and _id(line, "uuid")}
     said = [line for line in lines if _is_said(line) and not line.get("isSidechain")]
     if not said:
         return []
@@ -33,19 +33,19 @@ def main_chain(lines: list[Any]) -> list[Any]:
         chain.add(above)
         line = linked.get(above, {})
         # A compaction begins a new chain, and says which one it goes on from.
-        above = line.get("parentUuid") or line.get("logicalParentUuid")
+        above = _id(line, "parentUuid") or _id(line, "logicalParentUuid")
     answers = {_answer(line) for line in said if line["uuid"] in chain} - {None}
-    calls: set[Any] = set()
+    calls: set[str | None] = set()
     messages: list[dict[str, Any]] = []
     open_answer: dict[str, Any] = {}
     for line in said:
         answer, blocks = _answer(line), _blocks(line)
-        results = {block.get("tool_use_id") for block in blocks if _is(block, "tool_result")}
+        results = {_id(block, "tool_use_id") for block in blocks if _is(block, "tool_result")}
         if line["uuid"] not in chain and answer not in answers and not results & calls:
             continue
         if line.get("isMeta") or line.get("isApiErrorMessage"):
             continue
-        calls |= {block.get("id") for block in blocks if _is(block, "tool_use")}
+        calls |= {_id(block, "id") for block in blocks if _is(block, "tool_use")} - {None}
         if answer is not None and answer == open_answer.get("id"):
             open_answer["message"]["content"].extend(blocks)
         elif answer is None and messages and messages[-1]["role"] == "user":
@@ -67,9 +67,17 @@ def _is_said(line: Any) -> bool:
     )
 
 
-def _answer(line: dict[str, Any]) -> Any:
+def _id(value: dict[str, Any], field: str) -> str | None:
+    """What stands in a field that names something; None where it is no text."""
+    found = value.get(field)
+    return found if isinstance(found, str) else None
+
+
+def _answer(line: dict[str, Any]) -> str | None:
     """What tells the answer that an assistant's line is a part of; None of the user's."""
-    return line["message"].get("id", line["uuid"]) if line["type"] == "assistant" else None
+    if line["type"] != "assistant":
+        return None
+    return _id(line["message"], "id") or _id(line, "uuid")
 
 
 def _blocks(line: dict[str, Any]) -> list[Any]:

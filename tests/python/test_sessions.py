@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 import ullage
-from ullage.replay import UnreadableSessionError, read_sessions
+from ullage.sessions import (
+    UnreadableSessionError,
+    read_session_file,
+    read_sessions,
+    session_file_of,
+)
 
 from .conversations import long_conversation, render
 
@@ -182,12 +187,12 @@ def test_what_came_before_a_compaction_of_claude_code_is_read_too(tmp_path):
     ("name", "content", "says"),
     [
         ("a.json", b"{", "line 1"),
+        ("a.json", b"", "no JSON"),
         ("a.jsonl", b'{"role": "user", "content": "x"}\n{', "line 2 is no JSON"),
         ("a.json", b'"text"', "a str"),
-        ("a.json", b"[]", "no messages"),
         ("a.json", b'{"model": "x"}', "no list of messages"),
         ("a.json", b'[{"model": "x"}]', "no list of messages"),
-        ("a.json", b"\xff\xfe", "utf-8"),
+        ("a.json", b"\xe9", "utf-8"),
         ("a.json", b"[" * 200_000, "a.json"),
         ("a.json.xz", b"no archive", "a.json.xz"),
         ("a.json.xz", lzma.compress(b"[]")[:-4], "a.json.xz"),
@@ -214,3 +219,77 @@ def test_what_is_not_there_is_refused(tmp_path):
     (broken / "message_0.json").write_text('{"message": null}')
     with pytest.raises(UnreadableSessionError, match="holds no message"):
         read_sessions(tmp_path)
+
+
+def test_an_empty_conversation_is_one():
+    for data in (b"[]", b'{"messages": []}'):
+        assert [session.messages for session in session_file_of("a", data).sessions] == [[]]
+
+
+def test_what_shells_of_windows_write_is_read():
+    for encoding in ("utf-16", "utf-8-sig"):
+        assert session_file_of("a", json.dumps(MESSAGES).encode(encoding)).sessions[0].messages == (
+            MESSAGES
+        )
+
+
+def test_blank_lines_count_when_a_line_is_named():
+    with pytest.raises(UnreadableSessionError, match="line 4 is no JSON"):
+        session_file_of("a", b'{"role": "user"}\n\n\n{\n')
+
+
+def test_the_view_of_a_transcript_is_read_while_another_writes_it(tmp_path):
+    file = tmp_path / "transcript.jsonl"
+    with ullage.Transcript(file) as transcript:
+        transcript.extend([*MESSAGES, {"role": "user", "content": b"\x00"}])
+        transcript.hide(0, 2, {"role": "user", "content": "a note"})
+        before = file.read_bytes()
+        source = read_session_file(file)
+        assert source.kind == "a transcript of ullage"
+        assert source.sessions[0].messages == transcript.view()
+        # A crash left half a line.
+        assert only_of(before + b'{"role": "us') == transcript.view()
+    assert file.read_bytes() == before
+
+
+def only_of(data):
+    (session,) = session_file_of("a", data).sessions
+    return session.messages
+
+
+OTHERS = [{"role": "user", "content": "é\ud800"}]
+SHAPES = {
+    "list": json.dumps(MESSAGES),
+    "request": json.dumps({"beside": "x", "input": None, "contents": MESSAGES}),
+    "lines": "\n".join(map(json.dumps, MESSAGES)),
+    "one line": json.dumps(MESSAGES[0]),
+    "records": json.dumps([{"beside": 1, "messages": MESSAGES}, {"beside": 2, "input": []}]),
+    "lines of records": '{"beside": 1, "messages": []}\n{"beside": 2, "messages": []}\n',
+    "for people": json.dumps({"messages": MESSAGES}, indent=4),
+}
+
+
+@pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES)
+def test_other_messages_are_put_in_the_place_of_these(text):
+    source = session_file_of("a", text.encode())
+    same = source.dumped([session.messages for session in source.sessions])
+    if not text.startswith('{"role"'):
+        assert same.rstrip("\n") == text.rstrip("\n")
+    outcome = session_file_of("b", source.dumped([OTHERS for _ in source.sessions]).encode())
+    assert [session.messages for session in outcome.sessions] == [OTHERS] * len(source.sessions)
+    emptied = outcome.dumped([[]] * len(outcome.sessions))
+    assert emptied.count("beside") == text.count("beside")
+
+
+def test_what_only_its_own_program_can_write_becomes_messages():
+    event = {"author": "user", "content": {"parts": [{"text": "Hi"}]}}
+    adk = json.dumps({"events": [event]})
+    one, two = (session_file_of("s", text.encode()) for text in (adk, f"{adk}\n{adk}"))
+    assert one.put is None
+    assert session_file_of("b", one.dumped([OTHERS]).encode()).sessions[0].messages == OTHERS
+    again = session_file_of("b", two.dumped([OTHERS, MESSAGES]).encode())
+    assert [session.messages for session in again.sessions] == [OTHERS, MESSAGES]
+    assert [json.loads(line)["session"] for line in two.dumped([[], []]).splitlines()] == [
+        "s:1",
+        "s:2",
+    ]

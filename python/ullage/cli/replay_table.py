@@ -1,12 +1,11 @@
-"""Tables for people, drawn by rich (extra ``cli``)."""
+"""What ``ullage replay`` measured, as a table."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
+from ullage.cli.console import say, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 # Short heads, so that all fits into 80 columns.
 _SHARES = {"anchors": "anchors", "lines": "lines", "grounded": "edits", "recoverable": "recov."}
-_WIDTH_OF_A_FILE = 160
 # They are much alike.
 _FAILURES_SHOWN = 3
 
@@ -23,24 +21,15 @@ _FAILURES_SHOWN = 3
 def show(found: Replay) -> None:
     """Prints a table of the rows, and what is below it."""
     rows = found.rows()
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        # What a file or a program reads is not broken at the width of no terminal.
-        console = Console(width=_WIDTH_OF_A_FILE, highlight=False)
     columns = [column for column in _columns() if column[0] in _ALWAYS or any(map(column[1], rows))]
-    table = Table(box=None, pad_edge=False, collapse_padding=True)
-    for head, _ in columns:
-        table.add_column(head, justify="left" if head == "policy" else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(cell(row) for _, cell in columns))
-    console.print(table)
-    console.print(
-        "anchors, lines: of the names that were needed after the cut, those that are there, and"
-        " those that are there in a line that a tool printed; edits: those of which every known"
+    table(
+        [head for head, _ in columns],
+        [[cell(row) for _, cell in columns] for row in rows],
+        below="anchors, lines: of the names that were needed after the cut, those that are there,"
+        " and those that are there in a line that a tool printed; edits: those of which every known"
         " line is there; recov.: names that are there, or stored where the context says.",
-        style="dim",
     )
-    _below(console, found)
+    _below(found)
 
 
 def _columns() -> list[tuple[str, Callable[[Row], str]]]:
@@ -68,15 +57,15 @@ def _share(row: Row, name: str) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-def _below(console: Console, found: Replay) -> None:
+def _below(found: Replay) -> None:
     failures = [cut for cut in found.cuts if cut.failure is not None]
     for cut in failures[:_FAILURES_SHOWN]:
         place = f"{cut.session} at message {cut.message}"
-        console.print(f"{place}, {cut.policy}: {cut.failure}", markup=False)
+        say(f"{place}, {cut.policy}: {cut.failure}")
     if len(failures) > _FAILURES_SHOWN:
-        console.print(f"and {len(failures) - _FAILURES_SHOWN} more; --json has them all")
+        say(f"and {len(failures) - _FAILURES_SHOWN} more; --json has them all")
     if found.repaired:
-        console.print(
+        say(
             f"{len(found.repaired)} sessions were repaired first, as no provider would take them"
             " (ullage lint says why)."
         )

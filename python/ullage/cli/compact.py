@@ -1,0 +1,82 @@
+"""``ullage compact``: a conversation brought inside its budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ullage.cli.codes import FINE
+from ullage.cli.console import note, number_of, say_json
+from ullage.cli.errors import about
+from ullage.cli.options import (
+    add_engine,
+    add_file,
+    add_format,
+    add_json,
+    add_planning,
+    command,
+    engine_of,
+    store_of,
+)
+from ullage.cli.output import add_output, change
+from ullage.cli.plan import stage_lines
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from ullage import Report
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to those of a parser."""
+    parser = command(
+        commands,
+        "compact",
+        "bring a conversation inside its budget",
+        "Compacts a conversation and writes it in the form that it was read in. What was done is"
+        " said on standard error. With --store, all that leaves can be read back by `ullage"
+        " retrieve`; without, it is in the outcome no more.",
+        run,
+        found="",
+    )
+    add_file(parser)
+    add_output(parser)
+    add_planning(parser)
+    add_format(parser)
+    add_json(parser, "print an object with the report, and the messages unless a file gets them")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of what was done")
+    add_engine(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compacts, and says what was done."""
+    engine = engine_of(options, store_of(options.store))
+
+    def compact(name: str, messages: list[Any]) -> Report:
+        with about(name, messages, options.format):
+            return engine.compact(messages, options.budget, options.hard, pins=tuple(options.pin))
+
+    for changed in change(options, compact):
+        if options.json:
+            say_json(changed.to_dict(report=changed.said.to_dict()))
+        elif not options.quiet:
+            note(_in_words(changed.name, changed.said, options.store))
+    return FINE
+
+
+def _in_words(name: str, report: Report, store: Path | None) -> str:
+    before, after = f"{report.tokens_before:,}", f"{report.tokens_after:,}"
+    if not report.stages:
+        lines = [f"{name}: {before} tokens, budget {report.budget:,}; nothing is due"]
+    else:
+        lines = [
+            f"{name}: {before} -> {after} tokens, budget {report.budget:,}",
+            *stage_lines({key: vars(stage) for key, stage in report.stages.items()}),
+            f"  {number_of(report.removed_messages, 'message')} removed",
+            f"  {report.rewritten:,} tokens to be cached again",
+        ]
+        if store is None:
+            lines.append("  what left is not stored: no --store was given")
+        else:
+            lines.append(f"  {number_of(len(report.references), 'output')} stored in {store}")
+    return "\n".join([*lines, *(f"  warning: {warning}" for warning in report.warnings)])

@@ -1,0 +1,36 @@
+"""What stops a command."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ullage import BudgetError, MessageError, StoreError, SummaryError, UllageError, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class CommandError(UllageError):
+    """A command cannot do its work; its text says why, to the person who typed it."""
+
+
+class MissingExtraError(CommandError):
+    """A library of an extra is not installed."""
+
+    def __init__(self, what: str, library: str | None, instead: str, extra: str = "cli") -> None:
+        super().__init__(f"{what} needs {library}: pip install 'ullage[{extra}]', or {instead}")
+
+
+@contextmanager
+def about(name: str, messages: list[Any], format: str | None) -> Iterator[None]:
+    """Says which conversation an error is about, and what mends it."""
+    try:
+        yield
+    except MessageError as error:
+        hint = ""
+        if validate(messages, format):
+            hint = "; `ullage lint` says all that is wrong, `ullage repair` mends it"
+        raise CommandError(f"{name}: {error}{hint}") from error
+    except (BudgetError, SummaryError, StoreError) as error:
+        raise CommandError(f"{name}: {error}") from error

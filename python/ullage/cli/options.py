@@ -1,0 +1,209 @@
+"""The options that several commands share, and what they stand for."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ullage
+from ullage.cli.codes import told
+from ullage.cli.conversations import system_in, tools_in
+from ullage.cli.errors import CommandError
+from ullage.cli.policies import chosen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# The encodings that are counted exactly.
+ENCODINGS = ("o200k_base", "cl100k_base")
+FORMATS = ("bedrock", "anthropic", "openai", "openai-responses", "gemini", "ai-sdk")
+_CONVERSATION = "a file or folder with a conversation, - for standard input"
+
+
+def command(
+    commands: Any, name: str, help: str, description: str, run: Callable[..., int], *, found: str
+) -> argparse.ArgumentParser:
+    """Adds a command.
+
+    Args:
+        commands: Where it is added.
+        name: Its name.
+        help: What it does, in the list of commands.
+        description: What it does, in its own help.
+        run: Does it.
+        found: When its code is 1; empty if it never is.
+    """
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=help, description=description, epilog=told(found)
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """The conversation that a command is about."""
+    completed(parser.add_argument("file", metavar="FILE", help=_CONVERSATION), "file")
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """The conversations that a command is about."""
+    completed(parser.add_argument("files", nargs="+", metavar="FILE", help=_CONVERSATION), "file")
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """The wire format."""
+    parser.add_argument(
+        "--format",
+        metavar="FORMAT",
+        help=f"the wire format, told from the messages if not given: {', '.join(FORMATS)}",
+    )
+
+
+def add_json(parser: Any, help: str) -> None:
+    """Output for programs."""
+    parser.add_argument("--json", action="store_true", help=help)
+
+
+def add_counting(parser: Any) -> None:
+    """What counts."""
+    parser.add_argument("--model", metavar="ID", help="the id of the model, for its tokens")
+    _add_encoding(parser)
+
+
+def counter_of(options: argparse.Namespace) -> ullage.TokenCounter | None:
+    """What counts; None for what the engine counts with by itself."""
+    if options.encoding is not None:
+        return ullage.TokenCounter(options.encoding)
+    return None if options.model is None else ullage.TokenCounter.for_model(options.model)
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """All that an engine is made of, the store aside."""
+    group = parser.add_argument_group("the engine")
+    add = group.add_argument
+    policy = add(
+        "--policy",
+        metavar="NAME|FILE",
+        help="a preset, a policy in a .toml, .yaml or .json file, or an agent's .yaml",
+    )
+    completed(policy, "file")
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SETTING=VALUE",
+        help="a setting that is not as in the policy, such as window=32000; may be repeated",
+    )
+    add("--model", metavar="ID", help="the id of the model, for its window and its tokens")
+    _add_encoding(group)
+    for name, what in (
+        ("system", "the system prompt, as text or JSON"),
+        ("tools", "the tool definitions, as JSON"),
+    ):
+        given = add(f"--{name}", type=Path, metavar="FILE", help=f"{what}; it takes of the window")
+        completed(given, "file")
+
+
+def engine_of(
+    options: argparse.Namespace, store: ullage.Store | None = None
+) -> ullage.ContextManager:
+    """The engine that the options describe.
+
+    Raises:
+        UllageError: If one of them is wrong.
+    """
+    policy, model = policy_of(options)
+    return ullage.ContextManager(
+        policy,
+        counter=counter_of(options),
+        store=store,
+        system=system_in(options.system),
+        tools=tools_in(options.tools),
+        format=options.format,
+        model=model,
+    )
+
+
+def policy_of(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | None]:
+    """The policy, None for that of the model, and the model, which an agent's file may name."""
+    policy, model = chosen(options.policy, options.model)
+    changes = dict(_setting(given) for given in options.set)
+    if changes:
+        ground = policy or (ullage.model_limits(model).policy() if model else ullage.Policy())
+        policy = ullage.Policy.from_dict({**ground.to_dict(), **changes})
+    return policy, model
+
+
+def add_planning(parser: argparse.ArgumentParser) -> None:
+    """What is asked of a plan."""
+    add = parser.add_argument
+    add(
+        "--budget",
+        type=at_least(1),
+        metavar="TOKENS",
+        help="the most that the messages may take; what the window leaves if not given",
+    )
+    add(
+        "--hard",
+        action="store_true",
+        help="go down to the low mark now, rather than only above the high mark",
+    )
+    add(
+        "--pin",
+        action="append",
+        default=[],
+        type=at_least(0),
+        metavar="INDEX",
+        help="a message that stays as it is, counted from 0; may be repeated",
+    )
+    store = add(
+        "--store", type=Path, metavar="FOLDER", help="where what leaves is kept, for `retrieve`"
+    )
+    completed(store, "folder")
+
+
+def store_of(folder: Path | None) -> ullage.FileStore | None:
+    """The store in a folder. It keeps all: nobody knows which conversations refer to it."""
+    return None if folder is None else ullage.FileStore(folder, keep=None, clean_above=None)
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """A whole number that is not below ``least``."""
+
+    def number(text: str) -> int:
+        found = int(text)
+        if found < least:
+            raise argparse.ArgumentTypeError(f"{text!r}: it must be at least {least}")
+        return found
+
+    # What argparse says that a text is not.
+    number.__name__ = "whole number"
+    return number
+
+
+def value_of(text: str) -> Any:
+    """A value as JSON has it; a word is itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def completed(action: argparse.Action, by: str) -> None:
+    """Says what a shell completes an argument by: "file" or "folder"."""
+    action.completed_by = by  # type: ignore[attr-defined]
+
+
+def _add_encoding(parser: Any) -> None:
+    parser.add_argument(
+        "--encoding", choices=ENCODINGS, help="count in this encoding, whatever the model"
+    )
+
+
+def _setting(given: str) -> tuple[str, Any]:
+    name, equals, value = given.partition("=")
+    if not equals:
+        raise CommandError(f"--set: {given!r} is not of the form setting=value")
+    return name, value_of(value)

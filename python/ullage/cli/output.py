@@ -1,0 +1,164 @@
+"""Where changed conversations go: standard output, another file, or back where they came from."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ullage import Transcript
+from ullage.cli.conversations import STANDARD_INPUT, read
+from ullage.cli.errors import CommandError
+from ullage.cli.locks import require_unlocked
+from ullage.cli.options import completed
+from ullage.files import write_whole
+from ullage.sessions.packing import packed
+from ullage.sessions.shapes import LINES
+from ullage.sessions.transcripts import KIND as TRANSCRIPT
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from ullage.sessions import SessionFile
+
+# What a change says of itself.
+Said = TypeVar("Said")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Where the outcome goes."""
+    group = parser.add_mutually_exclusive_group()
+    file = group.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write to this file, which is there whole or not at all; standard output if not given",
+    )
+    completed(file, "file")
+    group.add_argument(
+        "-i", "--in-place", action="store_true", help="write back into FILE, in the same way"
+    )
+    parser.add_argument(
+        "--transcript",
+        action="store_true",
+        help="FILE is a transcript of ullage that was never compacted, so that nothing tells: what"
+        " is written back is appended, and all that was said stays in it",
+    )
+
+
+class Changed(Generic[Said]):
+    """A conversation that was changed.
+
+    Attributes:
+        name: Its name.
+        said: What the change says of itself.
+        shown: The messages, where they have gone nowhere yet, else None.
+    """
+
+    def __init__(self, name: str, said: Said, shown: list[Any] | None) -> None:
+        self.name = name
+        self.said = said
+        self.shown = shown
+
+    def to_dict(self, **said: Any) -> dict[str, Any]:
+        """It for programs, with what is said of it in JSON."""
+        messages = {} if self.shown is None else {"messages": self.shown}
+        return {"file": self.name, **said, **messages}
+
+
+def change(
+    options: argparse.Namespace, how: Callable[[str, list[Any]], Said]
+) -> list[Changed[Said]]:
+    """Changes each conversation of a file, and writes all of them where the options say.
+
+    Args:
+        options: Those of the command.
+        how: Takes the name and the messages, which it changes in place, and says what it did.
+
+    Raises:
+        UllageError: If that fails, or the outcome cannot be written. What was there is as it was.
+    """
+    stamp = _stamp(options.file)
+    source = read(options.file)
+    _require_writable(options, source)
+    if options.in_place and (options.transcript or source.kind == TRANSCRIPT):
+        return [Changed(source.name, _change_transcript(options.file, how), None)]
+    is_shown = options.json and options.output is None and not options.in_place
+    changed, outcome = [], []
+    for session in source.sessions:
+        messages = list(session.messages)
+        said = how(session.name, messages)
+        changed.append(Changed(session.name, said, messages if is_shown else None))
+        outcome.append(messages)
+    if options.in_place and _stamp(options.file) != stamp:
+        raise CommandError(
+            f"--in-place: {options.file} was changed while it was read; it is left as it is. Try"
+            " again when nothing writes to it, or use -o FILE"
+        )
+    if not is_shown:
+        _write(options, source, outcome)
+    return changed
+
+
+def _change_transcript(file: str, how: Callable[[str, list[Any]], Said]) -> Said:
+    """Appends the view that is left to a transcript, in which all that was said stays."""
+    with Transcript(file) as transcript:
+        view = transcript.view()
+        before = list(view)
+        said = how(file, view)
+        transcript.set_view(view, since=before)
+        return said
+
+
+def _stamp(file: str) -> tuple[int, int, int] | None:
+    """What changes when a file does; None of what is none."""
+    try:
+        found = Path(file).stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _require_writable(options: argparse.Namespace, source: SessionFile) -> None:
+    """Makes sure that the outcome can be written, before the work is done."""
+    if not options.in_place:
+        return
+    if options.file == STANDARD_INPUT:
+        raise CommandError("--in-place: standard input cannot be written back; use -o FILE")
+    if options.transcript and source.kind not in {LINES, TRANSCRIPT}:
+        raise CommandError(f"--transcript: {options.file} is {source.kind}")
+    if source.put is None and source.kind != TRANSCRIPT:
+        raise CommandError(
+            f"--in-place: {options.file} is {source.kind}, which only the program that wrote it"
+            " should change; use -o FILE, which gets the messages as JSON"
+        )
+
+
+def _write(options: argparse.Namespace, source: SessionFile, outcome: list[list[Any]]) -> None:
+    if options.in_place and _are_same(source, outcome):
+        return  # The file is as it should be.
+    text = source.dumped(outcome).encode()
+    if options.output is None and not options.in_place:
+        sys.stdout.flush()
+        # As bytes: JSON is UTF-8, whatever the terminal shows.
+        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.flush()
+        return
+    file = options.file if options.in_place else options.output
+    if options.in_place:
+        require_unlocked(file)
+    try:
+        write_whole(file, packed(file, text))
+    except (OSError, ValueError) as error:
+        raise CommandError(
+            f"{file} cannot be written: {getattr(error, 'strerror', None) or error}"
+        ) from error
+
+
+def _are_same(source: SessionFile, outcome: list[list[Any]]) -> bool:
+    return all(
+        len(session.messages) == len(messages)
+        and all(old is new for old, new in zip(session.messages, messages, strict=True))
+        for session, messages in zip(source.sessions, outcome, strict=True)
+    )

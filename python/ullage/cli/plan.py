@@ -1,0 +1,81 @@
+"""``ullage plan``: what a compaction would do, and why; nothing is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ullage.cli.codes import FINE, FOUND
+from ullage.cli.console import number_of, say, say_json
+from ullage.cli.conversations import read
+from ullage.cli.errors import about
+from ullage.cli.options import (
+    add_engine,
+    add_file,
+    add_format,
+    add_json,
+    add_planning,
+    command,
+    engine_of,
+    store_of,
+)
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ullage import Plan
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to those of a parser."""
+    parser = command(
+        commands,
+        "plan",
+        "say what a compaction would do, and do nothing",
+        "Plans a compaction and says what each stage would save. Nothing is changed or stored.",
+        run,
+        found="there is something to do",
+    )
+    add_file(parser)
+    add_planning(parser)
+    add_format(parser)
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--explain", action="store_true", help="say each edit, and why")
+    add_json(shown, "print the plan as JSON")
+    add_engine(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the plan of each conversation."""
+    engine = engine_of(options, store_of(options.store))
+    code = FINE
+    sessions = read(options.file).sessions
+    for session in sessions:
+        with about(session.name, session.messages, options.format):
+            plan = engine.plan(
+                session.messages, options.budget, options.hard, pins=tuple(options.pin)
+            )
+        if options.json:
+            say_json({"file": session.name, **plan.to_dict()})
+        else:
+            if len(sessions) > 1:
+                say(session.name, "bold")
+            say(plan.explain().rstrip("\n") if options.explain else _shortly(plan))
+        code = code if plan.is_empty else FOUND
+    return code
+
+
+def _shortly(plan: Plan) -> str:
+    """The plan in words, a line for each stage in place of one for each edit."""
+    first, *_, last = plan.explain().rstrip("\n").split("\n")
+    if plan.is_empty:
+        return plan.explain().rstrip("\n")
+    report = plan.report()
+    return "\n".join([first, *stage_lines(report["stages"]), last])
+
+
+def stage_lines(stages: dict[str, dict[str, int]]) -> list[str]:
+    """A line for each stage."""
+    return [
+        f"  {name:<9} {number_of(stage['edits'], 'edit')}, {stage['saved']:,} tokens saved"
+        for name, stage in stages.items()
+    ]

@@ -1,0 +1,53 @@
+"""Policies as commands name them: a preset, a file, or the file of an agent of Supyagent."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ullage
+from ullage import policy_file
+
+if TYPE_CHECKING:
+    from ullage.supyagent import ContextSettings
+
+# The sections that only an agent's file has, beside the settings themselves.
+_SECTIONS_OF_AN_AGENT = {"context", "name"}
+
+
+def chosen(source: str | None, model: str | None) -> tuple[ullage.Policy | None, str | None]:
+    """The policy that is asked for, None for none, and the model, which an agent's file may name.
+
+    Raises:
+        PolicyError: If there is no such preset, or the file cannot be read or is wrong.
+    """
+    if source is None:
+        return None, model
+    path = Path(source)
+    if not policy_file.is_policy_file(path):
+        if path.is_file():
+            raise ullage.PolicyError(
+                f"{source}: the name of a policy's file ends in .toml, .yaml or .json"
+            )
+        return ullage.Policy.preset(source), model
+    settings = policy_file.load(path)
+    try:
+        if (agent := of_agent(settings)) is not None:
+            return agent.policy(model), model or agent.model
+        return ullage.Policy.from_dict(settings), model
+    except ullage.PolicyError as error:
+        raise ullage.PolicyError(f"{source}: {error}") from error
+
+
+def of_agent(settings: dict[str, Any]) -> ContextSettings | None:
+    """The settings of an agent, if that is what these are.
+
+    Raises:
+        PolicyError: If one of them is unknown, or not what it should be.
+    """
+    # Few need it, and it takes a while.
+    from ullage.supyagent import ContextSettings
+
+    known = _SECTIONS_OF_AN_AGENT | {field.name for field in fields(ContextSettings)}
+    return ContextSettings.from_dict(settings) if known.intersection(settings) else None

@@ -1,0 +1,142 @@
+"""``ullage policy``: presets, and policies in files: shown, converted and checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ullage
+from ullage import policy_file
+from ullage.cli.codes import FINE, FOUND
+from ullage.cli.console import require_tables, say, say_json, table
+from ullage.cli.errors import MissingExtraError
+from ullage.cli.faults import faults
+from ullage.cli.options import add_json, command, completed
+from ullage.cli.policies import chosen
+
+if TYPE_CHECKING:
+    import argparse
+
+# What `Policy.preset` knows.
+PRESETS = (
+    "default",
+    "cyber-autoagent",
+    "amplifier-simple",
+    "amplifier-smart",
+    "supyagent",
+    "sre-agent",
+    "valis",
+)
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to those of a parser."""
+    parser = commands.add_parser(
+        "policy",
+        help="show, convert and check policies",
+        description="Shows and checks the settings of an engine.",
+    )
+    inner = parser.add_subparsers(required=True, metavar="COMMAND")
+    presets = command(
+        inner, "presets", "list the presets", "Lists the presets.", list_presets, found=""
+    )
+    add_json(presets, "print an object with the settings of each")
+    showing = command(
+        inner,
+        "show",
+        "print all settings of a policy",
+        "Prints all settings of a preset or of a policy in a file, as TOML if nothing else is"
+        " asked for. What is not set in the file is as it is by default.",
+        show,
+        found="",
+    )
+    policy = showing.add_argument("policy", metavar="NAME|FILE", help="a preset or a file")
+    completed(policy, "file")
+    form = showing.add_mutually_exclusive_group()
+    for name, write in (("toml", _toml), ("yaml", _yaml), ("json", _json)):
+        form.add_argument(
+            f"--{name}",
+            action="store_const",
+            dest="write",
+            const=write,
+            default=_toml,
+            help=f"as {name.upper()}",
+        )
+    checking = command(
+        inner,
+        "check",
+        "say what is wrong in a policy's file",
+        "Says what is wrong in files of policies, with the line.",
+        check,
+        found="something is wrong",
+    )
+    files = checking.add_argument("files", nargs="+", metavar="FILE", help=".toml, .yaml or .json")
+    completed(files, "file")
+    add_json(checking, "print a JSON object for each fault")
+
+
+def list_presets(options: argparse.Namespace) -> int:
+    """Prints what sets the presets apart."""
+    presets = {name: ullage.Policy.preset(name) for name in PRESETS}
+    if options.json:
+        say_json({name: policy.to_dict() for name, policy in presets.items()})
+        return FINE
+    require_tables("use --json, or `ullage policy show NAME --json`")
+    rows = [
+        [
+            name,
+            " ".join(policy.stages),
+            f"{policy.window:,}",
+            f"{policy.high:.0%}",
+            f"{policy.low:.0%}",
+            "" if policy.max_messages is None else str(policy.max_messages),
+            str(len(policy.levels)),
+        ]
+        for name, policy in presets.items()
+    ]
+    heads = ["preset", "stages", "window", "high", "low", "messages", "levels"]
+    table(heads, rows, left=2, below="`ullage policy show NAME` prints all settings of one.")
+    return FINE
+
+
+def show(options: argparse.Namespace) -> int:
+    """Prints the settings of a policy."""
+    policy, _ = chosen(options.policy, None)
+    assert policy is not None  # noqa: S101 - as a source is given
+    say(options.write(policy.to_dict()).rstrip("\n"))
+    return FINE
+
+
+def check(options: argparse.Namespace) -> int:
+    """Prints what is wrong in files."""
+    code = FINE
+    for file in options.files:
+        for fault in faults(Path(file)):
+            code = FOUND
+            if options.json:
+                say_json({"file": file, **fault._asdict()})
+            else:
+                line = "" if fault.line is None else f":{fault.line}"
+                say(f"{file}{line}: {fault.problem}", "bold")
+    return code
+
+
+def _toml(settings: dict[str, Any]) -> str:
+    try:
+        from tomli_w import dumps
+    except ImportError:
+        raise MissingExtraError("TOML", "tomli-w", "use --json") from None
+    # TOML has no null; what is left out is as it is by default, which then is None.
+    given = {name: value for name, value in settings.items() if value is not None}
+    text: str = dumps(given)
+    return text
+
+
+def _yaml(settings: dict[str, Any]) -> str:
+    text: str = policy_file.yaml().safe_dump(settings, sort_keys=False)
+    return text
+
+
+def _json(settings: dict[str, Any]) -> str:
+    return json.dumps(settings, indent=2)

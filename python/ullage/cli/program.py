@@ -1,0 +1,117 @@
+"""Commands, and what becomes of what goes wrong in them."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import ullage
+from ullage.cli import (
+    compact,
+    completion,
+    count,
+    lint,
+    plan,
+    policy,
+    repair,
+    replay,
+    report,
+    retrieve,
+    status,
+)
+from ullage.cli.codes import FAILED, FOUND, INTERRUPTED, told
+from ullage.cli.console import complain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# In the order in which one meets them.
+_COMMANDS = (
+    count,
+    status,
+    plan,
+    compact,
+    lint,
+    repair,
+    retrieve,
+    replay,
+    report,
+    policy,
+    completion,
+)
+
+# What is no fault of ullage.
+_EXPECTED = (ullage.UllageError, KeyboardInterrupt, OSError, MemoryError)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; its code, see :func:`ullage.cli.main`."""
+    options = parser_of_commands().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Ids and names of files may hold what the terminal has no character for.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        code: int = options.run(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        if sys.flags.dev_mode and not isinstance(error, _EXPECTED):
+            raise
+        return _failed(error)
+    return code
+
+
+def _failed(error: BaseException) -> int:
+    """Says what went wrong, and the code for it."""
+    if isinstance(error, ullage.UllageError):
+        complain(str(error))
+        return FAILED
+    _discard_output()
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        # Who reads has seen enough, as `head` does; what was printed was found.
+        return FOUND
+    if isinstance(error, OSError):
+        # Whoever reads or writes a file says so itself.
+        complain(f"cannot print: {error}")
+    elif isinstance(error, MemoryError):
+        complain("there is not enough memory")
+    else:
+        complain(
+            f"{type(error).__name__}: {error}; that is a fault of ullage: please report it with"
+            " what `python -X dev -m ullage ...` prints"
+        )
+    return FAILED
+
+
+def parser_of_commands() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = argparse.ArgumentParser(
+        "ullage", description="A context engine for LLM agents.", epilog=told("something was found")
+    )
+    parser.add_argument("--version", action="version", version=f"ullage {ullage.__version__}")
+    parser.set_defaults(run=lambda _: _without_command(parser))
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for command in _COMMANDS:
+        command.add_to(commands)
+    return parser
+
+
+def _without_command(parser: argparse.ArgumentParser) -> int:
+    parser.print_help(sys.stderr)
+    return FAILED
+
+
+def _discard_output() -> None:
+    """Lets what cannot be printed go: Python would try once more when it ends."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        return  # There is none, or it is no file.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

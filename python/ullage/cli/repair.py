@@ -1,0 +1,61 @@
+"""``ullage repair``: the nearest history that a provider takes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import ullage
+from ullage.cli.codes import FINE
+from ullage.cli.console import note, say_json
+from ullage.cli.errors import CommandError
+from ullage.cli.options import add_file, add_format, add_json, command
+from ullage.cli.output import add_output, change
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to those of a parser."""
+    parser = command(
+        commands,
+        "repair",
+        "mend a conversation that a provider would reject",
+        "Mends what `ullage lint` finds and writes the conversation in the form that it was read"
+        " in. What was done is said on standard error. Nothing goes away that can stay.",
+        run,
+        found="",
+    )
+    add_file(parser)
+    add_output(parser)
+    parser.add_argument(
+        "--open-calls",
+        choices=("answer", "remove"),
+        default="answer",
+        help="what becomes of calls without a result: an error answers them (default), or they go",
+    )
+    add_format(parser)
+    add_json(parser, "print an object with what was done, and the messages unless a file gets them")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of what was done")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Mends, and says what was done."""
+
+    def repair(name: str, messages: list[Any]) -> list[ullage.Repair]:
+        try:
+            mended = ullage.repair(messages, options.format, open_calls=options.open_calls)
+        except ullage.MessageError as error:
+            # What cannot be read at all, nothing mends.
+            raise CommandError(f"{name}: {error}") from error
+        messages[:] = mended
+        return mended.repairs
+
+    for changed in change(options, repair):
+        if options.json:
+            say_json(changed.to_dict(repairs=[asdict(done) for done in changed.said]))
+        elif not options.quiet:
+            for done in map(str, changed.said) if changed.said else ["in order"]:
+                note(f"{changed.name}: {done}")
+    return FINE

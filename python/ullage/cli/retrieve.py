@@ -1,0 +1,123 @@
+"""``ullage retrieve``: what left a conversation, read back from a store."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import ullage
+from ullage import _core
+from ullage.cli.codes import FINE, FOUND
+from ullage.cli.console import say, say_json
+from ullage.cli.errors import CommandError
+from ullage.cli.options import add_json, at_least, command, completed
+from ullage.retrieval import DEFAULT_LIMIT
+
+_LINES = re.compile(r"(\d+)(?:-(\d+))?")
+# The end of the first line of what is retrieved where nothing follows it.
+_NOTHING = "; 0 characters follow]\n"
+_NARROWING = ("lines", "pointer", "head", "tail")
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to those of a parser."""
+    parser = command(
+        commands,
+        "retrieve",
+        "read back what left a conversation",
+        "Reads an output back from the store that it was moved to, or a piece of it. Without a"
+        " reference, all outputs are searched for the pattern; without a pattern, they are listed.",
+        run,
+        found="nothing was found",
+    )
+    add = parser.add_argument
+    add("reference", nargs="?", metavar="REFERENCE", help="as it stands in the conversation")
+    store = add("--store", type=Path, required=True, metavar="FOLDER", help="the folder of a store")
+    completed(store, "folder")
+    add("--session", metavar="NAME", help="the session of the store, if it was given one")
+    add("--pattern", metavar="REGEX", help="only lines that match")
+    add("--context", type=at_least(0), default=0, metavar="N", help="lines around each match")
+    add("--lines", type=_lines, metavar="FROM-TO", help="only these lines, counted from 1")
+    add("--pointer", metavar="PATH", help="only the value in JSON that this JSON pointer leads to")
+    add("--head", type=at_least(1), metavar="N", help="only the first lines")
+    add("--tail", type=at_least(1), metavar="N", help="only the last lines")
+    add(
+        "--limit",
+        type=at_least(1),
+        default=DEFAULT_LIMIT,
+        metavar="N",
+        help=f"print at most so many characters ({DEFAULT_LIMIT:,})",
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--raw", action="store_true", help="print the whole, byte for byte")
+    add_json(shown, "print a JSON object")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints what is asked for."""
+    if not options.store.is_dir():
+        raise CommandError(f"--store: there is no folder {options.store}")
+    store = ullage.FileStore(options.store, options.session, keep=None, clean_above=None)
+    if options.reference is None:
+        return _look_through(store, options)
+    # The whole line that names it will do.
+    named = _core.references_in(options.reference)
+    reference = named[0] if len(named) == 1 else options.reference
+    if options.raw:
+        _require_none(options, "--raw prints the whole", "pattern", *_NARROWING)
+        content = store.get(reference)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return FINE
+    text = ullage.retrieve(
+        store,
+        reference,
+        options.pattern,
+        options.lines,
+        options.pointer,
+        options.context,
+        head=options.head,
+        tail=options.tail,
+        limit=options.limit,
+    )
+    if options.json:
+        say_json({"reference": reference, "text": text})
+    else:
+        say(text.rstrip("\n"))
+    return FOUND if text.endswith(_NOTHING) else FINE
+
+
+def _look_through(store: ullage.FileStore, options: argparse.Namespace) -> int:
+    if options.raw:
+        raise CommandError("--raw needs a reference")
+    _require_none(options, "without a reference", *_NARROWING)
+    references = store.list()
+    if options.pattern is None:
+        if options.json:
+            say_json({"references": references})
+        for reference in () if options.json else references:
+            say(reference)
+        return FINE if references else FOUND
+    text = ullage.search(store, options.pattern, options.context, limit=options.limit)
+    if options.json:
+        say_json({"pattern": options.pattern, "text": text})
+    else:
+        say(text.rstrip("\n"))
+    return FINE if any(reference in text for reference in references) else FOUND
+
+
+def _require_none(options: argparse.Namespace, why: str, *names: str) -> None:
+    given = [f"--{name}" for name in names if getattr(options, name) is not None]
+    if given:
+        raise CommandError(f"{why}: {', '.join(given)} cannot be used")
+
+
+def _lines(text: str) -> tuple[int, int]:
+    found = _LINES.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r}: give the first and the last, such as 120-180")
+    return int(found[1]), int(found[2] or found[1])

@@ -1,0 +1,59 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+# Of a name, in that of the temporary file: most systems take 255 bytes.
+_LONGEST_NAME = 32
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Writes a file: whatever happens meanwhile, it has the old content or the new.
+
+    What is no ordinary file, such as a pipe or a device, is written to as it is. A link stays one,
+    and its target is written; the permissions of a file that is there stay.
+
+    Raises:
+        OSError: If it cannot be written; what was there before is as it was.
+    """
+    try:
+        old: os.stat_result | None = Path(path).stat()
+    except FileNotFoundError:
+        old = None
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        with Path(path).open("wb") as file:
+            file.write(data)
+        return
+    target = Path(os.path.realpath(path))
+    if old is not None and not os.access(target, os.W_OK):
+        # To replace a file asks for no right to write to it, but who has none means it to stay.
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    unique = f"{os.getpid()}-{os.urandom(4).hex()}"
+    new = target.with_name(f".{target.name[:_LONGEST_NAME]}.{unique}.part")
+    try:
+        with new.open("xb") as file:
+            file.write(data)
+            file.flush()
+            # Without it a loss of power may leave the new name with nothing in it.
+            os.fsync(file.fileno())
+        if old is not None:
+            _take_over(new, old)
+        new.replace(target)
+    except BaseException:
+        # Also after an interruption: nothing is left lying about.
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise
+
+
+def _take_over(file: Path, old: os.stat_result) -> None:
+    """Gives a file the owner and the permissions of another, as far as the system lets us."""
+    with suppress(OSError, AttributeError):  # Windows has no owners of this kind.
+        os.chown(file, old.st_uid, old.st_gid)
+    with suppress(OSError):
+        file.chmod(stat.S_IMODE(old.st_mode))

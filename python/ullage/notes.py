@@ -1,0 +1,79 @@
+"""The engine's notes in place of removed messages, as they stand in a conversation."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from ullage.report import LastSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ullage._core import TokenCounter
+
+# What the engine writes, without a store and with one.
+NOTE = "[ullage: "
+REMOVED = "earlier messages were removed to fit the context window"
+_STORED = r"earlier messages are stored as [^;\]]+; retrieve them by that reference"
+SUMMARY = "Summary of them:\n"
+LINES = "\n\nLines of them with what the summary leaves out:\n"
+_FIRST_LINE = re.compile(
+    rf"{re.escape(NOTE)}([\d,]+) (?:{REMOVED}|{_STORED})(?:; [\d,]+ characters follow)?\](?:\n|$)"
+)
+# The note stands at the first message that left: in front of it are system messages, the task, what
+# ``keep_first`` keeps and pins, and hardly ever more than these.
+_FRONT = 64
+
+
+@dataclass(frozen=True)
+class Note:
+    """What the engine says of messages that left.
+
+    Attributes:
+        messages: How many they were.
+        body: What it says of them; empty if nothing.
+    """
+
+    messages: int
+    body: str
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether that is a summary, and not only lines of theirs."""
+        return self.body.startswith(SUMMARY)
+
+
+def note_in(messages: Iterable[Any]) -> Note | None:
+    """The first note in some messages of any format, near their beginning."""
+    return next((note for m in islice(messages, _FRONT) if (note := _found(m))), None)
+
+
+def last_summary(messages: Iterable[Any], counter: TokenCounter) -> LastSummary | None:
+    """The summary that stands in some messages, if one does."""
+    note = note_in(messages)
+    if note is None or not note.is_summary:
+        return None
+    return LastSummary(note.messages, counter.count(note.body))
+
+
+def _found(value: Any) -> Note | None:
+    if isinstance(value, str):
+        if not value.startswith(NOTE):
+            return None
+        first = _FIRST_LINE.match(value)
+        return None if first is None else Note(_number(first[1]), value[first.end() :])
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        # ADK's contents and their parts.
+        value = (getattr(value, "parts", None), getattr(value, "text", None))
+        if value == (None, None):
+            return None
+    return next((note for part in value if (note := _found(part))), None)
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", ""))

@@ -1,0 +1,13 @@
+"""Pins as hosts set them: ``metadata.custom.pinned`` of a message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def has_pin(message: Any) -> bool:
+    """Whether this message has a pin itself."""
+    found = message
+    for name in ("metadata", "custom", "pinned"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found is True

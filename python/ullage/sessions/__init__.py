@@ -1,0 +1,20 @@
+"""Recorded sessions: conversations from the files that agents and hosts leave behind.
+
+    >>> from ullage import sessions
+    >>> sessions.session_file_of("mine", b'[{"role": "user", "content": "Hello"}]').sessions
+    [Session(name='mine', messages=[{'role': 'user', 'content': 'Hello'}])]
+
+Whatever reads a conversation from a file reads it with this, so all read the same files.
+"""
+
+from ullage.sessions.file import Session, SessionFile, UnreadableSessionError
+from ullage.sessions.reading import read_session_file, read_sessions, session_file_of
+
+__all__ = [
+    "Session",
+    "SessionFile",
+    "UnreadableSessionError",
+    "read_session_file",
+    "read_sessions",
+    "session_file_of",
+]

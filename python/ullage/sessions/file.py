@@ -1,0 +1,111 @@
+"""What a file or a folder of conversations holds, and how other messages are put in their place."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import UllageError
+from ullage.records import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ullage.sessions.shapes import Put
+
+# The break and the blanks behind the first bracket of JSON that was written for people.
+_INDENTED = re.compile(r"\s*[\[{]\r?\n(?P<blanks>[ \t]+)")
+
+
+class UnreadableSessionError(UllageError):
+    """A file or folder that holds no session; its text says why."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """A recorded conversation.
+
+    Attributes:
+        name: The file that it is from, and which of several there.
+        messages: Its messages, in the wire format that they were recorded in.
+    """
+
+    name: str
+    messages: list[Any]
+
+
+@dataclass(frozen=True)
+class SessionFile:
+    """What a file or a folder holds.
+
+    Attributes:
+        name: The file or the folder.
+        kind: What it is, in words: "a list of messages", "a session of Strands".
+        sessions: The conversations in it.
+        put: Puts other conversations in their place in the value that the file holds; None where
+            only the program that wrote the file can.
+        style: How its JSON is written.
+    """
+
+    name: str
+    kind: str
+    sessions: list[Session]
+    put: Put | None = None
+    style: Style | None = None
+
+    def dumped(self, conversations: Sequence[list[Any]]) -> str:
+        """The text of a file with other conversations in the place of these.
+
+        It has the form of the file that was read. Where that is not for others to write, it is a
+        list of messages; of several conversations, an object with the messages of each on a line.
+        """
+        style = self.style or Style()
+        if self.put is not None:
+            return style.text(self.put(list(conversations)))
+        if len(conversations) == 1:
+            return style.text(conversations[0])
+        named = zip(self.sessions, conversations, strict=True)
+        return style.text(
+            Lines({"session": session.name, "messages": messages} for session, messages in named)
+        )
+
+
+class Lines(list[Any]):
+    """Values that stand on a line each."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How JSON is written.
+
+    Attributes:
+        indent: What a level is indented by; None where all stands on one line.
+        escaped: Whether all beyond ASCII is written as escapes.
+    """
+
+    indent: str | None = None
+    escaped: bool = False
+
+    @classmethod
+    def of(cls, text: str) -> Style:
+        """The style of a text."""
+        indented = _INDENTED.match(text)
+        blanks = None if indented is None else indented["blanks"]
+        return cls(blanks, escaped=text.isascii() and "\\u" in text)
+
+    def text(self, value: Any) -> str:
+        """A value, or several on a line each, with a line feed at the end."""
+        if isinstance(value, Lines):
+            return "".join(self._one(line, None) + "\n" for line in value)
+        return self._one(value, self.indent) + "\n"
+
+    def _one(self, value: Any, indent: str | None) -> str:
+        text = json.dumps(value, ensure_ascii=self.escaped, indent=indent, default=to_json)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            # Half a character, which only an escape can hold.
+            text = json.dumps(value, indent=indent, default=to_json)
+        return text

@@ -1,0 +1,48 @@
+"""Files that are packed by gzip or xz."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import PurePath
+
+_GZIP, _XZ = ".gz", ".xz"
+ENDINGS = (_GZIP, _XZ)
+
+
+def unpacked(name: str, data: bytes) -> bytes:
+    """What is in a file, by the ending of its name.
+
+    Raises:
+        ValueError: If it is not packed as its name says, or cut off.
+    """
+    ending = PurePath(name).suffix.lower()
+    # Each is imported by the few who need it.
+    if ending == _GZIP:
+        import gzip
+
+        try:
+            return gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"it is no whole gzip file: {error}") from error
+    if ending == _XZ:
+        import lzma
+
+        try:
+            return lzma.decompress(data)
+        except (EOFError, lzma.LZMAError) as error:
+            raise ValueError(f"it is no whole xz file: {error}") from error
+    return data
+
+
+def packed(name: str, data: bytes) -> bytes:
+    """The same the other way."""
+    ending = PurePath(name).suffix.lower()
+    if ending == _GZIP:
+        import gzip
+
+        return gzip.compress(data)
+    if ending == _XZ:
+        import lzma
+
+        return lzma.compress(data)
+    return data

@@ -1,0 +1,37 @@
+"""Transcripts of ullage: the view in them, read without a lock and without a change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ullage.transcript import Transcript
+
+KIND = "a transcript of ullage"
+
+# How a line begins that holds no message; see ``Transcript``.
+_RECORD = '{"ullage":'
+
+
+def is_transcript(text: str) -> bool:
+    """Whether a text has a line that only transcripts have; in a text of JSON it begins none."""
+    return text.startswith(_RECORD) or f"\n{_RECORD}" in text
+
+
+def view(data: bytes) -> list[Any]:
+    """What the model sees of the conversation in it.
+
+    A copy is read: opening a transcript mends its last line, and an agent may be writing to it.
+
+    Raises:
+        OSError: If there is no room for the copy.
+        StoreError: If it cannot be read.
+    """
+    # Few files are transcripts, and it takes a while.
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="ullage-") as folder:
+        copy = Path(folder) / "transcript.jsonl"
+        copy.write_bytes(data)
+        with Transcript(copy, fsync="never", lock=False) as transcript:
+            return transcript.view()

@@ -1,0 +1,169 @@
+"""Installs a built wheel where nothing else is, and uses it: bare, and with each of its extras.
+
+Bare takes no network: an environment of its own, `pip install --no-index`, and every module that
+needs no other package. With `--extras` each extra is installed with what it requires, which pip
+fetches, and the modules that it is for are imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+# What a wheel may take, so that it is fetched in a moment.
+MOST_BYTES = 8_000_000
+
+# Without which a wheel is not whole, or not ours to give away.
+INSIDE = (
+    "ullage/py.typed",
+    "ullage/_core.pyi",
+    "LICENSE",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+    "THIRD-PARTY.md",
+)
+
+# What a module that cannot be imported bare may miss: what extras bring, where it is not called as
+# its distribution is.
+BROUGHT = ("strands", "google", "yaml")
+
+# What each extra is for.
+EXTRAS = {
+    "strands": "from ullage.strands import ContextPlugin, MappingConversationManager as M; M()",
+    "adk": "from ullage.adk import ContextPlugin; ContextPlugin()",
+    "amplifier": "import amplifier_core, ullage.amplifier as a; a.SimpleContextManager()",
+    "cli": "import ullage.cli.table",
+    "yaml": "import yaml, ullage.supyagent",
+}
+# The first Python that has a host, where it is not ours.
+FIRST_PYTHON = {"amplifier": (3, 11)}
+
+BARE = r"""
+import importlib, importlib.metadata, pkgutil, re, sys
+import ullage
+
+messages = [{"role": "user", "content": [{"text": "Find the slow query."}]}]
+for step in range(40):
+    call = {"toolUseId": f"c{step}", "name": "read_log", "input": {}}
+    result = {"toolUseId": f"c{step}", "content": [{"text": f"{step} took long; " * 100}]}
+    messages.append({"role": "assistant", "content": [{"toolUse": call}]})
+    messages.append({"role": "user", "content": [{"toolResult": result}]})
+policy = ullage.Policy(window=8_000, reserve_output=1_000)
+report = ullage.ContextManager(policy, store=ullage.MemoryStore()).compact(messages)
+assert report.tokens_after <= report.budget, report
+assert not ullage.validate(messages)
+
+brought = set(sys.argv[1:])
+for required in importlib.metadata.requires("ullage") or ():
+    brought.add(re.match(r"[\w-]+", required)[0].replace("-", "_"))
+count = 0
+missing = set()
+for module in pkgutil.walk_packages(ullage.__path__, "ullage.", onerror=lambda name: None):
+    if "__main__" in module.name:
+        continue
+    try:
+        importlib.import_module(module.name)
+        count += 1
+    except ModuleNotFoundError as error:
+        missing.add(error.name.partition(".")[0])
+assert count > 50, count
+assert missing <= brought, f"{missing} is missing, and extras bring {brought} only"
+print(count, "modules imported; missing, of what extras bring:", *sorted(missing))
+"""
+
+
+def check_file(wheel: Path) -> None:
+    """What can be seen of a wheel without installing it."""
+    size = wheel.stat().st_size
+    if size > MOST_BYTES:
+        raise SystemExit(f"{wheel.name} takes {size:,} bytes, more than {MOST_BYTES:,}")
+    with zipfile.ZipFile(wheel) as packed:
+        names = packed.namelist()
+    for wanted in INSIDE:
+        if not any(name == wanted or name.endswith(f"/{wanted}") for name in names):
+            raise SystemExit(f"{wheel.name} has no {wanted}")
+    stray = [name for name in names if not name.startswith(("ullage/", "ullage-"))]
+    if stray:
+        raise SystemExit(f"{wheel.name} brings what is not ullage's: {', '.join(stray)}")
+    print(f"{wheel.name}: {size:,} bytes, {len(names)} files")
+
+
+class Environment:
+    """An empty environment in a folder of its own, away from the sources; not even pip is in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        venv.create(folder / "venv")
+        self._bin = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+
+    def run(self, program: str, *arguments: str) -> str:
+        """What a program of the environment prints."""
+        return self._run(str(self._bin / program), *arguments)
+
+    def pip(self, *arguments: str) -> None:
+        """Runs the pip of this Python on the environment."""
+        python = self._bin / ("python.exe" if os.name == "nt" else "python")
+        self._run(sys.executable, "-m", "pip", "--python", str(python), *arguments)
+
+    def _run(self, *command: str) -> str:
+        # Without what points into the sources or another environment.
+        mine = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
+        done = subprocess.run(
+            command,
+            cwd=self._folder,
+            env=mine,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command[:5])}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+
+def try_bare(wheel: Path) -> None:
+    """Everything that needs nothing else, without a network."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = Environment(Path(folder))
+        environment.pip("install", "--quiet", "--no-index", str(wheel))
+        environment.pip("check")
+        print("bare:", environment.run("python", "-W", "error", "-c", BARE, *BROUGHT).strip())
+
+
+def try_extra(wheel: Path, extra: str) -> None:
+    """An extra with what it requires, which pip fetches."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = Environment(Path(folder))
+        environment.pip("install", "--quiet", f"{wheel}[{extra}]")
+        environment.pip("check")
+        environment.run("python", "-c", EXTRAS[extra])
+        if extra == "cli":
+            environment.run("ullage", "--help")
+        print(f"[{extra}]: installed and used")
+
+
+def main() -> None:
+    """Tries the wheel that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("--extras", action="store_true", help="also each extra; needs a network")
+    options = parser.parse_args()
+    wheel = options.wheel.resolve()
+    check_file(wheel)
+    try_bare(wheel)
+    for extra in EXTRAS if options.extras else ():
+        if sys.version_info < FIRST_PYTHON.get(extra, (3, 10)):
+            print(f"[{extra}]: no release for this Python")
+            continue
+        try_extra(wheel, extra)
+
+
+if __name__ == "__main__":
+    main()
