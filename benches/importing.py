@@ -30,6 +30,8 @@ start = time.perf_counter()
 import ullage
 print((time.perf_counter() - start) * 1_000, *set(sys.modules) - before)
 """
+# What is not asked for is not imported, so that the first engine waits for the rest.
+WITH_ENGINE = TIMED.replace("import ullage\n", "import ullage\nullage.ContextManager()\n")
 
 
 def run(code: str, compiled: str) -> list[str]:
@@ -65,9 +67,11 @@ def main() -> None:
     own = [name for name in imported if name.partition(".")[0] != "ullage"]
     foreign = {name.partition(".")[0] for name in own} - set(sys.stdlib_module_names)
     assert not foreign, f"importing ullage imports {foreign}"
-    alone, beside = medians(TIMED, f"import {', '.join(own)}\n{TIMED}")
+    beside_own = f"import {', '.join(own)}\n{TIMED}"
+    alone, beside, with_engine = medians(TIMED, beside_own, WITH_ENGINE)
     print(f"\n| importing ullage | ms |\n|---|---|\n| in a fresh Python | {alone:.1f} |")
     print(f"| where the {len(own)} modules of Python that it uses are there | {beside:.1f} |")
+    print(f"| in a fresh Python, with the first engine | {with_engine:.1f} |")
     print(f"\npromised: below {MOST_MS} ms{'' if alone < MOST_MS else ', MISSED'}")
 
     package = Path(ullage.__file__).parent

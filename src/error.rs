@@ -1,6 +1,19 @@
 //! What can go wrong, as data. Text is made in `Display`; Python gets one exception class per kind.
 
+use std::borrow::Cow;
+
 use crate::numbers::thousands;
+
+/// Characters of a name, an id or a path of the caller's that an error quotes: it may be a whole output by mistake.
+const SHOWN: usize = 80;
+
+/// What an error quotes of such a text.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -257,3 +257,21 @@ fn a_late_result_is_put_behind_its_call() {
         assert!(!texts(&output).contains("never answered"), "{output:#}");
     }
 }
+
+#[test]
+fn what_is_said_quotes_a_long_id_in_part() {
+    let long = "x".repeat(100_000);
+    let messages = [ask(), Message::call(&long, &long), ask(), Message::result(&long, "late")];
+    for format in Format::ALL {
+        let input = render(&messages, format);
+        let read = read(&&input, format).expect("it can be read");
+        let said = validate(&read, demands_of(format)).into_iter().map(|violation| violation.problem);
+        let (_, repairs) = mend(&input, format, OpenCalls::Answer);
+        let said: Vec<String> = said.chain(repairs.into_iter().map(|repair| repair.what)).collect();
+        assert!(!said.is_empty());
+        assert!(said.iter().all(|text| text.len() < 400), "{}", format.name());
+    }
+    let role = json!([{ "role": long, "content": "hi" }]);
+    let error = read(&&role, Format::OpenAi).expect_err("there is no such role");
+    assert!(error.to_string().len() < 400, "{error}");
+}

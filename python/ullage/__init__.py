@@ -13,7 +13,8 @@ shape that a host calls.
 Importing ullage imports no host; ``ullage.strands`` and ``ullage.adk`` do.
 """
 
-import logging
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ullage._core import (
     BudgetError,
@@ -33,22 +34,24 @@ from ullage._core import (
     count_tokens,
     detect_format,
 )
-from ullage.ahead import BackgroundSummary
-from ullage.compression import Compressed, CompressionMetadata, LeftOut, compress
-from ullage.economics import Economics, PlanCost
-from ullage.manager import ContextManager
-from ullage.models import ModelCatalog, ModelLimits, model_limits
-from ullage.prices import Prices
-from ullage.recorder import Recorder
-from ullage.report import Report, StageReport, Stats, Status, SummaryReport
-from ullage.retrieval import aretrieve, asearch, retrieve, search
-from ullage.spent import Usage
-from ullage.store import FullStore, Store
-from ullage.summarizer import SummaryRequest
-from ullage.tools import RetrievalTool
-from ullage.transcript import Transcript
-from ullage.usage import UsageTracker
-from ullage.validity import Repair, Repaired, Violation, repair, validate
+
+if TYPE_CHECKING:
+    from ullage.ahead import BackgroundSummary
+    from ullage.compression import Compressed, CompressionMetadata, LeftOut, compress
+    from ullage.economics import Economics, PlanCost
+    from ullage.manager import ContextManager
+    from ullage.models import ModelCatalog, ModelLimits, model_limits
+    from ullage.prices import Prices
+    from ullage.recorder import Recorder
+    from ullage.report import Report, StageReport, Stats, Status, SummaryReport
+    from ullage.retrieval import aretrieve, asearch, retrieve, search
+    from ullage.spent import Usage
+    from ullage.store import FullStore, Store
+    from ullage.summarizer import SummaryRequest
+    from ullage.tools import RetrievalTool
+    from ullage.transcript import Transcript
+    from ullage.usage import UsageTracker
+    from ullage.validity import Repair, Repaired, Violation, repair, validate
 
 __all__ = [
     "BackgroundSummary",
@@ -103,5 +106,39 @@ __all__ = [
     "validate",
 ]
 
-# A library does not decide where its log goes.
-logging.getLogger(__name__).addHandler(logging.NullHandler())
+# Where the names are that are imported when they are first asked for: a program that only counts
+# does not wait for the rest.
+_PLACES = {
+    "ahead": ("BackgroundSummary",),
+    "compression": ("Compressed", "CompressionMetadata", "LeftOut", "compress"),
+    "economics": ("Economics", "PlanCost"),
+    "manager": ("ContextManager",),
+    "models": ("ModelCatalog", "ModelLimits", "model_limits"),
+    "prices": ("Prices",),
+    "recorder": ("Recorder",),
+    "report": ("Report", "StageReport", "Stats", "Status", "SummaryReport"),
+    "retrieval": ("aretrieve", "asearch", "retrieve", "search"),
+    "spent": ("Usage",),
+    "store": ("FullStore", "Store"),
+    "summarizer": ("SummaryRequest",),
+    "tools": ("RetrievalTool",),
+    "transcript": ("Transcript",),
+    "usage": ("UsageTracker",),
+    "validity": ("Repair", "Repaired", "Violation", "repair", "validate"),
+}
+_HOMES = {name: module for module, names in _PLACES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(f"ullage.{_HOMES[name]}"), name)
+    elif name in _PLACES:
+        value = import_module(f"ullage.{name}")
+    else:
+        raise AttributeError(f"module 'ullage' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -18,6 +18,10 @@ else:
     _Adapter = logging.LoggerAdapter
 
 
+# A library does not decide where its log goes.
+logging.getLogger("ullage").addHandler(logging.NullHandler())
+
+
 class Logger(_Adapter):
     """The logger of a module.
 

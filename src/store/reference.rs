@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 
 /// Hexadecimal digits of the hash in a reference: 64 bits. A store compares the bytes when it already has the
 /// reference, so a collision is an error and never a wrong answer.
@@ -15,9 +15,6 @@ pub(super) const HASH_DIGITS: usize = 16;
 
 /// Longest part of a tool's name that goes into a reference: it is the name of a file too, which systems bound.
 pub(super) const LONGEST_TOOL: usize = 32;
-
-/// Characters of what is no reference that an error shows.
-const SHOWN: usize = 80;
 
 /// The name of stored content.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -57,9 +54,8 @@ impl Reference {
         if well_formed {
             return Ok(Reference(text.to_owned()));
         }
-        let shown: String = text.chars().take(SHOWN).collect();
         Err(Error::Store {
-            problem: format!("'{shown}' is not a reference"),
+            problem: format!("'{}' is not a reference", shown(text)),
             remedy: "use a reference as it stands in the conversation, such as read_file-3f9a0b12c4d5e6f7".to_owned(),
         })
     }

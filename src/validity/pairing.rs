@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 
 use super::repair::{Mending, OpenCalls};
 use super::working::{Draft, part_of, pictures_of, place_of, words_of};
+use crate::error::shown;
 use crate::invariants::{Awaits, Demand, Pairs};
 use crate::message::{Part, Role, Text};
 use crate::wire::Piece;
@@ -45,7 +46,11 @@ impl<T: Text> Mending<'_, T> {
             let Some((number, fresh)) = names.find(|(_, new)| !taken.contains(new)) else { continue };
             *first = number + 1;
             taken.insert(fresh.clone());
-            self.note("ids-are-unique", Some(call.message), format!("a second call '{}' became '{fresh}'", &**id));
+            self.note(
+                "ids-are-unique",
+                Some(call.message),
+                format!("a second call '{}' became '{}'", shown(id), shown(&fresh)),
+            );
             renamed.extend(call.result.map(|result| (result, fresh.clone())));
             renamed.insert((call.message, call.part), fresh);
         }
@@ -144,7 +149,7 @@ impl<T: Text> Mending<'_, T> {
                         self.note(
                             "call-has-its-result",
                             Some(*message),
-                            format!("the open call of '{}' was removed", &**name),
+                            format!("the open call of '{}' was removed", shown(name)),
                         );
                         draft.changed = true;
                         continue;
@@ -154,7 +159,7 @@ impl<T: Text> Mending<'_, T> {
                         self.note(
                             "call-has-its-result",
                             Some(*message),
-                            format!("the open call of '{}' was answered", &**name),
+                            format!("the open call of '{}' was answered", shown(name)),
                         );
                         let id = new.clone().unwrap_or_else(|| id.to_string());
                         due.push(Piece::Answer {

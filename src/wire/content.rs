@@ -6,7 +6,7 @@ use super::format::Format;
 use super::json::compact;
 use super::key::Key;
 use super::node::{Bytes, Kind, MAX_DEPTH, Node};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::message::{Item, Part, Pin, Role, Signature};
 
 /// Refuses what is no message.
@@ -48,7 +48,7 @@ pub(super) fn role_named(role: Option<&str>, index: usize, names: &[(&str, Role)
         return Err(bad(index, "it has no role".to_owned(), &format!("set `role` to {}", known())));
     };
     let found = names.iter().find(|(name, _)| *name == role).map(|(_, role)| *role);
-    found.ok_or_else(|| bad(index, format!("its role is '{role}'"), &format!("use {}", known())))
+    found.ok_or_else(|| bad(index, format!("its role is '{}'", shown(role)), &format!("use {}", known())))
 }
 
 /// The pin of Strands: `metadata.custom.pinned` is true. Read in every format, so that a history keeps its pins when

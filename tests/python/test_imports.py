@@ -60,10 +60,18 @@ def test_every_public_name_exists(name):
 
 def test_public_names_are_sorted_and_complete():
     assert list(ullage.__all__) == sorted(ullage.__all__)
-    public = {
-        n for n, v in vars(ullage).items() if not n.startswith("_") and not inspect.ismodule(v)
-    }
-    assert public - {"annotations"} <= set(ullage.__all__)
+    assert dir(ullage) == ullage.__all__
+    public = {n for n, v in vars(ullage).items() if not n.startswith("_") and is_ours(v)}
+    assert public <= set(ullage.__all__)
+
+
+def is_ours(value):
+    return getattr(value, "__module__", "").startswith("ullage") and not inspect.ismodule(value)
+
+
+def test_a_name_that_is_not_there_is_an_error():
+    with pytest.raises(AttributeError, match="has no attribute 'unheard_of'"):
+        _ = ullage.unheard_of
 
 
 @pytest.mark.parametrize("name", ["BudgetError", "MessageError", "PolicyError", "StoreError"])

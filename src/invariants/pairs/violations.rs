@@ -1,6 +1,7 @@
 //! Where calls and results do not belong together, in words.
 
 use super::{Awaits, CallSite, Pairs};
+use crate::error::shown;
 use crate::invariants::Violation;
 use crate::message::{Conversation, Part, Role, Text};
 
@@ -92,7 +93,11 @@ impl Pairs {
             rule: "result-names-its-tool",
             message,
             part: Some(part),
-            problem: format!("{} does not name the tool '{name}' that was called", named(conversation, message, part)),
+            problem: format!(
+                "{} does not name the tool '{}' that was called",
+                named(conversation, message, part),
+                shown(name)
+            ),
             remedy: "give the result the name of the call",
         })
     }
@@ -134,11 +139,11 @@ enum Between {
 /// A call or a result in words.
 fn named<T: Text>(conversation: &Conversation<T>, message: usize, part: usize) -> String {
     match &conversation.messages[message].parts[part] {
-        Part::Call { id, name, .. } if id.is_empty() => format!("the call of '{}'", &**name),
-        Part::Call { id, .. } => format!("the tool call '{}'", &**id),
-        Part::Result { id, tool: Some(tool), .. } if id.is_empty() => format!("the result of '{}'", &**tool),
+        Part::Call { id, name, .. } if id.is_empty() => format!("the call of '{}'", shown(name)),
+        Part::Call { id, .. } => format!("the tool call '{}'", shown(id)),
+        Part::Result { id, tool: Some(tool), .. } if id.is_empty() => format!("the result of '{}'", shown(tool)),
         Part::Result { id, .. } if id.is_empty() => "a tool result without an id".to_owned(),
-        Part::Result { id, .. } => format!("the tool result '{}'", &**id),
+        Part::Result { id, .. } => format!("the tool result '{}'", shown(id)),
         _ => String::new(), // OK because sites are only made from those two kinds.
     }
 }

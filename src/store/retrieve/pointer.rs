@@ -6,12 +6,9 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::numbers::thousands;
 use crate::store::nearest;
-
-/// Characters of a pointer or key in an error.
-const SHOWN: usize = 60;
 
 /// A value that a pointer leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,13 +218,6 @@ fn kind_at(bytes: &[u8], at: usize) -> &'static str {
         Some(b't' | b'f') => "a truth value",
         Some(b'n') => "null",
         _ => "a number",
-    }
-}
-
-fn shown(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
     }
 }
 
