@@ -1,4 +1,4 @@
-"""Calling what may take too long: in threads, and no longer than so many seconds.
+"""Calling code of the host's: in threads, with or without a loop, and no longer than is allowed.
 
 asyncio is imported where it is used: it would be more than half of what importing ullage takes, and
 not every host has a loop.
