@@ -208,11 +208,6 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
             if may:
                 await arun(self._reduced(agent, e, escalation))
 
-    def _head_of(self, state: dict[str, Any]) -> Any:
-        """The messages in front of the log; Cyber-AutoAgent's own manager had a summary there."""
-        summary = state.get("summary_message")
-        return state.get("head", [] if summary is None else [summary])
-
     def _managed(self, agent: Any) -> Steps[None]:
         known = self._begin(agent)
         return managed(agent, known, self.engine_for(agent), self._layers().cascade())
