@@ -1,4 +1,4 @@
-"""Calling what may take too long: in threads, and no longer than so many seconds.
+"""Calling code of the host's: in threads, with or without a loop, and no longer than is allowed.
 
 asyncio is imported where it is used: it would be more than half of what importing ullage takes, and
 not every host has a loop.
@@ -36,18 +36,22 @@ class Call:
 
     Args:
         function: What is called; what it returns is awaited there if it has to be.
-        patience: Seconds that an awaitable has.
+        patience: Seconds that an awaitable has; None for as long as it takes.
     """
 
-    def __init__(self, function: Callable[[], Any], patience: float) -> None:
+    def __init__(self, function: Callable[[], Any], patience: float | None) -> None:
         self._function = function
         self._patience = patience
         self._returned: Any = None
         self._raised: BaseException | None = None
         self._thread = _started(self._run)
 
-    def wait(self, seconds: float) -> tuple[Any, BaseException | None]:
-        """What it returned, and what it raised if that is an `Exception`."""
+    def wait(self, seconds: float | None) -> tuple[Any, BaseException | None]:
+        """What it returned, and what it raised if that is an `Exception`.
+
+        Args:
+            seconds: How long is waited; None for as long as it takes.
+        """
         self._thread.join(seconds)
         if self._thread.is_alive():
             return None, OutOfTimeError()
@@ -68,8 +72,8 @@ class Call:
             self._raised = error
 
 
-async def awaited(awaitable: Awaitable[Any], seconds: float) -> Any:
-    """What it gives within so many seconds.
+async def awaited(awaitable: Awaitable[Any], seconds: float | None) -> Any:
+    """What it gives within so many seconds, if there is a limit.
 
     Not `asyncio.wait_for`, which waits until what it cancelled has ended: for ever where the
     cancellation is swallowed.
@@ -149,11 +153,20 @@ async def in_pool(
     return await asyncio.to_thread(function, *args, **more)
 
 
+def is_in_event_loop() -> bool:
+    """Whether this thread has an event loop that waits for what is done here."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 def _started(run: Callable[[], None]) -> threading.Thread:
     context = contextvars.copy_context()
     # A daemon, since one that is left behind must not keep the process from ending.
-    thread = threading.Thread(
-        target=context.run, args=(run,), name="ullage-summarizer", daemon=True
-    )
+    thread = threading.Thread(target=context.run, args=(run,), name="ullage-call", daemon=True)
     thread.start()
     return thread

@@ -11,12 +11,21 @@ from pathlib import Path
 # Of a name, in that of the temporary file: most systems take 255 bytes.
 _LONGEST_NAME = 32
 
+# Permissions of a new file: what the user's umask leaves, or the owner's alone, for what was said
+# in a conversation.
+BY_UMASK, OWNER_ONLY = 0o666, 0o600
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+
+def write_whole(path: str | os.PathLike[str], data: bytes, *, permissions: int = BY_UMASK) -> None:
     """Writes a file: whatever happens meanwhile, it has the old content or the new.
 
     What is no ordinary file, such as a pipe or a device, is written to as it is. A link stays one,
     and its target is written; the permissions of a file that is there stay.
+
+    Args:
+        path: Where to; its folder is there already.
+        data: All that the file holds afterwards.
+        permissions: Those of a file that was not there, less what the umask takes.
 
     Raises:
         OSError: If it cannot be written; what was there before is as it was.
@@ -35,8 +44,10 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     unique = f"{os.getpid()}-{os.urandom(4).hex()}"
     new = target.with_name(f".{target.name[:_LONGEST_NAME]}.{unique}.part")
+    # Nobody reads in the meantime what they could not read before.
+    first = permissions if old is None else OWNER_ONLY
     try:
-        with new.open("xb") as file:
+        with open(new, "xb", opener=lambda name, flags: os.open(name, flags, first)) as file:
             file.write(data)
             file.flush()
             # Without it a loss of power may leave the new name with nothing in it.

@@ -1,4 +1,4 @@
-"""Settings of a policy in a file: TOML, JSON or YAML."""
+"""Settings in a file, such as those of a policy: TOML, JSON or YAML."""
 
 from __future__ import annotations
 
@@ -56,14 +56,19 @@ def text_of(path: Path) -> str:
         raise PolicyFileError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def parse(path: Path, text: str) -> dict[str, Any]:
+def parse(path: Path, text: str, ending: str | None = None) -> dict[str, Any]:
     """The settings in the text of a file.
 
+    Args:
+        path: The file.
+        text: What it holds.
+        ending: What it is read as, such as ``.yaml``; by default what the ending of its name says.
+
     Raises:
-        PolicyFileError: If it is not what the ending of the name says, or holds no settings.
+        PolicyFileError: If it is nothing of the kind, or holds no settings.
     """
     try:
-        settings = _READERS[path.suffix.lower()](text)
+        settings = _READERS[ending or path.suffix.lower()](text)
     except PolicyFileError as error:
         raise PolicyFileError(f"{path}: {error}", error.line) from error
     except (ValueError, RecursionError) as error:

@@ -292,7 +292,7 @@ def test_a_confirmation_that_is_waited_for_survives_and_can_be_given():
     async def run():
         guarded = FunctionTool(erase, require_confirmation=True)
         before = [("probe", {"step": i}) for i in range(8)]
-        model = scripted(*before, ("erase", {"path": "/tmp/x"}), "erased it", "anything else?")
+        model = scripted(*before, ("erase", {"path": "notes/x"}), "erased it", "anything else?")
         runner = runner_of(
             agent_of(model, probe, guarded),
             events_compaction_config=compaction(EventsSummarizer(), threshold=1_000, retained=1),
@@ -318,7 +318,7 @@ def test_a_confirmation_that_is_waited_for_survives_and_can_be_given():
         ]
         return responses(given)
 
-    assert {"erased": "/tmp/x"} in asyncio.run(run())
+    assert {"erased": "notes/x"} in asyncio.run(run())
 
 
 def test_what_a_long_running_call_answers_later_finds_its_call():

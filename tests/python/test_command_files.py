@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ullage
+from ullage.files import write_whole
 from ullage.sessions import read_session_file, read_sessions
 
 from .commands import BEDROCK, COMMAND, MESSAGES, SMALL, every_kind, inside, lines, run
@@ -129,6 +130,23 @@ def test_links_and_permissions_stay(tmp_path):
     assert link.is_symlink()
     assert max(tokens(path)) <= 3_500
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@posix
+def test_nobody_reads_a_file_meanwhile_who_could_not_read_it_before(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text("what only its owner may read")
+    path.chmod(0o600)
+    seen = []
+    flush = os.fsync
+
+    def look(file):
+        seen.append(stat.S_IMODE(os.fstat(file).st_mode))
+        flush(file)
+
+    monkeypatch.setattr(os, "fsync", look)
+    write_whole(path, b"the same")
+    assert seen == [0o600]
 
 
 @posix

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ullage.cli.codes import FINE
-from ullage.cli.console import note, number_of, say_json
+from ullage.cli.console import note, say_json
 from ullage.cli.errors import about
 from ullage.cli.options import (
     add_engine,
@@ -19,6 +19,7 @@ from ullage.cli.options import (
 )
 from ullage.cli.output import add_output, change
 from ullage.cli.plan import stage_lines
+from ullage.wording import many
 
 if TYPE_CHECKING:
     import argparse
@@ -72,11 +73,11 @@ def _in_words(name: str, report: Report, store: Path | None) -> str:
         lines = [
             f"{name}: {before} -> {after} tokens, budget {report.budget:,}",
             *stage_lines({key: vars(stage) for key, stage in report.stages.items()}),
-            f"  {number_of(report.removed_messages, 'message')} removed",
+            f"  {many(report.removed_messages, 'message')} removed",
             f"  {report.rewritten:,} tokens to be cached again",
         ]
         if store is None:
             lines.append("  what left is not stored: no --store was given")
         else:
-            lines.append(f"  {number_of(len(report.references), 'output')} stored in {store}")
+            lines.append(f"  {many(len(report.references), 'output')} stored in {store}")
     return "\n".join([*lines, *(f"  warning: {warning}" for warning in report.warnings)])

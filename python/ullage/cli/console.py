@@ -114,11 +114,6 @@ def progress(what: str, total: int) -> Iterator[Callable[[], object] | None]:
         yield lambda: bar.advance(task)
 
 
-def number_of(number: int, thing: str) -> str:
-    """A number and what it is of."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def _print(text: str, style: str | None, file: TextIO | None) -> None:
     is_terminal = file is not None and file.isatty()
     shown = _visible(text) if is_terminal else text

@@ -79,16 +79,21 @@ def counter_of(options: argparse.Namespace) -> ullage.TokenCounter | None:
     return None if options.model is None else ullage.TokenCounter.for_model(options.model)
 
 
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """All that an engine is made of, the store aside."""
-    group = parser.add_argument_group("the engine")
-    add = group.add_argument
-    policy = add(
+def add_policy(parser: Any) -> None:
+    """What decides."""
+    policy = parser.add_argument(
         "--policy",
         metavar="NAME|FILE",
         help="a preset, a policy in a .toml, .yaml or .json file, or an agent's .yaml",
     )
     completed(policy, "file")
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """All that an engine is made of, the store aside."""
+    group = parser.add_argument_group("the engine")
+    add = group.add_argument
+    add_policy(group)
     add(
         "--set",
         action="append",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ullage.cli.codes import FINE, FOUND
-from ullage.cli.console import number_of, say, say_json
+from ullage.cli.console import say, say_json
 from ullage.cli.conversations import read
 from ullage.cli.errors import about
 from ullage.cli.options import (
@@ -18,6 +18,7 @@ from ullage.cli.options import (
     engine_of,
     store_of,
 )
+from ullage.wording import many
 
 if TYPE_CHECKING:
     import argparse
@@ -76,6 +77,6 @@ def _shortly(plan: Plan) -> str:
 def stage_lines(stages: dict[str, dict[str, int]]) -> list[str]:
     """A line for each stage."""
     return [
-        f"  {name:<9} {number_of(stage['edits'], 'edit')}, {stage['saved']:,} tokens saved"
+        f"  {name:<9} {many(stage['edits'], 'edit')}, {stage['saved']:,} tokens saved"
         for name, stage in stages.items()
     ]

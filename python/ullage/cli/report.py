@@ -11,7 +11,7 @@ from ullage.cli.codes import FAILED, FINE
 from ullage.cli.console import complain, note, say
 from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
-from ullage.cli.options import add_file, at_least, command, completed, store_of
+from ullage.cli.options import add_file, add_policy, at_least, command, completed, store_of
 from ullage.cli.policies import chosen
 from ullage.files import write_whole
 from ullage.recording import is_recording
@@ -49,12 +49,7 @@ def add_to(commands: Any) -> None:
     completed(page, "file")
     store = add("--store", type=Path, metavar="FOLDER", help="where what left is stored")
     completed(store, "folder")
-    policy = add(
-        "--policy",
-        metavar="NAME|FILE",
-        help="a preset, a policy in a .toml, .yaml or .json file, or an agent's .yaml",
-    )
-    completed(policy, "file")
+    add_policy(parser)
     add("--model", metavar="ID", help="the id of the model, for its window, tokens and prices")
     add("--window", type=at_least(1), metavar="TOKENS", help="another window than the policy's")
     add(

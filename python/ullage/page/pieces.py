@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ullage.page.text import many, plain, safe
+from ullage.page.text import plain, safe
 from ullage.retrieval import discard
+from ullage.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

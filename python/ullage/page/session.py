@@ -9,9 +9,10 @@ from ullage.models import BUILT_IN
 from ullage.page.figures import cache_figure, cost_figure, stages_figure, tokens_figure
 from ullage.page.parts import document, table, tiles
 from ullage.page.pieces import Pieces
-from ullage.page.text import many, percent, safe, time
+from ullage.page.text import percent, safe, time
 from ullage.report import Report
 from ullage.timeline import Timeline
+from ullage.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -24,11 +24,6 @@ def safe(text: object) -> str:
     return escape(plain(str(text)))
 
 
-def many(count: int, noun: str) -> str:
-    """A number with what it counts."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def short(number: float) -> str:
     """A number for the side of a plot."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ullage.page.parts import bar, document, table
-from ullage.page.text import many, percent, safe
+from ullage.page.text import percent, safe
+from ullage.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

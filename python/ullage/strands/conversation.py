@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from strands.agent.conversation_manager import SummarizingConversationManager
 
 from ullage import PolicyError, UllageError
+from ullage.calling import is_in_event_loop
 from ullage.logger import Logger
 from ullage.strands.agents import PerAgent
 from ullage.strands.cascade_hooks import CascadeHooks
@@ -18,7 +19,7 @@ from ullage.strands.managing import managed, reduced
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.nesting import reducing
 from ullage.strands.settings import PREFIX, CascadeSettings, zones
-from ullage.strands.steps import Steps, arun, is_in_event_loop, run
+from ullage.strands.steps import Steps, arun, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -206,11 +207,6 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
         with reducing(agent, e) as may:
             if may:
                 await arun(self._reduced(agent, e, escalation))
-
-    def _head_of(self, state: dict[str, Any]) -> Any:
-        """The messages in front of the log; Cyber-AutoAgent's own manager had a summary there."""
-        summary = state.get("summary_message")
-        return state.get("head", [] if summary is None else [summary])
 
     def _managed(self, agent: Any) -> Steps[None]:
         known = self._begin(agent)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from strands.hooks import AfterModelCallEvent
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.strands.agents import PerAgent
@@ -12,6 +14,9 @@ from ullage.strands.pins import with_pin
 from ullage.strands.session import RestorableConversationManager
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from strands.hooks import HookRegistry
     from strands.types.content import Message
 
 # Refusals in a row after which an overflow is raised. Each takes three tenths of the conversation
@@ -64,6 +69,15 @@ class DropInConversationManager(RestorableConversationManager, Generic[_Known]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._known: PerAgent[_Known] = PerAgent(self._begun)
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Registers what Strands' own does, and what a refusal and an answer change."""
+        super().register_hooks(registry, **kwargs)
+        registry.add_callback(AfterModelCallEvent, self._after_model_call)
+
+    @abstractmethod
+    def _after_model_call(self, event: AfterModelCallEvent) -> Awaitable[None] | None:
+        """What follows on an answer, or on a refusal."""
 
     def get_state(self) -> dict[str, Any]:
         """What a session keeps, see :class:`RestorableConversationManager`."""

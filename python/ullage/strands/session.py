@@ -94,7 +94,7 @@ class RestorableConversationManager(ConversationManager):
             raise ValueError("Invalid conversation manager state.")
         count, is_all = state.get("removed_message_count"), state.get("head_is_all", False)
         try:
-            head = unpacked(self._head_of(state))
+            head = unpacked(_head_of(state))
         except ValueError as error:
             raise ValueError("Invalid conversation manager state.") from error
         if (
@@ -123,10 +123,6 @@ class RestorableConversationManager(ConversationManager):
             log = self._unbound = self._unbound or SessionLog()
         log.begin(agent.messages)
         return log
-
-    def _head_of(self, state: dict[str, Any]) -> Any:
-        """The messages in front of the log; a manager of Strands of the same name has none."""
-        return state.get("head", [])
 
     def _bound(self) -> Any:
         return None if self._agent is None else self._agent()
@@ -167,3 +163,9 @@ class RestorableConversationManager(ConversationManager):
 
     def _message_added(self, event: MessageAddedEvent) -> None:
         self.follow(event.agent).added(event.agent.messages, event.message)
+
+
+def _head_of(state: dict[str, Any]) -> Any:
+    """The messages in front of the log: of managers that are not ours, their summary if any."""
+    summary = state.get("summary_message")
+    return state.get("head", [] if summary is None else [summary])

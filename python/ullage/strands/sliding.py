@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands.agent import conversation_manager as strands_managers
-from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistry
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.logger import Logger
@@ -17,6 +16,7 @@ from ullage.strands.truncation import truncate_results
 
 if TYPE_CHECKING:
     from strands import Agent
+    from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent
 
 logger = Logger(__name__)
 
@@ -90,11 +90,6 @@ class SlidingWindowConversationManager(
             proactive_compression=proactive_compression,
         )
 
-    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Registers what Strands' own does, and what counts refusals anew after an answer."""
-        super().register_hooks(registry, **kwargs)
-        registry.add_callback(AfterModelCallEvent, self._after_model_call)
-
     def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:
         """Makes the conversation smaller: after an overflow (``e``) it must, otherwise it may.
 
@@ -158,5 +153,6 @@ class SlidingWindowConversationManager(
             self.apply_management(event.agent)
 
     def _after_model_call(self, event: AfterModelCallEvent) -> None:
+        """Counts refusals anew after an answer."""
         if event.stop_response is not None:
             self._known.of(event.agent).refusals = 0

@@ -7,7 +7,6 @@ other.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -68,12 +67,3 @@ async def arun(steps: Steps[_Outcome]) -> _Outcome:
     except StopIteration as done:
         outcome: _Outcome = done.value
         return outcome
-
-
-def is_in_event_loop() -> bool:
-    """Whether this thread has an event loop that waits for what is done here."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

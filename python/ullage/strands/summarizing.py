@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands.agent import conversation_manager as strands_managers
-from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookRegistry
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.logger import Logger
@@ -23,6 +22,7 @@ from ullage.strands.truncation import truncate_results
 
 if TYPE_CHECKING:
     from strands import Agent
+    from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent
 
 logger = Logger(__name__)
 
@@ -92,11 +92,6 @@ class SummarizingConversationManager(
             pin_first=pin_first,
             proactive_compression=proactive_compression,
         )
-
-    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Registers what Strands' own does, and the recovery beside the event loop."""
-        super().register_hooks(registry, **kwargs)
-        registry.add_callback(AfterModelCallEvent, self._after_model_call)
 
     def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:
         """Makes the conversation smaller: after an overflow (``e``) it must, otherwise it may.
@@ -176,11 +171,6 @@ class SummarizingConversationManager(
         role = "assistant" if kept and kept[-1]["role"] == "user" else "user"
         known.summary = {"role": role, "content": [{"text": text}]}
         messages[:] = mended([*kept, known.summary, *messages[count:]])
-
-    def _head_of(self, state: dict[str, Any]) -> Any:
-        """The messages in front of the log; Strands' own class has its summary there."""
-        summary = state.get("summary_message")
-        return state.get("head", [] if summary is None else [summary])
 
     async def _on_before_model_call_threshold(self, event: BeforeModelCallEvent) -> None:  # type: ignore[override]
         """Summarizes if the request is above the threshold."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, fields
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage.policy_file import parse, text_of
 from ullage.supyagent.manager import ContextManager
 from ullage.supyagent.request import reserve_in
 from ullage.supyagent.tokens import get_context_limit
@@ -93,12 +92,10 @@ class ContextSettings:
         Raises:
             PolicyError: If it cannot be read, or says something else.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8-sig")
-            settings = _parsed(text, Path(path))
-        except (OSError, ValueError, RecursionError) as error:
-            raise ullage.PolicyError(f"{path}: {error}") from error
-        return cls.from_dict(settings)
+        path = Path(path)
+        # Supyagent's files are YAML, whatever they are called.
+        ending = ".json" if path.suffix.lower() == ".json" else ".yaml"
+        return cls.from_dict(parse(path, text_of(path), ending))
 
     def policy(self, model: str | None = None) -> ullage.Policy:
         """The same as settings of the engine, on top of ``Policy.preset("supyagent")``.
@@ -160,18 +157,3 @@ class ContextSettings:
         )
         manager.auto_summarize = self.auto_summarize
         return manager
-
-
-def _parsed(text: str, path: Path) -> Any:
-    if path.suffix.lower() == ".json":
-        return json.loads(text)
-    try:
-        yaml = import_module("yaml")
-    except ImportError:
-        raise ullage.PolicyError(
-            f"{path}: YAML needs PyYAML: pip install 'ullage[yaml]', or write it as JSON"
-        ) from None
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ullage.PolicyError(f"{path}: {error}") from error

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import secrets
-import shutil
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
+from ullage.files import OWNER_ONLY, write_whole
 from ullage.logger import Logger
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 logger = Logger(__name__)
 
 _LINES = "Lines of them with what the summary leaves out:"
-# Bytes of the name of a file that is being written; two writers never have the same.
-_UNIQUE = 8
 
 
 def _now() -> datetime:
@@ -145,24 +142,10 @@ def save(summary: ContextSummary, path: Path) -> None:
     Raises:
         StoreError: If it cannot be written; what was there before is as it was.
     """
-    path = Path(os.path.realpath(path))  # a link stays a link
-    part = path.with_name(f".{path.name}.{secrets.token_hex(_UNIQUE)}.part")
+    data = json.dumps(summary.to_dict(), indent=2).encode()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            # What was said is its owner's business, until who owns the file opens it to others.
-            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(summary.to_dict(), file, indent=2)
-                file.flush()
-                # Without it a crash may leave the new name with nothing in it.
-                os.fsync(file.fileno())
-            with contextlib.suppress(FileNotFoundError):
-                # Who may read the summary may read the next one.
-                shutil.copymode(path, part)
-            part.replace(path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        # What was said is its owner's business, until who owns the file opens it to others.
+        write_whole(path, data, permissions=OWNER_ONLY)
     except OSError as error:
         raise StoreError(f"the summary cannot be written to {path}: {error}") from error

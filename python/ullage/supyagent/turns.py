@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
+from ullage.calling import is_in_event_loop
 from ullage.forks import renew_after_fork
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Turns:
         Not where it has an event loop: what it would wait for may be a task of that loop.
         """
         turn = self._asked()
-        if not turn.done() and _has_loop() and turn.cancel():
+        if not turn.done() and is_in_event_loop() and turn.cancel():
             yield
             return
         turn.result()
@@ -96,11 +97,3 @@ class Turns:
                     turn.set_result(None)
                     return
             self._current = None
-
-
-def _has_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ullage import StoreError, _core
-from ullage.whole import write_whole
+from ullage.files import OWNER_ONLY, write_whole
 
 if TYPE_CHECKING:
     import os
@@ -56,7 +56,8 @@ class FolderBackend:
         data = content.encode("utf-8", "surrogatepass")
         # The names of what leaves a conversation come from it, so it is often there already.
         if not (place.is_file() and place.read_bytes() == data):
-            write_whole(place, data)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(place, data, permissions=OWNER_ONLY)
         return path
 
     def read_file(self, path: str) -> str:

@@ -7,7 +7,6 @@ same text each time, and what is read back can be checked against its name.
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import hashlib
 import inspect
 import re
@@ -17,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
+from ullage.calling import Call
 from ullage.logger import Logger
 from ullage.reasons import said
 from ullage.valis.backends import FolderBackend
@@ -203,22 +203,7 @@ async def _called(function: Any, *arguments: str) -> Any:
 
 def _waited(awaitable: Awaitable[Any]) -> Any:
     """Waits for a coroutine from code that is none: in a thread, where no loop runs."""
-    outcome: list[Any] = []
-    raised: list[BaseException] = []
-
-    async def settled() -> None:
-        outcome.append(await awaitable)
-
-    def run() -> None:
-        try:
-            asyncio.run(settled())
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
-            raised.append(error)
-
-    context = contextvars.copy_context()
-    thread = threading.Thread(target=context.run, args=(run,), name="ullage-valis-write")
-    thread.start()
-    thread.join()
-    if raised:
-        raise raised[0]
-    return outcome[0]
+    returned, error = Call(lambda: awaitable, None).wait(None)
+    if error is not None:
+        raise error
+    return returned

@@ -1,0 +1,51 @@
+"""Summarizers, talks of words for them, and engines that have to ask."""
+
+# mypy: disable-error-code="no-untyped-def,type-arg"
+
+import asyncio
+import time
+from typing import Any
+
+import ullage
+
+SMALL: dict[str, Any] = {
+    "window": 6_000,
+    "reserve_output": 1_000,
+    "summary_tokens": 300,
+    "summary_lines": 80,
+    "summary_ratio": 1.0,
+    "summary_input": 3_000,
+}
+POLICY = ullage.Policy(**SMALL)
+
+
+def engine_of(summarizer, **settings) -> ullage.ContextManager:
+    policy = ullage.Policy(**SMALL | settings)
+    return ullage.ContextManager(policy, store=ullage.MemoryStore(), summarizer=summarizer)
+
+
+def wordy(turns: int, name: str = "x") -> list[dict]:
+    """A talk of words only, of which a compaction has to remove messages."""
+    roles = ("user", "assistant")
+    return [
+        {"role": roles[i % 2], "content": [{"text": f"{name} turn_{i} says " + "words " * 90}]}
+        for i in range(turns)
+    ]
+
+
+def plainly(request: ullage.SummaryRequest) -> str:
+    return "They agreed on port_8443."
+
+
+async def later(request: ullage.SummaryRequest) -> str:
+    await asyncio.sleep(0)
+    return "They agreed on port_8443."
+
+
+async def sleepy(request):
+    await asyncio.sleep(30)
+
+
+def lazy(request):
+    time.sleep(1)
+    return "late"
