@@ -48,7 +48,7 @@ impl<'a> Trace<'a> {
 /// What a stream says of its lines.
 #[derive(Debug, Default)]
 pub(super) struct Stream<'a> {
-    is_stream: bool,
+    has_lines: bool,
     severity: Option<Value<'a>>,
     source: Option<String>,
 }
@@ -66,7 +66,7 @@ impl<'a> Stream<'a> {
     pub(super) fn of(group: Group<'a>) -> Stream<'a> {
         let Some(labels) = group.around().and_then(|around| around.field(&STREAM)) else { return Stream::default() };
         Stream {
-            is_stream: true,
+            has_lines: true,
             severity: labels.field(&STREAM_SEVERITY),
             source: labels.field(&STREAM_SOURCE).and_then(source),
         }
@@ -75,7 +75,7 @@ impl<'a> Stream<'a> {
     /// What a row says: a line of the stream, or an entry with fields.
     pub(super) fn entry(&self, row: Value<'a>) -> Entry<'a> {
         let in_capitals = |severity: Option<Value<'_>>| severity.map(|severity| severity.said().to_uppercase());
-        if let Some((time, text, own)) = line(row).filter(|_| self.is_stream) {
+        if let Some((time, text, own)) = line(row).filter(|_| self.has_lines) {
             let severity = own.and_then(|own| own.field(&STREAM_SEVERITY)).or(self.severity);
             return Entry {
                 severity: in_capitals(severity).unwrap_or_default(),

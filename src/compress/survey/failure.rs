@@ -5,7 +5,7 @@
 use super::value::{Value, is_named};
 use crate::compress::json::Kind;
 
-/// Statuses that are fields of a span, and those that may also be labels on it (Cloud Trace, OpenTelemetry, OpenCensus).
+/// Statuses that are fields of a span, and those that may also be labels on it (Cloud Trace, OpenTelemetry and its forerunner).
 /// A label that is called only `status` or `code` may be about anything.
 const OWN_STATUSES: [&str; 2] = ["status", "code"];
 const STATUSES: [&str; 9] = [

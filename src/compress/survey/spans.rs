@@ -47,7 +47,9 @@ pub(super) fn summary<'a>(groups: impl Iterator<Item = Group<'a>>) -> Map<String
     let (mut count, mut failures, mut unit) = (0_usize, 0_usize, Unit::Milliseconds);
     let read = groups.flat_map(|group| {
         let trace = Trace::of(group);
-        group.rows().map(move |(_, row)| (row, trace.id(row), trace.service(row)))
+        // What is no object among them is no span.
+        let spans = group.rows().map(|(_, row)| row).filter(|row| row.kind() == Kind::Object);
+        spans.map(move |row| (row, trace.id(row), trace.service(row)))
     });
     for (row, trace, service) in read {
         count += 1;

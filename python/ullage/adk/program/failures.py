@@ -9,8 +9,8 @@ from typing import Any
 from ullage.adk.program.reading import number
 
 # Statuses that are fields of a span, and those that may also be labels on it (Cloud Trace,
-# OpenTelemetry, OpenCensus), in lower case and without what joins their words. A label that is
-# called only "status" or "code" may be about anything.
+# OpenTelemetry and its forerunner), in lower case and without what joins their words. A label
+# that is called only "status" or "code" may be about anything.
 OWN_STATUSES = {"status", "code"}
 STATUSES = {
     "statuscode",
