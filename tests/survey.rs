@@ -19,7 +19,7 @@ fn survey(value: &Value) -> Value {
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
-    const KEYS: [&str; 16] = [
+    const KEYS: [&str; 24] = [
         "severity",
         "message",
         "timestamp",
@@ -36,6 +36,14 @@ fn any_json() -> impl Strategy<Value = Value> {
         "labels",
         "result",
         "rows",
+        "spans",
+        "scopeSpans",
+        "stream",
+        "attributes",
+        "key",
+        "error",
+        "processes",
+        "traceId",
     ];
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -143,21 +151,219 @@ fn spans_are_measured_in_milliseconds_whatever_says_how_long() {
     assert_eq!(survey(&unknown)["duration"]["max"], 7, "no unit is made up");
 }
 
+/// Spans with what is given, of which a survey says how many failed and what the first says of it.
+fn failures(more: &Value) -> (u64, Value) {
+    let mut span = json!({ "spanId": "a", "name": "x", "duration_ms": 1 });
+    span.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let said = survey(&json!(vec![span; 3]));
+    (said["failures"].as_u64().unwrap(), said["failed"][0]["failed_by"].clone())
+}
+
 #[test]
 fn a_span_fails_by_what_its_status_means_where_it_comes_from() {
-    let failures = |status: Value| {
-        let span = json!({ "spanId": "a", "name": "x", "status": status, "duration_ms": 1 });
-        survey(&json!(vec![span; 3]))["failures"].as_u64().unwrap()
+    let failures = |status: &Value| failures(&json!({ "status": status })).0;
+    for failed in [
+        json!("ERROR"),
+        json!("STATUS_CODE_ERROR"),
+        json!("INTERNAL"),
+        json!("DEADLINE_EXCEEDED"),
+        json!("Failed"),
+        json!(2),
+        json!({ "code": 13 }),
+        json!({ "code": "STATUS_CODE_ERROR" }),
+        json!({ "statusCode": "Error" }),
+        json!(503),
+        json!("503"),
+    ] {
+        assert_eq!(failures(&failed), 3, "{failed}");
+    }
+    for fine in [
+        json!("OK"),
+        json!("Unset"),
+        json!("NO_ERROR"),
+        json!("UNKNOWN"),
+        json!(0),
+        json!(1),
+        json!(200),
+        json!(404),
+        json!(17),
+        json!({ "code": 0 }),
+        json!({}),
+        json!(["ERROR"]),
+        json!(true),
+        Value::Null,
+    ] {
+        assert_eq!(failures(&fine), 0, "{fine}");
+    }
+}
+
+#[test]
+fn a_span_fails_by_its_labels_whatever_they_are_called_and_says_which() {
+    for (labels, by) in [
+        (json!({ "labels": { "/http/status_code": "503" } }), json!({ "/http/status_code": "503" })),
+        (json!({ "labels": { "error": "true" } }), json!({ "error": "true" })),
+        (json!({ "labels": { "/error/message": "no route" } }), json!({ "/error/message": "no route" })),
+        (json!({ "tags": [{ "key": "error", "type": "bool", "value": true }] }), json!({ "error": true })),
+        (json!({ "tags": { "otel.status_code": "ERROR" } }), json!({ "otel.status_code": "ERROR" })),
+        (
+            json!({ "attributes": [{ "key": "http.response.status_code", "value": { "intValue": "500" } }] }),
+            json!({ "http.response.status_code": "500" }),
+        ),
+        (json!({ "attributes": { "http.status_code": 502 } }), json!({ "http.status_code": 502 })),
+        (json!({ "attributes": { "rpc.grpc.status_code": 14 } }), json!({ "rpc.grpc.status_code": 14 })),
+        (json!({ "attributes": { "error.type": "timeout" } }), json!({ "error.type": "timeout" })),
+        (
+            json!({ "attributes": { "attributeMap": { "/error/name": { "stringValue": { "value": "Timeout" } } } } }),
+            json!({ "/error/name": "Timeout" }),
+        ),
+        (json!({ "status": "OK", "labels": {}, "tags": [{ "key": "error", "value": 1 }] }), json!({ "error": 1 })),
+    ] {
+        assert_eq!(failures(&labels), (3, by), "{labels}");
+    }
+    for own in [json!({ "error": true }), json!({ "status.code": 2 }), json!({ "http.status_code": 500 })] {
+        assert_eq!(failures(&own), (3, Value::Null), "{own}");
+    }
+    for fine in [
+        json!({ "labels": { "/http/status_code": "404", "error": "false" } }),
+        json!({ "labels": { "code": 500, "status": "error budget" } }),
+        json!({ "tags": [{ "key": "error", "value": false }, { "key": "error" }, "error", null] }),
+        json!({ "attributes": [{ "key": "http.status_code", "value": { "intValue": "200" } }] }),
+        json!({ "attributes": { "error": "", "rpc.grpc.status_code": 1, "otel.status_code": "OK" } }),
+        json!({ "labels": "error", "tags": null, "attributes": true }),
+        json!({ "error": null, "is_error": false, "error_message": "none" }),
+    ] {
+        assert_eq!(failures(&fine).0, 0, "{fine}");
+    }
+}
+
+#[test]
+fn a_status_as_deep_as_it_gets_is_read() {
+    let deep = format!("{}2{}", r#"{"code":"#.repeat(100_000), "}".repeat(100_000));
+    let span = format!(r#"{{"spanId":"a","name":"x","status":{deep},"labels":{{"error":{deep}}}}}"#);
+    let rows = format!("[{}]", [span.as_str(); 5].join(","));
+    let said: Value = serde_json::from_str(&Payload::of(rows).unwrap().survey(None)).unwrap();
+    assert_eq!(said["kind"], "traces");
+}
+
+fn many_spans(count: usize, trace: usize) -> Vec<Value> {
+    let span = |i: usize| {
+        json!({
+            "spanID": format!("{trace}-{i}"),
+            "operationName": "GET",
+            "processID": format!("p{}", i % 2),
+            "duration": 1 + i,
+            "tags": [{ "key": "error", "value": i == 0 }],
+        })
     };
-    for failed in
-        [json!("ERROR"), json!("STATUS_CODE_ERROR"), json!(2), json!({ "code": 13 }), json!(503), json!("503")]
-    {
-        assert_eq!(failures(failed.clone()), 3, "{failed}");
+    (0..count).map(span).collect()
+}
+
+/// What groups of spans are in, in each of the forms in which they come.
+fn forms(traces: &[Vec<Value>]) -> Vec<(&'static str, Value)> {
+    let each = |of: &dyn Fn(usize, &Vec<Value>) -> Value| -> Value {
+        traces.iter().enumerate().map(|(i, spans)| of(i, spans)).collect()
+    };
+    let attributes = |i: usize| json!([{ "key": "service.name", "value": { "stringValue": format!("s{}", i % 2) } }]);
+    let service = |name: &str| json!({ "serviceName": name });
+    vec![
+        ("Cloud Trace", json!({ "traces": each(&|i, spans| json!({ "traceId": format!("t{i}"), "spans": spans })) })),
+        (
+            "Jaeger",
+            json!({ "errors": null, "data": each(&|i, spans| json!({
+                "traceID": format!("t{i}"), "spans": spans, "processes": { "p0": service("s0"), "p1": service("s1") },
+            })) }),
+        ),
+        (
+            "OTLP",
+            json!({ "resourceSpans": each(&|i, spans| json!({
+                "resource": { "attributes": attributes(i) },
+                "scopeSpans": [{ "scope": {}, "spans": spans }, { "spans": [] }],
+            })) }),
+        ),
+        (
+            "Tempo, formerly",
+            json!({ "batches": each(&|i, spans| json!({
+                "resource": { "attributes": attributes(i) }, "instrumentationLibrarySpans": [{ "spans": spans }],
+            })) }),
+        ),
+    ]
+}
+
+#[test]
+fn spans_in_traces_and_resources_are_all_counted() {
+    for sizes in [vec![40], vec![200, 3], vec![1, 1], vec![3; 30], vec![0, 5, 0, 5, 5, 400]] {
+        let traces: Vec<_> = sizes.iter().enumerate().map(|(i, size)| many_spans(*size, i)).collect();
+        let (all, failed) = (sizes.iter().sum::<usize>(), sizes.iter().filter(|size| **size > 0).count());
+        for (form, value) in forms(&traces) {
+            let said = survey(&value);
+            assert_eq!(said["kind"], "traces", "{form} of {sizes:?}");
+            assert_eq!((&said["spans"], &said["failures"]), (&json!(all), &json!(failed)), "{form} of {sizes:?}");
+            assert_eq!(said["duration"]["count"], all, "{form} of {sizes:?}");
+            let payload = payload(&value);
+            assert!(payload.items() >= all, "{form} of {sizes:?}");
+            let (stored, whole) = payload.stored();
+            assert_eq!((whole, serde_json::from_str(&stored).unwrap()), (Whole::Stored, value.clone()));
+            assert_eq!(stored.lines().filter(|line| line.starts_with(r#"{"spanID""#)).count(), all);
+            let pointed = value.pointer(said["shape"]["pointer"].as_str().unwrap()).unwrap();
+            assert_eq!(said["shape"]["length"], pointed.as_array().unwrap().len(), "{form} of {sizes:?}");
+        }
     }
-    for fine in [json!("OK"), json!(0), json!(1), json!(200), json!(404), json!({ "code": 0 }), json!({}), Value::Null]
-    {
-        assert_eq!(failures(fine.clone()), 0, "{fine}");
+}
+
+#[test]
+fn spans_have_the_trace_and_the_service_of_what_they_are_in() {
+    let traces: Vec<_> = (0..10).map(|i| many_spans(6, i)).collect();
+    for (form, value) in forms(&traces) {
+        let said = survey(&value);
+        if form != "Cloud Trace" {
+            assert_eq!(said["services"], json!({ "s0": 30, "s1": 30 }), "{form}");
+        }
+        if ["Cloud Trace", "Jaeger"].contains(&form) {
+            assert_eq!((&said["traces"], &said["failed"][3]["trace_id"]), (&json!(10), &json!("t3")), "{form}");
+        }
     }
+}
+
+#[test]
+fn a_span_that_holds_others_and_a_record_with_a_few_spans_are_no_groups() {
+    let tree: Vec<_> =
+        (0..20).map(|i| json!({ "spanId": i, "name": "x", "duration_ms": 1, "spans": many_spans(9, i) })).collect();
+    assert_eq!(survey(&json!(tree))["spans"], 20);
+    let record = json!({ "spans": many_spans(2, 0), "rows": many_spans(90, 1) });
+    assert_eq!(survey(&record)["spans"], 90);
+    let other = json!({ "spans": ["a", "b", "c"] });
+    assert_eq!(survey(&other)["kind"], "other");
+}
+
+fn streams(count: usize, lines: usize) -> Value {
+    let streams: Vec<Value> = (0..count)
+        .map(|i| {
+            let values: Vec<Value> = (0..lines)
+                .map(|n| json!([format!("{}", 1_795_600_000_000_000_000_u64 + n as u64), format!("{n}")]))
+                .collect();
+            let level = if i % 2 == 0 { "error" } else { "info" };
+            json!({ "stream": { "level": level, "app": format!("a{}", i % 3) }, "values": values })
+        })
+        .collect();
+    let stats = json!({ "summary": { "note": "x".repeat(3_000) } });
+    json!({ "status": "success", "data": { "resultType": "streams", "result": streams, "stats": stats } })
+}
+
+#[test]
+fn lines_of_streams_are_entries_of_a_log_be_they_numbers() {
+    for (count, lines) in [(1, 7), (2, 400), (12, 50)] {
+        let said = survey(&streams(count, lines));
+        let failed = count.div_ceil(2) * lines;
+        assert_eq!(said["kind"], "logs");
+        assert_eq!((&said["entries"], &said["failures"]), (&json!(count * lines), &json!(failed)));
+        assert_eq!(said["severities"]["ERROR"], failed);
+        assert_eq!(said["sources"]["a0"], count.div_ceil(3) * lines);
+        assert_eq!(said["time"]["first"], "1795600000000000000");
+    }
+    let own = json!(["1", "disk full", { "detected_level": "error" }]);
+    let said = survey(&json!([{ "stream": {}, "values": [own, ["2", "ok"]] }]));
+    assert_eq!((&said["entries"], &said["failures"]), (&json!(2), &json!(1)));
+    assert_eq!(said["patterns"][0]["example"], "disk full");
 }
 
 #[test]

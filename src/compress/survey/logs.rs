@@ -5,13 +5,12 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use serde_json::{Map, Value as Json, json};
 
+use super::around::{Entry, Stream};
 use super::counts::Counts;
-use super::names::{MESSAGE, SEVERITY, SOURCE, TIME};
+use super::groups::Group;
 use super::text::cut;
-use super::value::Value;
 use crate::compress::alarms::alarms;
 use crate::compress::alike::shape;
-use crate::compress::json::Kind;
 
 /// Patterns that are shown: those that report failures first, then the most frequent.
 const PATTERNS: usize = 20;
@@ -38,27 +37,28 @@ struct Pattern<'a> {
     failures: usize,
 }
 
-pub(super) fn summary<'a>(rows: impl Iterator<Item = Value<'a>>) -> Map<String, Json> {
+pub(super) fn summary<'a>(groups: impl Iterator<Item = Group<'a>>) -> Map<String, Json> {
     let mut places: HashMap<(u64, String), usize, RandomState> = HashMap::default();
     let mut patterns: Vec<Pattern<'a>> = Vec::new();
     let (mut severities, mut sources) = (Counts::default(), Counts::default());
     let (mut entries, mut failures) = (0_usize, 0_usize);
     let mut span: Option<(&str, &str)> = None;
-    for row in rows {
+    let read = groups.flat_map(|group| {
+        let stream = Stream::of(group);
+        group.rows().map(move |(_, row)| stream.entry(row))
+    });
+    for Entry { severity, message, time, source } in read {
         entries += 1;
-        let severity = row.field(&SEVERITY).map(|value| value.said().to_uppercase()).unwrap_or_default();
-        let message = row.field(&MESSAGE).map(message).unwrap_or_default();
         let fails = match severity.as_str() {
             "" => !alarms(&message).is_empty(),
             severity => FAILING.contains(&severity),
         };
         failures += usize::from(fails);
-        let time = row.field(&TIME).filter(|time| !time.kind().is_container()).map(Value::inside);
         if let Some(time) = time {
             // Times of one form compare as text does.
             span = Some(span.map_or((time, time), |(least, most)| (least.min(time), most.max(time))));
         }
-        if let Some(source) = row.field(&SOURCE).and_then(source) {
+        if let Some(source) = source {
             sources.add(source);
         }
         let front = &message.as_bytes()[..message.len().min(FRONT)];
@@ -112,18 +112,4 @@ impl Pattern<'_> {
         }
         said.into()
     }
-}
-
-/// What an entry says: its text, or that of the message in its structured payload.
-fn message(value: Value<'_>) -> String {
-    let inner = if value.kind() == Kind::Object { value.field(&MESSAGE) } else { None };
-    inner.unwrap_or(value).said().into_owned()
-}
-
-/// What an entry comes from: a name, or that of a resource.
-fn source(value: Value<'_>) -> Option<String> {
-    /// What a resource is told by.
-    const NAMES: [&str; 4] = ["name", "servicename", "type", "id"];
-    let named = if value.kind() == Kind::Object { value.field(&NAMES)? } else { value };
-    (!named.kind().is_container()).then(|| named.said().into_owned())
 }

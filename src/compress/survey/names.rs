@@ -38,6 +38,11 @@ pub(super) const SOURCE: [&str; 13] = [
     "host",
 ];
 
+/// The same among the labels of a stream of Loki's.
+pub(super) const STREAM_SEVERITY: [&str; 5] = ["level", "severity", "detectedlevel", "severitytext", "lvl"];
+pub(super) const STREAM_SOURCE: [&str; 9] =
+    ["servicename", "service", "app", "container", "component", "pod", "job", "host", "filename"];
+
 pub(super) const TRACE_ID: [&str; 2] = ["traceid", "trace"];
 pub(super) const SPAN_ID: [&str; 1] = ["spanid"];
 pub(super) const PARENT: [&str; 4] = ["parentspanid", "parentid", "parent", "parentspan"];

@@ -1,5 +1,6 @@
 //! Where in a result its rows are: the list, or the object of like members, that most of it consists of.
 
+use super::groups::grouped;
 use super::value::Value;
 use crate::compress::json::{Kind, Tape};
 
@@ -22,6 +23,8 @@ pub(super) enum Form {
     Elements,
     /// The members of an object.
     Members,
+    /// Those of groups, which it consists of.
+    Groups,
     /// There are none: it is one text.
     Text,
     /// There are none.
@@ -32,6 +35,13 @@ pub(super) enum Form {
 pub(super) fn find(text: &str, tape: &Tape) -> (usize, Form) {
     let mut at = Value::of(text, tape, 0);
     for _ in 0..DEPTH {
+        if grouped(at).is_some() {
+            return (at.index(), Form::Groups);
+        }
+        if let Some(answer) = answer(at) {
+            at = answer;
+            continue;
+        }
         let size = at.raw().len();
         let largest = match at.kind() {
             Kind::Object => at.members().map(|(_, value)| value).max_by_key(|value| value.raw().len()),
@@ -55,6 +65,14 @@ pub(super) fn find(text: &str, tape: &Tape) -> (usize, Form) {
         Kind::Number | Kind::Word => Form::Single,
     };
     (at.index(), form)
+}
+
+/// What Prometheus or Loki answers, whatever statistics of the query stand beside it.
+fn answer(value: Value<'_>) -> Option<Value<'_>> {
+    value.field(&["resulttype"])?;
+    let answer = value.field(&["result"])?;
+    answer.items().next().filter(|first| first.kind() == Kind::Object)?;
+    Some(answer)
 }
 
 /// The length of the longest list that can be reached through objects. Keys of an object are no items: fifty settings are

@@ -5,10 +5,13 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 use serde_json::{Map, Value as Json, json};
 
+use super::around::Trace;
 use super::counts::Counts;
-use super::names::{ERROR, NAME, PARENT, SOURCE, SPAN_ID, START, STATUS, TRACE_ID};
+use super::failure::{Sign, failure};
+use super::groups::Group;
+use super::names::{ERROR, NAME, PARENT, SPAN_ID, START, STATUS};
 use super::numbers::{Numbers, number};
-use super::text::brief;
+use super::text::{brief, cut};
 use super::took::{Unit, took};
 use super::value::Value;
 use crate::compress::json::Kind;
@@ -33,21 +36,27 @@ struct Operation {
     count: usize,
 }
 
-pub(super) fn summary<'a>(rows: impl Iterator<Item = Value<'a>>) -> Map<String, Json> {
+pub(super) fn summary<'a>(groups: impl Iterator<Item = Group<'a>>) -> Map<String, Json> {
     let mut places: HashMap<String, usize, RandomState> = HashMap::default();
     let mut operations: Vec<(String, Operation)> = Vec::new();
     let mut traces: HashSet<&str, RandomState> = HashSet::default();
     let mut services = Counts::default();
     let mut all = Numbers::default();
-    let mut slow: Vec<(f64, Value<'a>)> = Vec::new();
-    let mut failed: Vec<Value<'a>> = Vec::new();
+    let mut slow: Vec<(f64, Value<'a>, Option<Value<'a>>)> = Vec::new();
+    let mut failed: Vec<(Value<'a>, Option<Value<'a>>, Sign<'a>)> = Vec::new();
     let (mut count, mut failures, mut unit) = (0_usize, 0_usize, Unit::Milliseconds);
-    for row in rows {
+    let read = groups.flat_map(|group| {
+        let trace = Trace::of(group);
+        // What is no object among them is no span.
+        let spans = group.rows().map(|(_, row)| row).filter(|row| row.kind() == Kind::Object);
+        spans.map(move |row| (row, trace.id(row), trace.service(row)))
+    });
+    for (row, trace, service) in read {
         count += 1;
         let duration = took(row);
-        let fails = fails(row);
-        traces.extend(row.field(&TRACE_ID).map(Value::inside));
-        if let Some(service) = row.field(&SOURCE).filter(|service| !service.kind().is_container()) {
+        let failure = failure(row);
+        traces.extend(trace.map(Value::inside));
+        if let Some(service) = service {
             services.add(service.said().into_owned());
         }
         let name = name(row);
@@ -57,18 +66,18 @@ pub(super) fn summary<'a>(rows: impl Iterator<Item = Value<'a>>) -> Map<String, 
         }
         let operation = &mut operations[place].1;
         operation.count += 1;
-        operation.failures += usize::from(fails);
+        operation.failures += usize::from(failure.is_some());
         if let Some((length, its_unit)) = duration {
             unit = unit.max(its_unit);
             operation.durations.push(length);
             all.push(length);
-            let at = slow.partition_point(|(longest, _)| *longest >= length);
-            slow.insert(at, (length, row));
+            let at = slow.partition_point(|(longest, _, _)| *longest >= length);
+            slow.insert(at, (length, row, trace));
             slow.truncate(SLOWEST);
         }
-        if fails {
+        if let Some(sign) = failure {
             failures += 1;
-            failed.extend((failed.len() < FAILED).then_some(row));
+            failed.extend((failed.len() < FAILED).then_some((row, trace, sign)));
         }
     }
     let took = unit.name();
@@ -93,8 +102,20 @@ pub(super) fn summary<'a>(rows: impl Iterator<Item = Value<'a>>) -> Map<String, 
     if !services.is_empty() {
         said.insert("services".to_owned(), services.into());
     }
-    said.insert("slowest".to_owned(), slow.into_iter().map(|(length, row)| span(row, Some((took, length)))).collect());
-    said.insert("failed".to_owned(), failed.into_iter().map(|row| span(row, None)).collect());
+    let slowest = slow.into_iter().map(|(length, row, trace)| {
+        let mut said = span(row, trace);
+        said.insert(took.to_owned(), number(length));
+        Json::Object(said)
+    });
+    said.insert("slowest".to_owned(), slowest.collect());
+    let failed = failed.into_iter().map(|(row, trace, sign)| {
+        let mut said = span(row, trace);
+        if let Sign::Label(key, value) = sign {
+            said.insert("failed_by".to_owned(), json!({ cut(key, FIELD): brief(value, FIELD) }));
+        }
+        Json::Object(said)
+    });
+    said.insert("failed".to_owned(), failed.collect());
     said
 }
 
@@ -120,50 +141,18 @@ fn name(row: Value<'_>) -> String {
     .unwrap_or_default()
 }
 
-/// What tells a span, and what it says of its failure.
-fn span(row: Value<'_>, length: Option<(&str, f64)>) -> Json {
+/// What tells a span, and what its own fields say of its failure.
+fn span(row: Value<'_>, trace: Option<Value<'_>>) -> Map<String, Json> {
     let mut said = Map::new();
-    let fields: [(&str, &[&str]); 7] = [
-        ("name", &NAME),
-        ("span_id", &SPAN_ID),
-        ("parent_span_id", &PARENT),
-        ("trace_id", &TRACE_ID),
-        ("start", &START),
-        ("status", &STATUS),
-        ("error", &ERROR),
+    let fields = [
+        ("name", row.field(&NAME)),
+        ("span_id", row.field(&SPAN_ID)),
+        ("parent_span_id", row.field(&PARENT)),
+        ("trace_id", trace),
+        ("start", row.field(&START)),
+        ("status", row.field(&STATUS)),
+        ("error", row.field(&ERROR)),
     ];
-    for (name, names) in fields {
-        said.extend(row.field(names).map(|value| (name.to_owned(), brief(value, FIELD))));
-    }
-    said.extend(length.map(|(took, length)| (took.to_owned(), number(length))));
-    said.into()
-}
-
-/// Whether the span says that it failed.
-fn fails(row: Value<'_>) -> bool {
-    let says = |value: Value<'_>| match value.kind() {
-        Kind::Word => value.raw() == "true",
-        Kind::Array | Kind::Object => value.len() > 0,
-        Kind::Number => value.number().is_some_and(|number| number != 0.0),
-        Kind::String => !matches!(value.inside().to_ascii_lowercase().as_str(), "" | "false" | "none" | "no" | "0"),
-    };
-    row.field(&ERROR).is_some_and(says) || row.field(&STATUS).is_some_and(is_failure)
-}
-
-/// Whether a status is a failure: in OpenTelemetry 2 is, in gRPC whatever is not 0, in HTTP 5xx.
-fn is_failure(status: Value<'_>) -> bool {
-    /// 1 is OK in OpenTelemetry and a cancelled call in gRPC, which has no fault in it.
-    const FIRST_FAILURE: f64 = 2.0;
-    /// Statuses of HTTP begin here, and those of a failed server there.
-    const HTTP: f64 = 100.0;
-    const HTTP_FAILURE: f64 = 500.0;
-    const WORDS: [&str; 6] = ["error", "failed", "failure", "statuscodeerror", "internal", "unavailable"];
-    if status.kind() == Kind::Object {
-        return status.field(&["code", "statuscode"]).is_some_and(is_failure);
-    }
-    match status.number() {
-        Some(code) if code >= HTTP => code >= HTTP_FAILURE,
-        Some(code) => code >= FIRST_FAILURE,
-        None => WORDS.iter().any(|word| super::value::is_named(status.inside(), word)),
-    }
+    said.extend(fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), brief(value?, FIELD)))));
+    said
 }

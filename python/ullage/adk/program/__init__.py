@@ -10,11 +10,19 @@ from __future__ import annotations
 import inspect
 import re
 
-from ullage.adk.program import log_entries, main, reading, spans, unknown, values
-from ullage.adk.program.reading import field, rows_of
-from ullage.adk.program.spans import fails
+from ullage.adk.program import (
+    failures,
+    groups,
+    log_entries,
+    main,
+    reading,
+    rows,
+    spans,
+    unknown,
+    values,
+)
 
-__all__ = ["fails", "field", "rows_of", "source"]
+__all__ = ["source"]
 
 # How they import each other; in the sandbox they are one module.
 _OWN = re.compile(r"^from ullage\.[^\n(]*(?:\([^)]*\))?\n", re.MULTILINE)
@@ -22,5 +30,5 @@ _OWN = re.compile(r"^from ullage\.[^\n(]*(?:\([^)]*\))?\n", re.MULTILINE)
 
 def source() -> str:
     """The program."""
-    modules = (reading, log_entries, spans, values, unknown, main)
+    modules = (reading, groups, rows, failures, log_entries, spans, values, unknown, main)
     return "\n\n".join(_OWN.sub("", inspect.getsource(module)) for module in modules)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ullage.adk.program.log_entries import logs
-from ullage.adk.program.reading import rows_of
+from ullage.adk.program.rows import rows_of
 from ullage.adk.program.spans import traces
 from ullage.adk.program.unknown import fields
 from ullage.adk.program.values import metrics, series

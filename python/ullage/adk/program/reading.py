@@ -1,6 +1,5 @@
-"""Finding the rows of data, and reading what stands in them."""
+"""Reading what stands in rows of data."""
 
-import json
 import math
 import re
 from datetime import datetime, timezone
@@ -8,30 +7,6 @@ from typing import Any
 
 SHOWN = 15
 EXAMPLES = 10
-
-
-def rows_of(value: Any) -> Any:
-    """The list that most of the data consists of."""
-    for _ in range(8):
-        if isinstance(value, str):
-            try:
-                value = json.loads(value)
-            except ValueError:
-                return value.splitlines()
-        if isinstance(value, dict):
-            sizes = {key: len(json.dumps(inner, default=str)) for key, inner in value.items()}
-            largest = max(sizes, key=lambda key: sizes[key], default=None)
-            inner = None if largest is None else value[largest]
-            if not isinstance(inner, (dict, list, str)) or sizes[largest] * 3 < 2 * sum(
-                sizes.values()
-            ):
-                return list(value.values())
-            value = inner
-        elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], (dict, str)):
-            value = value[0]
-        else:
-            break
-    return value if isinstance(value, list) else [value]
 
 
 def field(row: Any, *names: str) -> Any:
@@ -48,7 +23,7 @@ def number(value: Any) -> Any:
     """A finite number, or None."""
     try:
         value = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return value if math.isfinite(value) else None
 
