@@ -202,13 +202,3 @@ def _sounds_good(text: str, call: Call) -> bool:
     if _NO.search(words):
         return False
     return diff is not None or bool(_YES.search(words))
-
-
-def _without(text: str, name: str) -> str:
-    """The text without a name, where it stands as a word of its own."""
-    first, *rest = text.split(name)
-    kept = [first]
-    for piece in rest:
-        is_part = kept[-1][-1:].isalnum() or piece[:1].isalnum()
-        kept += [name if is_part else " ", piece]
-    return "".join(kept)
