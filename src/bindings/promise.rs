@@ -12,8 +12,9 @@ use crate::shared::Shared;
 use crate::tokens::Scale;
 use crate::wire::Format;
 
-/// Conversations that are remembered; the one that was not counted for longest is forgotten.
-const CONVERSATIONS: usize = 16;
+/// Conversations that are remembered, as many as a process is likely to serve at once: to look through them takes some
+/// millionths of a second. The one that was not counted for longest is forgotten.
+const CONVERSATIONS: usize = 256;
 
 /// The longest list of which every message is compared on every turn, which takes a thirtieth of a millisecond. Of a longer
 /// one those are compared that are sampled, as long as it is the very list that the host gave before and nothing was
@@ -22,6 +23,9 @@ const COMPARED: usize = 10_000;
 
 /// Messages that are compared before the others: most lists that differ differ in one of them.
 const SAMPLED: usize = 64;
+
+/// Messages of a conversation that are asked after to see whether it is gone: whoever drops one drops most.
+const ASKED: usize = 8;
 
 /// What was counted of a list.
 #[derive(Debug, Clone, Copy)]
@@ -107,18 +111,25 @@ impl Entries {
         let Some(end) = self.places.len().checked_sub(1).filter(|end| *end < list.len()) else { return false };
         let same = |index: usize| list.get_item(index).is_ok_and(|entry| place(&entry) == self.places[index]);
         let is_host = self.host.as_ref().is_some_and(|host| host.is(list));
-        (0..SAMPLED).all(|sample| same(sample * end / (SAMPLED - 1)))
+        samples(end, SAMPLED).all(same)
             && (is_host || list.iter().zip(&self.places).all(|(entry, known)| place(&entry) == *known))
     }
 
-    /// Whether nobody else has one of them, so that no list will begin with all of them again.
+    /// Whether nobody else has one of those that are asked after, so that no list will begin with all of them again.
     #[expect(deprecated, reason = "the way that is not deprecated is unsafe")]
     fn are_gone(&self, py: Python<'_>) -> bool {
         /// Our list's, and that of who asks.
         const OURS: isize = 2;
+        let own = self.own.bind(py);
+        let is_ours = |index| own.get_item(index).is_ok_and(|entry| entry.get_refcnt() == OURS);
         let host_is_gone = self.host.as_ref().is_some_and(|host| host.get_refcnt(py) < OURS);
-        host_is_gone || self.own.bind(py).iter().any(|entry| entry.get_refcnt() == OURS)
+        host_is_gone || samples(own.len().saturating_sub(1), ASKED).any(is_ours)
     }
+}
+
+/// So many indices up to `end`, spread evenly, the first and the last among them.
+fn samples(end: usize, count: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |sample| sample * end / (count - 1))
 }
 
 fn place(entry: &Bound<'_, PyAny>) -> usize {
