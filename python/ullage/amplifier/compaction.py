@@ -11,6 +11,7 @@ from ullage.amplifier.duplicates import without_duplicates
 from ullage.amplifier.outcome import Compacted
 from ullage.amplifier.recent import newest
 from ullage.amplifier.shape import is_result
+from ullage.calling import in_pool
 
 if TYPE_CHECKING:
     from ullage.amplifier.budget import Budget
@@ -84,14 +85,17 @@ async def compact(view: View, request: Request) -> dict[str, Any] | None:
             raise
         # The room that was kept for the notice is worth less than the request.
         after = await _compacted(before, request, request.budget.tokens)
-    tokens = request.tokens(before)
-    done = Compacted(before, after, tokens, request.tokens(after))
-    view.tokens = done.tokens_after
+    stats = await in_pool(_stats, before, after, request)
+    view.tokens = stats["tokens_after"]
     if after == before or not view.replace(old, len(before), after):
         return None
-    stats = done.stats(request.settings, request.room)
     view.compacted(stats, request.budget.tokens)
     return stats
+
+
+def _stats(before: list[Any], after: list[Any], request: Request) -> dict[str, Any]:
+    done = Compacted(before, after, request.tokens(before), request.tokens(after))
+    return done.stats(request.settings, request.room)
 
 
 async def alone(messages: list[Any], request: Request) -> list[Any]:
@@ -114,7 +118,7 @@ async def _compacted(messages: list[Any], request: Request, room: int) -> list[A
             return made
         messages = messages if made is None else made
     if settings.strategy == "simple":
-        messages = without_duplicates(messages)
+        messages = await in_pool(without_duplicates, messages)
     try:
         return await _by_engine(list(messages), request, room)
     except MessageError:
@@ -126,13 +130,13 @@ async def _by_engine(messages: list[Any], request: Request, room: int) -> list[A
     messages = list(messages)
     room = max(1, room - request.fixed)
     settings = request.settings
-    if settings.strategy == "smart" and _is_talk(messages, request):
+    if settings.strategy == "smart" and await in_pool(_is_talk, messages, request):
         settings = replace(settings, told="account")
     engine = request.engines.engine_for(settings, room, request.budget.model)
     pins: set[int] = set()
     if settings.strategy != "simple":
         target = int(room * settings.target)
-        pins = newest(messages, target, engine.counter)
+        pins = await in_pool(newest, messages, target, engine.counter)
         if request.judge is not None:
             pins |= await request.judge.important(messages, pins, target, engine.counter)
     try:
@@ -149,4 +153,4 @@ def _is_talk(messages: list[Any], request: Request) -> bool:
     """Whether most of it was said, rather than printed by tools."""
     counter = request.engines.counter_for(request.budget.model)
     results = [message for message in messages if is_result(message)]
-    return sum(counter.count_messages([m]) for m in results) * 2 < counter.count_messages(messages)
+    return counter.count_messages(results) * 2 < counter.count_messages(messages)

@@ -11,7 +11,7 @@ from ullage.amplifier import checks, memory
 from ullage.amplifier.configuration import arguments
 from ullage.amplifier.custom import mended
 from ullage.amplifier.log import Log
-from ullage.amplifier.messages import required, stamped
+from ullage.amplifier.messages import copies, stamped
 from ullage.amplifier.mounting import mounted
 from ullage.amplifier.places import transcript_path as place_of
 from ullage.amplifier.simple import SimpleContextManager
@@ -120,6 +120,7 @@ class PersistentContextManager(SimpleContextManager):
         """
         if self._log is None:
             await asyncio.to_thread(self._open)
+            await self._prepare_for_all()
 
     async def close(self) -> None:
         """Flushes the file and lets others open it.
@@ -133,13 +134,14 @@ class PersistentContextManager(SimpleContextManager):
             await asyncio.to_thread(log.close)
 
     async def add_message(self, message: dict[str, Any]) -> None:
-        """Adds a message, once it is in the file. O(1).
+        """Adds a message, once it is in the file, see :meth:`SimpleContextManager.add_message`.
 
         Raises:
             MessageError: If it is no message that can be read, or no JSON.
             StoreError: If it cannot be written. After any error it is not in the history either.
         """
         await self._written(self._add, stamped(message))
+        await self._prepare_for_new()
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None
@@ -166,8 +168,9 @@ class PersistentContextManager(SimpleContextManager):
         await self.initialize()
         if self._resumed:
             logger.info("path=<%s> | the messages of the file stand", self.transcript_path)
-            return
-        await asyncio.to_thread(self._begin, [dict(required(message)) for message in messages])
+        else:
+            await asyncio.to_thread(lambda: self._begin(copies(messages)))
+        await self._prepare_for_all()
 
     async def clear(self) -> None:
         """Forgets all messages, those in the file too.

@@ -25,16 +25,20 @@ class View:
         messages: What the model sees.
         stats: What the last compaction did, or None.
         tokens: What was left after it.
+        budget: The budget that it was for, 0 before there was one.
+        is_assumed: Whether that was made before a request told its budget. One with another budget
+            then begins again: nothing was sent that a provider could have cached.
     """
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
         self.stats: dict[str, Any] | None = None
         self.tokens = 0
+        self.is_assumed = False
         self._pairs = Pairs()
         self._history: list[Any] | None = None
         self._read = 0
-        self._budget = 0
+        self.budget = 0
         # Two threads that ask for messages must not both read the same new ones.
         self._reading = threading.Lock()
 
@@ -48,8 +52,11 @@ class View:
             shown: Whether the model is to see a message.
         """
         with self._reading:
-            outgrown = self.stats is not None and budget > self._budget * _LARGER
-            if history is not self._history or len(history) < self._read or outgrown:
+            if (
+                history is not self._history
+                or len(history) < self._read
+                or self._is_for_less(budget)
+            ):
                 self._forget()
                 self._history = history
             new = history[self._read :]
@@ -63,6 +70,11 @@ class View:
     def waits(self) -> bool:
         """Whether the last call has not all of its results yet."""
         return self._pairs.waiting > 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls and results do not match yet, or no longer."""
+        return self.waits or self._pairs.astray
 
     def mend(self, mended: Callable[[list[Any], list[Any]], list[Any]]) -> bool:
         """Mends what was interrupted: a call without a result, or a result without its call.
@@ -95,7 +107,7 @@ class View:
 
     def compacted(self, stats: dict[str, Any], budget: int) -> None:
         """Notes what a compaction did, and for which budget."""
-        self.stats, self._budget = stats, budget
+        self.stats, self.budget = stats, budget
 
     def replace(self, old: list[Any], count: int, messages: list[Any]) -> bool:
         """Puts other messages in the place of the first ``count``.
@@ -129,7 +141,7 @@ class View:
 
     def past(self) -> dict[str, Any]:
         """What the messages do not tell of the last compaction, as data."""
-        return {"stats": self.stats, "tokens": self.tokens, "budget": self._budget}
+        return {"stats": self.stats, "tokens": self.tokens, "budget": self.budget}
 
     def restore(self, history: list[Any], messages: list[Any], past: dict[str, Any]) -> None:
         """The view as it was when this history was all there was. O(n).
@@ -145,10 +157,17 @@ class View:
             for message in self.messages:
                 self._pairs.follow(message)
             self.stats = past.get("stats")
-            self.tokens, self._budget = past.get("tokens", 0), past.get("budget", 0)
+            self.tokens, self.budget = past.get("tokens", 0), past.get("budget", 0)
             self._history, self._read = history, len(history)
 
+    def _is_for_less(self, budget: int) -> bool:
+        """Whether it was compacted for a budget for which it would not have to be."""
+        if self.stats is None:
+            return False
+        most = self.budget if self.is_assumed else self.budget * _LARGER
+        return budget > most
+
     def _forget(self) -> None:
-        self.messages, self.stats, self.tokens = [], None, 0
+        self.messages, self.stats, self.tokens, self.is_assumed = [], None, 0, False
         self._pairs = Pairs()
-        self._history, self._read, self._budget = None, 0, 0
+        self._history, self._read, self.budget = None, 0, 0
