@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ullage import BudgetError, MessageError
 from ullage.amplifier import custom
 from ullage.amplifier.duplicates import without_duplicates
+from ullage.amplifier.mending import mended
 from ullage.amplifier.outcome import Compacted
 from ullage.amplifier.recent import newest
 from ullage.amplifier.shape import is_result
@@ -56,6 +57,14 @@ class Request:
         """What the messages take, and what stands before them."""
         counter = self.engines.counter_for(self.budget.model)
         return self.fixed + counter.count_messages(messages, append_only=True)
+
+    def tokens_beside(self, view: list[Any], messages: list[Any]) -> int:
+        """What messages take that begin as a view does. Costs what is new in it, and the rest."""
+        pairs = zip(view, messages, strict=False)
+        same = next((n for n, (a, b) in enumerate(pairs) if a is not b), len(view))
+        counter = self.engines.counter_for(self.budget.model)
+        ends = [counter.count_messages(end) if (end := m[same:]) else 0 for m in (view, messages)]
+        return self.tokens(view) - ends[0] + ends[1]
 
     def is_due(self, view: View) -> bool:
         """Whether the view has to be compacted. Costs what is new."""
@@ -123,7 +132,7 @@ async def _compacted(messages: list[Any], request: Request, room: int) -> list[A
         return await _by_engine(list(messages), request, room)
     except MessageError:
         # A turn was interrupted, and a call waits for a result that never came.
-        return await _by_engine(custom.mended(messages), request, room)
+        return await _by_engine(mended(messages), request, room)
 
 
 async def _by_engine(messages: list[Any], request: Request, room: int) -> list[Any]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from ullage import MessageError, StoreError, UllageError
 from ullage.amplifier import checks, memory
 from ullage.amplifier.configuration import arguments
-from ullage.amplifier.custom import mended
 from ullage.amplifier.log import Log
+from ullage.amplifier.mending import mended
 from ullage.amplifier.messages import copies, stamped
 from ullage.amplifier.mounting import mounted
 from ullage.amplifier.places import transcript_path as place_of

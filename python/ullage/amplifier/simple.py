@@ -152,17 +152,18 @@ class SimpleContextManager(Viewing):
         self._catch_up(budget)
         self._view.is_assumed = False
         if not self.auto_compact:
-            return self._sent(request, prompt, self._shown())
+            return self._sent(budget, prompt, *self._shown(request))
         for _ in range(_TRIES):
             if self._view.waits or not request.is_due(self._view):
                 break
             await self._compact(request)
-        shown = self._shown()
-        if request.tokens(shown) > budget.tokens:
+        shown, tokens = self._shown(request)
+        if tokens > budget.tokens:
             # Others are always faster; or a call waits, which the view keeps until it is answered.
             shown = await compaction.alone(shown, request)
+            tokens = request.tokens(shown)
         self._ahead.renew()
-        return self._sent(request, prompt, shown)
+        return self._sent(budget, prompt, shown, tokens)
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """All messages, as they were added. O(n)."""
@@ -193,7 +194,7 @@ class SimpleContextManager(Viewing):
         budget = self._last_budget
         prompt = await self._system_prompt()
         self._catch_up(budget)
-        sent = self._sent(self._request(budget, prompt), prompt, self._shown())
+        sent = self._sent(budget, prompt, *self._shown(self._request(budget, prompt)))
         return self._engines.counter_for(budget.model).count_messages(sent)
 
     async def should_compact(self) -> bool:

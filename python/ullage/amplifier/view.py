@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage.amplifier.pairs import Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    MendedEnd: TypeAlias = Callable[[list[Any], int, list[Any]], list[Any]]
 
 # A budget so much larger than that of the last compaction is worth showing the whole history again.
 # Less is not: it would change what the provider has cached for little.
@@ -74,32 +76,41 @@ class View:
     @property
     def is_open(self) -> bool:
         """Whether calls and results do not match yet, or no longer."""
-        return self.waits or self._pairs.astray
+        return self.waits or self._pairs.astray > 0
 
-    def mend(self, mended: Callable[[list[Any], list[Any]], list[Any]]) -> bool:
+    def mend(self, mended_end: MendedEnd) -> bool:
         """Mends what was interrupted: a call without a result, or a result without its call.
 
-        A call at the end may still get its results, and stays as it is. O(1) as long as nothing is
-        interrupted.
+        A call at the end may still get its results, and stays as it is. Costs what came since the
+        first that was interrupted, O(1) as long as nothing is.
 
         Args:
-            mended: Mends some messages, whose form others tell.
+            mended_end: Mends some messages, from one on, whose form others tell.
 
         Returns:
             Whether there was anything to mend.
         """
         with self._reading:
-            if not self._pairs.astray:
+            if self._pairs.astray <= self._pairs.waiting:
                 return False
-            end = len(self.messages) - self._pairs.waiting
-            self.messages = [*mended(self.messages[:end], self.messages), *self.messages[end:]]
+            seen = self.messages
+            end, since = len(seen) - self._pairs.waiting, len(seen) - self._pairs.astray
+            self.messages = [*mended_end(seen[:end], since, seen), *seen[end:]]
             self._pairs.mended()
             return True
+
+    def answered(self, mended_end: MendedEnd) -> list[Any]:
+        """The messages as a provider takes them while a call still waits, mended likewise."""
+        with self._reading:
+            if not self.waits:
+                return self.messages
+            since = len(self.messages) - self._pairs.waiting
+            return mended_end(self.messages, since, self.messages)
 
     def close(self, mended: Callable[[list[Any], list[Any]], list[Any]]) -> bool:
         """Likewise where no results are to come any more: those who ran the calls are gone."""
         with self._reading:
-            broken = self._pairs.astray or self._pairs.waiting > 0
+            broken = self.is_open
             if broken:
                 self.messages = mended(self.messages, self.messages)
                 self._pairs = Pairs()
@@ -132,6 +143,7 @@ class View:
         """Leaves out what the model is no longer to see."""
         with self._reading:
             self.messages = [message for message in self.messages if shown(message)]
+            self._pairs.narrowed(len(self.messages))
 
     def with_new(self, history: list[Any], shown: Callable[[Any], bool]) -> list[Any]:
         """The view with what of the history it has not read yet."""

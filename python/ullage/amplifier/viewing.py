@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ullage.amplifier import compaction, events, notice
 from ullage.amplifier.ahead import Ahead
 from ullage.amplifier.budget import Budget, expected_budget
-from ullage.amplifier.custom import mended
+from ullage.amplifier.mending import mended_end
 from ullage.amplifier.settings import Settings
 from ullage.amplifier.shape import is_hook, is_system
 from ullage.amplifier.view import View
@@ -172,12 +172,15 @@ class Viewing:
 
     def _catch_up(self, budget: Budget) -> None:
         self._view.follow(self.messages, budget.tokens, self._is_shown)
-        self._view.mend(mended)
+        self._view.mend(mended_end)
 
-    def _shown(self) -> list[Any]:
-        """The view as a provider takes it: what a call still waits for is said to be missing."""
-        messages = self._view.messages
-        return mended(messages) if self._view.waits else messages
+    def _shown(self, request: compaction.Request) -> tuple[list[Any], int]:
+        """The view as a provider takes it, and its tokens.
+
+        What a call still waits for is said to be missing.
+        """
+        view, shown = self._view.messages, self._view.answered(mended_end)
+        return shown, request.tokens(view) if shown is view else request.tokens_beside(view, shown)
 
     def _is_shown(self, message: Any) -> bool:
         return self._prompt is None or not is_system(message) or is_hook(message)
@@ -186,10 +189,12 @@ class Viewing:
         self._last_prompt = None if self._prompt is None else str(await self._prompt())
         return self._last_prompt
 
-    def _sent(self, request: compaction.Request, prompt: str | None, shown: list[Any]) -> list[Any]:
+    def _sent(
+        self, budget: Budget, prompt: str | None, shown: list[Any], tokens: int
+    ) -> list[dict[str, Any]]:
         """Messages with the system prompt in front and the notice behind the system messages."""
         sent = [*self._front(prompt), *shown]
-        told = self._notice(request, shown)
+        told = self._notice(budget, budget.tokens - tokens)
         if told:
             place = next((n for n, m in enumerate(sent) if not is_system(m)), len(sent))
             sent.insert(place, told)
@@ -199,7 +204,7 @@ class Viewing:
         first = [] if prompt is None else [{"role": "system", "content": prompt}]
         return [*first, *self._standing]
 
-    def _notice(self, request: compaction.Request, shown: list[Any]) -> dict[str, Any] | None:
+    def _notice(self, budget: Budget, room: int) -> dict[str, Any] | None:
         """The notice, if one is wanted and there is room for it."""
         stats = self._last_compaction_stats
         if not self._notices or stats is None:
@@ -210,6 +215,5 @@ class Viewing:
         if not told:
             return None
         message = notice.message_of(told)
-        counter = self._engines.counter_for(request.budget.model)
-        room = request.budget.tokens - request.tokens(shown)
+        counter = self._engines.counter_for(budget.model)
         return message if counter.count_messages([message]) <= room else None
