@@ -21,33 +21,34 @@ class Pairs:
         self._open: set[str] = set()
         self.astray = 0
         self.waiting = 0
+        self._waits_astray = False
 
     def follow(self, message: Any) -> None:
         """Takes in the next message."""
         results = results_of(message)
         since = self.waiting + 1
-        is_astray = self.astray > 0
+        is_stray = any(result not in self._open for result in results)
         if not results and self._open:
             # Only results may come between a call and its last result.
-            is_astray = True
+            is_stray = True
             self._open.clear()
-        for result in results:
-            if result in self._open:
-                self._open.discard(result)
-            else:
-                is_astray = True
-        if is_astray:
-            self.astray = self.astray + 1 if self.astray else since
+        self._open.difference_update(results)
+        if self.astray:
+            self.astray += 1
+        elif is_stray:
+            self.astray = since
         calls = calls_of(message)
         self._open.update(calls)
+        # One among the messages that wait has to wait with them.
+        self._waits_astray = bool(self._open) and not calls and (self._waits_astray or is_stray)
         if not self._open:
             self.waiting = 0
         else:
             self.waiting = 1 if calls else self.waiting + 1
 
     def mended(self) -> None:
-        """What was astray is no longer, but for what may be among the messages that wait."""
-        self.astray = self.waiting
+        """What was astray is no longer, but for what is among the messages that wait."""
+        self.astray = self.waiting if self._waits_astray else 0
 
     def narrowed(self, messages: int) -> None:
         """Only so many messages are left; where among them something is astray is not known."""
