@@ -13,13 +13,15 @@ from ullage.amplifier.importance import Importance, Judge
 from ullage.amplifier.messages import copies, stamped
 from ullage.amplifier.mounting import mounted
 from ullage.amplifier.viewing import PromptFactory, Viewing
+from ullage.arguments import require_callable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ullage import Store, TokenCounter
+    from ullage import Recorder, Store, TokenCounter
     from ullage.amplifier.custom import Compaction
     from ullage.amplifier.settings import StrategyName, Verbosity
+    from ullage.listener import OnCompaction
 
 # A request that another one has outrun looks again so often at what that one left.
 _TRIES = 3
@@ -60,6 +62,9 @@ class SimpleContextManager(Viewing):
         counter: What counts tokens; if not given, the counter of the provider's model.
         store: Where ullage keeps what leaves the view, for a tool that looks it up; none by
             default, because the history has everything.
+        on_compaction: Called with the ``Report`` of each compaction that the engine makes, see
+            ``ullage.ContextManager``; one that "custom" makes by itself has none.
+        recorder: Records these compactions and each request, for a report of the session.
 
     Raises:
         PolicyError: If a setting is out of range.
@@ -87,8 +92,15 @@ class SimpleContextManager(Viewing):
         importance: Importance | None = None,
         counter: TokenCounter | None = None,
         store: Store | None = None,
+        on_compaction: OnCompaction | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
-        super().__init__(Engines(counter, store), None if importance is None else Judge(importance))
+        require_callable("on_compaction", on_compaction)
+        super().__init__(
+            Engines(counter, store, on_compaction, recorder),
+            None if importance is None else Judge(importance),
+            recorder,
+        )
         self.messages = []
         self.max_tokens = max_tokens
         self.compact_threshold = compact_threshold
@@ -152,7 +164,7 @@ class SimpleContextManager(Viewing):
         self._catch_up(budget)
         self._view.is_assumed = False
         if not self.auto_compact:
-            return self._sent(budget, prompt, *self._shown(request))
+            return await self._recorded(self._sent(budget, prompt, *self._shown(request)))
         for _ in range(_TRIES):
             if self._view.waits or not request.is_due(self._view):
                 break
@@ -163,7 +175,7 @@ class SimpleContextManager(Viewing):
             shown = await compaction.alone(shown, request)
             tokens = request.tokens(shown)
         self._ahead.renew()
-        return self._sent(budget, prompt, shown, tokens)
+        return await self._recorded(self._sent(budget, prompt, shown, tokens))
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """All messages, as they were added. O(n)."""

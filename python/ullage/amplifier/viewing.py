@@ -15,6 +15,7 @@ from ullage.amplifier.shape import is_hook, is_system
 from ullage.amplifier.view import View
 
 if TYPE_CHECKING:
+    from ullage import Recorder
     from ullage.amplifier.custom import Compaction
     from ullage.amplifier.engines import Engines
     from ullage.amplifier.importance import Judge
@@ -47,9 +48,10 @@ class Viewing:
     keep_last: int
     compaction_function: Compaction | None
 
-    def __init__(self, engines: Engines, judge: Judge | None) -> None:
+    def __init__(self, engines: Engines, judge: Judge | None, recorder: Recorder | None) -> None:
         self._engines = engines
         self._judge = judge
+        self._recorder = recorder
         self._view = View()
         self._ahead = Ahead()
         self._budget: Budget | None = None
@@ -198,6 +200,13 @@ class Viewing:
         if told:
             place = next((n for n, m in enumerate(sent) if not is_system(m)), len(sent))
             sent.insert(place, told)
+        return sent
+
+    async def _recorded(self, sent: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """A request, once it is recorded."""
+        if self._recorder is not None:
+            # In a thread, because it reads all of the request.
+            await asyncio.to_thread(self._recorder.request, sent)
         return sent
 
     def _front(self, prompt: str | None) -> list[dict[str, Any]]:
