@@ -95,3 +95,26 @@ def test_a_stray_result_among_those_of_a_running_call_is_mended_with_them(form):
         assert all(said in str(view) for said in ("one", "other"))
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_that_is_interrupted_while_a_request_is_made_is_mended_in_it(form):
+    more = [*step("call", form, 1), {"role": "user", "content": "Stop."}]
+
+    async def compaction(messages, target):
+        while more:
+            await context.add_message(more.pop(0))
+        return messages[-1:]
+
+    context = SimpleContextManager(
+        3_000, compaction_strategy="custom", compaction_function=compaction
+    )
+
+    async def run():
+        for message in session(form, 12):
+            await context.add_message(message)
+        view = await context.get_messages_for_request()
+        assert not faults(view)
+        assert "Stop." in str(view[-1])
+
+    asyncio.run(run())

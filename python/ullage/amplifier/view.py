@@ -91,21 +91,20 @@ class View:
             Whether there was anything to mend.
         """
         with self._reading:
-            if self._pairs.astray <= self._pairs.waiting:
-                return False
-            seen = self.messages
-            end, since = len(seen) - self._pairs.waiting, len(seen) - self._pairs.astray
-            self.messages = [*mended_end(seen[:end], since, seen), *seen[end:]]
-            self._pairs.mended()
-            return True
+            return self._mend(mended_end)
 
-    def answered(self, mended_end: MendedEnd) -> list[Any]:
-        """The messages as a provider takes them while a call still waits, mended likewise."""
+    def shown(self, mended_end: MendedEnd) -> tuple[list[Any], list[Any]]:
+        """The messages as they stand now, mended, and as a provider takes them.
+
+        The same list, unless a call still waits: it is mended likewise for the provider.
+        """
         with self._reading:
+            # Another task may have added something since.
+            self._mend(mended_end)
+            seen = list(self.messages)
             if not self.waits:
-                return self.messages
-            since = len(self.messages) - self._pairs.waiting
-            return mended_end(self.messages, since, self.messages)
+                return seen, seen
+            return seen, mended_end(seen, len(seen) - self._pairs.waiting, seen)
 
     def close(self, mended: Callable[[list[Any], list[Any]], list[Any]]) -> bool:
         """Likewise where no results are to come any more: those who ran the calls are gone."""
@@ -171,6 +170,15 @@ class View:
             self.stats = past.get("stats")
             self.tokens, self.budget = past.get("tokens", 0), past.get("budget", 0)
             self._history, self._read = history, len(history)
+
+    def _mend(self, mended_end: MendedEnd) -> bool:
+        if self._pairs.astray <= self._pairs.waiting:
+            return False
+        seen = self.messages
+        end, since = len(seen) - self._pairs.waiting, len(seen) - self._pairs.astray
+        self.messages = [*mended_end(seen[:end], since, seen), *seen[end:]]
+        self._pairs.mended()
+        return True
 
     def _is_for_less(self, budget: int) -> bool:
         """Whether it was compacted for a budget for which it would not have to be."""

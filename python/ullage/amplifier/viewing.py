@@ -181,7 +181,7 @@ class Viewing:
 
         What a call still waits for is said to be missing.
         """
-        view, shown = self._view.messages, self._view.answered(mended_end)
+        view, shown = self._view.shown(mended_end)
         return shown, request.tokens(view) if shown is view else request.tokens_beside(view, shown)
 
     def _is_shown(self, message: Any) -> bool:
