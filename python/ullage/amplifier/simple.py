@@ -166,7 +166,7 @@ class SimpleContextManager(Viewing):
         if not self.auto_compact:
             return await self._recorded(self._sent(budget, prompt, *self._shown(request)))
         for _ in range(_TRIES):
-            if self._view.waits or not request.is_due(self._view):
+            if not await self._is_due(request):
                 break
             await self._compact(request)
         shown, tokens = self._shown(request)

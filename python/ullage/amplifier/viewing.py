@@ -60,6 +60,8 @@ class Viewing:
         self._last_prompt: str | None = None
         # System messages that stand before the history in every request, and are no part of it.
         self._standing: list[dict[str, Any]] = []
+        # The model by whose tokens the view was counted last.
+        self._counted_for: str | None = None
         # The session whose provider tells the budget before the first request does.
         self._coordinator: Any = None
 
@@ -155,10 +157,22 @@ class Viewing:
         if not self.auto_compact or self._view.is_open:
             return False
         request = self._request(budget, self._last_prompt)
-        if not request.is_due(self._view) or await self._compact(request) is None:
+        if not await self._is_due(request) or await self._compact(request) is None:
             return False
         self._view.is_assumed = self._budget is None
         return True
+
+    async def _is_due(self, request: compaction.Request) -> bool:
+        """Whether the view has to be compacted, and no call waits that forbids it."""
+        if self._view.waits:
+            return False
+        model = request.budget.model
+        if model == self._counted_for:
+            return request.is_due(self._view)
+        # Another model may count everything anew.
+        is_due = await asyncio.to_thread(request.is_due, self._view)
+        self._counted_for = model
+        return is_due
 
     async def _compact(self, request: compaction.Request) -> dict[str, Any] | None:
         if self._view.waits:
