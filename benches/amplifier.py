@@ -1,105 +1,155 @@
-"""What a request of an Amplifier session costs, beside the estimate context-simple makes.
+"""What a request of an Amplifier session costs, and where the work that it finds done was done.
+
+A request is what a loop asks after each result of a tool. Wall time, as who awaits it sees it: a
+compaction is made by the message that fills the view, so the slowest message stands beside the
+slowest request. "load" is `set_messages` with the whole history, "first" the request after it, and
+"resumed" the first request over the same file, opened again; "held" is the longest time for which
+the event loop of the requests did nothing else.
 
 The yardstick is ``sum(len(str(message)) // 4)``, which context-simple works out over the whole
 history before each request, whether anything is due or not; its compaction comes on top of that.
-Here a request is what a loop asks after each result of a tool. Process CPU time, so that other work
-on the machine does not count.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import statistics
 import tempfile
 import time
+from contextlib import asynccontextmanager
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from support.machine import described
 
+import ullage
 from ullage.amplifier import PersistentContextManager, SimpleContextManager
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 MESSAGES = (200, 1_000, 5_000)
-# A tool of a coding agent returns about so much.
-LINES = 60
-REQUESTS = 41
+# A tool of a coding agent returns about so many characters; one that reads files, five times that.
+USUAL, LARGE = 2_000, 10_000
+REQUESTS = 101
 # Never full, and full again and again.
 ROOMY, NARROW = 100_000_000, 50_000
+# Seconds between two looks at what the event loop does.
+LOOK = 0.001
 
 
-def step(number: int) -> list[dict[str, Any]]:
-    """A call and its result, as Amplifier's loops record them."""
-    call = {"id": f"call-{number}", "tool": "read", "arguments": {"path": f"src/{number}.py"}}
-    output = f"line {number} of what the tool said\n" * LINES
+class Tool:
+    """Reads the sources of ullage, so many characters at a time."""
+
+    def __init__(self, length: int) -> None:
+        files = sorted(Path(ullage.__file__).parent.rglob("*.py"))
+        source = "".join(file.read_text(encoding="utf-8") for file in files)
+        # Another beginning each time, so that no text comes twice.
+        starts = range(0, len(source) - length, 997)
+        self._outputs = cycle(source[start : start + length] for start in starts)
+
+    def steps(self, first: int) -> Iterator[dict[str, Any]]:
+        """Calls and their results, as Amplifier's loops record them, without an end."""
+        for number, output in enumerate(self._outputs, first):
+            call = {"id": f"call-{number}", "tool": "read", "arguments": {"path": f"{number}.py"}}
+            yield {"role": "assistant", "content": "", "tool_calls": [call]}
+            yield {
+                "role": "tool",
+                "name": "read",
+                "tool_call_id": call["id"],
+                "content": f"{number}\n{output}",
+            }
+
+
+async def taken_ms(action: Awaitable[object]) -> float:
+    """Milliseconds until it is done."""
+    start = time.perf_counter()
+    await action
+    return (time.perf_counter() - start) * 1_000
+
+
+@asynccontextmanager
+async def watched(held: list[float]) -> AsyncIterator[None]:
+    """Notes for how many milliseconds the event loop was held, at each look."""
+
+    async def look() -> None:
+        while True:
+            held.append(max(0.0, await taken_ms(asyncio.sleep(LOOK)) - LOOK * 1_000))
+
+    looking = asyncio.create_task(look())
+    try:
+        yield
+    finally:
+        looking.cancel()
+
+
+async def row(length: int, size: int, make: Callable[[], SimpleContextManager]) -> list[float]:
+    """The figures of one context, in the order of the table."""
+    steps = Tool(size).steps(0)
+    # No call without its result: what a session is resumed from ends with an answer.
+    history = [{"role": "user", "content": "Audit it."}, *islice(steps, (length - 1) // 2 * 2)]
+    context = make()
+    load = await taken_ms(context.set_messages(history))
+    first = await taken_ms(context.get_messages_for_request())
+    requests: list[float] = []
+    messages: list[float] = []
+    held: list[float] = []
+    async with watched(held):
+        for _ in range(REQUESTS):
+            messages += [await taken_ms(context.add_message(m)) for m in islice(steps, 2)]
+            await asyncio.sleep(2 * LOOK)
+            requests.append(await taken_ms(context.get_messages_for_request()))
+    start = time.perf_counter()
+    sum(len(str(message)) // 4 for message in context.messages)
+    estimate = (time.perf_counter() - start) * 1_000
+    resumed = float("nan")
+    if isinstance(context, PersistentContextManager):
+        await context.close()
+        again = make()
+        assert isinstance(again, PersistentContextManager)
+        await again.initialize()
+        resumed = await taken_ms(again.get_messages_for_request())
+        await again.close()
     return [
-        {"role": "assistant", "content": "", "tool_calls": [call]},
-        {"role": "tool", "name": "read", "tool_call_id": call["id"], "content": output},
+        first,
+        statistics.median(requests),
+        max(requests),
+        resumed,
+        max(messages),
+        max(held),
+        load,
+        estimate,
     ]
 
 
-def history(length: int) -> list[dict[str, Any]]:
-    """A session of so many messages."""
-    steps = [message for number in range((length - 1) // 2) for message in step(number)]
-    return [{"role": "user", "content": "Audit the repository."}, *steps]
-
-
-async def times_ms(
-    action: Callable[[], Awaitable[object]], before: Callable[[int], Any]
-) -> list[float]:
-    """Milliseconds of each request, sorted, each after another call and its result."""
-    taken = []
-    for number in range(REQUESTS):
-        await before(10_000_000 + number)
-        start = time.process_time()
-        await action()
-        taken.append((time.process_time() - start) * 1_000)
-    return sorted(taken)
-
-
-async def row(length: int, context: SimpleContextManager) -> tuple[list[float], float, int]:
-    """Milliseconds of requests and of the yardstick, and the messages that were sent first."""
-    await context.set_messages(history(length))
-    sent = await context.get_messages_for_request()
-
-    async def add(number: int) -> None:
-        for message in step(number):
-            await context.add_message(message)
-
-    async def estimate() -> int:
-        return sum(len(str(message)) // 4 for message in context.messages)
-
-    requests = await times_ms(context.get_messages_for_request, add)
-    return requests, statistics.median(await times_ms(estimate, add)), len(sent)
+def kinds(file: Path) -> dict[str, Callable[[], SimpleContextManager]]:
+    """What makes a context, by its name in the table."""
+    roomy, narrow = file.with_suffix(".roomy"), file.with_suffix(".narrow")
+    return {
+        "nothing due": lambda: SimpleContextManager(ROOMY),
+        "simple": lambda: SimpleContextManager(NARROW),
+        "smart": lambda: SimpleContextManager(NARROW, compaction_strategy="smart"),
+        "nothing due, in a file": lambda: PersistentContextManager(roomy, None, ROOMY),
+        "smart, in a file": lambda: PersistentContextManager(narrow, None, NARROW),
+    }
 
 
 async def main() -> None:
     """Prints the table."""
     print(described("context-simple's estimate of the history"))
     print()
-    print("| messages | context | sent | request, ms | slowest | estimate, ms | ratio |")
-    print("|---|---|---|---|---|---|---|")
+    print("| messages | characters a result | context |", end="")
+    print(" first, ms | request | slowest | resumed | slowest message | held | load | estimate |")
+    print("|---" * 11 + "|")
     with tempfile.TemporaryDirectory() as folder:
         for length in MESSAGES:
-            for name, context in (
-                ("nothing due", SimpleContextManager(ROOMY)),
-                ("simple", SimpleContextManager(NARROW)),
-                ("smart", SimpleContextManager(NARROW, compaction_strategy="smart")),
-                (
-                    "smart, in a file",
-                    PersistentContextManager(Path(folder) / f"{length}", None, NARROW),
-                ),
-            ):
-                requests, estimate, sent = await row(length, context)
-                request = statistics.median(requests)
-                print(
-                    f"| {length:,} | {name} | {sent} | {request:.2f} | {requests[-1]:.1f}"
-                    f" | {estimate:.2f} | {request / estimate:.3f} |"
-                )
-                if isinstance(context, PersistentContextManager):
-                    await context.close()
+            for size in (USUAL, LARGE):
+                for name, make in kinds(Path(folder) / f"{length}-{size}").items():
+                    figures = await row(length, size, make)
+                    cells = " | ".join("" if math.isnan(n) else f"{n:.2f}" for n in figures)
+                    print(f"| {length:,} | {size:,} | {name} | {cells} |")
 
 
 if __name__ == "__main__":

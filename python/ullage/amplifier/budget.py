@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,13 +67,29 @@ def budget_of(token_budget: int | None, provider: Any, max_tokens: int) -> Budge
     return Budget(max(1, int(max_tokens)), model)
 
 
-def _said(provider: Any, question: str) -> Any:
+def expected_budget(coordinator: Any, max_tokens: int) -> Budget | None:
+    """The budget of a session's requests before there is one.
+
+    Args:
+        coordinator: Amplifier's coordinator, or None.
+        max_tokens: What to take where the provider says nothing.
+
+    Returns:
+        That of its provider; None if it has none yet, or more than one.
+    """
+    providers = _said(coordinator, "get", "providers")
+    if not isinstance(providers, Mapping) or len(providers) != 1:
+        return None
+    return budget_of(None, next(iter(providers.values())), max_tokens)
+
+
+def _said(provider: Any, question: str, *of: str) -> Any:
     """What a provider answers, or None."""
     ask = getattr(provider, question, None)
     if not callable(ask):
         return None
     try:
-        return ask()
+        return ask(*of)
     except Exception as error:  # noqa: BLE001 - a provider raises what it likes
         logger.debug("question=<%s>, error=<%s> | the provider did not answer", question, error)
         return None

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from ullage import BudgetError, MessageError
 from ullage.amplifier import custom
 from ullage.amplifier.duplicates import without_duplicates
+from ullage.amplifier.mending import mended
 from ullage.amplifier.outcome import Compacted
 from ullage.amplifier.recent import newest
 from ullage.amplifier.shape import is_result
+from ullage.calling import in_pool
 
 if TYPE_CHECKING:
     from ullage.amplifier.budget import Budget
@@ -56,6 +58,14 @@ class Request:
         counter = self.engines.counter_for(self.budget.model)
         return self.fixed + counter.count_messages(messages, append_only=True)
 
+    def tokens_beside(self, view: list[Any], messages: list[Any]) -> int:
+        """What messages take that begin as a view does. Costs what is new in it, and the rest."""
+        pairs = zip(view, messages, strict=False)
+        same = next((n for n, (a, b) in enumerate(pairs) if a is not b), len(view))
+        counter = self.engines.counter_for(self.budget.model)
+        ends = [counter.count_messages(end) if (end := m[same:]) else 0 for m in (view, messages)]
+        return self.tokens(view) - ends[0] + ends[1]
+
     def is_due(self, view: View) -> bool:
         """Whether the view has to be compacted. Costs what is new."""
         tokens = self.tokens(view.messages)
@@ -84,14 +94,17 @@ async def compact(view: View, request: Request) -> dict[str, Any] | None:
             raise
         # The room that was kept for the notice is worth less than the request.
         after = await _compacted(before, request, request.budget.tokens)
-    tokens = request.tokens(before)
-    done = Compacted(before, after, tokens, request.tokens(after))
-    view.tokens = done.tokens_after
+    stats = await in_pool(_stats, before, after, request)
+    view.tokens = stats["tokens_after"]
     if after == before or not view.replace(old, len(before), after):
         return None
-    stats = done.stats(request.settings, request.room)
     view.compacted(stats, request.budget.tokens)
     return stats
+
+
+def _stats(before: list[Any], after: list[Any], request: Request) -> dict[str, Any]:
+    done = Compacted(before, after, request.tokens(before), request.tokens(after))
+    return done.stats(request.settings, request.room)
 
 
 async def alone(messages: list[Any], request: Request) -> list[Any]:
@@ -114,25 +127,25 @@ async def _compacted(messages: list[Any], request: Request, room: int) -> list[A
             return made
         messages = messages if made is None else made
     if settings.strategy == "simple":
-        messages = without_duplicates(messages)
+        messages = await in_pool(without_duplicates, messages)
     try:
         return await _by_engine(list(messages), request, room)
     except MessageError:
         # A turn was interrupted, and a call waits for a result that never came.
-        return await _by_engine(custom.mended(messages), request, room)
+        return await _by_engine(mended(messages), request, room)
 
 
 async def _by_engine(messages: list[Any], request: Request, room: int) -> list[Any]:
     messages = list(messages)
     room = max(1, room - request.fixed)
     settings = request.settings
-    if settings.strategy == "smart" and _is_talk(messages, request):
+    if settings.strategy == "smart" and await in_pool(_is_talk, messages, request):
         settings = replace(settings, told="account")
     engine = request.engines.engine_for(settings, room, request.budget.model)
     pins: set[int] = set()
     if settings.strategy != "simple":
         target = int(room * settings.target)
-        pins = newest(messages, target, engine.counter)
+        pins = await in_pool(newest, messages, target, engine.counter)
         if request.judge is not None:
             pins |= await request.judge.important(messages, pins, target, engine.counter)
     try:
@@ -149,4 +162,4 @@ def _is_talk(messages: list[Any], request: Request) -> bool:
     """Whether most of it was said, rather than printed by tools."""
     counter = request.engines.counter_for(request.budget.model)
     results = [message for message in messages if is_result(message)]
-    return sum(counter.count_messages([m]) for m in results) * 2 < counter.count_messages(messages)
+    return counter.count_messages(results) * 2 < counter.count_messages(messages)

@@ -11,7 +11,7 @@ from ullage import PolicyError
 from ullage._core import nearest
 
 # Settings whose value is a function; a mount plan names it as an entry point does.
-_FUNCTIONS = frozenset({"compaction_function", "importance"})
+_FUNCTIONS = frozenset({"compaction_function", "importance", "on_compaction"})
 # What a coordinator gives rather than a mount plan.
 _NOT_CONFIGURED = frozenset({"self", "hooks"})
 

@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
-from ullage import MessageError, UllageError, detect_format, repair, validate
+from ullage import MessageError, UllageError
+from ullage.amplifier.mending import mended
 from ullage.amplifier.shape import is_system
 from ullage.logger import Logger
 
@@ -15,12 +16,6 @@ logger = Logger(__name__)
 
 # What a user gives: the messages and the tokens that they should come to in, messages out.
 Compaction: TypeAlias = Callable[[list[Any], int], list[Any] | Awaitable[list[Any]]]
-
-# The stricter of the two formats that Amplifier's messages have.
-_STRICTER = "anthropic"
-# The formats in which a system message is no message of the list. Amplifier's providers take them
-# out themselves, so where they stand is none of the checks' business.
-_SYSTEM_APART = frozenset({"anthropic", "bedrock", "gemini"})
 
 
 async def compacted(compaction: Compaction, messages: list[Any], target: int) -> list[Any] | None:
@@ -50,45 +45,6 @@ async def compacted(compaction: Compaction, messages: list[Any], target: int) ->
     except UllageError as error:
         logger.warning("error=<%s> | the user's compaction is of no use; the engine's is", error)
         return None
-
-
-def mended(messages: list[Any], like: list[Any] | None = None) -> list[Any]:
-    """The messages, or the nearest history that a provider takes. O(blocks).
-
-    Args:
-        messages: The messages.
-        like: Messages that tell their format, if they have lost what tells it.
-
-    Raises:
-        MessageError: If they cannot be read.
-    """
-    try:
-        form = detect_format(messages if like is None else like)
-    except MessageError:
-        # Nothing tells formats apart, and what comes next may be of the stricter one. Results that
-        # are messages are of the other.
-        form = "openai" if any(m.get("role") == "tool" for m in messages) else _STRICTER
-    if form not in _SYSTEM_APART:
-        return messages if not validate(messages) else list(repair(messages))
-    talk = [message for message in messages if not is_system(message)]
-    if not validate(talk, form):
-        return messages
-    # Each system message stands again before the message that it stood before.
-    before: dict[int, list[Any]] = {}
-    waiting: list[Any] = []
-    for message in messages:
-        if is_system(message):
-            waiting.append(message)
-        elif waiting:
-            before[id(message)], waiting = waiting, []
-    out: list[Any] = []
-    for message in repair(talk, form):
-        out.extend(before.pop(id(message), []))
-        out.append(message)
-    # Those whose message was mended into another one follow the first system messages.
-    lost = [message for group in before.values() for message in group]
-    front = next((n for n, m in enumerate(out) if not is_system(m)), len(out))
-    return [*out[:front], *lost, *out[front:], *waiting]
 
 
 def _checked(made: Any) -> list[Any]:

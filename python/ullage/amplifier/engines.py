@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ullage import ContextManager, TokenCounter
 
 if TYPE_CHECKING:
+    from ullage import Recorder
     from ullage.amplifier.settings import Settings
+    from ullage.listener import OnCompaction
 
 # An agent talks to a few models. More engines than these are made again when they are needed,
 # which takes less than a millisecond: what costs is counting, and counters are kept.
@@ -23,11 +25,21 @@ class Engines:
         counter: What counts for all of them. If not given, the counter of the model where the
             provider says which it is, and that of OpenAI's newer models where it does not.
         store: Where what leaves a view is kept; None for nowhere, since the history has it all.
+        on_compaction: Is told of each compaction.
+        recorder: Records them.
     """
 
-    def __init__(self, counter: TokenCounter | None, store: Any) -> None:
+    def __init__(
+        self,
+        counter: TokenCounter | None,
+        store: Any,
+        on_compaction: OnCompaction | None,
+        recorder: Recorder | None,
+    ) -> None:
         self._counter = counter
         self._store = store
+        self._on_compaction = on_compaction
+        self._recorder = recorder
         self._counters: dict[str | None, TokenCounter] = {}
         self._engines: OrderedDict[tuple[Any, ...], ContextManager] = OrderedDict()
         self._making = threading.Lock()
@@ -55,7 +67,13 @@ class Engines:
             engine = self._engines.get(key)
             if engine is None:
                 engine = ContextManager(
-                    settings.policy(room), counter=counter, store=self._store, append_only=True
+                    settings.policy(room),
+                    counter=counter,
+                    store=self._store,
+                    model=model,
+                    append_only=True,
+                    on_compaction=self._on_compaction,
+                    recorder=self._recorder,
                 )
                 self._engines[key] = engine
                 while len(self._engines) > _KEPT:

@@ -24,6 +24,15 @@ def stamped(message: Any) -> dict[str, Any]:
     return {**message, "metadata": metadata}
 
 
+def copies(messages: list[Any]) -> list[dict[str, Any]]:
+    """Copies of messages, without a time: it is not known when they were said.
+
+    Raises:
+        MessageError: If one of them cannot be read.
+    """
+    return [dict(required(message)) for message in messages]
+
+
 def required(message: Any) -> Mapping[str, Any]:
     """The message, which has to be a dict that can be read.
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from typing import TYPE_CHECKING, Any, Literal
 
-from ullage import MessageError, StoreError, UllageError
+from ullage import UllageError
 from ullage.amplifier import checks, memory
 from ullage.amplifier.configuration import arguments
-from ullage.amplifier.custom import mended
-from ullage.amplifier.log import Log
-from ullage.amplifier.messages import required, stamped
+from ullage.amplifier.messages import copies, stamped
 from ullage.amplifier.mounting import mounted
 from ullage.amplifier.places import transcript_path as place_of
+from ullage.amplifier.session_file import SessionFile
 from ullage.amplifier.simple import SimpleContextManager
 from ullage.logger import Logger
 
@@ -99,17 +97,14 @@ class PersistentContextManager(SimpleContextManager):
             "transcript_path": str(self.transcript_path),
             "export_on_compact": export_on_compact,
         }
-        self._fsync, self._lock = fsync, lock
-        self._log: Log | None = None
-        # Whether the file had messages, which then stand for those that a resumed session sets.
-        self._resumed = False
-        # The file and the list in memory have the same order, whoever writes.
-        self._writing = threading.RLock()
+        self._file = SessionFile(
+            self.transcript_path, fsync=fsync, lock=lock, exports=export_on_compact
+        )
 
     @property
     def recovered(self) -> str | None:
         """What a crash left torn in the file and was skipped, in words; None if nothing was."""
-        return None if self._log is None else self._log.recovered
+        return self._file.recovered
 
     async def initialize(self) -> None:
         """Opens the file and reads it, and the memory files. Done once; all methods do it.
@@ -118,8 +113,9 @@ class PersistentContextManager(SimpleContextManager):
             StoreError: If the file cannot be opened, or is open elsewhere.
             MemoryTooLargeError: If the memory files take more than ``max_tokens``.
         """
-        if self._log is None:
+        if not self._file.is_open:
             await asyncio.to_thread(self._open)
+            await self._prepare_for_all()
 
     async def close(self) -> None:
         """Flushes the file and lets others open it.
@@ -127,19 +123,22 @@ class PersistentContextManager(SimpleContextManager):
         Raises:
             StoreError: If it cannot be flushed.
         """
-        with self._writing:
-            log, self._log = self._log, None
-        if log is not None:
-            await asyncio.to_thread(log.close)
+        await asyncio.to_thread(self._file.close)
 
     async def add_message(self, message: dict[str, Any]) -> None:
-        """Adds a message, once it is in the file. O(1).
+        """Adds a message, once it is in the file, see :meth:`SimpleContextManager.add_message`.
 
         Raises:
             MessageError: If it is no message that can be read, or no JSON.
             StoreError: If it cannot be written. After any error it is not in the history either.
         """
-        await self._written(self._add, stamped(message))
+        stamp = stamped(message)
+        await self.initialize()
+        if self._file.is_slow:
+            await asyncio.to_thread(self._add, stamp)
+        else:
+            self._add(stamp)
+        await self._prepare_for_new()
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None
@@ -164,10 +163,12 @@ class PersistentContextManager(SimpleContextManager):
             StoreError: If they cannot be written; likewise.
         """
         await self.initialize()
-        if self._resumed:
+        # What the file had stands for what a resumed session sets.
+        if self._file.is_resumed:
             logger.info("path=<%s> | the messages of the file stand", self.transcript_path)
-            return
-        await asyncio.to_thread(self._begin, [dict(required(message)) for message in messages])
+        else:
+            await asyncio.to_thread(lambda: self._begin(copies(messages)))
+        await self._prepare_for_all()
 
     async def clear(self) -> None:
         """Forgets all messages, those in the file too.
@@ -177,7 +178,7 @@ class PersistentContextManager(SimpleContextManager):
         """
         await self.initialize()
         await asyncio.to_thread(self._begin, [])
-        self._resumed = False
+        self._file.is_resumed = False
         self._standing = []
 
     async def get_token_count(self) -> int:
@@ -202,22 +203,14 @@ class PersistentContextManager(SimpleContextManager):
 
     async def _keep(self) -> None:
         try:
-            await asyncio.to_thread(self._keep_view)
+            await asyncio.to_thread(self._file.keep, self._view, self.messages, self._is_shown)
         except UllageError as error:
             # The messages are in the file; a session that is resumed compacts them again.
             logger.warning("path=<%s>, error=<%s> | not written", self.transcript_path, error)
 
-    async def _written(self, write: Callable[[Any], None], value: Any) -> None:
-        await self.initialize()
-        if self._fsync == "always":
-            await asyncio.to_thread(write, value)
-        else:
-            # A line in the system's cache costs less than a thread.
-            write(value)
-
     def _open(self) -> None:
-        with self._writing:
-            if self._log is not None:
+        with self._file.writing:
+            if self._file.is_open:
                 return
             standing = memory.messages_of(self.memory_files)
             counter = self._engines.counter_for(None)
@@ -226,46 +219,18 @@ class PersistentContextManager(SimpleContextManager):
                     f"the memory files take more than max_tokens, which is {self.max_tokens:,};"
                     " shorten them or raise it"
                 )
-            log = Log(self.transcript_path, self._fsync, self._lock)
-            self.messages = log.messages()
-            self._resumed = bool(self.messages)
+            self.messages = self._file.open(self._view)
             self._standing = standing
-            self._view.restore(self.messages, *log.view())
-            self._log = log
-            if self._mended():
-                self._keep_view()
-
-    def _mended(self) -> bool:
-        try:
-            return self._view.close(mended)
-        except MessageError as error:
-            logger.warning("path=<%s>, error=<%s> | not mended", self.transcript_path, error)
-            return False
+            self._file.is_open = True
 
     def _add(self, message: dict[str, Any]) -> None:
-        with self._writing:
-            self._opened.append(message)
-            self.messages.append(message)
+        with self._file.writing:
+            self._file.append(message, self.messages)
 
     def _begin(self, messages: list[dict[str, Any]]) -> None:
-        with self._writing:
-            self._opened.replace(messages)
-            self.messages = self._opened.messages()
+        with self._file.writing:
+            self.messages = self._file.replaced(messages)
             self._view.forget()
-
-    def _keep_view(self) -> None:
-        with self._writing:
-            if self.export_on_compact and self._view.stats is not None:
-                self._opened.export()
-            # Another task may have added a message since.
-            messages = self._view.with_new(self.messages, self._is_shown)
-            self._opened.set_view(messages, self._view.past())
-
-    @property
-    def _opened(self) -> Log:
-        if self._log is None:
-            raise StoreError(f"{self.transcript_path} was closed")
-        return self._log
 
 
 async def mount(

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+import asyncio
+from typing import TYPE_CHECKING, Any
 
-from ullage.amplifier import checks, compaction, events, notice
-from ullage.amplifier.budget import Budget, budget_of
+from ullage.amplifier import checks, compaction
+from ullage.amplifier.budget import budget_of
 from ullage.amplifier.configuration import arguments
-from ullage.amplifier.custom import Compaction, mended
 from ullage.amplifier.engines import Engines
 from ullage.amplifier.importance import Importance, Judge
-from ullage.amplifier.messages import required, stamped
+from ullage.amplifier.messages import copies, stamped
 from ullage.amplifier.mounting import mounted
-from ullage.amplifier.settings import Settings, StrategyName, Verbosity
-from ullage.amplifier.shape import is_hook, is_system
-from ullage.amplifier.view import View
+from ullage.amplifier.viewing import PromptFactory, Viewing
+from ullage.arguments import require_callable
 
 if TYPE_CHECKING:
-    from ullage import Store, TokenCounter
+    from collections.abc import Mapping
 
-PromptFactory: TypeAlias = Callable[[], Awaitable[str]]
+    from ullage import Recorder, Store, TokenCounter
+    from ullage.amplifier.custom import Compaction
+    from ullage.amplifier.settings import StrategyName, Verbosity
+    from ullage.listener import OnCompaction
 
 # A request that another one has outrun looks again so often at what that one left.
 _TRIES = 3
 
 
-class SimpleContextManager:
+class SimpleContextManager(Viewing):
     """Keeps the messages of a session, and shows the model as many as fit.
 
     The history is never compacted: :meth:`get_messages` has all of it. What the model sees is a
@@ -61,6 +62,9 @@ class SimpleContextManager:
         counter: What counts tokens; if not given, the counter of the provider's model.
         store: Where ullage keeps what leaves the view, for a tool that looks it up; none by
             default, because the history has everything.
+        on_compaction: Called with the ``Report`` of each compaction that the engine makes, see
+            ``ullage.ContextManager``; one that "custom" makes by itself has none.
+        recorder: Records these compactions and each request, for a report of the session.
 
     Raises:
         PolicyError: If a setting is out of range.
@@ -88,8 +92,16 @@ class SimpleContextManager:
         importance: Importance | None = None,
         counter: TokenCounter | None = None,
         store: Store | None = None,
+        on_compaction: OnCompaction | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
-        self.messages: list[dict[str, Any]] = []
+        require_callable("on_compaction", on_compaction)
+        super().__init__(
+            Engines(counter, store, on_compaction, recorder),
+            None if importance is None else Judge(importance),
+            recorder,
+        )
+        self.messages = []
         self.max_tokens = max_tokens
         self.compact_threshold = compact_threshold
         self.target_usage = target_usage
@@ -113,25 +125,22 @@ class SimpleContextManager:
             "auto_compact": auto_compact,
             "compaction_strategy": compaction_strategy,
         }
-        self._judge = None if importance is None else Judge(importance)
-        self._engines = Engines(counter, store)
-        self._view = View()
-        self._budget: Budget | None = None
-        self._prompt: PromptFactory | None = None
-        # System messages that stand before the history in every request, and are no part of it.
-        self._standing: list[dict[str, Any]] = []
         checks.require(vars(self))
         self._settings().policy(max_tokens)
 
     async def add_message(self, message: dict[str, Any]) -> None:
-        """Adds a message, with the time in ``metadata.timestamp`` if it has none. O(1).
+        """Adds a message, with the time in ``metadata.timestamp`` if it has none.
 
-        The caller's dict stays as it is; the values in it are shared.
+        The caller's dict stays as it is; the values in it are shared. O(its length); where it fills
+        the view for the budget of the last request, what a compaction takes, in a thread, so that
+        the next request finds it done. If that fails, the next request does it again and raises.
+        Who is cancelled meanwhile has added the message.
 
         Raises:
             MessageError: If it is no message that can be read.
         """
         self.messages.append(stamped(message))
+        await self._prepare_for_new()
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None
@@ -151,19 +160,22 @@ class SimpleContextManager:
         """
         budget = self._budget = budget_of(token_budget, provider, self.max_tokens)
         prompt = await self._system_prompt()
-        self._catch_up(budget)
-        if not self.auto_compact:
-            return self._sent(budget, prompt, self._shown())
         request = self._request(budget, prompt)
+        self._catch_up(budget)
+        self._view.is_assumed = False
+        if not self.auto_compact:
+            return await self._recorded(self._sent(budget, prompt, *self._shown(request)))
         for _ in range(_TRIES):
-            if self._view.waits or not request.is_due(self._view):
+            if not await self._is_due(request):
                 break
             await self._compact(request)
-        shown = self._shown()
-        if request.tokens(shown) > budget.tokens:
+        shown, tokens = self._shown(request)
+        if tokens > budget.tokens:
             # Others are always faster; or a call waits, which the view keeps until it is answered.
             shown = await compaction.alone(shown, request)
-        return self._sent(budget, prompt, shown)
+            tokens = request.tokens(shown)
+        self._ahead.renew()
+        return await self._recorded(self._sent(budget, prompt, shown, tokens))
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """All messages, as they were added. O(n)."""
@@ -172,14 +184,17 @@ class SimpleContextManager:
     async def set_messages(self, messages: list[dict[str, Any]]) -> None:
         """Begins with these messages, as a session does that is resumed.
 
-        Calls without results, and results without calls, are mended in what the model sees.
+        Calls without results, and results without calls, are mended in what the model sees. O(n),
+        and what a compaction takes where they are too many: the next request finds it done, if its
+        budget is the last one. Before the first request that is the budget of the session's only
+        provider, or ``max_tokens``.
 
         Raises:
             MessageError: If one of them cannot be read; then nothing changes.
         """
-        # No time: it is not known when they were said.
-        self.messages = [dict(required(message)) for message in messages]
+        self.messages = await asyncio.to_thread(copies, list(messages))
         self._view.forget()
+        await self._prepare_for_all()
 
     async def clear(self) -> None:
         """Forgets all messages."""
@@ -191,7 +206,7 @@ class SimpleContextManager:
         budget = self._last_budget
         prompt = await self._system_prompt()
         self._catch_up(budget)
-        sent = self._sent(budget, prompt, self._shown())
+        sent = self._sent(budget, prompt, *self._shown(self._request(budget, prompt)))
         return self._engines.counter_for(budget.model).count_messages(sent)
 
     async def should_compact(self) -> bool:
@@ -223,104 +238,11 @@ class SimpleContextManager:
         """
         self._prompt = factory
         if factory is None:
+            self._last_prompt = None
             self._view.forget()
+            await self._prepare_for_all()
         else:
             self._view.narrow(self._is_shown)
-
-    @property
-    def _last_budget(self) -> Budget:
-        """That of the last request, whose provider may have another window than ``max_tokens``."""
-        return self._budget or budget_of(None, None, self.max_tokens)
-
-    @property
-    def _last_compaction_stats(self) -> dict[str, Any] | None:
-        return self._view.stats
-
-    def _format_compaction_notice(self) -> str:
-        """The words of the notice; subclasses may have their own."""
-        return notice.notice_of(self._last_compaction_stats or {}, self.compaction_notice_verbosity)
-
-    def _settings(self) -> Settings:
-        return Settings(
-            strategy=self.compaction_strategy,
-            threshold=self.compact_threshold,
-            target=self.target_usage,
-            keep=self.keep_last,
-            recent=self.protected_recent,
-            results=self.protected_tool_results,
-            boundary=self.truncate_boundary,
-            shorten_to=self.truncate_chars,
-        )
-
-    def _request(self, budget: Budget, prompt: str | None) -> compaction.Request:
-        counter, front = self._engines.counter_for(budget.model), self._front(prompt)
-        return compaction.Request(
-            settings=self._settings(),
-            budget=budget,
-            reserve=self.compaction_notice_token_reserve if self._notices else 0,
-            fixed=counter.count_messages(front) if front else 0,
-            engines=self._engines,
-            judge=self._judge,
-            compaction=self.compaction_function,
-        )
-
-    @property
-    def _notices(self) -> bool:
-        return self.compaction_notice_enabled and self.compaction_notice_verbosity != "off"
-
-    async def _compact(self, request: compaction.Request) -> dict[str, Any] | None:
-        if self._view.waits:
-            return None
-        stats = await compaction.compact(self._view, request)
-        if stats is not None:
-            await self._keep()
-            await events.emit(self.hooks, stats)
-        return stats
-
-    async def _keep(self) -> None:
-        """Keeps the compacted view, where it is to outlive the process."""
-
-    def _catch_up(self, budget: Budget) -> None:
-        self._view.follow(self.messages, budget.tokens, self._is_shown)
-        self._view.mend(mended)
-
-    def _shown(self) -> list[Any]:
-        """The view as a provider takes it: what a call still waits for is said to be missing."""
-        messages = self._view.messages
-        return mended(messages) if self._view.waits else messages
-
-    def _is_shown(self, message: Any) -> bool:
-        return self._prompt is None or not is_system(message) or is_hook(message)
-
-    async def _system_prompt(self) -> str | None:
-        return None if self._prompt is None else str(await self._prompt())
-
-    def _sent(
-        self, budget: Budget, prompt: str | None, messages: list[Any]
-    ) -> list[dict[str, Any]]:
-        """Messages with the system prompt in front and the notice behind the system messages."""
-        sent = [*self._front(prompt), *messages]
-        told = self._notice(sent, budget)
-        if told:
-            place = next((n for n, m in enumerate(sent) if not is_system(m)), len(sent))
-            sent.insert(place, notice.message_of(told))
-        return sent
-
-    def _front(self, prompt: str | None) -> list[dict[str, Any]]:
-        first = [] if prompt is None else [{"role": "system", "content": prompt}]
-        return [*first, *self._standing]
-
-    def _notice(self, sent: list[Any], budget: Budget) -> str:
-        """The notice, if one is wanted and there is room for it."""
-        stats = self._last_compaction_stats
-        if not self._notices or stats is None:
-            return ""
-        if stats["strategy_level"] < self.compaction_notice_min_level:
-            return ""
-        told = self._format_compaction_notice()
-        counter = self._engines.counter_for(budget.model)
-        room = budget.tokens - counter.count_messages(sent)
-        return told if told and counter.count_messages([notice.message_of(told)]) <= room else ""
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage.amplifier.pairs import Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    MendedEnd: TypeAlias = Callable[[list[Any], int, list[Any]], list[Any]]
 
 # A budget so much larger than that of the last compaction is worth showing the whole history again.
 # Less is not: it would change what the provider has cached for little.
@@ -25,16 +27,20 @@ class View:
         messages: What the model sees.
         stats: What the last compaction did, or None.
         tokens: What was left after it.
+        budget: The budget that it was for, 0 before there was one.
+        is_assumed: Whether that was made before a request told its budget. One with another budget
+            then begins again: nothing was sent that a provider could have cached.
     """
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
         self.stats: dict[str, Any] | None = None
         self.tokens = 0
+        self.is_assumed = False
         self._pairs = Pairs()
         self._history: list[Any] | None = None
         self._read = 0
-        self._budget = 0
+        self.budget = 0
         # Two threads that ask for messages must not both read the same new ones.
         self._reading = threading.Lock()
 
@@ -48,8 +54,11 @@ class View:
             shown: Whether the model is to see a message.
         """
         with self._reading:
-            outgrown = self.stats is not None and budget > self._budget * _LARGER
-            if history is not self._history or len(history) < self._read or outgrown:
+            if (
+                history is not self._history
+                or len(history) < self._read
+                or self._is_for_less(budget)
+            ):
                 self._forget()
                 self._history = history
             new = history[self._read :]
@@ -64,30 +73,43 @@ class View:
         """Whether the last call has not all of its results yet."""
         return self._pairs.waiting > 0
 
-    def mend(self, mended: Callable[[list[Any], list[Any]], list[Any]]) -> bool:
+    @property
+    def is_open(self) -> bool:
+        """Whether calls and results do not match yet, or no longer."""
+        return self.waits or self._pairs.astray > 0
+
+    def mend(self, mended_end: MendedEnd) -> bool:
         """Mends what was interrupted: a call without a result, or a result without its call.
 
-        A call at the end may still get its results, and stays as it is. O(1) as long as nothing is
-        interrupted.
+        A call at the end may still get its results, and stays as it is. Costs what came since the
+        first that was interrupted, O(1) as long as nothing is.
 
         Args:
-            mended: Mends some messages, whose form others tell.
+            mended_end: Mends some messages, from one on, whose form others tell.
 
         Returns:
             Whether there was anything to mend.
         """
         with self._reading:
-            if not self._pairs.astray:
-                return False
-            end = len(self.messages) - self._pairs.waiting
-            self.messages = [*mended(self.messages[:end], self.messages), *self.messages[end:]]
-            self._pairs.mended()
-            return True
+            return self._mend(mended_end)
+
+    def shown(self, mended_end: MendedEnd) -> tuple[list[Any], list[Any]]:
+        """The messages as they stand now, mended, and as a provider takes them.
+
+        The same list, unless a call still waits: it is mended likewise for the provider.
+        """
+        with self._reading:
+            # Another task may have added something since.
+            self._mend(mended_end)
+            seen = list(self.messages)
+            if not self.waits:
+                return seen, seen
+            return seen, mended_end(seen, len(seen) - self._pairs.waiting, seen)
 
     def close(self, mended: Callable[[list[Any], list[Any]], list[Any]]) -> bool:
         """Likewise where no results are to come any more: those who ran the calls are gone."""
         with self._reading:
-            broken = self._pairs.astray or self._pairs.waiting > 0
+            broken = self.is_open
             if broken:
                 self.messages = mended(self.messages, self.messages)
                 self._pairs = Pairs()
@@ -95,7 +117,7 @@ class View:
 
     def compacted(self, stats: dict[str, Any], budget: int) -> None:
         """Notes what a compaction did, and for which budget."""
-        self.stats, self._budget = stats, budget
+        self.stats, self.budget = stats, budget
 
     def replace(self, old: list[Any], count: int, messages: list[Any]) -> bool:
         """Puts other messages in the place of the first ``count``.
@@ -120,6 +142,7 @@ class View:
         """Leaves out what the model is no longer to see."""
         with self._reading:
             self.messages = [message for message in self.messages if shown(message)]
+            self._pairs.narrowed(len(self.messages))
 
     def with_new(self, history: list[Any], shown: Callable[[Any], bool]) -> list[Any]:
         """The view with what of the history it has not read yet."""
@@ -129,7 +152,7 @@ class View:
 
     def past(self) -> dict[str, Any]:
         """What the messages do not tell of the last compaction, as data."""
-        return {"stats": self.stats, "tokens": self.tokens, "budget": self._budget}
+        return {"stats": self.stats, "tokens": self.tokens, "budget": self.budget}
 
     def restore(self, history: list[Any], messages: list[Any], past: dict[str, Any]) -> None:
         """The view as it was when this history was all there was. O(n).
@@ -145,10 +168,26 @@ class View:
             for message in self.messages:
                 self._pairs.follow(message)
             self.stats = past.get("stats")
-            self.tokens, self._budget = past.get("tokens", 0), past.get("budget", 0)
+            self.tokens, self.budget = past.get("tokens", 0), past.get("budget", 0)
             self._history, self._read = history, len(history)
 
+    def _mend(self, mended_end: MendedEnd) -> bool:
+        if self._pairs.astray <= self._pairs.waiting:
+            return False
+        seen = self.messages
+        end, since = len(seen) - self._pairs.waiting, len(seen) - self._pairs.astray
+        self.messages = [*mended_end(seen[:end], since, seen), *seen[end:]]
+        self._pairs.mended()
+        return True
+
+    def _is_for_less(self, budget: int) -> bool:
+        """Whether it was compacted for a budget for which it would not have to be."""
+        if self.stats is None:
+            return False
+        most = self.budget if self.is_assumed else self.budget * _LARGER
+        return budget > most
+
     def _forget(self) -> None:
-        self.messages, self.stats, self.tokens = [], None, 0
+        self.messages, self.stats, self.tokens, self.is_assumed = [], None, 0, False
         self._pairs = Pairs()
-        self._history, self._read, self._budget = None, 0, 0
+        self._history, self._read, self.budget = None, 0, 0

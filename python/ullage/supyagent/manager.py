@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage.arguments import require_callable
 from ullage.fixed import number_of
 from ullage.supyagent.history import readable
 from ullage.supyagent.keeping import Keeper
@@ -20,11 +21,14 @@ from ullage.supyagent.tokens import (
     counter_for,
     get_context_limit,
 )
+from ullage.supyagent.told import Told
 from ullage.supyagent.triggers import Triggers
 from ullage.supyagent.turns import Turns
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from ullage.listener import OnCompaction
 
 
 class ContextManager:
@@ -45,6 +49,9 @@ class ContextManager:
         response_reserve: Tokens kept free for the answer; at most half of the window is.
         policy: Further settings; if not given, ``Policy.preset("supyagent")`` with a ``low`` of 0.8
             and without the stage "digest", which would take room from whole messages.
+        on_compaction: Called with the ``Report`` of each cut, see ``ullage.ContextManager``. A
+            summary is no cut; :attr:`summary` tells of it.
+        recorder: Records cuts and requests, for a report of the session.
 
     Raises:
         PolicyError: If an argument is not what it should be.
@@ -64,6 +71,8 @@ class ContextManager:
         response_reserve: int = 4096,
         *,
         policy: ullage.Policy | None = None,
+        on_compaction: OnCompaction | None = None,
+        recorder: ullage.Recorder | None = None,
     ) -> None:
         numbers: tuple[tuple[str, Any], ...] = (
             ("max_messages_before_summary", max_messages_before_summary),
@@ -74,6 +83,7 @@ class ContextManager:
         for name, value in numbers:
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise ullage.PolicyError(f"{name}: it is {value!r}, not a number from 0 on")
+        require_callable("on_compaction", on_compaction)
         self.model = model
         self.llm = llm
         self.context_limit = get_context_limit(model)
@@ -85,7 +95,8 @@ class ContextManager:
         # A setting of the document's YAML; upstream's chat reads it, not its manager.
         self.auto_summarize = True
         self._counter = counter_for(model)
-        self._requests = Requests(policy, self._counter)
+        self._told = Told(on_compaction, recorder)
+        self._requests = Requests(policy, self._counter, self._told.compaction)
         self._keeper = Keeper(self.summary_storage_path)
         self._turns = Turns()
 
@@ -118,11 +129,14 @@ class ContextManager:
                 and the last request, and the newest call with its results.
             MessageError: If a message cannot be read.
         """
+        self._told.begin(self._counter, self.context_limit, self.model)
         messages, summary = self._looked_at(all_messages)
         system = {"role": "system", "content": system_prompt}
         beside = count_messages_tokens([system], self.model) + count_tools_tokens(tools, self.model)
         recent = self.min_recent_messages
-        return [system, *self._requests.made(summary, messages, self._room(beside), recent)]
+        made = [system, *self._requests.made(summary, messages, self._room(beside), recent)]
+        self._told.request(made)
+        return made
 
     def should_summarize(self, all_messages: list[dict[str, Any]]) -> bool:
         """Whether a summary is due: by the number of messages since the last, or their tokens.

@@ -12,6 +12,7 @@ from ullage.supyagent.window import Window
 
 if TYPE_CHECKING:
     from ullage import Policy, TokenCounter
+    from ullage.listener import OnCompaction
 
 # The part of the room that a summary may take; a longer one is shortened.
 _SUMMARY_SHARE = 0.3
@@ -29,15 +30,19 @@ class Requests:
         policy: The settings of the window; if not given, those of the preset, but that a request
             is filled with messages, as Supyagent's document has it.
         counter: What counts.
+        on_compaction: Is told of each cut.
     """
 
-    def __init__(self, policy: Policy | None, counter: TokenCounter) -> None:
+    def __init__(
+        self, policy: Policy | None, counter: TokenCounter, on_compaction: OnCompaction | None
+    ) -> None:
         if policy is None:
             settings = ullage.Policy.preset("supyagent").to_dict()
             settings |= {"low": _FILL, "stages": ["window", "summarize"]}
             policy = ullage.Policy.from_dict(settings)
         self.policy = policy
         self._counter = counter
+        self._on_compaction = on_compaction
         self._window: tuple[int, Window] | None = None
 
     def head(
@@ -61,7 +66,8 @@ class Requests:
         head, since = self.head(summary, messages, room)
         known = self._window
         if known is None or known[0] != recent:
-            known = self._window = (recent, Window(self.policy, self._counter, recent))
+            window = Window(self.policy, self._counter, recent, self._on_compaction)
+            known = self._window = (recent, window)
         return known[1].view(head, since, room)
 
     def _within(self, summary: ContextSummary, room: int) -> dict[str, Any]:

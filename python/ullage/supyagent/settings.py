@@ -16,6 +16,8 @@ from ullage.supyagent.triggers import LEAST_TO_SUMMARIZE
 if TYPE_CHECKING:
     from os import PathLike
 
+    from ullage.listener import OnCompaction
+
 # The sections of an agent's file that are read, and the key in the second.
 _CONTEXT, _MODEL, _PROVIDER = "context", "model", "provider"
 # Supyagent's window of a model that it does not know.
@@ -137,6 +139,8 @@ class ContextSettings:
         summary_storage_path: str | PathLike[str] | None = None,
         *,
         model: str | None = None,
+        on_compaction: OnCompaction | None = None,
+        recorder: ullage.Recorder | None = None,
     ) -> ContextManager:
         """A context manager with these settings.
 
@@ -154,6 +158,8 @@ class ContextSettings:
             self.max_tokens_before_summary,
             self.min_recent_messages,
             self.response_reserve,
+            on_compaction=on_compaction,
+            recorder=recorder,
         )
         manager.auto_summarize = self.auto_summarize
         return manager

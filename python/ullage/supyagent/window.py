@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.logger import Logger
@@ -18,6 +18,9 @@ from ullage.supyagent import emergency
 from ullage.supyagent.history import as_others, beginning, last_request, waits
 from ullage.supyagent.identity import snapshot
 from ullage.supyagent.tokens import FORMAT
+
+if TYPE_CHECKING:
+    from ullage.listener import OnCompaction
 
 logger = Logger(__name__)
 
@@ -77,10 +80,15 @@ class Window:
         policy: The settings; of the stages only the window runs, and the digest if it is there.
         counter: What counts.
         min_recent: Messages at the end that stay whole as long as the rest suffices.
+        on_compaction: Is told of each cut.
     """
 
     def __init__(
-        self, policy: ullage.Policy, counter: ullage.TokenCounter, min_recent: int
+        self,
+        policy: ullage.Policy,
+        counter: ullage.TokenCounter,
+        min_recent: int,
+        on_compaction: OnCompaction | None = None,
     ) -> None:
         self._counter = counter
         self._min_recent = min_recent
@@ -96,7 +104,9 @@ class Window:
 
         def engine(keep_recent: int) -> ullage.ContextManager:
             policy = ullage.Policy.from_dict(settings | {"keep_recent": keep_recent})
-            return ullage.ContextManager(policy, counter=counter, format=FORMAT)
+            return ullage.ContextManager(
+                policy, counter=counter, format=FORMAT, on_compaction=on_compaction
+            )
 
         self._engine = engine(min_recent)
         # When the recent messages are too long, only what must stay does.

@@ -1,0 +1,242 @@
+"""How a context comes from its history to a request, and what it does of that ahead of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ullage.amplifier import compaction, events, notice
+from ullage.amplifier.ahead import Ahead
+from ullage.amplifier.budget import Budget, expected_budget
+from ullage.amplifier.mending import mended_end
+from ullage.amplifier.settings import Settings
+from ullage.amplifier.shape import is_hook, is_system
+from ullage.amplifier.view import View
+
+if TYPE_CHECKING:
+    from ullage import Recorder
+    from ullage.amplifier.custom import Compaction
+    from ullage.amplifier.engines import Engines
+    from ullage.amplifier.importance import Judge
+    from ullage.amplifier.settings import StrategyName, Verbosity
+
+PromptFactory: TypeAlias = Callable[[], Awaitable[str]]
+
+
+class Viewing:
+    """The side of a context that its host does not see.
+
+    Its settings are attributes, since hosts change them between requests.
+    """
+
+    messages: list[dict[str, Any]]
+    max_tokens: int
+    compact_threshold: float
+    target_usage: float
+    protected_recent: float
+    protected_tool_results: int
+    truncate_chars: int
+    truncate_boundary: float
+    compaction_notice_enabled: bool
+    compaction_notice_token_reserve: int
+    compaction_notice_verbosity: Verbosity
+    compaction_notice_min_level: int
+    hooks: Any
+    auto_compact: bool
+    compaction_strategy: StrategyName
+    keep_last: int
+    compaction_function: Compaction | None
+
+    def __init__(self, engines: Engines, judge: Judge | None, recorder: Recorder | None) -> None:
+        self._engines = engines
+        self._judge = judge
+        self._recorder = recorder
+        self._view = View()
+        self._ahead = Ahead()
+        self._budget: Budget | None = None
+        self._prompt: PromptFactory | None = None
+        # What the factory made for the last request. To ask it is the request's business.
+        self._last_prompt: str | None = None
+        # System messages that stand before the history in every request, and are no part of it.
+        self._standing: list[dict[str, Any]] = []
+        # The model by whose tokens the view was counted last.
+        self._counted_for: str | None = None
+        # The session whose provider tells the budget before the first request does.
+        self._coordinator: Any = None
+
+    def mounted_in(self, coordinator: Any) -> None:
+        """Notes the session whose context it is."""
+        self._coordinator = coordinator
+
+    @property
+    def _known_budget(self) -> Budget | None:
+        """That of the last request, or of the session's provider; None if neither is there."""
+        return self._budget or expected_budget(self._coordinator, self.max_tokens)
+
+    @property
+    def _last_budget(self) -> Budget:
+        """That of the last request, whose provider may have another window than ``max_tokens``.
+
+        Before that, what is most likely to be it.
+        """
+        if (known := self._known_budget) is not None:
+            return known
+        # A resumed view was made for another one, which most likely still holds.
+        return Budget(self._view.budget or self.max_tokens)
+
+    @property
+    def _last_compaction_stats(self) -> dict[str, Any] | None:
+        return self._view.stats
+
+    def _format_compaction_notice(self) -> str:
+        """The words of the notice; subclasses may have their own."""
+        return notice.notice_of(self._last_compaction_stats or {}, self.compaction_notice_verbosity)
+
+    def _settings(self) -> Settings:
+        return Settings(
+            strategy=self.compaction_strategy,
+            threshold=self.compact_threshold,
+            target=self.target_usage,
+            keep=self.keep_last,
+            recent=self.protected_recent,
+            results=self.protected_tool_results,
+            boundary=self.truncate_boundary,
+            shorten_to=self.truncate_chars,
+        )
+
+    def _request(self, budget: Budget, prompt: str | None) -> compaction.Request:
+        counter, front = self._engines.counter_for(budget.model), self._front(prompt)
+        return compaction.Request(
+            settings=self._settings(),
+            budget=budget,
+            reserve=self.compaction_notice_token_reserve if self._notices else 0,
+            fixed=counter.count_messages(front) if front else 0,
+            engines=self._engines,
+            judge=self._judge,
+            compaction=self.compaction_function,
+        )
+
+    @property
+    def _notices(self) -> bool:
+        return self.compaction_notice_enabled and self.compaction_notice_verbosity != "off"
+
+    async def _prepare_for_new(self) -> None:
+        """Makes the view ready for a request after a message was added.
+
+        Not before the first request, unless the budget is known: a compaction for another one
+        would be made in vain.
+        """
+        await self._ahead.tried(self._take_in_new)
+
+    async def _prepare_for_all(self) -> None:
+        """Makes the view ready for a request over messages that came all at once."""
+        self._ahead.renew()
+        await self._ahead.tried(self._take_in_all)
+
+    async def _take_in_new(self) -> bool:
+        budget = self._known_budget
+        if budget is None:
+            return False
+        # What is interrupted is mended by the request: a late result may still come.
+        self._view.follow(self.messages, budget.tokens, self._is_shown)
+        return await self._compact_ahead(budget)
+
+    async def _take_in_all(self) -> bool:
+        budget = self._last_budget
+        # In a thread, since it reads and counts everything.
+        await asyncio.to_thread(self._read, budget)
+        return await self._compact_ahead(budget)
+
+    def _read(self, budget: Budget) -> None:
+        self._catch_up(budget)
+        self._request(budget, self._last_prompt).tokens(self._view.messages)
+
+    async def _compact_ahead(self, budget: Budget) -> bool:
+        """Compacts the view if a request of this budget would; whether it did."""
+        if not self.auto_compact or self._view.is_open:
+            return False
+        request = self._request(budget, self._last_prompt)
+        if not await self._is_due(request) or await self._compact(request) is None:
+            return False
+        self._view.is_assumed = self._budget is None
+        return True
+
+    async def _is_due(self, request: compaction.Request) -> bool:
+        """Whether the view has to be compacted, and no call waits that forbids it."""
+        if self._view.waits:
+            return False
+        model = request.budget.model
+        if model == self._counted_for:
+            return request.is_due(self._view)
+        # Another model may count everything anew.
+        is_due = await asyncio.to_thread(request.is_due, self._view)
+        self._counted_for = model
+        return is_due
+
+    async def _compact(self, request: compaction.Request) -> dict[str, Any] | None:
+        if self._view.waits:
+            return None
+        stats = await compaction.compact(self._view, request)
+        if stats is not None:
+            await self._keep()
+            await events.emit(self.hooks, stats)
+        return stats
+
+    async def _keep(self) -> None:
+        """Keeps the compacted view, where it is to outlive the process."""
+
+    def _catch_up(self, budget: Budget) -> None:
+        self._view.follow(self.messages, budget.tokens, self._is_shown)
+        self._view.mend(mended_end)
+
+    def _shown(self, request: compaction.Request) -> tuple[list[Any], int]:
+        """The view as a provider takes it, and its tokens.
+
+        What a call still waits for is said to be missing.
+        """
+        view, shown = self._view.shown(mended_end)
+        return shown, request.tokens(view) if shown is view else request.tokens_beside(view, shown)
+
+    def _is_shown(self, message: Any) -> bool:
+        return self._prompt is None or not is_system(message) or is_hook(message)
+
+    async def _system_prompt(self) -> str | None:
+        self._last_prompt = None if self._prompt is None else str(await self._prompt())
+        return self._last_prompt
+
+    def _sent(
+        self, budget: Budget, prompt: str | None, shown: list[Any], tokens: int
+    ) -> list[dict[str, Any]]:
+        """Messages with the system prompt in front and the notice behind the system messages."""
+        sent = [*self._front(prompt), *shown]
+        told = self._notice(budget, budget.tokens - tokens)
+        if told:
+            place = next((n for n, m in enumerate(sent) if not is_system(m)), len(sent))
+            sent.insert(place, told)
+        return sent
+
+    async def _recorded(self, sent: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """A request, once it is recorded."""
+        if self._recorder is not None:
+            # In a thread, because it reads all of the request.
+            await asyncio.to_thread(self._recorder.request, sent)
+        return sent
+
+    def _front(self, prompt: str | None) -> list[dict[str, Any]]:
+        first = [] if prompt is None else [{"role": "system", "content": prompt}]
+        return [*first, *self._standing]
+
+    def _notice(self, budget: Budget, room: int) -> dict[str, Any] | None:
+        """The notice, if one is wanted and there is room for it."""
+        stats = self._last_compaction_stats
+        if not self._notices or stats is None:
+            return None
+        if stats["strategy_level"] < self.compaction_notice_min_level:
+            return None
+        told = self._format_compaction_notice()
+        if not told:
+            return None
+        message = notice.message_of(told)
+        counter = self._engines.counter_for(budget.model)
+        return message if counter.count_messages([message]) <= room else None

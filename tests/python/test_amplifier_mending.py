@@ -1,0 +1,120 @@
+"""What is interrupted in an Amplifier session is mended where it is, and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ullage.amplifier import SimpleContextManager
+from ullage.amplifier.mending import mended, mended_end
+
+from .amplifier_sessions import FORMS, TASK, called, faults, session, tokens
+
+STEPS = ("call", "result", "both", "user", "assistant", "system")
+
+
+def step(kind, form, number):
+    call, result = called(form, 200 + number, f"output {number}")
+    return {
+        "call": [call],
+        "result": [result],
+        "both": [call, result],
+        "user": [{"role": "user", "content": f"Go on with {number}."}],
+        "assistant": [{"role": "assistant", "content": f"Finding {number}."}],
+        "system": [{"role": "system", "content": f"Hint {number}."}],
+    }[kind]
+
+
+@given(
+    st.sampled_from(FORMS),
+    st.sampled_from(["simple", "smart"]),
+    st.integers(0, 8),
+    st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 3)), max_size=8),
+)
+def test_whatever_is_interrupted_each_request_is_valid_and_counted_exactly(
+    form, strategy, steps, more
+):
+    context = SimpleContextManager(3_000, compaction_strategy=strategy)
+
+    async def run():
+        for message in session(form, steps, lines=20):
+            await context.add_message(message)
+        for kind, number in [("user", 9), *more]:
+            for message in step(kind, form, number):
+                await context.add_message(message)
+            view = await context.get_messages_for_request()
+            assert not faults(view)
+            assert tokens(view) <= 3_000
+            assert await context.get_token_count() == tokens(view)
+            shown, taken = context._shown(context._request(context._last_budget, None))
+            assert taken == tokens(shown)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "end", [["call", "user"], ["result"], ["call", "system", "result"], ["call", "call", "user"]]
+)
+def test_mending_the_end_is_mending_all_of_it(form, end):
+    before = session(form, 12)
+    messages = [*before, *(m for n, kind in enumerate(end) for m in step(kind, form, n))]
+    out = mended_end(messages, len(before), messages)
+    assert out == mended(messages)
+    assert not faults(out)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_mending_the_end_leaves_what_is_before_it(form):
+    lost = called(form, 1, "never")[0]
+    before = [{"role": "user", "content": TASK}, lost, *session(form, 3)[1:]]
+    messages = [*before, *step("call", form, 7), *step("user", form, 7)]
+    out = mended_end(messages, len(before), messages)
+    assert all(one is other for one, other in zip(out, before, strict=False))
+    assert len(out) > len(before)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_stray_result_among_those_of_a_running_call_is_mended_with_them(form):
+    context = SimpleContextManager()
+    (first, one), (second, other) = called(form, 1, "one"), called(form, 2, "other")
+    key = "tool_calls" if form == "openai" else "content"
+    both = {**first, key: [*first[key], *second[key]]}
+    stray = called(form, 3, "of a call that is gone")[1]
+
+    async def run():
+        for message in ({"role": "user", "content": TASK}, both, one, stray):
+            await context.add_message(message)
+            assert not faults(await context.get_messages_for_request())
+        await context.add_message(other)
+        view = await context.get_messages_for_request()
+        assert not faults(view)
+        assert all(said in str(view) for said in ("one", "other"))
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_that_is_interrupted_while_a_request_is_made_is_mended_in_it(form):
+    more = [*step("call", form, 1), {"role": "user", "content": "Stop."}]
+
+    async def compaction(messages, target):
+        while more:
+            await context.add_message(more.pop(0))
+        return messages[-1:]
+
+    context = SimpleContextManager(
+        3_000, compaction_strategy="custom", compaction_function=compaction
+    )
+
+    async def run():
+        for message in session(form, 12):
+            await context.add_message(message)
+        view = await context.get_messages_for_request()
+        assert not faults(view)
+        assert "Stop." in str(view[-1])
+
+    asyncio.run(run())
