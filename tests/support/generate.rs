@@ -137,7 +137,10 @@ fn turn(shape: Shape) -> impl Strategy<Value = Turn> {
 
 /// A conversation that a provider takes (but for roles, where it is `irregular`). The ids of its calls begin with `name`.
 pub fn conversation(shape: Shape, name: &'static str) -> impl Strategy<Value = Vec<Message>> {
-    vec(turn(shape), 1..=shape.turns).prop_map(move |turns| flatten(turns, name))
+    (vec(turn(shape), 1..=shape.turns), prop::bool::weighted(0.2)).prop_map(move |(turns, stored)| {
+        let messages = flatten(turns, name).into_iter();
+        messages.map(|message| Message { stored: stored && message.role == "assistant", ..message }).collect()
+    })
 }
 
 fn flatten(turns: Vec<Turn>, name: &str) -> Vec<Message> {
@@ -159,7 +162,7 @@ fn flatten(turns: Vec<Turn>, name: &str) -> Vec<Message> {
                 asked.push(Block::Call { id: id.clone(), tool: TOOLS[tool].to_owned(), input });
                 results.push(Block::Result { id, items });
             }
-            let message = |role, blocks, (pinned, cached)| Message { role, blocks, pinned, cached };
+            let message = |role, blocks, (pinned, cached)| Message { pinned, cached, ..Message::new(role, blocks) };
             out.push(message("assistant", asked, call_flags));
             out.push(message("user", results, result_flags));
         }
