@@ -207,6 +207,29 @@ fn rule_8_a_transcript_has_one_name_in_every_format() {
     assert!(references.iter().all(|these| *these == references[0]), "{references:?}");
 }
 
+#[test]
+fn rule_8_an_answer_goes_on_behind_its_calls_where_its_provider_makes_one_turn_of_it() {
+    let results = || {
+        let result = |id: &str| Block::Result { id: id.to_owned(), items: vec![support::Item::Text("x ".repeat(500))] };
+        Message::new("user", vec![result("t-1"), result("t-2")])
+    };
+    let calls = [Message::call("t-1", "read_file"), Message::call("t-2", "read_file")];
+    let both = Message::new("assistant", calls.iter().flat_map(|message| message.blocks.clone()).collect());
+    let words = Message::text("assistant", "And then?");
+    let with_calls = [Message::text("user", "go"), calls[0].clone(), calls[1].clone(), results()];
+    let with_words = [Message::text("user", "go"), both, words, results()];
+    let engine = engine(&small_policy(), &exact(), Storing::On);
+    let planned_in = |messages: &[Message]| -> Vec<Format> {
+        let plan = |format: &Format| compact(&engine, &render(messages, *format), *format, 900, Urgency::Hard).ok();
+        let plans: Vec<_> = Format::ALL.iter().filter_map(|format| Some((*format, plan(format)?.plan))).collect();
+        assert!(plans.iter().all(|(_, plan)| !plan.edits.is_empty() && plan.edits == plans[0].1.edits));
+        plans.into_iter().map(|(format, _)| format).collect()
+    };
+    let expected = [Format::Bedrock, Format::Anthropic, Format::OpenAiResponses, Format::Gemini];
+    assert_eq!(planned_in(&with_calls), expected);
+    assert_eq!(planned_in(&with_words), expected[1..3]);
+}
+
 /// The properties above are worth something: the conversations do make work, of every kind.
 #[test]
 fn the_generated_conversations_make_work() {

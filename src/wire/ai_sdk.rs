@@ -72,11 +72,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     if ties.iter().any(|(_, tie)| matches!(tie, Tie::Ends(_))) {
         keep_answered(&content, &mut parts, &ties)?;
     }
-    let joins = match role {
-        _ if of_tools => Joins::Results,
-        Role::User => Joins::Words,
-        Role::Assistant | Role::System => Joins::Nothing,
-    };
+    let joins = if of_tools { Joins::Results } else { Joins::of(role, &parts, Joins::Asks) };
     Ok(Entry { role, parts, pin, joins, ties })
 }
 
