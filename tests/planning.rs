@@ -12,7 +12,9 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use support::generate::{ANY, COMMON, Settings, conversation, settings};
-use support::{Block, Message, Outcome, cases, check, compact, engine, exact, fresh_count, render, small_policy};
+use support::{
+    Block, Message, Outcome, cases, check, compact, compact_in_window, engine, exact, fresh_count, render, small_policy,
+};
 use ullage::edit::{Action, Edit};
 use ullage::error::Error;
 use ullage::planner::Urgency;
@@ -57,6 +59,15 @@ fn all_equal<T: PartialEq + Debug>(
         }
     }
     Ok(())
+}
+
+/// Takes all that is superseded, old reasoning too, and nothing else.
+fn prune(messages: &[Message], format: Format, settings: &Settings) -> Vec<Edit> {
+    // A low mark that is out of reach, in a window that nothing fills.
+    let (window, high, low) = (1_000_000, 0.000_2, 0.000_1);
+    let policy = Policy { stages: vec![StageName::Prune], window, high, low, ..settings.policy.clone() };
+    let engine = engine(&policy, &settings.counter, settings.storing);
+    compact_in_window(&engine, &render(messages, format), format, settings.urgency).unwrap().plan.edits
 }
 
 proptest! {
@@ -178,6 +189,11 @@ proptest! {
         });
         all_equal(plans, &messages)?;
     }
+
+    #[test]
+    fn rule_8_old_reasoning_goes_alike_in_every_format(messages in conversation(COMMON, "t"), settings in settings()) {
+        all_equal(Format::ALL.map(|format| Ok(prune(&messages, format, &settings))), &messages)?;
+    }
 }
 
 /// Chat says thinking and words in two fields and forgets which came first, and few formats mark where a cache ends.
@@ -250,4 +266,12 @@ fn the_generated_conversations_make_work() {
     }
     let all = [shortened, removed, refused, untouched];
     assert!(all.iter().all(|count| *count >= 20), "shortened, removed, refused, untouched: {all:?}");
+
+    let mut without_reasoning = 0;
+    for _ in 0..200 {
+        let (messages, settings) = (conversation(COMMON, "t"), settings()).new_tree(&mut runner).unwrap().current();
+        let edits = prune(&messages, Format::Bedrock, &settings);
+        without_reasoning += usize::from(edits.iter().any(|edit| matches!(edit.action, Action::Drop { .. })));
+    }
+    assert!(without_reasoning >= 40, "without old reasoning: {without_reasoning}");
 }

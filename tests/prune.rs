@@ -320,6 +320,24 @@ fn reasoning_stays_with_what_openai_has_stored_with_it() {
         let carries_ids = matches!(format, Format::OpenAiResponses | Format::AiSdk);
         assert_eq!(dropped, if carries_ids { vec![3] } else { vec![1, 3] }, "{}", outcome.plan.explain());
     }
+    // Other options of a text bind nothing.
+    let options = [
+        (json!({ "openai": { "itemId": "msg_1" } }), 0),
+        (json!({ "azure": { "itemId": "msg_1", "phase": "final_answer" } }), 0),
+        (json!({ "anthropic": { "cacheControl": { "type": "ephemeral" } } }), 1),
+        (json!({ "google": { "thoughtSignature": "c2ln" } }), 1),
+        (json!({ "x": { "say": "\"itemId\":" } }), 1),
+    ];
+    for key in ["providerOptions", "providerMetadata"] {
+        for (options, dropped) in &options {
+            let mut input = render(&messages[..], Format::AiSdk);
+            for entry in [1, 3] {
+                input[entry]["content"][1] = json!({ "type": "text", "text": "so it is", key: options });
+            }
+            let outcome = prune_entries(&policy(), &input, Format::AiSdk, Storing::On);
+            assert_eq!(outcome.plan.edits.len(), dropped * 2, "{key} {options}");
+        }
+    }
     // A picture that OpenAI has made is such an item too.
     let said = |text: &str| json!({ "role": "user", "content": text });
     let drawn = json!([
