@@ -24,12 +24,18 @@ import ullage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    Count = Callable[[list[dict[str, Any]]], int]
+
 MESSAGES = (1_000, 5_000)
 # A tool of a coding agent returns about so much.
 RESULT_CHARACTERS = 9_000
 APPENDS = 15
 # As an agent with a few servers of tools has.
 TOOLS = 100
+# Histories that outlast any window, of messages so short that they fit into memory. Of up to 10,000
+# messages all are compared.
+LONG = (9_900, 100_000, 500_000)
+SHORT_RESULT_CHARACTERS = 40
 # Never full, so that nothing is due.
 WINDOW = 1_000_000_000
 # Counting all of it by tiktoken takes seconds.
@@ -74,16 +80,28 @@ def after_append(
     return statistics.median(taken)
 
 
-def rows(
-    encoding: tiktoken.Encoding,
-) -> dict[str, tuple[Callable[[list[dict[str, Any]]], int], int]]:
-    """What is compared, and how often; the first is the yardstick."""
-    edits_noticed = ullage.TokenCounter("o200k_base")
-    estimated = ullage.TokenCounter.for_model("claude-sonnet-4-5")
-    promised = ullage.TokenCounter("o200k_base")
+def promised_rows() -> dict[str, tuple[Count, int]]:
+    """A counter and an engine whose caller promises that old messages do not change."""
+    counter = ullage.TokenCounter("o200k_base")
     engine = ullage.ContextManager(
         ullage.Policy(window=WINDOW), tools=[tool(n) for n in range(TOOLS)], append_only=True
     )
+    return {
+        "exact, append_only promised": (
+            lambda messages: counter.count_messages(messages, append_only=True),
+            APPENDS,
+        ),
+        f"compact, promised, {TOOLS} tools": (
+            lambda messages: engine.compact(messages).tokens_before,
+            APPENDS,
+        ),
+    }
+
+
+def rows(encoding: tiktoken.Encoding) -> dict[str, tuple[Count, int]]:
+    """What is compared, and how often; the first is the yardstick."""
+    edits_noticed = ullage.TokenCounter("o200k_base")
+    estimated = ullage.TokenCounter.for_model("claude-sonnet-4-5")
 
     def by_tiktoken(messages: list[dict[str, Any]]) -> int:
         return sum(len(encoding.encode_ordinary(text)) for text in texts(messages))
@@ -93,15 +111,17 @@ def rows(
         "tiktoken over all": (by_tiktoken, FULL_COUNTS),
         "exact, any edit noticed": (edits_noticed.count_messages, APPENDS),
         "estimated, any edit noticed": (estimated.count_messages, APPENDS),
-        "exact, append_only promised": (
-            lambda messages: promised.count_messages(messages, append_only=True),
-            APPENDS,
-        ),
-        f"compact, promised, {TOOLS} tools": (
-            lambda messages: engine.compact(messages).tokens_before,
-            APPENDS,
-        ),
+        **promised_rows(),
     }
+
+
+def show(measured: dict[str, tuple[Count, int]], messages: list[dict[str, Any]]) -> None:
+    """Prints a line for each, beside the first."""
+    yardstick = None
+    for name, (counter, times) in measured.items():
+        milliseconds = after_append(messages, counter, times)
+        yardstick = yardstick or milliseconds
+        print(f"  {name:30} {milliseconds:10.3f} ms {yardstick / milliseconds:9.1f}x Strands")
 
 
 def main() -> None:
@@ -113,11 +133,14 @@ def main() -> None:
         messages = history(count, RESULT_CHARACTERS)
         size = sum(map(len, texts(messages))) / 1e6
         print(f"\nafter an append to {len(messages):,} messages, {size:.1f} MB; CPU time, medians")
-        yardstick = None
-        for name, (counter, times) in rows(encoding).items():
-            milliseconds = after_append(messages, counter, times)
-            yardstick = yardstick or milliseconds
-            print(f"  {name:30} {milliseconds:10.3f} ms {yardstick / milliseconds:9.1f}x Strands")
+        show(rows(encoding), messages)
+    for count in LONG:
+        messages = history(count, SHORT_RESULT_CHARACTERS)
+        print(f"\nafter an append to {len(messages):,} short messages; CPU time, medians")
+        show(
+            {"Strands' estimate of all": (estimates.of_strands, APPENDS), **promised_rows()},
+            messages,
+        )
 
 
 if __name__ == "__main__":

@@ -347,7 +347,8 @@ class TokenCounter:
 
         With ``append_only`` the caller promises that the messages of this list stay as they are and
         new ones come at its end: only those are read then, with the last one before them. The rest
-        is compared object by object. O(messages) without, and O(length) for texts that are new.
+        is compared object by object, or, in a list of more than 10,000 messages that was counted
+        before, 64 of them. O(messages) without, and O(length) for texts that are new.
 
         Remembers the counts of texts that it has seen. Media count by their size, of which the
         first bytes are read: an image by its dimensions and the rule of the model, a PDF by its

@@ -7,8 +7,8 @@ use pyo3::types::PyList;
 
 use super::identity::Identities;
 use super::node::PyNode;
-use super::promise::{Counted, Entries, Promises, Settled};
-use super::raised::nothing_raised;
+use super::promise::{Counted, Promises, Settled};
+use super::raised::{host_error, nothing_raised};
 use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::fixed_tokens;
@@ -46,27 +46,31 @@ impl Counting {
         let list = messages.cast::<PyList>().ok().filter(|_| history == History::AppendOnly);
         let Some(list) = list else { return self.measure(messages, format, counter) };
         // Taken once: while they are read, code of the host may run and change the list.
-        let entries = Entries::of(list);
-        let measure = |first, format| self.measure(entries.since(first).as_any(), format, counter);
-        let known = self.promises.recall(&entries, |known| {
-            known.scale == counter.scale() && format.is_none_or(|format| format == known.format)
-        });
-        let now = match known {
-            Some((known, count)) if count == entries.count() => return Ok(known),
+        let (entries, known) = self.promises.take(list).map_err(|error| host_error(&error))?;
+        let all = entries.list(messages.py()).clone();
+        let of_use =
+            |known: &Counted| known.scale == counter.scale() && format.is_none_or(|format| format == known.format);
+        let now = match known.filter(|(known, _)| of_use(known)) {
+            Some((known, count)) if count == all.len() => known,
             // What cannot be read by itself is read with the rest, which says where it is; so is what tells another format:
             // what came before may have told none.
             Some((known, _)) => {
-                let rest = entries.since(known.settled.entries);
-                let told = wire::detect_format(&PyNode(rest.clone().into_any()));
-                match self.measure(rest.as_any(), Some(known.format), counter) {
+                let rest = all.get_slice(known.settled.entries, all.len()).into_any();
+                let told = wire::detect_format(&PyNode(rest.clone()));
+                match self.measure(&rest, Some(known.format), counter) {
                     Ok(rest) if told.is_err() || told == Ok(known.format) => known.and(rest),
-                    _ => measure(0, format)?,
+                    _ => self.measure(all.as_any(), format, counter)?,
                 }
             }
-            None => measure(0, format)?,
+            None => self.measure(all.as_any(), format, counter)?,
         };
-        self.promises.remember(messages.py(), entries, now);
+        self.promises.remember(entries, now);
         Ok(now)
+    }
+
+    /// Is told that a compaction may be written into a list that was counted.
+    pub fn compacting(&self) {
+        self.promises.doubt();
     }
 
     /// Learns from a report for `messages`: whether it could be their size, and what the conversation is recognized by.

@@ -84,6 +84,7 @@ impl PyEngine {
         let is_over = || started.elapsed().as_secs_f64() >= seconds;
         let ask = Ask { room, urgency, salt, distrusted: &distrusted, deadline: Deadline::When(&is_over) };
         let plan = py.detach(|| self.engine.plan(&reading, ask))?;
+        self.counting.compacting();
         Ok(PyPlan(plan))
     }
 
@@ -198,6 +199,7 @@ impl PyEngine {
     }
 
     fn record(&self, plan: &PyPlan) {
+        self.counting.compacting();
         self.engine.record(&plan.0.report());
     }
 

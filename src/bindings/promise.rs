@@ -12,8 +12,20 @@ use crate::shared::Shared;
 use crate::tokens::Scale;
 use crate::wire::Format;
 
-/// Conversations that are remembered; the one that was not counted for longest is forgotten.
-const CONVERSATIONS: usize = 16;
+/// Conversations that are remembered, as many as a process is likely to serve at once: to look through them takes some
+/// millionths of a second. The one that was not counted for longest is forgotten.
+const CONVERSATIONS: usize = 256;
+
+/// The longest list of which every message is compared on every turn, which takes a thirtieth of a millisecond. Of a longer
+/// one those are compared that are sampled, as long as it is the very list that the host gave before and nothing was
+/// compacted since.
+const COMPARED: usize = 10_000;
+
+/// Messages that are compared before the others: most lists that differ differ in one of them.
+const SAMPLED: usize = 64;
+
+/// Messages of a conversation that are asked after to see whether it is gone: whoever drops one drops most.
+const ASKED: usize = 8;
 
 /// What was counted of a list.
 #[derive(Debug, Clone, Copy)]
@@ -63,47 +75,70 @@ impl Counted {
     }
 }
 
-/// The entries of a list at one moment, however the list changes meanwhile.
-pub struct Entries<'py> {
-    /// A list of its own, which holds on to them.
-    list: Bound<'py, PyList>,
-    /// Where each is in memory.
+/// The messages of a list at one moment, however the list changes meanwhile.
+#[derive(Debug)]
+pub struct Entries {
+    /// A list of our own, which holds on to them. It only grows.
+    own: Py<PyList>,
+    /// Where each of them is in memory.
     places: Vec<usize>,
+    /// The host's, where it is too long to be compared on every turn.
+    host: Option<Py<PyList>>,
 }
 
-impl<'py> Entries<'py> {
-    /// Those of `list` now.
-    pub fn of(list: &Bound<'py, PyList>) -> Entries<'py> {
-        let list = list.get_slice(0, list.len());
-        let places = list.iter().map(|entry| entry.as_ptr() as usize).collect();
-        Entries { list, places }
+impl Entries {
+    fn none(py: Python<'_>) -> Entries {
+        Entries { own: PyList::empty(py).unbind(), places: Vec::new(), host: None }
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.places.len()
+    /// All of them.
+    pub fn list<'py>(&self, py: Python<'py>) -> &Bound<'py, PyList> {
+        self.own.bind(py)
     }
 
-    /// Those from `first` on.
-    pub fn since(&self, first: usize) -> Bound<'py, PyList> {
-        self.list.get_slice(first, self.count())
+    /// Takes in what came behind them in `list`. O(new entries).
+    fn follow(&mut self, list: &Bound<'_, PyList>) -> PyResult<()> {
+        let count = self.places.len();
+        let new = list.get_slice(count, list.len());
+        self.own.bind(list.py()).set_slice(count, count, new.as_any())?;
+        self.places.extend(new.iter().map(|entry| place(&entry)));
+        self.host = (self.places.len() > COMPARED).then(|| list.clone().unbind());
+        Ok(())
     }
+
+    /// Whether `list` begins with them.
+    fn begin(&self, list: &Bound<'_, PyList>) -> bool {
+        let Some(end) = self.places.len().checked_sub(1).filter(|end| *end < list.len()) else { return false };
+        let same = |index: usize| list.get_item(index).is_ok_and(|entry| place(&entry) == self.places[index]);
+        let is_host = self.host.as_ref().is_some_and(|host| host.is(list));
+        samples(end, SAMPLED).all(same)
+            && (is_host || list.iter().zip(&self.places).all(|(entry, known)| place(&entry) == *known))
+    }
+
+    /// Whether nobody else has one of those that are asked after, so that no list will begin with all of them again.
+    #[expect(deprecated, reason = "the way that is not deprecated is unsafe")]
+    fn are_gone(&self, py: Python<'_>) -> bool {
+        /// Our list's, and that of who asks.
+        const OURS: isize = 2;
+        let own = self.own.bind(py);
+        let is_ours = |index| own.get_item(index).is_ok_and(|entry| entry.get_refcnt() == OURS);
+        let host_is_gone = self.host.as_ref().is_some_and(|host| host.get_refcnt(py) < OURS);
+        host_is_gone || samples(own.len().saturating_sub(1), ASKED).any(is_ours)
+    }
+}
+
+/// So many indices up to `end`, spread evenly, the first and the last among them.
+fn samples(end: usize, count: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |sample| sample * end / (count - 1))
+}
+
+fn place(entry: &Bound<'_, PyAny>) -> usize {
+    entry.as_ptr() as usize
 }
 
 struct Known {
-    list: Py<PyList>,
-    places: Vec<usize>,
+    entries: Entries,
     counted: Counted,
-}
-
-impl Known {
-    /// Whether nobody else has one of the messages, so that no list will begin with all of them again.
-    #[expect(deprecated, reason = "the way that is not deprecated is unsafe")]
-    fn is_gone(&self, py: Python<'_>) -> bool {
-        /// Our list's, and that of who asks.
-        const OURS: isize = 2;
-        self.list.bind(py).iter().any(|entry| entry.get_refcnt() == OURS)
-    }
 }
 
 /// What was counted of the last conversations. Shared freely between threads.
@@ -119,43 +154,63 @@ impl fmt::Debug for Promises {
 }
 
 impl Promises {
-    /// What was counted of the entries that a list begins with, as far as it is of use, and how many they were. Compares
-    /// one pointer for each entry.
-    pub fn recall(&self, entries: &Entries<'_>, of_use: impl Fn(&Counted) -> bool) -> Option<(Counted, usize)> {
-        let mut known = self.known.lock()?;
-        let index = longest(&known, &entries.places, of_use)?;
-        let found = known.remove(index);
-        let recalled = (found.counted, found.places.len());
-        known.push(found);
-        Some(recalled)
+    /// The entries of `list` now, with what was counted of the first of them, and how many these were. It is forgotten
+    /// until it is remembered again. O(new entries), and one pointer for each of the others in a list of bounded length.
+    ///
+    /// # Errors
+    /// Where there is no memory for the entries.
+    pub fn take(&self, list: &Bound<'_, PyList>) -> PyResult<(Entries, Option<(Counted, usize)>)> {
+        let py = list.py();
+        let (mut entries, known) = if let Some(Known { entries, counted }) = self.longest(list) {
+            let count = entries.places.len();
+            (entries, Some((counted, count)))
+        } else {
+            // All will be read, beside which it costs little to look over the others.
+            self.forget_what_is_gone(py);
+            (Entries::none(py), None)
+        };
+        entries.follow(list)?;
+        Ok((entries, known))
     }
 
-    /// Remembers what was counted of a list, in place of what was known of its beginning.
-    pub fn remember(&self, py: Python<'_>, entries: Entries<'_>, counted: Counted) {
-        let Entries { list, places } = entries;
-        if places.is_empty() {
+    /// Remembers what was counted of these entries.
+    pub fn remember(&self, entries: Entries, counted: Counted) {
+        if entries.places.is_empty() {
             return;
         }
-        let mut gone = Vec::new();
+        let mut oldest = None;
         if let Some(mut known) = self.known.lock() {
-            match longest(&known, &places, |_| true) {
-                Some(index) => gone.push(known.remove(index)),
-                // All of it was read, so that looking over the others costs little beside.
-                None => gone.extend(known.extract_if(.., |known| known.is_gone(py))),
-            }
             if known.len() == CONVERSATIONS {
-                gone.push(known.remove(0));
+                oldest = Some(known.remove(0));
             }
-            known.push(Known { list: list.unbind(), places, counted });
+            known.push(Known { entries, counted });
         }
         // After the lock: with the last reference to a message, code of the host may run.
+        drop(oldest);
+    }
+
+    /// Compares all messages of every list once more: a compaction may be written into the very list that was counted.
+    pub fn doubt(&self) {
+        let mut hosts = Vec::new();
+        if let Some(mut known) = self.known.lock() {
+            hosts.extend(known.iter_mut().filter_map(|known| known.entries.host.take()));
+        }
+        drop(hosts);
+    }
+
+    fn forget_what_is_gone(&self, py: Python<'_>) {
+        let mut gone = Vec::new();
+        if let Some(mut known) = self.known.lock() {
+            gone.extend(known.extract_if(.., |known| known.entries.are_gone(py)));
+        }
         drop(gone);
     }
-}
 
-/// Which of those that a list begins with is the longest.
-fn longest(known: &[Known], places: &[usize], of_use: impl Fn(&Counted) -> bool) -> Option<usize> {
-    let begun = |known: &Known| of_use(&known.counted) && places.starts_with(&known.places);
-    let candidates = known.iter().enumerate().filter(|(_, known)| begun(known));
-    candidates.max_by_key(|(_, known)| known.places.len()).map(|(index, _)| index)
+    /// Takes out those entries that `list` begins with, and of several the longest.
+    fn longest(&self, list: &Bound<'_, PyList>) -> Option<Known> {
+        let mut known = self.known.lock()?;
+        let candidates = known.iter().enumerate().filter(|(_, known)| known.entries.begin(list));
+        let (index, _) = candidates.max_by_key(|(_, known)| known.entries.places.len())?;
+        Some(known.remove(index))
+    }
 }

@@ -1,36 +1,15 @@
-"""Reported usage corrects a counter, and a promised history is read no further than what is new."""
+"""Reported usage corrects a counter, and whoever counts beside it does no harm."""
 
 import os
 import signal
 import threading
-import weakref
 from typing import Any
 
 import pytest
 
 import ullage
 
-WORDS = "The handler reads the file, finds the line that fails and says so. "
-
-
-def turn(number: int) -> list[dict[str, Any]]:
-    call = {"type": "tool_use", "id": f"c{number}", "name": "bash", "input": {"command": WORDS}}
-    result = {
-        "type": "tool_result",
-        "tool_use_id": f"c{number}",
-        "content": WORDS * (number % 9 + 1),
-    }
-    return [
-        {"role": "assistant", "content": [call]},
-        {"role": "user", "content": [result]},
-    ]
-
-
-def grown(requests: int):
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "Find the fault."}]
-    for number in range(requests):
-        yield messages
-        messages.extend(turn(number))
+from .growing import WORDS, grown
 
 
 def true_size(messages: list[dict[str, Any]]) -> int:
@@ -134,33 +113,6 @@ def test_a_conversation_is_known_again_after_its_first_message_was_given_a_note(
     assert engine.status(messages).fixed == before
 
 
-def test_a_promised_history_counts_as_a_fresh_one():
-    counter = ullage.TokenCounter()
-    for messages in grown(20):
-        fresh = ullage.TokenCounter().count_messages(messages)
-        assert counter.count_messages(messages, append_only=True) == fresh
-    del messages[5:]
-    fresh = ullage.TokenCounter().count_messages(messages)
-    assert counter.count_messages(messages, append_only=True) == fresh
-
-
-def test_an_engine_whose_host_promises_compacts_as_any_other():
-    policy = ullage.Policy(window=6_000, reserve_output=500, low=0.5)
-    plain = ullage.ContextManager(policy)
-    promised = ullage.ContextManager(policy, append_only=True)
-    one: list[dict[str, Any]] = [{"role": "user", "content": "Find the fault."}]
-    other = [dict(message) for message in one]
-    compacted = 0
-    for number in range(60):
-        one.extend(turn(number))
-        other.extend(turn(number))
-        reports = plain.compact(one), promised.compact(other)
-        assert reports[0].tokens_after == reports[1].tokens_after
-        compacted += reports[0].saved > 0
-        assert one == other
-    assert compacted >= 2
-
-
 @pytest.mark.parametrize("append_only", [False, True])
 def test_what_stands_beside_the_messages_is_counted_again_where_it_is_replaced(append_only):
     engine = ullage.ContextManager(system=WORDS, append_only=append_only)
@@ -183,26 +135,6 @@ def test_what_stands_beside_the_messages_is_counted_again_where_it_is_replaced(a
         engine.counter.observe([{"role": "user", "content": WORDS}, *request], true_size(request))
     assert engine.counter.scale > 1.2
     assert fixed() == pytest.approx(before * engine.counter.scale, abs=2)
-
-
-def test_a_promised_history_is_not_read_again():
-    counter = ullage.TokenCounter()
-    *_, messages = grown(8)
-    before = counter.count_messages(messages, append_only=True)
-    messages[4]["content"][0]["content"] = WORDS * 40
-    assert counter.count_messages(messages, append_only=True) == before
-    messages.extend(turn(8))
-    new = counter.count_messages(messages, append_only=True) - before
-    assert new == counter.count_messages(messages[-2:])
-    assert counter.count_messages(messages) > before + new + 30 * counter.count(WORDS)
-
-
-def test_an_edit_in_place_is_noticed_without_the_promise():
-    counter = ullage.TokenCounter()
-    *_, messages = grown(8)
-    counter.count_messages(messages)
-    messages[4]["content"][0]["content"] = WORDS * 40
-    assert counter.count_messages(messages) == ullage.TokenCounter().count_messages(messages)
 
 
 @pytest.mark.parametrize("name", sorted(ullage.TokenCounter.RATIOS))
@@ -240,73 +172,6 @@ def test_a_request_counts_its_system_prompt_and_its_tools():
     tools = [{"name": "bash", "description": WORDS}]
     request = counter.count_messages(messages, system=WORDS, tools=tools)
     assert request > alone + 2 * counter.count(WORDS) - 1
-
-
-# One object in many conversations, as a host has it that writes its requests as constants.
-BEGIN = {"role": "user", "content": [{"text": "You are an agent. Begin."}]}
-GO_ON = {"role": "user", "content": [{"text": "Go on."}]}
-
-
-def answered(words: int) -> dict[str, Any]:
-    return {"role": "assistant", "content": [{"text": "word " * words}]}
-
-
-def test_a_conversation_that_begins_and_ends_alike_is_another_one():
-    counter = ullage.TokenCounter()
-    for words in (1, 50_000):
-        messages = [BEGIN, answered(words), GO_ON]
-        fresh = ullage.TokenCounter().count_messages(messages)
-        assert counter.count_messages(messages, append_only=True) == fresh
-
-
-def test_a_conversation_of_one_shared_message_is_not_any_that_begins_with_it():
-    counter = ullage.TokenCounter()
-    for messages in (
-        [BEGIN],
-        [BEGIN, answered(3)],
-        [BEGIN, answered(99)],
-        [BEGIN, answered(3), GO_ON],
-    ):
-        fresh = ullage.TokenCounter().count_messages(messages)
-        assert counter.count_messages(messages, append_only=True) == fresh
-
-
-def test_a_plan_that_the_host_applies_itself_changes_the_count():
-    # Nothing is removed, so that the list is as long as before, and the first and the last message
-    # are the same objects.
-    policy = ullage.Policy(window=6_000, reserve_output=500, compress_to=60, stages=["compress"])
-    engine = ullage.ContextManager(policy, append_only=True)
-    *_, messages = grown(40)
-    before = engine.counter.count_messages(messages, append_only=True)
-    plan = engine.plan(messages, hard=True)
-    messages[:] = plan.apply(messages)
-    after = engine.counter.count_messages(messages, append_only=True)
-    assert after == plan.tokens_after < before
-    assert engine.compact(messages).tokens_before == after
-
-
-def test_conversations_side_by_side_keep_their_counts():
-    counter = ullage.TokenCounter()
-    lists: list[list[dict[str, Any]]] = [[BEGIN] for _ in range(4)]
-    for number in range(12):
-        for messages in lists:
-            messages += [answered(number), GO_ON]
-            for length in (len(messages), len(messages) - 1):
-                fresh = ullage.TokenCounter().count_messages(messages[:length])
-                assert counter.count_messages(messages[:length], append_only=True) == fresh
-
-
-def test_a_dropped_conversation_is_let_go_of():
-    class Message(dict[str, Any]):
-        """A dict that can be asked after."""
-
-    counter = ullage.TokenCounter()
-    messages = [Message(BEGIN), Message(GO_ON)]
-    dropped = weakref.ref(messages[1])
-    counter.count_messages(messages, append_only=True)
-    del messages
-    counter.count_messages([BEGIN], append_only=True)
-    assert dropped() is None
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
