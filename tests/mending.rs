@@ -128,6 +128,55 @@ fn messages_that_are_joined_keep_a_pin() {
 }
 
 #[test]
+fn what_bedrock_gets_in_two_messages_of_one_role_is_put_into_one() {
+    let call = |id: &str| json!({ "toolUse": { "toolUseId": id, "name": "f", "input": {} } });
+    let result =
+        |id: &str| json!({ "toolResult": { "toolUseId": id, "status": "success", "content": [{ "text": id }] } });
+    let text = |text: &str| json!({ "text": text });
+    let said = |role: &str, blocks: &[Value]| json!({ "role": role, "content": blocks, "note": blocks.len() });
+    let mut aside = said("user", &[text("and mind the tests")]);
+    aside["metadata"] = json!({ "custom": { "pinned": true } });
+    let input = json!([
+        said("user", &[text("go")]),
+        said("assistant", &[text("first")]),
+        said("assistant", &[call("a"), call("b")]),
+        said("user", &[result("a")]),
+        said("user", &[result("b")]),
+        aside,
+        said("assistant", &[text("done")]),
+    ]);
+    let conversation = read(&&input, Format::Bedrock).expect("it can be read");
+    let places: Vec<_> = validate(&conversation, demands_of(Format::Bedrock))
+        .into_iter()
+        .map(|violation| (violation.rule, conversation.spans().place(violation.message, violation.part.unwrap_or(0))))
+        .collect();
+    assert_eq!(places, [2, 4, 5].map(|entry| ("roles-alternate", (entry, 0))));
+    let output = mended(&input, Format::Bedrock);
+    let contents: Vec<&Value> = output.as_array().expect("a list").iter().map(|entry| &entry["content"]).collect();
+    assert_eq!(
+        contents,
+        [
+            &json!([text("go")]),
+            &json!([text("first"), call("a"), call("b")]),
+            &json!([result("a"), result("b"), text("and mind the tests")]),
+            &json!([text("done")]),
+        ]
+    );
+    // The other fields are those of the one that is pinned.
+    assert_eq!((&output[2]["metadata"], &output[2]["note"]), (&aside["metadata"], &json!(1)));
+    // Who may send them so finds nothing to mend.
+    let elsewhere = json!([
+        { "role": "user", "content": "go" },
+        { "role": "assistant", "content": "first" },
+        { "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "name": "f", "input": {} }] },
+        { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "a", "content": "one" }] },
+        { "role": "user", "content": "and mind the tests" },
+        { "role": "assistant", "content": "done" },
+    ]);
+    assert_eq!(mended(&elsewhere, Format::Anthropic), elsewhere);
+}
+
+#[test]
 fn what_a_model_says_stays_together_when_a_call_is_removed() {
     let call = |id: &str| json!({ "functionCall": { "id": id, "name": "f", "args": {} } });
     let input = json!([

@@ -12,14 +12,14 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use support::generate::{ANY, COMMON, Settings, conversation, settings};
-use support::{Block, Message, Outcome, cases, check, compact, engine, exact, fresh_count, render, small_policy};
+use support::{
+    Block, Message, Outcome, cases, check, compact, compact_in_window, engine, exact, fresh_count, render, small_policy,
+};
 use ullage::edit::{Action, Edit};
 use ullage::error::Error;
-use ullage::invariants::MayGo;
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
 use ullage::store::Storing;
-use ullage::validity::reasoning_that_may_go;
 use ullage::wire::{Format, read};
 
 const URGENCIES: [Urgency; 2] = [Urgency::Soft, Urgency::Hard];
@@ -40,23 +40,34 @@ fn press(input: &Value, format: Format, settings: &Settings) -> Result<(Option<O
     }
 }
 
-/// Whether the plans are equal; those of formats whose providers do without signed reasoning by themselves, if there is any.
+/// Whether the plans are equal. Where signed reasoning stands before what OpenAI has stored, it stays in the formats that say
+/// so, and their plans are equal among themselves.
 fn all_equal<T: PartialEq + Debug>(
     plans: [Result<T, TestCaseError>; Format::ALL.len()],
     messages: &[Message],
 ) -> Result<(), TestCaseError> {
     let is_signed = |block: &Block| matches!(block, Block::Thinking { signed: true, .. });
-    let signed = messages.iter().flat_map(|message| &message.blocks).any(is_signed);
-    let (mut all, mut unsigned) = (None, None);
+    let is_bound = messages.iter().any(|message| message.stored && message.blocks.iter().any(is_signed));
+    let says_so = |format| matches!(format, Format::OpenAiResponses | Format::AiSdk);
+    let (mut free, mut bound) = (None, None);
     for (plan, format) in plans.into_iter().zip(Format::ALL) {
         let plan = plan?;
-        let first = if signed && reasoning_that_may_go(format) == MayGo::All { &mut all } else { &mut unsigned };
+        let first = if is_bound && says_so(format) { &mut bound } else { &mut free };
         match first {
             None => *first = Some(plan),
             Some(first) => prop_assert_eq!(&plan, &*first, "{}", format.name()),
         }
     }
     Ok(())
+}
+
+/// Takes all that is superseded, old reasoning too, and nothing else.
+fn prune(messages: &[Message], format: Format, settings: &Settings) -> Vec<Edit> {
+    // A low mark that is out of reach, in a window that nothing fills.
+    let (window, high, low) = (1_000_000, 0.000_2, 0.000_1);
+    let policy = Policy { stages: vec![StageName::Prune], window, high, low, ..settings.policy.clone() };
+    let engine = engine(&policy, &settings.counter, settings.storing);
+    compact_in_window(&engine, &render(messages, format), format, settings.urgency).unwrap().plan.edits
 }
 
 proptest! {
@@ -178,6 +189,11 @@ proptest! {
         });
         all_equal(plans, &messages)?;
     }
+
+    #[test]
+    fn rule_8_old_reasoning_goes_alike_in_every_format(messages in conversation(COMMON, "t"), settings in settings()) {
+        all_equal(Format::ALL.map(|format| Ok(prune(&messages, format, &settings))), &messages)?;
+    }
 }
 
 /// Chat says thinking and words in two fields and forgets which came first, and few formats mark where a cache ends.
@@ -207,6 +223,29 @@ fn rule_8_a_transcript_has_one_name_in_every_format() {
     assert!(references.iter().all(|these| *these == references[0]), "{references:?}");
 }
 
+#[test]
+fn rule_8_an_answer_goes_on_behind_its_calls_where_its_provider_makes_one_turn_of_it() {
+    let results = || {
+        let result = |id: &str| Block::Result { id: id.to_owned(), items: vec![support::Item::Text("x ".repeat(500))] };
+        Message::new("user", vec![result("t-1"), result("t-2")])
+    };
+    let calls = [Message::call("t-1", "read_file"), Message::call("t-2", "read_file")];
+    let both = Message::new("assistant", calls.iter().flat_map(|message| message.blocks.clone()).collect());
+    let words = Message::text("assistant", "And then?");
+    let with_calls = [Message::text("user", "go"), calls[0].clone(), calls[1].clone(), results()];
+    let with_words = [Message::text("user", "go"), both, words, results()];
+    let engine = engine(&small_policy(), &exact(), Storing::On);
+    let planned_in = |messages: &[Message]| -> Vec<Format> {
+        let plan = |format: &Format| compact(&engine, &render(messages, *format), *format, 900, Urgency::Hard).ok();
+        let plans: Vec<_> = Format::ALL.iter().filter_map(|format| Some((*format, plan(format)?.plan))).collect();
+        assert!(plans.iter().all(|(_, plan)| !plan.edits.is_empty() && plan.edits == plans[0].1.edits));
+        plans.into_iter().map(|(format, _)| format).collect()
+    };
+    let expected = [Format::Bedrock, Format::Anthropic, Format::OpenAiResponses, Format::Gemini];
+    assert_eq!(planned_in(&with_calls), expected);
+    assert_eq!(planned_in(&with_words), expected[1..3]);
+}
+
 /// The properties above are worth something: the conversations do make work, of every kind.
 #[test]
 fn the_generated_conversations_make_work() {
@@ -227,4 +266,12 @@ fn the_generated_conversations_make_work() {
     }
     let all = [shortened, removed, refused, untouched];
     assert!(all.iter().all(|count| *count >= 20), "shortened, removed, refused, untouched: {all:?}");
+
+    let mut without_reasoning = 0;
+    for _ in 0..200 {
+        let (messages, settings) = (conversation(COMMON, "t"), settings()).new_tree(&mut runner).unwrap().current();
+        let edits = prune(&messages, Format::Bedrock, &settings);
+        without_reasoning += usize::from(edits.iter().any(|edit| matches!(edit.action, Action::Drop { .. })));
+    }
+    assert!(without_reasoning >= 40, "without old reasoning: {without_reasoning}");
 }

@@ -23,9 +23,12 @@ fn policy() -> Policy {
 }
 
 fn prune_with(policy: &Policy, messages: &[Message], format: Format, storing: Storing) -> Outcome {
-    let input = render(messages, format);
+    prune_entries(policy, &render(messages, format), format, storing)
+}
+
+fn prune_entries(policy: &Policy, input: &Value, format: Format, storing: Storing) -> Outcome {
     let engine = engine(policy, &exact(), storing);
-    let outcome = compact_in_window(&engine, &input, format, Urgency::Soft).expect("it fits as it is");
+    let outcome = compact_in_window(&engine, input, format, Urgency::Soft).expect("it fits as it is");
     assert_eq!(fresh_count(&outcome.output, format, &exact()), outcome.plan.tokens_after, "{}", outcome.plan.explain());
     assert_eq!(check::unpaired(&outcome.output, format), Vec::<String>::new());
     let again = compact_in_window(&engine, &outcome.output, format, Urgency::Soft).expect("it fits");
@@ -294,12 +297,80 @@ fn reasoning_goes_where_its_turn_is_over_and_nobody_wants_it_back() {
     for format in Format::ALL {
         let outcome = prune(&messages, format);
         let dropped: Vec<usize> = outcome.plan.edits.iter().map(ullage::edit::Edit::first_message).collect();
-        match format {
-            Format::Anthropic | Format::Bedrock => assert_eq!(dropped, [1, 5], "{}", outcome.plan.explain()),
-            _ => assert_eq!(dropped, [1], "{} {}", format.name(), outcome.plan.explain()),
-        }
+        assert_eq!(dropped, [1, 5], "{} {}", format.name(), outcome.plan.explain());
         assert_eq!(outcome.stored.len(), dropped.len());
         assert!(outcome.stored.iter().all(|(_, content)| content.starts_with(b"hm, let me see")));
+    }
+}
+
+#[test]
+fn reasoning_stays_with_what_openai_has_stored_with_it() {
+    let answer = Message::new("assistant", vec![thinking(true), Block::Text("so it is".to_owned())]);
+    let messages = [
+        Message::text("user", &file("q", 0..40)),
+        Message { stored: true, ..answer.clone() },
+        Message::text("user", "and why is that?"),
+        answer,
+        Message::text("user", "go on"),
+        Message::text("assistant", "done"),
+    ];
+    for format in Format::ALL {
+        let outcome = prune(&messages, format);
+        let dropped: Vec<usize> = outcome.plan.edits.iter().map(ullage::edit::Edit::first_message).collect();
+        let carries_ids = matches!(format, Format::OpenAiResponses | Format::AiSdk);
+        assert_eq!(dropped, if carries_ids { vec![3] } else { vec![1, 3] }, "{}", outcome.plan.explain());
+    }
+    // Other options of a text bind nothing.
+    let options = [
+        (json!({ "openai": { "itemId": "msg_1" } }), 0),
+        (json!({ "azure": { "itemId": "msg_1", "phase": "final_answer" } }), 0),
+        (json!({ "anthropic": { "cacheControl": { "type": "ephemeral" } } }), 1),
+        (json!({ "google": { "thoughtSignature": "c2ln" } }), 1),
+        (json!({ "x": { "say": "\"itemId\":" } }), 1),
+    ];
+    for key in ["providerOptions", "providerMetadata"] {
+        for (options, dropped) in &options {
+            let mut input = render(&messages[..], Format::AiSdk);
+            for entry in [1, 3] {
+                input[entry]["content"][1] = json!({ "type": "text", "text": "so it is", key: options });
+            }
+            let outcome = prune_entries(&policy(), &input, Format::AiSdk, Storing::On);
+            assert_eq!(outcome.plan.edits.len(), dropped * 2, "{key} {options}");
+        }
+    }
+    // A picture that OpenAI has made is such an item too.
+    let said = |text: &str| json!({ "role": "user", "content": text });
+    let drawn = json!([
+        said(&file("q", 0..40)),
+        { "type": "reasoning", "id": "rs_1", "summary": [{ "type": "summary_text", "text": "hm ".repeat(200) }] },
+        { "type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "AAAA" },
+        { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "there" }] },
+        said("and now?"),
+        { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "done" }] },
+    ]);
+    let pruned = |input: &Value| prune_entries(&policy(), input, Format::OpenAiResponses, Storing::On).plan.edits.len();
+    assert_eq!(pruned(&drawn), 0);
+    let mut free = drawn.clone();
+    free[2].as_object_mut().expect("an item").remove("id");
+    assert_eq!(pruned(&free), 1);
+}
+
+#[test]
+fn the_reasoning_of_a_message_goes_as_a_whole() {
+    let messages = [
+        Message::text("user", "why?"),
+        Message::new("assistant", vec![thinking(true), thinking(true), Block::Text("so it is".to_owned())]),
+        Message::text("user", "go on"),
+        Message::text("assistant", "done"),
+    ];
+    // One of the two would be enough.
+    let near = Policy { high: 1.0, low: 1.0, ..policy() };
+    let engine = engine(&near, &exact(), Storing::On);
+    for format in Format::ALL {
+        let input = render(&messages, format);
+        let budget = fresh_count(&input, format, &exact()) - 1;
+        let outcome = compact(&engine, &input, format, budget, Urgency::Soft).expect("it fits");
+        assert_eq!(outcome.plan.edits.len(), 2, "{}", outcome.plan.explain());
     }
 }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::edit::Place;
-use crate::invariants::{CutPoints, MayGo, Pairs, droppable};
+use crate::invariants::{CutPoints, Pairs, droppable};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Pin, Role, Text};
 use crate::policy::{Policy, StageName};
@@ -71,7 +71,6 @@ impl<'a, T: Text> Draft<'a, T> {
         pairs: Pairs,
         policy: &'a Policy,
         bounds: Bounds,
-        may_go: MayGo,
     ) -> Draft<'a, T> {
         let cut_points = CutPoints::of(conversation, &pairs);
         let groups = cut_points.groups();
@@ -102,11 +101,7 @@ impl<'a, T: Text> Draft<'a, T> {
             cuts: vec![None; tokens.item_count()],
             replaced: vec![0; conversation.messages.len()],
             parts: BTreeMap::new(),
-            droppable: if policy.stages.contains(&StageName::Prune) {
-                droppable(conversation, may_go)
-            } else {
-                Vec::new()
-            },
+            droppable: if policy.stages.contains(&StageName::Prune) { droppable(conversation) } else { Vec::new() },
             total: tokens.total(),
             summary: 0,
             recent_tokens: 0,
@@ -178,7 +173,8 @@ impl<'a, T: Text> Draft<'a, T> {
         match proposal {
             Proposal::Shorten { place, keep } => self.shorten(stage, place, keep),
             Proposal::Supersede { place, by } => self.supersede(stage, place, by),
-            Proposal::Change { message, part, change } => self.change_part(stage, message, part, change),
+            Proposal::Rewrite { message, part, rewriting } => self.rewrite(stage, message, part, rewriting),
+            Proposal::DropReasoning { message } => self.drop_reasoning(stage, message),
             Proposal::Remove { messages } => self.remove(messages),
         }
     }

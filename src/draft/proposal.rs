@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::pruning::{PartChange, Successor};
+use super::pruning::{Rewriting, Successor};
 use crate::edit::Place;
 use crate::policy::StageName;
 
@@ -37,14 +37,19 @@ pub enum Proposal {
         /// What came later.
         by: Successor,
     },
-    /// Change a part that is no result.
-    Change {
+    /// Put lines in place of texts in the arguments of a call.
+    Rewrite {
         /// Its message.
         message: usize,
         /// Its place there.
         part: usize,
-        /// What becomes of it.
-        change: PartChange,
+        /// The texts.
+        rewriting: Rewriting,
+    },
+    /// Keep no reasoning of a message: some of it alone is refused.
+    DropReasoning {
+        /// The message.
+        message: usize,
     },
     /// Remove whole groups of messages.
     Remove {

@@ -78,21 +78,30 @@ impl<T: Text> Draft<'_, T> {
         self.total = self.total - now + then;
     }
 
-    pub(super) fn change_part(&mut self, stage: StageName, message: usize, part: usize, change: PartChange) {
+    pub(super) fn rewrite(&mut self, stage: StageName, message: usize, part: usize, rewriting: Rewriting) {
+        if let Part::Call { id, name, input } = &self.conversation.messages[message].parts[part] {
+            let at_most = self.most_of_call(&rewriting, [id, name, input]);
+            self.change_part(stage, (message, part), PartChange::Rewrite(rewriting), at_most);
+        }
+    }
+
+    pub(super) fn drop_reasoning(&mut self, stage: StageName, message: usize) {
+        let first = self.droppable.partition_point(|(other, _)| *other < message);
+        let here = self.droppable[first..].iter().copied().take_while(|(other, _)| *other == message);
+        for place in here.collect::<Vec<_>>() {
+            self.change_part(stage, place, PartChange::Drop, 0);
+        }
+    }
+
+    fn change_part(&mut self, stage: StageName, place: (usize, usize), change: PartChange, at_most: usize) {
+        let (message, part) = place;
         let tokens_before = self.tokens.part(message, part);
-        let at_most = match (&change, &self.conversation.messages[message].parts[part]) {
-            (PartChange::Drop, Part::Reasoning { .. }) if self.droppable.binary_search(&(message, part)).is_ok() => 0,
-            (PartChange::Rewrite(rewriting), Part::Call { id, name, input }) => {
-                self.most_of_call(rewriting, [id, name, input])
-            }
-            _ => return,
-        };
         let now = self.parts.get(&(message, part)).map_or(tokens_before, |cut| cut.at_most);
         if !self.may_touch(message) || at_most >= now {
             return;
         }
         self.total = self.total - now + at_most;
-        self.parts.insert((message, part), PartCut { stage, change, tokens_before, at_most });
+        self.parts.insert(place, PartCut { stage, change, tokens_before, at_most });
     }
 
     /// The most tokens that a call takes with other arguments.

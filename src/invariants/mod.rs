@@ -18,7 +18,7 @@ pub use content::is_blank;
 pub use order::{first_accompanied, first_apart};
 pub use pairs::{Awaits, CallSite, Pairs};
 pub use roles::{Seam, seam};
-pub use thinking::{MayGo, droppable};
+pub use thinking::droppable;
 
 use crate::message::{Conversation, Text};
 

@@ -21,12 +21,18 @@ pub(super) fn first<T: Text>(conversation: &Conversation<T>) -> Option<Violation
     })
 }
 
+/// Neighbours of one role, and what is one message here but several entries of the list.
 pub(super) fn repeated<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     let neighbours = speakers(conversation).zip(speakers(conversation).skip(1));
-    neighbours.filter(|((_, before), (_, role))| before == role).map(|(_, (message, role))| Violation {
+    let alike = neighbours.filter(|((_, before), (_, role))| before == role);
+    let joined = speakers(conversation).flat_map(|(index, role)| {
+        let later = conversation.messages[index].span.later_entries();
+        later.iter().map(move |part| (index, Some(*part), role))
+    });
+    alike.map(|(_, (message, role))| (message, None, role)).chain(joined).map(|(message, part, role)| Violation {
         rule: "roles-alternate",
         message,
-        part: None,
+        part,
         problem: format!("two messages in a row are of the role '{}'", role.name()),
         remedy: "make them one message",
     })

@@ -6,7 +6,7 @@
 //! kept part may not begin inside a loop after its signed thinking, unless it begins with signed thinking of its own.
 
 use super::{CutPoints, Violation};
-use crate::message::{Conversation, Message, Part, Role, Signature, Text};
+use crate::message::{Conversation, Message, Part, Role, Signature, Text, Tie};
 
 pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, cuts: &mut CutPoints) {
     let mut loop_has_thinking = false;
@@ -27,22 +27,22 @@ pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, cuts: &mut CutPoin
     }
 }
 
-/// Which reasoning of turns that are over a provider does without.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MayGo {
-    /// What is not signed.
-    Unsigned,
-    /// All of it.
-    All,
-}
-
 /// The reasoning that may go: that of turns which are over, in messages that say something beside it and call nothing, sorted.
 ///
-/// Anthropic: "you can omit thinking and `redacted_thinking` blocks from prior assistant role turns"
-/// (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>). `DeepSeek` wants
-/// all of it back that stands beside calls, of earlier turns too, and answers 400 without; "a plain assistant text turn does
-/// not require it" (<https://github.com/esengine/DeepSeek-Reasonix/pull/4022>). Its API comes in several formats. O(parts).
-pub fn droppable<T: Text>(conversation: &Conversation<T>, may_go: MayGo) -> Vec<(usize, usize)> {
+/// * Anthropic, and Bedrock with it: "you can omit thinking and `redacted_thinking` blocks from prior assistant role turns"
+///   (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>).
+/// * Gemini: "only current turn is required; we don't validate on previous turns", and outside of function calls not even
+///   there (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+/// * OpenAI: "you don't need to include reasoning items" of earlier turns, and what is included is "ignored and stripped"
+///   (<https://cookbook.openai.com/examples/responses_api/reasoning_items>). But an item with an id of its own is stored with
+///   its reasoning, and refused without: see [`Tie::Reasoned`]. The AI SDK carries those ids.
+/// * Chat has no such ids, and its reasoning is that of the others: signed by Anthropic or Gemini, encrypted by OpenAI.
+/// * `DeepSeek` wants all of it back that stands beside calls, of earlier turns too, and answers 400 without; "a plain
+///   assistant text turn does not require it" (<https://github.com/esengine/DeepSeek-Reasonix/pull/4022>). Its API comes in
+///   several formats.
+///
+/// O(parts).
+pub fn droppable<T: Text>(conversation: &Conversation<T>) -> Vec<(usize, usize)> {
     let messages = &conversation.messages;
     let begins_turn = |message: &Message<T>| message.role == Role::User && !message.has_result();
     let over = messages.iter().rposition(begins_turn).unwrap_or_default();
@@ -51,7 +51,7 @@ pub fn droppable<T: Text>(conversation: &Conversation<T>, may_go: MayGo) -> Vec<
     for (index, message) in answers.filter(|(_, message)| only_speaks(message)) {
         let goes = |part: &Part<T>| match part {
             Part::Reasoning { signature: Signature::Unsigned, .. } => true,
-            Part::Reasoning { signature: Signature::Signed, .. } => may_go == MayGo::All,
+            Part::Reasoning { signature: Signature::Signed, .. } => !stands_on_reasoning(message),
             _ => false,
         };
         found.extend(message.parts.iter().enumerate().filter(|(_, part)| goes(part)).map(|(part, _)| (index, part)));
@@ -64,6 +64,10 @@ fn only_speaks<T: Text>(message: &Message<T>) -> bool {
     let says = |part: &Part<T>| matches!(part, Part::Text(text) if !text.trim().is_empty());
     let asks = |part: &Part<T>| matches!(part, Part::Call { .. } | Part::Opaque(_));
     message.parts.iter().any(says) && !message.parts.iter().any(asks)
+}
+
+fn stands_on_reasoning<T>(message: &Message<T>) -> bool {
+    message.ties.iter().any(|(_, tie)| matches!(tie, Tie::Reasoned))
 }
 
 fn is_signed<T>(message: &Message<T>) -> bool {

@@ -57,7 +57,7 @@ impl<'a> Bound<'a> {
                 }
             }
             Tie::Refers => self.stored.1 += 1,
-            Tie::Replaces => {}
+            Tie::Replaces | Tie::Reasoned => {}
         }
     }
 

@@ -162,7 +162,7 @@ pub struct Message<T> {
     pub parts: Vec<Part<T>>,
     /// Whether it may be touched.
     pub pin: Pin,
-    /// What binds opaque parts to others, by their places; few messages have any.
+    /// What binds parts to others, by their places; few messages have any.
     pub ties: Vec<(usize, Tie<T>)>,
 }
 

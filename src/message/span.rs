@@ -29,6 +29,11 @@ impl Span {
         self.first..self.first + 1 + self.later.len()
     }
 
+    /// The first part of each entry after the first.
+    pub fn later_entries(&self) -> &[usize] {
+        &self.later
+    }
+
     /// The entry that holds a part, and the first part in that entry.
     pub fn entry_of(&self, part: usize) -> (usize, usize) {
         let before = self.later.partition_point(|first| *first <= part);

@@ -1,6 +1,6 @@
-//! What binds opaque parts to others, where it is neither a call nor a result that the host answers for.
+//! What binds parts to others, where it is neither a call nor a result that the host answers for.
 
-/// Why an opaque part does not stand alone.
+/// Why a part does not stand alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tie<T> {
     /// A step of this id that the provider runs itself. Its outcome may come in a later message: while a program of the
@@ -24,4 +24,6 @@ pub enum Tie<T> {
     Refers,
     /// Stands for all that was said before it.
     Replaces,
+    /// Came of the signed reasoning in front of it, and is refused without that.
+    Reasoned,
 }

@@ -33,7 +33,6 @@ use crate::numbers::{part_of, share};
 use crate::policy::{Level, Policy, StageName};
 use crate::stages::propose;
 use crate::store::Storing;
-use crate::validity::reasoning_that_may_go;
 
 /// Whether a compaction waits for the high mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +61,8 @@ pub fn outline<'a, T: Text>(
     if let Some(violation) = pairs.violations(conversation).into_iter().next() {
         return Err(refusal(&violation, conversation.entry(violation.message)));
     }
-    let may_go = reasoning_that_may_go(with.format);
     let recent = share(with.budget.limit, policy.keep_recent_share);
-    let mut draft = Draft::new(conversation, tokens, pairs, policy, bounds, may_go).with_recent(recent);
+    let mut draft = Draft::new(conversation, tokens, pairs, policy, bounds).with_recent(recent);
     let starts_at = match with.urgency {
         Urgency::Soft => budget.high,
         Urgency::Hard => budget.low,

@@ -1,6 +1,6 @@
 //! What the provider behind a format demands, and what it says when it does not get it.
 
-use crate::invariants::{Demand, MayGo};
+use crate::invariants::Demand;
 use crate::wire::Format;
 
 /// The demands of the provider behind `format`, beside the rules that all share. Where they come from is said with each
@@ -38,16 +38,6 @@ pub fn demands_of(format: Format) -> &'static [Demand] {
             Demand::ResultsTogether,
             Demand::ResultsNameTheirTool,
         ],
-    }
-}
-
-/// Which reasoning of turns that are over the provider behind `format` does without. Signed reasoning elsewhere may be bound
-/// to what stands behind it, as OpenAI's items are: "Item of type '`function_call`' was provided without its required
-/// 'reasoning' item" (<https://github.com/cline/cline/issues/12242>).
-pub fn reasoning_that_may_go(format: Format) -> MayGo {
-    match format {
-        Format::Anthropic | Format::Bedrock => MayGo::All,
-        Format::OpenAi | Format::OpenAiResponses | Format::Gemini | Format::AiSdk => MayGo::Unsigned,
     }
 }
 

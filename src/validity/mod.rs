@@ -5,7 +5,7 @@ mod pairing;
 mod repair;
 mod working;
 
-pub use demands::{demands_of, provider_says, reasoning_that_may_go, shared_demands};
+pub use demands::{demands_of, provider_says, shared_demands};
 pub use repair::{OpenCalls, Repair, Repaired, repair};
 
 use crate::invariants::{Demand, Pairs, Violation, violations};

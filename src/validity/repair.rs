@@ -168,7 +168,13 @@ impl<T: Text> Mending<'_, T> {
             return;
         }
         let mut joined: Vec<Draft> = Vec::with_capacity(self.drafts.len());
-        for draft in std::mem::take(&mut self.drafts) {
+        for mut draft in std::mem::take(&mut self.drafts) {
+            if let Some(message) = draft.like
+                && !self.conversation.messages[message].span.later_entries().is_empty()
+            {
+                draft.changed = true;
+                self.note("roles-alternate", Some(message), "it was joined with what the same role says behind it");
+            }
             match joined.last_mut() {
                 Some(before) if before.role == draft.role => {
                     let is_pinned = |like: &usize| self.conversation.messages[*like].pin == Pin::Pinned;

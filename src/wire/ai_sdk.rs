@@ -60,7 +60,11 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
             _ => false,
         };
         if !whole {
-            return read_part(part, name.as_deref(), index);
+            let known = read_part(part, name.as_deref(), index)?;
+            if role == Role::Assistant && is_stored_with_reasoning(part, &known)? {
+                ties.push((place, Tie::Reasoned));
+            }
+            return Ok(known);
         }
         ties.extend(tie_of(part, name.as_deref()).map(|tie| (place, tie)));
         Ok(Part::Opaque(part.rendered()?))
@@ -68,11 +72,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     if ties.iter().any(|(_, tie)| matches!(tie, Tie::Ends(_))) {
         keep_answered(&content, &mut parts, &ties)?;
     }
-    let joins = match role {
-        _ if of_tools => Joins::Results,
-        Role::User => Joins::Words,
-        Role::Assistant | Role::System => Joins::Nothing,
-    };
+    let joins = if of_tools { Joins::Results } else { Joins::of(role, &parts, Joins::Asks) };
     Ok(Entry { role, parts, pin, joins, ties })
 }
 
@@ -89,6 +89,23 @@ fn tie_of<N: Node>(part: &N, name: Option<&str>) -> Option<Tie<N::Text>> {
         "tool-approval-response" => Some(Tie::Decides { request: request()? }),
         _ => None,
     }
+}
+
+/// Whether a part has the id of an item that OpenAI has stored. The AI SDK sends it instead of the part, and OpenAI refuses it
+/// where its reasoning is gone: "pruning reasoning (e.g. `pruneMessages({ reasoning: 'all' })`) caused follow-up requests to
+/// fail" until 2.0.135 of its provider (<https://github.com/vercel/ai/releases/tag/@ai-sdk/openai@2.0.135>). Calls keep their
+/// reasoning anyway.
+fn is_stored_with_reasoning<N: Node>(part: &N, known: &Part<N::Text>) -> Result<bool> {
+    if !matches!(known, Part::Text(_) | Part::Media(_) | Part::Document(_)) {
+        return Ok(false);
+    }
+    for options in [Key::ProviderOptions, Key::ProviderMetadata].into_iter().filter_map(|key| part.present(key)) {
+        // Below the name of a provider, which may be any.
+        if options.rendered()?.contains("\"itemId\":") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn is_tool<N: Node>(entry: &N) -> bool {

@@ -39,9 +39,8 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     })?;
     // The API makes one turn of messages of one role in a row (<https://docs.anthropic.com/en/api/messages>).
     let joins = match role {
-        Role::User if parts.iter().any(|part| matches!(part, Part::Result { .. })) => Joins::Results,
-        Role::User => Joins::Words,
-        Role::Assistant | Role::System => Joins::Nothing,
+        Role::Assistant => Joins::Answer,
+        _ => Joins::of(role, &parts, Joins::Answer),
     };
     Ok(Entry { role, parts, pin: pin_of(entry), joins, ties })
 }

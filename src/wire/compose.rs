@@ -91,19 +91,23 @@ pub(super) struct Run {
 }
 
 /// The runs of a message that is put together: each has the other fields of the entry that its pieces come from, and what
-/// comes from nowhere has those of the message `like`, unless other pieces have them. O(pieces).
+/// comes from nowhere has those of the message `like`, unless other pieces have them. Where all of it becomes one entry, that
+/// has those of an entry that is pinned, since a pin is one of them. O(pieces).
 pub(super) fn runs<T>(
     conversation: &Conversation<T>,
     format: Format,
     like: Option<usize>,
     role: Role,
     pieces: &[Piece],
+    is_pinned: impl Fn(usize) -> bool,
 ) -> Vec<Run> {
-    let like = like.map(|message| conversation.entry(message));
     let sharing = Sharing::of(format);
     if sharing == Sharing::All {
+        let entries = like.map(|message| conversation.messages[message].span.entries());
+        let like = entries.and_then(|mut entries| entries.clone().find(|entry| is_pinned(*entry)).or(entries.next()));
         return vec![Run { stays: None, like, pieces: 0..pieces.len() }];
     }
+    let like = like.map(|message| conversation.entry(message));
     let mut by_entry: Vec<Run> = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
         let entry = entry_of(conversation, piece);

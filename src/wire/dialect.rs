@@ -32,6 +32,8 @@ pub(super) enum Joins {
     Answer,
     /// The same without calls, where a result must follow right behind its call: nothing joins behind a call but calls.
     Thought,
+    /// The same with calls, where not even calls may follow before the results.
+    Asks,
 }
 
 impl Joins {
@@ -41,8 +43,20 @@ impl Joins {
             (before, self),
             (Joins::Results, Joins::Results | Joins::Words)
                 | (Joins::Answer, Joins::Answer)
-                | (Joins::Thought, Joins::Thought | Joins::Answer)
+                | (Joins::Thought, Joins::Thought | Joins::Answer | Joins::Asks)
         )
+    }
+
+    /// For an entry in a format that has the results of the user in such entries, as most have.
+    pub(super) fn of<T>(role: Role, parts: &[Part<T>], calling: Joins) -> Joins {
+        let has = |such: fn(&Part<T>) -> bool| parts.iter().any(such);
+        match role {
+            Role::System => Joins::Nothing,
+            Role::User if has(|part| matches!(part, Part::Result { .. })) => Joins::Results,
+            Role::User => Joins::Words,
+            Role::Assistant if has(|part| matches!(part, Part::Call { .. })) => calling,
+            Role::Assistant => Joins::Thought,
+        }
     }
 }
 

@@ -66,13 +66,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
         None => return Err(bad(index, "its `parts` are missing".to_owned(), "give a list of parts")),
     };
     // Hosts that keep one content for each event have what a model says, and parallel results, in several in a row.
-    let joins = match role {
-        Role::Assistant if parts.iter().any(|part| matches!(part, Part::Call { .. })) => Joins::Answer,
-        Role::Assistant => Joins::Thought,
-        Role::User if parts.iter().any(|part| matches!(part, Part::Result { .. })) => Joins::Results,
-        Role::User => Joins::Words,
-        Role::System => Joins::Nothing,
-    };
+    let joins = Joins::of(role, &parts, Joins::Answer);
     // The SDK's objects have no room for a pin, and looking for one takes as long as reading the rest.
     let pin = if entry.field_count().is_some() { pin_of(entry) } else { Pin::Free };
     Ok(Entry { role, parts, pin, joins, ties: vec![] })

@@ -126,8 +126,8 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     if spots.is_empty() && role != Role::Assistant {
         required_content(entry, index)?;
     }
-    let parts = spots.iter().map(|spot| read_spot(spot, index)).collect::<Result<_>>()?;
-    let joins = if role == Role::User { Joins::Words } else { Joins::Nothing };
+    let parts = spots.iter().map(|spot| read_spot(spot, index)).collect::<Result<Vec<_>>>()?;
+    let joins = Joins::of(role, &parts, Joins::Asks);
     Ok(Entry { role, parts, pin, joins, ties: vec![] })
 }
 

@@ -36,14 +36,18 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
             Role::User => Joins::Words,
             Role::System => Joins::Nothing,
         };
-        return Ok(Entry { role, parts, pin, joins, ties: vec![] });
+        let ties = if role == Role::Assistant { stored_with_reasoning(entry, &parts) } else { vec![] };
+        return Ok(Entry { role, parts, pin, joins, ties });
     }
     let name = field(entry, Key::Type);
     if let Some(id) = name.as_deref().and_then(|name| answered_by(name, entry)) {
         return read_output(entry, id, pin, index);
     }
     let parts = vec![read_step(entry, name.as_deref().unwrap_or_default(), index)?];
-    let ties = tie_of(name.as_deref()).map(|tie| (0, tie)).into_iter().collect();
+    let ties = match tie_of(name.as_deref()) {
+        Some(tie) => vec![(0, tie)],
+        None => stored_with_reasoning(entry, &parts),
+    };
     Ok(Entry { role: Role::Assistant, parts, pin, joins: Joins::Answer, ties })
 }
 
@@ -56,6 +60,18 @@ fn tie_of<T>(name: Option<&str>) -> Option<Tie<T>> {
         None | Some("item_reference") => Some(Tie::Refers),
         Some("compaction") => Some(Tie::Replaces),
         Some(_) => None,
+    }
+}
+
+/// An item with an id of its own is what OpenAI has stored under that, and asks for its reasoning: "Item 'msg_...' of type
+/// 'message' was provided without its required 'reasoning' item" (<https://github.com/openai/openai-node/issues/1791>).
+/// Without the id it is only what was said (<https://github.com/can1357/oh-my-pi/pull/4155>). Calls keep their reasoning anyway.
+fn stored_with_reasoning<N: Node>(entry: &N, parts: &[Part<N::Text>]) -> Vec<(usize, Tie<N::Text>)> {
+    match parts {
+        [Part::Text(_) | Part::Media(_) | Part::Document(_), ..] if entry.present(Key::Id).is_some() => {
+            vec![(0, Tie::Reasoned)]
+        }
+        _ => vec![],
     }
 }
 

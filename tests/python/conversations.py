@@ -10,9 +10,12 @@ import json
 import struct
 import zlib
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FORMATS = ("bedrock", "anthropic")
 
@@ -197,9 +200,18 @@ _ITEMS = st.one_of(
 
 @st.composite
 def conversations(
-    draw: st.DrawFn, turns: int = 3, unknown: bool = True, pins: bool = True
+    draw: st.DrawFn,
+    turns: int = 3,
+    *,
+    unknown: bool = True,
+    pins: bool = True,
+    thinking_answers: bool = False,
+    in_a_row: bool = False,
 ) -> Conversation:
-    """Whole conversations, which every provider takes; so is every prefix that ends with the user."""
+    """Whole conversations, which every provider takes; so is every prefix that ends with the user.
+
+    With ``in_a_row`` there are messages of one role behind each other, which Bedrock refuses.
+    """
     messages: list[Message] = []
     calls = 0
 
@@ -231,8 +243,26 @@ def conversations(
                 results.append(Result(f"call-{calls}", items, plain=draw(st.booleans())))
             add("assistant", *answer)
             add("user", *draw(st.permutations(results)))
-        add("assistant", Text(draw(_SHORT)))
-    return tuple(messages)
+        thinks = thinking_answers and draw(st.booleans())
+        add("assistant", *([Thinking(draw(_SHORT))] if thinks else []), Text(draw(_SHORT)))
+    return tuple(_apart(draw, messages) if in_a_row else messages)
+
+
+def _apart(draw: st.DrawFn, messages: list[Message]) -> Iterator[Message]:
+    """The same messages, some of them in two, or with words of the same role behind them."""
+    for message in messages:
+        before_calls = [b for b in message.blocks if not isinstance(b, Call)]
+        # A call of Chat is answered by the very next message, so nothing is parted behind one.
+        most = len(message.blocks) - 1 if message.role == "user" else len(before_calls)
+        choice = draw(st.integers(0, 9))
+        if choice == 0 and 0 < most < len(message.blocks):
+            at = draw(st.integers(1, most))
+            yield replace(message, blocks=message.blocks[:at])
+            yield replace(message, blocks=message.blocks[at:])
+            continue
+        yield message
+        if choice == 1 and len(before_calls) == len(message.blocks):
+            yield Message(message.role, (Text(draw(_SHORT)),))
 
 
 def long_conversation(rounds: int, words: int = 300, *, parallel: int = 1) -> Conversation:
@@ -249,11 +279,3 @@ def long_conversation(rounds: int, words: int = 300, *, parallel: int = 1) -> Co
             )
         )
     return tuple(messages)
-
-
-def without_unknown(conversation: Conversation) -> Conversation:
-    """The same without the blocks whose size differs between the formats."""
-    return tuple(
-        replace(m, blocks=tuple(b for b in m.blocks if not isinstance(b, Unknown)))
-        for m in conversation
-    )

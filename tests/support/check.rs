@@ -75,7 +75,8 @@ pub fn turns(messages: &Value, format: Format) -> Vec<Said> {
         let said = said(entry, format);
         let answers = !said.results.is_empty();
         let joins = |before: &Said| match format {
-            Format::Bedrock | Format::Anthropic => false,
+            // Anthropic makes one turn of what is of one role in a row. Bedrock refuses it, which is for `roles` to say.
+            Format::Bedrock | Format::Anthropic => true,
             Format::OpenAi | Format::AiSdk => open && said.role == "user",
             Format::OpenAiResponses => said.role == "assistant" || open && said.role == "user",
             Format::Gemini if said.role == "assistant" => before.calls.is_empty() || !said.calls.is_empty(),
@@ -131,7 +132,10 @@ pub fn waiting(messages: &Value, format: Format) -> usize {
 
 /// How often a role follows itself, system messages aside, and whether the first one is the user's.
 pub fn roles(messages: &Value, format: Format) -> (usize, bool) {
-    let turns = turns(messages, format);
+    let turns = match format {
+        Format::Bedrock => entries(messages).iter().map(|entry| said(entry, format)).collect(),
+        _ => turns(messages, format),
+    };
     let roles: Vec<&str> = turns.iter().map(|turn| turn.role.as_str()).filter(|role| *role != "system").collect();
     let repeated = roles.windows(2).filter(|pair| pair[0] == pair[1]).count();
     (repeated, roles.first().is_none_or(|role| *role == "user"))

@@ -48,7 +48,7 @@ pub struct Shape {
     pub turns: usize,
     pub output: usize,
     pub items: Items,
-    /// User messages in a row and messages that a provider would only take with another call.
+    /// Messages of one role in a row, which Bedrock refuses.
     pub irregular: bool,
 }
 
@@ -86,7 +86,27 @@ fn pinned_and_cached() -> impl Strategy<Value = (bool, bool)> {
     (prop::bool::weighted(0.07), prop::bool::weighted(0.1))
 }
 
-type Round = (Vec<Block>, Vec<(usize, Vec<Item>)>, (bool, bool), (bool, bool));
+/// What stands in two messages in a row that could be one, if anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Apart {
+    Nothing,
+    /// What is said before the calls.
+    Words,
+    /// The first of the results.
+    Results,
+    /// Words of the user behind the results.
+    Aside,
+}
+
+fn apart(shape: Shape) -> BoxedStrategy<Apart> {
+    if !shape.irregular {
+        return Just(Apart::Nothing).boxed();
+    }
+    prop_oneof![9 => Just(Apart::Nothing), 1 => Just(Apart::Words), 1 => Just(Apart::Results), 1 => Just(Apart::Aside)]
+        .boxed()
+}
+
+type Round = (Vec<Block>, Vec<(usize, Vec<Item>)>, (bool, bool), (bool, bool), Apart);
 
 /// A round of a tool loop: thinking and words in either order, parallel calls, and their results.
 fn round(shape: Shape) -> impl Strategy<Value = Round> {
@@ -102,6 +122,7 @@ fn round(shape: Shape) -> impl Strategy<Value = Round> {
         vec((0..TOOLS.len(), items(shape)), 1..4),
         pinned_and_cached(),
         pinned_and_cached(),
+        apart(shape),
     )
 }
 
@@ -112,32 +133,39 @@ struct Turn {
     again: Option<String>,
     rounds: Vec<Round>,
     answer: Vec<Block>,
+    /// Said behind the answer, in a message of its own.
+    more: Option<String>,
     flags: (bool, bool),
 }
 
 fn turn(shape: Shape) -> impl Strategy<Value = Turn> {
     let extra = prop_oneof![8 => Just(None), 1 => Just(Some(Block::Image)), 1 => text(60).prop_map(|t| Some(Block::Unknown(t)))];
-    let again = if shape.irregular { prop::option::weighted(0.15, text(60)).boxed() } else { Just(None).boxed() };
+    let sometimes =
+        || if shape.irregular { prop::option::weighted(0.15, text(60)).boxed() } else { Just(None).boxed() };
     (
-        (text(300), extra, again),
+        (text(300), extra, sometimes(), sometimes()),
         vec(round(shape), 0..3),
         (thinking(), text(400)),
         pinned_and_cached(),
         prop::option::weighted(0.3, text(100)),
     )
-        .prop_map(|((request, extra, again), rounds, (thinking, answer), flags, system)| Turn {
+        .prop_map(|((request, extra, again, more), rounds, (thinking, answer), flags, system)| Turn {
             system,
             request: std::iter::once(Block::Text(request)).chain(extra).collect(),
             again,
             rounds,
             answer: thinking.into_iter().chain([Block::Text(answer)]).collect(),
+            more,
             flags,
         })
 }
 
 /// A conversation that a provider takes (but for roles, where it is `irregular`). The ids of its calls begin with `name`.
 pub fn conversation(shape: Shape, name: &'static str) -> impl Strategy<Value = Vec<Message>> {
-    vec(turn(shape), 1..=shape.turns).prop_map(move |turns| flatten(turns, name))
+    (vec(turn(shape), 1..=shape.turns), prop::bool::weighted(0.2)).prop_map(move |(turns, stored)| {
+        let messages = flatten(turns, name).into_iter();
+        messages.map(|message| Message { stored: stored && message.role == "assistant", ..message }).collect()
+    })
 }
 
 fn flatten(turns: Vec<Turn>, name: &str) -> Vec<Message> {
@@ -150,8 +178,9 @@ fn flatten(turns: Vec<Turn>, name: &str) -> Vec<Message> {
         let (pinned, cached) = turn.flags;
         out.push(Message { pinned, cached, ..Message::new("user", turn.request) });
         out.extend(turn.again.iter().map(|text| Message::text("user", text)));
-        for (mut asked, tools, call_flags, result_flags) in turn.rounds {
+        for (mut asked, tools, call_flags, result_flags, apart) in turn.rounds {
             let mut results = Vec::new();
+            let said = asked.len();
             for (tool, items) in tools {
                 calls += 1;
                 let id = format!("{name}-{calls}");
@@ -159,13 +188,29 @@ fn flatten(turns: Vec<Turn>, name: &str) -> Vec<Message> {
                 asked.push(Block::Call { id: id.clone(), tool: TOOLS[tool].to_owned(), input });
                 results.push(Block::Result { id, items });
             }
-            let message = |role, blocks, (pinned, cached)| Message { role, blocks, pinned, cached };
-            out.push(message("assistant", asked, call_flags));
-            out.push(message("user", results, result_flags));
+            let message = |role, blocks, (pinned, cached)| Message { pinned, cached, ..Message::new(role, blocks) };
+            let (asked, results) = (message("assistant", asked, call_flags), message("user", results, result_flags));
+            out.extend(split(asked, if apart == Apart::Words { said } else { 0 }));
+            out.extend(split(results, usize::from(apart == Apart::Results)));
+            if apart == Apart::Aside {
+                out.push(Message::text("user", "And mind the tests."));
+            }
         }
         out.push(Message::new("assistant", turn.answer));
+        out.extend(turn.more.iter().map(|text| Message::text("assistant", text)));
     }
     out
+}
+
+/// A message as two, the first of so many blocks; as one where either would be empty.
+fn split(message: Message, at: usize) -> Vec<Message> {
+    if at == 0 || at >= message.blocks.len() {
+        return vec![message];
+    }
+    let mut first = message;
+    let rest = Message { blocks: first.blocks.split_off(at), ..first.clone() };
+    // A cache ends where the message ends.
+    vec![Message { cached: false, ..first }, rest]
 }
 
 /// How the engine is set up and pressed.

@@ -69,11 +69,13 @@ pub struct Message {
     pub pinned: bool,
     /// Ends in a cache point.
     pub cached: bool,
+    /// What it says has the ids under which OpenAI has stored it, in formats that carry them.
+    pub stored: bool,
 }
 
 impl Message {
     pub fn new(role: &'static str, blocks: Vec<Block>) -> Message {
-        Message { role, blocks, pinned: false, cached: false }
+        Message { role, blocks, pinned: false, cached: false, stored: false }
     }
 
     pub fn text(role: &'static str, text: &str) -> Message {

@@ -180,7 +180,11 @@ fn responses(message: &Message) -> Vec<Value> {
     let mut content: Vec<Value> = Vec::new();
     let said = |content: &mut Vec<Value>, items: &mut Vec<Value>| {
         if !content.is_empty() {
-            items.push(json!({ "type": "message", "role": message.role, "content": std::mem::take(content) }));
+            let mut item = json!({ "type": "message", "role": message.role, "content": std::mem::take(content) });
+            if message.stored {
+                item["id"] = json!("msg_1");
+            }
+            items.push(item);
         }
     };
     for part in &message.blocks {
@@ -261,6 +265,9 @@ fn gemini(message: &Message, tools: &Tools<'_>) -> Value {
 fn ai_sdk(message: &Message, tools: &Tools<'_>) -> Vec<Value> {
     let part = |block: &Block| match block {
         Block::Unknown(text) => unknown(text),
+        Block::Text(text) if message.stored => {
+            json!({ "type": "text", "text": text, "providerOptions": { "openai": { "itemId": "msg_1" } } })
+        }
         Block::Text(text) => json!({ "type": "text", "text": text }),
         Block::Thinking { text, signed: true } => {
             json!({ "type": "reasoning", "text": text, "providerOptions": { "anthropic": { "signature": SIGNATURE } } })
@@ -288,7 +295,9 @@ fn ai_sdk(message: &Message, tools: &Tools<'_>) -> Vec<Value> {
     }
     match &others[..] {
         [] if !entries.is_empty() => {}
-        [Block::Text(text)] if !message.cached => entries.push(json!({ "role": message.role, "content": text })),
+        [Block::Text(text)] if !message.cached && !message.stored => {
+            entries.push(json!({ "role": message.role, "content": text }));
+        }
         others => {
             let content: Vec<Value> = others.iter().map(|block| part(block)).collect();
             entries.push(json!({ "role": message.role, "content": content }));

@@ -8,6 +8,7 @@ from typing import Any
 import ullage
 from ullage import asking
 from ullage.logger import Logger
+from ullage.valis.messages import role_of
 from ullage.valis.notes import format_of
 
 logger = Logger(__name__)
@@ -25,7 +26,8 @@ _SECTIONS = {
 }
 # What the engine finds behind what goes. Of the messages that stay it would keep the turn that they
 # belong to, too; here they are chosen already.
-_BEHIND = [{"role": "assistant", "content": "Done."}, {"role": "user", "content": "Go on."}]
+_ANSWER = {"role": "assistant", "content": "Done."}
+_NEXT = {"role": "user", "content": "Go on."}
 # The parts of a window that a summary may take, and the lines behind it.
 _SUMMARY, _LINES_OF = 10, 20
 # Tokens of what stands around a summary: its frame, and where the history is.
@@ -69,7 +71,10 @@ class Summaries:
         shape = format_of([*going, *staying])
         before = None if previous is None else asking.Previous(len(going), *_parts(previous))
         # A session that was cut elsewhere has calls without results; the engine takes none.
-        asked = asking.asked(before, ullage.repair(going, shape), _BEHIND)
+        mended = ullage.repair(going, shape)
+        # Two answers in a row are one, and the first is to go.
+        answered = bool(mended) and role_of(mended[-1]) == "assistant"
+        asked = asking.asked(before, mended, [_NEXT] if answered else [_ANSWER, _NEXT])
         if agent is not None:
             try:
                 return await self._answered(asked, shape, agent)

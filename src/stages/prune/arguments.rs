@@ -4,7 +4,7 @@ use super::Form;
 use super::answers::{Answer, Outcome};
 use super::files::Files;
 use crate::calls::{Sense, Writing, texts};
-use crate::draft::{Draft, PartChange, Proposal, Rewriting, Rewritten};
+use crate::draft::{Draft, Proposal, Rewriting, Rewritten};
 use crate::message::{Part, Text};
 use crate::store::{Went, is_ours};
 
@@ -25,7 +25,7 @@ pub(super) struct Found {
 impl Found {
     pub(super) fn proposal(self) -> Proposal {
         let Found { message, part, rewriting, .. } = self;
-        Proposal::Change { message, part, change: PartChange::Rewrite(rewriting) }
+        Proposal::Rewrite { message, part, rewriting }
     }
 }
 

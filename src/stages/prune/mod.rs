@@ -69,8 +69,8 @@ pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, level: &Level, storing: Sto
     outputs.extend(listings::find(&answers));
     let outputs = outputs.into_iter().filter(|found| found.place.message < recent && goes(found.form));
     let settled = draft.recent_start(level.recent.max(WORKED_ON));
-    let reasoning = reasoning::find(draft).filter(|(message, _)| *message < settled && goes(Form::Newer));
-    let dropped = reasoning.map(|(message, part)| reasoning::dropped(message, part));
+    let reasoning = reasoning::find(draft).filter(|message| *message < settled && goes(Form::Newer));
+    let dropped = reasoning.map(|message| Proposal::DropReasoning { message });
     let written = arguments::find(draft, &answers, &files, goes);
     let written = written.into_iter().filter(|found| found.message < settled);
     let outputs = outputs.map(|Superseded { place, by, .. }| Proposal::Supersede { place, by });

@@ -1,19 +1,16 @@
 //! Reasoning of turns that are over: what came of it stands behind it.
 
-use crate::draft::{Draft, PartChange, Proposal};
+use crate::draft::Draft;
 use crate::message::{Part, Text};
 
-/// Message and part of what may go, oldest first. O(reasoning).
-pub(super) fn find<T: Text>(draft: &Draft<'_, T>) -> impl Iterator<Item = (usize, usize)> {
-    draft.droppable().iter().copied().filter(|(message, part)| {
-        match &draft.conversation.messages[*message].parts[*part] {
-            // What stands for characters that are none would not come back as it was.
-            Part::Reasoning { text, .. } => !draft.is_removed(*message) && !text.contains(char::REPLACEMENT_CHARACTER),
-            _ => false,
-        }
-    })
-}
-
-pub(super) fn dropped(message: usize, part: usize) -> Proposal {
-    Proposal::Change { message, part, change: PartChange::Drop }
+/// Messages whose reasoning may go, oldest first. O(reasoning).
+pub(super) fn find<'d, T: Text>(draft: &'d Draft<'_, T>) -> impl Iterator<Item = usize> + 'd {
+    // What stands for characters that are none would not come back as it was.
+    let comes_back = |(message, part): &(usize, usize)| match &draft.conversation.messages[*message].parts[*part] {
+        Part::Reasoning { text, .. } => !text.contains(char::REPLACEMENT_CHARACTER),
+        _ => false,
+    };
+    let messages = draft.droppable().chunk_by(|(one, _), (other, _)| one == other);
+    let whole = messages.filter(move |parts| !draft.is_removed(parts[0].0) && parts.iter().all(comes_back));
+    whole.map(|parts| parts[0].0)
 }
