@@ -158,7 +158,7 @@ fn kept(output: &Value) -> Vec<Kept> {
                 (title, number) = (from.strip_suffix(']').unwrap(), 0);
                 continue;
             }
-            let (told, content) = match line.split_once('→') {
+            let (told, content) = match line.split_once('\t') {
                 Some((told, content)) if told.parse::<usize>().is_ok() => (told.parse().ok(), content),
                 _ => (None, line),
             };
