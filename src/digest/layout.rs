@@ -68,8 +68,8 @@ pub(super) fn texts(
             text.push_str(FROM_END);
             text.push('\n');
         }
-        if runs_on && kept.number == number {
-            // The next slice of a long line.
+        if runs_on && lines.all[line as usize - 1].text.end == kept.text.start {
+            // The next slice of a long line; two lines of one number, as an older digest may have them, are not beside each other.
             text.pop();
         } else if !runs_on
             || kept.number != number + 1
