@@ -411,3 +411,22 @@ fn results_of_gemini_stand_in_contents_of_their_own() {
     assert_eq!(rules(&misnamed, Format::Gemini), ["result-names-its-tool"]);
     assert_eq!(mended(&misnamed, Format::Gemini), history(json!([response("ls")])));
 }
+
+#[test]
+fn what_two_entries_of_chat_have_in_one_field_stays_when_they_become_one() {
+    let call = |id: &str| json!({ "id": id, "type": "function", "function": { "name": "ls", "arguments": "{}" } });
+    let history = |first: Value| {
+        let second = json!({ "role": "assistant", "content": "Then there.", "reasoning_content": "And there?",
+            "tool_calls": [call("a"), call("a")] });
+        json!([{ "role": "user", "content": "go" }, first, second])
+    };
+    let thought = json!({ "role": "assistant", "content": "Here.", "reasoning_content": "Where is it?" });
+    let output = mended(&history(thought), Format::OpenAi);
+    assert_eq!(output[1]["tool_calls"], json!([call("a"), call("a-2")]));
+    assert_eq!(output[1]["reasoning_content"], "Where is it?\n\nAnd there?");
+    assert!(output[1].to_string().contains("Here.") && output[1].to_string().contains("Then there."), "{output:#}");
+
+    let no_list = json!({ "role": "assistant", "content": null, "tool_calls": "none" });
+    let output = mended(&history(no_list), Format::OpenAi);
+    assert_eq!(output[1]["tool_calls"], json!([call("a"), call("a-2")]));
+}

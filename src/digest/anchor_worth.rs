@@ -55,23 +55,25 @@ impl Known {
 mod fitted {
     pub const BASE: f64 = 1.206;
     /// For the logarithm of the lines that hold it.
-    pub const LINES: f64 = 0.686;
+    pub const LINES: f64 = 0.93;
     /// For the logarithm of the messages that use it.
     pub const USES: f64 = 0.131;
+    /// For the logarithm of how much the model has lately spoken of it.
+    pub const SPOKEN: f64 = 1.35;
     /// For the place of its last use.
-    pub const LAST_USE: f64 = 2.05;
+    pub const LAST_USE: f64 = 2.03;
     /// For the logarithm of the tokens since it was last seen.
     pub const AGE: f64 = -0.922;
     /// For the place where it was last seen, to the fourth: what has just been seen has not yet shown whether it is needed.
     pub const NEWEST: f64 = -2.82;
     /// For the inverse of the rank of its file.
-    pub const FILE: f64 = 1.46;
+    pub const FILE: f64 = 1.42;
     /// For standing in an output that is of no file.
-    pub const OTHER: f64 = -0.656;
+    pub const OTHER: f64 = -0.58;
 }
 
 /// What a line adds with an anchor whose name stays in what was said: what the name is about would be lost.
-const NAME_STAYS: f64 = 0.5;
+const NAME_STAYS: f64 = 0.37;
 
 /// How likely the anchor is needed and is not there, from 0 to 1; 0 for one that stands in no output, or stays in one.
 pub(super) fn worth(known: &Known, ages: &Ages) -> f64 {
@@ -82,6 +84,7 @@ pub(super) fn worth(known: &Known, ages: &Ages) -> f64 {
     let sum = fitted::BASE
         + fitted::LINES * libm::log1p(f64::from(known.lines))
         + fitted::USES * libm::log1p(f64::from(known.uses))
+        + fitted::SPOKEN * libm::log1p(known.spoken)
         + fitted::LAST_USE * known.last_use.map_or(0.0, |message| ages.place(message))
         + fitted::AGE * ages.log(known.last_output)
         + fitted::NEWEST * place * place * place * place

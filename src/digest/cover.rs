@@ -7,18 +7,22 @@ use super::layout::{path_of, short};
 use super::lines::Lines;
 use super::sources::Source;
 
-/// Tokens of the number in front of a run of lines, and some more, since long runs are read more easily.
-const RUN: f64 = 4.0;
+/// Tokens of the number in front of a run of lines, and a little more, since long runs are read more easily.
+const RUN: f64 = 2.2;
 
 /// Bytes of a title for each token, and tokens of what stands around it.
 const TITLE_BYTES: f64 = 3.5;
-const TITLE: f64 = 4.0;
+const TITLE: f64 = 3.4;
 
 /// Tokens that are added to the cost of a line when it is compared, so that very short lines do not always win.
 const EVEN: f64 = 4.0;
 
 /// The least that a line costs: its end.
 const LEAST: f64 = 0.5;
+
+/// By how much the worth of a line for edits grows when the lines on both sides of it are taken: an edit needs all of its
+/// lines.
+const HOLE: f64 = 0.7;
 
 /// A line that is taken.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +135,9 @@ impl Covering<'_> {
     fn candidate(&self, line: usize) -> Option<Candidate> {
         let anchors = self.lines.anchors_of(line).iter().map(|anchor| *anchor as usize);
         let new: f64 = anchors.filter(|anchor| !self.covered[*anchor]).map(|anchor| self.lines.worth[anchor]).sum();
-        let worth = new + self.worths[line] * self.tokens(line);
+        let is_hole = self.beside(line).iter().all(|taken| *taken);
+        let for_edits = self.worths[line] * self.tokens(line) * if is_hole { 1.0 + HOLE } else { 1.0 };
+        let worth = new + for_edits;
         (worth > 0.0).then(|| Candidate { worth: worth / (self.cost(line) + EVEN), line: line as u32 })
     }
 
@@ -141,10 +147,9 @@ impl Covering<'_> {
 
     fn cost(&self, line: usize) -> f64 {
         let source = self.source_of[line] as usize;
-        let [before, after] = self.neighbours(line).map(|line| line.is_some_and(|line| self.taken[line]));
-        let run = match (before, after) {
-            (false, false) => RUN,
-            (true, true) => -RUN,
+        let run = match self.beside(line) {
+            [false, false] => RUN,
+            [true, true] => -RUN,
             _ => 0.0,
         };
         let title = if self.opened[self.headings[source] as usize] { 0.0 } else { self.title(source) };
@@ -172,6 +177,11 @@ impl Covering<'_> {
     fn neighbours(&self, line: usize) -> [Option<usize>; 2] {
         let range = &self.lines.of_source[self.source_of[line] as usize];
         [(line > range.start).then(|| line - 1), (line + 1 < range.end).then_some(line + 1)]
+    }
+
+    /// Whether the lines before and behind a line are taken.
+    fn beside(&self, line: usize) -> [bool; 2] {
+        self.neighbours(line).map(|line| line.is_some_and(|line| self.taken[line]))
     }
 
     fn take(&mut self, line: usize) {

@@ -39,9 +39,9 @@ impl Files {
             touched.resize(touched.len().max(file as usize + 1), 0);
             touched[file as usize] = source.message + 1;
             match source.origin {
-                Origin::Output => files.see(file, index, &source.text),
+                Origin::Output => files.see(file, index, source),
                 Origin::Written => {
-                    files.see(file, index, &source.text);
+                    files.see(file, index, source);
                     for line in source.text.lines() {
                         let key = key(file, line);
                         files.written.insert(key);
@@ -65,14 +65,13 @@ impl Files {
         files
     }
 
-    fn see(&mut self, file: u32, source: usize, text: &str) {
-        let numbering = Numbering::of(text);
-        for line in text.lines() {
-            let line = match numbering {
+    fn see(&mut self, file: u32, index: usize, source: &Source<'_>) {
+        for line in source.text.lines() {
+            let line = match source.numbering {
                 Numbering::Printed => numbered_line(line).map_or(line, |(_, rest)| rest),
                 Numbering::Counted => line,
             };
-            self.newest.insert(key(file, line), source);
+            self.newest.insert(key(file, line), index);
         }
     }
 

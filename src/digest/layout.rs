@@ -1,7 +1,8 @@
 //! How a digest is written, and read back when it is condensed again.
 //!
 //! A line `[from ...]` names the source, a file by its path and afterwards by its name alone; the lines of it that are kept
-//! follow as they were, in runs. The first line of each run has its number in front: `12→`.
+//! follow as they were, in runs. The first line of each run has its number in front, as `cat -n` writes it: the number and a
+//! tab, which with the indentation behind it mostly is one token.
 
 use std::collections::HashMap;
 
@@ -21,7 +22,7 @@ pub(super) const AS_WRITTEN: &str = ", as written";
 
 const FROM: &str = "[from ";
 const FROM_END: &str = "]";
-pub(super) const NUMBER_END: char = '→';
+pub(super) const NUMBER_END: char = '\t';
 
 /// For each source the first one of the same title in the same place: their lines stand together, so that they are named
 /// once. What was said keeps its order. O(sources).
@@ -67,8 +68,8 @@ pub(super) fn texts(
             text.push_str(FROM_END);
             text.push('\n');
         }
-        if runs_on && kept.number == number {
-            // The next slice of a long line.
+        if runs_on && lines.all[line as usize - 1].text.end == kept.text.start {
+            // The next slice of a long line; two lines of one number, as an older digest may have them, are not beside each other.
             text.pop();
         } else if !runs_on
             || kept.number != number + 1

@@ -140,7 +140,7 @@ impl<'a> Reading<'a> {
     }
 
     fn output(&mut self, source: &'a Source<'_>, rank: Option<usize>) {
-        each_line(&source.text, |text, number| {
+        each_line(source, |text, number| {
             self.rows = self.rows.wrapping_add(1);
             let start = self.lines.anchors.len();
             let row = self.rows;
@@ -156,7 +156,7 @@ impl<'a> Reading<'a> {
         if source.slot.is_none() {
             return;
         }
-        each_line(&source.text, |text, number| {
+        each_line(source, |text, number| {
             let start = self.lines.anchors.len();
             self.each_anchor(source, &text, |_, _| {});
             self.line(source, text, number, start);
@@ -179,20 +179,20 @@ impl<'a> Reading<'a> {
         if source.slot.is_none() || source.origin == Origin::Call {
             return;
         }
-        each_line(&source.text, |text, number| self.line(source, text, number, self.lines.anchors.len()));
+        each_line(source, |text, number| self.line(source, text, number, self.lines.anchors.len()));
     }
 }
 
-/// Gives each line of `text` that says something to `each`, with its number; long ones in slices. O(length).
-fn each_line(text: &str, mut each: impl FnMut(Range<usize>, u32)) {
-    let numbering = Numbering::of(text);
+/// Gives each line of `source` that says something to `each`, with its number; long ones in slices. O(length).
+fn each_line(source: &Source<'_>, mut each: impl FnMut(Range<usize>, u32)) {
+    let text = &*source.text;
     let (mut start, mut number) = (0, 0);
     for line in text.split_inclusive('\n') {
         let end = start + line.trim_end().len();
         let mut from = start;
         start += line.len();
         number += 1;
-        if numbering == Numbering::Printed
+        if source.numbering == Numbering::Printed
             && let Some((printed, rest)) = numbered_line(line)
         {
             number = printed;

@@ -63,9 +63,6 @@ pub struct Digest {
 /// Tries to come closer to a budget. Each counts what was chosen, and the first guess is seldom off by more than a tenth.
 const TRIES: usize = 4;
 
-/// A little less than the budget is aimed at, since one token too many spoils a try.
-const CAREFUL: f64 = 0.995;
-
 /// A try is good when this share of the budget is used, in hundredths.
 const WELL_USED: usize = 98;
 
@@ -122,7 +119,7 @@ fn fitted<T: Text>(
             too_many = count;
         }
         // What the estimate was off by holds for the rest too.
-        aim = picks[count - 1].cost_so_far * budget as f64 / tokens.max(1) as f64 * CAREFUL;
+        aim = picks[count - 1].cost_so_far * budget as f64 / tokens.max(1) as f64;
     }
     best
 }

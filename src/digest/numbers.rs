@@ -16,12 +16,13 @@ pub(super) enum Numbering {
 }
 
 impl Numbering {
-    /// How the lines of `text` are numbered: as printed where most of the first ones have a number, and these grow; or
-    /// where the first has one as a digest writes it, of whose lines only the first of each run has.
+    /// How the lines of `text`, which an older digest kept, are numbered: of these only the first of each run has a number.
+    pub(super) fn of_kept(text: &str) -> Numbering {
+        if begins_a_run(text) { Numbering::Printed } else { Numbering::of(text) }
+    }
+
+    /// How the lines of `text` are numbered: as printed where most of the first ones have a number, and these grow.
     pub(super) fn of(text: &str) -> Numbering {
-        if begins_a_run(text) {
-            return Numbering::Printed;
-        }
         let first = text.lines().filter(|line| !line.trim().is_empty()).take(LOOKED_AT);
         let (mut seen, mut numbered, mut last) = (0, 0, 0);
         for line in first {

@@ -7,6 +7,7 @@ use foldhash::fast::RandomState;
 
 use super::Past;
 use super::layout;
+use super::numbers::Numbering;
 use crate::calls::{self, Call};
 use crate::message::{Item, Message, Part, Role, Text};
 use crate::store::{Storing, marked, noted_removals};
@@ -45,6 +46,8 @@ pub(super) struct Source<'a> {
     pub title: Cow<'a, str>,
     /// Its text.
     pub text: Cow<'a, str>,
+    /// How its lines are numbered.
+    pub numbering: Numbering,
     /// Tokens for each byte of it.
     pub density: f64,
 }
@@ -150,7 +153,16 @@ impl<'a> Collecting<'a> {
     ) {
         let density = if place.tokens == 0 { USUAL_DENSITY } else { place.tokens as f64 / text.len().max(1) as f64 };
         let Place { message, slot, stays, .. } = place;
-        self.sources.push(Source { message, slot, stays, origin, file, title: title.into(), text, density });
+        let numbering = Numbering::of(&text);
+        self.sources.push(Source { message, slot, stays, origin, file, title: title.into(), text, numbering, density });
+    }
+
+    /// Pushes what an older digest kept.
+    fn push_kept(&mut self, place: Place, origin: Origin, file: Option<u32>, title: String, text: &'a str) {
+        self.push(place, origin, file, title, Cow::Borrowed(text));
+        if let Some(kept) = self.sources.last_mut() {
+            kept.numbering = Numbering::of_kept(text);
+        }
     }
 
     fn file(&mut self, path: &str) -> u32 {
@@ -164,13 +176,16 @@ impl<'a> Collecting<'a> {
 
     fn output<T: Text>(&mut self, place: Place, about: Option<&(&'a str, Call)>, item: &'a Item<T>) {
         let Some((text, _)) = item.text() else { return };
-        let text = marked(text, Storing::On, &[]).map_or(text, |marked| marked.body);
+        let kept = marked(text, Storing::On, &[]).map(|marked| marked.body);
         let (file, title) = match about {
             Some((_, Call { path: Some(path), .. })) => (Some(self.file(path)), path.clone()),
             Some((tool, call)) => (None, format!("{tool} {}", call.about)),
             None => (None, String::new()),
         };
-        self.push(place, Origin::Output, file, title, Cow::Borrowed(text));
+        match kept {
+            Some(kept) => self.push_kept(place, Origin::Output, file, title, kept),
+            None => self.push(place, Origin::Output, file, title, Cow::Borrowed(text)),
+        }
     }
 
     fn call<T: Text>(&mut self, place: Place, (tool, call): &(&'a str, Call), input: &'a T) {
@@ -219,7 +234,7 @@ impl<'a> Collecting<'a> {
             let path = if layout::short(said) == said { path } else { said };
             let file = self.files.get(path).copied();
             let title = format!("{path}{}", &title[said.len()..]);
-            self.push(Place { tokens: 0, ..place }, origin, file, title, Cow::Borrowed(text));
+            self.push_kept(Place { tokens: 0, ..place }, origin, file, title, text);
         }
     }
 }
