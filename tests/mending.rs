@@ -426,6 +426,11 @@ fn what_two_entries_of_chat_have_in_one_field_stays_when_they_become_one() {
     assert_eq!(output[1]["reasoning_content"], "Where is it?\n\nAnd there?");
     assert!(output[1].to_string().contains("Here.") && output[1].to_string().contains("Then there."), "{output:#}");
 
+    let mut pinned = history(json!({ "role": "assistant", "content": "Here." }));
+    pinned[2]["metadata"] = json!({ "custom": { "pinned": true } });
+    let output = mended(&pinned, Format::OpenAi);
+    assert!(output.to_string().contains("pinned"), "{output:#}");
+
     let no_list = json!({ "role": "assistant", "content": null, "tool_calls": "none" });
     let output = mended(&history(no_list), Format::OpenAi);
     assert_eq!(output[1]["tool_calls"], json!([call("a"), call("a-2")]));

@@ -91,8 +91,8 @@ pub(super) struct Run {
 }
 
 /// The runs of a message that is put together: each has the other fields of the entry that its pieces come from, and what
-/// comes from nowhere has those of the message `like`, unless other pieces have them. Where all of it becomes one entry, that
-/// has those of an entry that is pinned, since a pin is one of them. O(pieces).
+/// comes from nowhere has those of the message `like`, unless other pieces have them. Where several entries become one,
+/// that has those of an entry that is pinned, since a pin is one of them. O(pieces).
 pub(super) fn runs<T>(
     conversation: &Conversation<T>,
     format: Format,
@@ -140,7 +140,7 @@ pub(super) fn runs<T>(
                     || is_cut_answer(&run) =>
             {
                 before.pieces.end = run.pieces.end;
-                before.like = before.like.or(run.like);
+                before.like = run.like.filter(|entry| is_pinned(*entry)).or(before.like).or(run.like);
                 before.stays = None;
             }
             _ => runs.push(run),

@@ -75,6 +75,8 @@ pub(super) fn read<N: Node>(entry: &N, index: usize, format: Format) -> Result<E
 /// room for a text in it.
 pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     match format {
+        // A message without blocks is refused.
+        Format::Bedrock | Format::Anthropic if drops_all(entry, edit) => {}
         Format::Bedrock => out.push(bedrock::edit(entry, edit)?),
         Format::Anthropic => out.push(anthropic::edit(entry, edit)?),
         Format::OpenAi => openai_chat::write::edit(entry, edit, out)?,
@@ -83,6 +85,12 @@ pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, ou
         Format::AiSdk => ai_sdk::write::edit(entry, edit, out)?,
     }
     Ok(())
+}
+
+/// Whether nothing is left of an entry whose content is a text or a list of blocks.
+fn drops_all<N: Node>(entry: &N, edit: &EntryEdit<'_>) -> bool {
+    let blocks = || entry.present(Key::Content).map_or(0, |content| content.items().map_or(1, |blocks| blocks.len()));
+    edit.append.is_empty() && !edit.drop.is_empty() && edit.drop.len() >= blocks()
 }
 
 /// A new message of one text, of the same kind as `like` where that is an object.

@@ -118,3 +118,44 @@ def test_a_call_that_is_interrupted_while_a_request_is_made_is_mended_in_it(form
         assert "Stop." in str(view[-1])
 
     asyncio.run(run())
+
+
+def use(*ids):
+    calls = [{"type": "tool_use", "id": i, "name": "f", "input": {}} for i in ids]
+    return {"role": "assistant", "content": calls}
+
+
+def answer(number, text="done"):
+    result = {"type": "tool_result", "tool_use_id": number, "content": text}
+    return {"role": "user", "content": [result]}
+
+
+HOOK = {"role": "system", "content": "A reminder.", "metadata": {"source": "hook"}}
+LONG = "a line of the result\n" * 900
+
+
+@pytest.mark.parametrize("strategy", ["simple", "smart"])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [use("1", "2"), answer("1"), HOOK, answer("2", LONG)],
+        [use("1"), HOOK, use("2"), answer("2", LONG)],
+        [use("1"), HOOK, use("2"), answer("1"), answer("2", LONG)],
+        [use("1"), HOOK, answer("1", LONG)],
+    ],
+    ids=["results parted", "interrupted", "calls parted", "call and result parted"],
+)
+@pytest.mark.parametrize("limit", [2_000, 100_000])
+def test_a_hook_that_speaks_between_calls_and_results_stops_no_request(steps, strategy, limit):
+    context = SimpleContextManager(limit, compaction_strategy=strategy)
+
+    async def run():
+        for message in ({"role": "user", "content": "Do it."}, *steps, use("3"), answer("3")):
+            await context.add_message(message)
+        first = await context.get_messages_for_request()
+        await context.add_message({"role": "user", "content": "Go on."})
+        return first, await context.get_messages_for_request()
+
+    for request in asyncio.run(run()):
+        assert HOOK["content"] in [message["content"] for message in request]
+        assert not faults(request)

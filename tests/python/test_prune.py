@@ -150,3 +150,27 @@ def test_a_lost_output_says_so():
     engine.compact(messages)
     assert output_of(messages[2]).endswith(" was removed to fit the context window]")
     assert arguments_of(messages[3])["content"].endswith("; read the file to see it as it is]")
+
+
+@pytest.mark.parametrize("format", ["anthropic", "bedrock"])
+def test_an_entry_of_which_nothing_is_left_goes(format):
+    words = "word " * 400
+    thinking, said = {
+        "anthropic": (
+            {"type": "thinking", "thinking": words, "signature": "s"},
+            lambda text: {"type": "text", "text": text},
+        ),
+        "bedrock": (
+            {"reasoningContent": {"reasoningText": {"text": words, "signature": "s"}}},
+            lambda text: {"text": text},
+        ),
+    }[format]
+    user = {"role": "user", "content": [said("Go on.")]}
+    answered = [{"role": "assistant", "content": [said(text)]} for text in ("Found it.", "Fine.")]
+    thought = {"role": "assistant", "content": [thinking]}
+    messages = [user, thought, answered[0], dict(user), answered[1], dict(user)]
+    size = ullage.TokenCounter().count_messages(messages, format)
+    policy = ullage.Policy(window=size - 50, reserve_output=0, high=0.9, low=0.8)
+    report = ullage.ContextManager(policy, format=format).compact(messages)
+    assert messages == [user, answered[0], user, answered[1], user]
+    assert report.tokens_after == ullage.TokenCounter().count_messages(messages, format)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ullage import MessageError, detect_format, repair, validate
-from ullage.amplifier.shape import is_system
+from ullage.amplifier.shape import calls_of, is_system, results_of
 
 # The stricter of the two formats that Amplifier's messages have.
 _STRICTER = "anthropic"
@@ -38,7 +38,7 @@ def mended(messages: list[Any], like: list[Any] | None = None) -> list[Any]:
         return messages if not validate(messages) else list(repair(messages))
     talk = [message for message in messages if not is_system(message)]
     if not validate(talk, form):
-        return messages
+        return _outside_of_calls(messages)
     # Each system message stands again before the message that it stood before.
     before: dict[int, list[Any]] = {}
     waiting: list[Any] = []
@@ -54,7 +54,34 @@ def mended(messages: list[Any], like: list[Any] | None = None) -> list[Any]:
     # Those whose message was mended into another one follow the first system messages.
     lost = [message for group in before.values() for message in group]
     front = next((n for n, m in enumerate(out) if not is_system(m)), len(out))
-    return [*out[:front], *lost, *out[front:], *waiting]
+    return _outside_of_calls([*out[:front], *lost, *out[front:], *waiting])
+
+
+def _outside_of_calls(messages: list[Any]) -> list[Any]:
+    """The messages, without system messages between calls and their results.
+
+    A hook that runs after each tool puts them there. They come in front of the calls. The same list
+    if there are none. O(blocks).
+    """
+    out: list[Any] = []
+    waiting: list[Any] = []
+    calls: set[str] = set()
+    start, is_moved = 0, False
+    for message in messages:
+        if is_system(message):
+            waiting.append(message)
+            continue
+        if calls and waiting:
+            out[start:start] = waiting
+            start, is_moved = start + len(waiting), True
+        else:
+            out.extend(waiting)
+        waiting = []
+        if not calls:
+            start = len(out)
+        out.append(message)
+        calls = (calls - set(results_of(message))) | set(calls_of(message))
+    return [*out, *waiting] if is_moved else messages
 
 
 def mended_end(messages: list[Any], since: int, like: list[Any]) -> list[Any]:
