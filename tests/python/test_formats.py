@@ -321,3 +321,25 @@ def test_the_words_of_a_document_in_a_lost_result_stay():
     result = {"toolResult": {"toolUseId": "x", "status": "success", "content": [document]}}
     history = [{"role": "user", "content": [result]}]
     assert "the words" in json.dumps(ullage.repair(history))
+
+
+def test_notes_behind_one_result_are_one_message_of_chat():
+    def step(number, lines):
+        function = {"name": "f", "arguments": "{}"}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        return [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": "a line " * lines},
+        ]
+
+    hint = {"role": "system", "content": "Hint."}
+    begin = [{"role": "user", "content": "Do it."}, *step(0, 3), hint]
+    end = [{"role": "assistant", "content": "Well " * 60}, {"role": "user", "content": "Go on."}]
+    messages = [*begin, *step(1, 80), hint, *step(2, 80), *end]
+    budget = ullage.TokenCounter().count_messages(messages) * 6 // 10
+    policy = ullage.Policy(window=100_000, reserve_output=0, stages=["window"])
+    report = ullage.ContextManager(policy).compact(messages, budget, hard=True)
+    notes = [message for message in messages if "removed to fit" in str(message["content"])]
+    assert [len(note["content"]) for note in notes] == [2]
+    assert report.tokens_after == ullage.TokenCounter().count_messages(messages)
+    assert not ullage.validate(messages)

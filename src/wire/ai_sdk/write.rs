@@ -10,6 +10,7 @@ use crate::wire::content::write::{edit_content, new_message, with_arguments, wit
 use crate::wire::content::{field, item_of};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Kind, Node};
+use crate::wire::openai_chat::write::message_of;
 
 /// The message with the changes of `edit`, nothing where all of it goes away. The SDK takes a list of texts from the
 /// user and from the model; behind a message of another role a text is a message of the user.
@@ -34,8 +35,8 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
             }
         });
     }
-    for text in behind {
-        out.push(message(entry, Role::User, text)?);
+    if !behind.is_empty() {
+        out.push(message_of(entry, Role::User, behind)?);
     }
     Ok(())
 }

@@ -22,8 +22,8 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
         if !edit.drops(0) {
             out.push(with_items(entry, &edit.of_part(0), anthropic::text_block)?);
         }
-        for text in edit.append {
-            out.push(message(entry, Role::User, text)?);
+        if !edit.append.is_empty() {
+            out.push(message_of(entry, Role::User, edit.append)?);
         }
         return Ok(());
     }
@@ -83,6 +83,15 @@ fn replace_arguments<N: Build>(call: &N, new: &Arguments) -> Result<N::Out> {
 
 pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
     new_message(like, role, like.string(text))
+}
+
+/// One message of several texts: messages of their own would be read as several.
+pub(in crate::wire) fn message_of<N: Build>(like: &N, role: Role, texts: &[&str]) -> Result<N::Out> {
+    if let [text] = texts {
+        return message(like, role, text);
+    }
+    let blocks = texts.iter().map(|text| anthropic::text_block(like, like.string(text)));
+    new_message(like, role, like.list(blocks.collect::<Result<_>>()?)?)
 }
 
 /// Results are entries of their own, and what else there is comes behind them in one.
