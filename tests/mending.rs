@@ -421,17 +421,20 @@ fn what_two_entries_of_chat_have_in_one_field_stays_when_they_become_one() {
         json!([{ "role": "user", "content": "go" }, first, second])
     };
     let thought = json!({ "role": "assistant", "content": "Here.", "reasoning_content": "Where is it?" });
-    let output = mended(&history(thought), Format::OpenAi);
-    assert_eq!(output[1]["tool_calls"], json!([call("a"), call("a-2")]));
+    let input = history(thought);
+    let output = mended_with(&input, Format::OpenAi, OpenCalls::Remove);
     assert_eq!(output[1]["reasoning_content"], "Where is it?\n\nAnd there?");
     assert!(output[1].to_string().contains("Here.") && output[1].to_string().contains("Then there."), "{output:#}");
 
     let mut pinned = history(json!({ "role": "assistant", "content": "Here." }));
     pinned[2]["metadata"] = json!({ "custom": { "pinned": true } });
-    let output = mended(&pinned, Format::OpenAi);
-    assert!(output.to_string().contains("pinned"), "{output:#}");
+    let output = mended_with(&pinned, Format::OpenAi, OpenCalls::Remove);
+    assert!(output[2].is_null() && output[1].to_string().contains("pinned"), "{output:#}");
 
-    let no_list = json!({ "role": "assistant", "content": null, "tool_calls": "none" });
-    let output = mended(&history(no_list), Format::OpenAi);
-    assert_eq!(output[1]["tool_calls"], json!([call("a"), call("a-2")]));
+    // Entries that keep their calls stay apart, with all that they have.
+    let mut output = mended(&input, Format::OpenAi);
+    assert_eq!(output[1], input[1]);
+    assert_eq!(output[2]["tool_calls"], json!([call("a"), call("a-2")]));
+    output[2]["tool_calls"] = input[2]["tool_calls"].clone();
+    assert_eq!(output[2], input[2]);
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::change::Piece;
 use super::format::Format;
-use crate::message::{Conversation, Role};
+use crate::message::{Conversation, Part, Role};
 
 /// A message that is put together, as values of the host.
 pub(super) struct Composition<'a, N> {
@@ -129,7 +129,7 @@ pub(super) fn runs<T>(
     let stay = results.iter().all(|run| run.stays.is_some())
         && results.windows(2).all(|pair| pair[0].stays.map(|entry| entry + 1) == pair[1].stays);
     // Without its calls, an entry of what a model says is no longer read as one with the calls before it.
-    let is_cut_answer = |run: &Run| role == Role::Assistant && run.stays.is_none();
+    let is_cut_answer = |run: &Run| role == Role::Assistant && lacks_calls(conversation, &pieces[run.pieces.clone()]);
     let mut runs: Vec<Run> = Vec::with_capacity(by_entry.len());
     for (index, run) in by_entry.into_iter().enumerate() {
         match runs.last_mut() {
@@ -156,6 +156,15 @@ fn entry_of<T>(conversation: &Conversation<T>, piece: &Piece) -> Option<usize> {
         Piece::Part { message, part, .. } => Some(conversation.messages[*message].span.entry_of(*part).0),
         Piece::Text(_) | Piece::Picture { .. } | Piece::Answer { .. } => None,
     }
+}
+
+/// Whether pieces of one entry are fewer calls than it makes; what comes from no entry makes none.
+fn lacks_calls<T>(conversation: &Conversation<T>, pieces: &[Piece]) -> bool {
+    let Some(Piece::Part { message, part: first, .. }) = pieces.first() else { return true };
+    let of = &conversation.messages[*message];
+    let is_call = |part: usize| matches!(of.parts[part], Part::Call { .. });
+    let kept = pieces.iter().filter(|piece| matches!(piece, Piece::Part { part, .. } if is_call(*part))).count();
+    kept < of.span.parts_with(*first, of.parts.len()).filter(|part| is_call(*part)).count()
 }
 
 /// Whether pieces of one entry are all of it, unchanged and in a message of its role.
