@@ -413,28 +413,68 @@ fn results_of_gemini_stand_in_contents_of_their_own() {
 }
 
 #[test]
-fn what_two_entries_of_chat_have_in_one_field_stays_when_they_become_one() {
+fn entries_of_an_answer_stay_apart_with_their_fields_when_calls_go() {
     let call = |id: &str| json!({ "id": id, "type": "function", "function": { "name": "ls", "arguments": "{}" } });
-    let history = |first: Value| {
-        let second = json!({ "role": "assistant", "content": "Then there.", "reasoning_content": "And there?",
-            "tool_calls": [call("a"), call("a")] });
-        json!([{ "role": "user", "content": "go" }, first, second])
-    };
-    let thought = json!({ "role": "assistant", "content": "Here.", "reasoning_content": "Where is it?" });
-    let input = history(thought);
-    let output = mended_with(&input, Format::OpenAi, OpenCalls::Remove);
-    assert_eq!(output[1]["reasoning_content"], "Where is it?\n\nAnd there?");
-    assert!(output[1].to_string().contains("Here.") && output[1].to_string().contains("Then there."), "{output:#}");
+    let thought =
+        json!({ "role": "assistant", "name": "anna", "content": "Here.", "reasoning_content": "Where is it?" });
+    let second = json!({ "role": "assistant", "name": "berta", "content": "Then there.", "reasoning_content": "And there?",
+        "tool_calls": [call("a"), call("a")] });
+    let input = json!([{ "role": "user", "content": "go" }, thought, second]);
+    let mut output = mended_with(&input, Format::OpenAi, OpenCalls::Remove);
+    assert_eq!(output[1], input[1]);
+    output[2]["tool_calls"] = input[2]["tool_calls"].clone();
+    assert_eq!(output[2], input[2]);
 
-    let mut pinned = history(json!({ "role": "assistant", "content": "Here." }));
-    pinned[2]["metadata"] = json!({ "custom": { "pinned": true } });
-    let output = mended_with(&pinned, Format::OpenAi, OpenCalls::Remove);
-    assert!(output[2].is_null() && output[1].to_string().contains("pinned"), "{output:#}");
-
-    // Entries that keep their calls stay apart, with all that they have.
     let mut output = mended(&input, Format::OpenAi);
     assert_eq!(output[1], input[1]);
     assert_eq!(output[2]["tool_calls"], json!([call("a"), call("a-2")]));
     output[2]["tool_calls"] = input[2]["tool_calls"].clone();
     assert_eq!(output[2], input[2]);
+
+    let said = |name: &str, kind: Value| json!({ "role": "assistant", "name": name, "content": [kind, { "type": "text", "text": name }] });
+    let use_of = |id: &str| json!({ "type": "tool_use", "id": id, "name": "ls", "input": {} });
+    let input = json!([
+        { "role": "user", "content": "go" },
+        said("anna", use_of("a")),
+        said("berta", use_of("b")),
+        { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "a", "content": "one" }] },
+    ]);
+    let output = mended_with(&input, Format::Anthropic, OpenCalls::Remove);
+    assert_eq!(output[1], input[1]);
+    assert_eq!(
+        output[2],
+        json!({ "role": "assistant", "name": "berta", "content": [{ "type": "text", "text": "berta" }] })
+    );
+    assert_eq!(output[3], input[3]);
+}
+
+#[test]
+fn a_pinned_result_stays_pinned_wherever_it_goes() {
+    let pin = json!({ "custom": { "pinned": true } });
+    let result =
+        |id: &str| json!({ "toolResult": { "toolUseId": id, "content": [{ "text": format!("output {id}") }] } });
+    let input = json!([
+        { "role": "user", "content": [{ "text": "go" }] },
+        { "role": "assistant", "content": [{ "toolUse": { "toolUseId": "a", "name": "f", "input": {} } }] },
+        { "role": "user", "content": [{ "text": "and?" }], "metadata": { "custom": { "by": "anna" } } },
+        { "role": "assistant", "content": [{ "text": "well" }] },
+        { "role": "user", "content": [result("a")], "metadata": pin },
+        { "role": "assistant", "content": [{ "text": "done" }] },
+        { "role": "user", "content": [result("lost")], "metadata": pin },
+    ]);
+    let output = mended(&input, Format::Bedrock);
+    assert_eq!(output[2]["content"][0], result("a"));
+    assert_eq!(output[2]["metadata"], json!({ "custom": { "by": "anna", "pinned": true } }));
+    let last = output.as_array().and_then(|messages| messages.last()).expect("it says something");
+    assert!(last["content"][0]["text"].as_str().is_some_and(|text| text.contains("output lost")), "{output:#}");
+    assert_eq!(last["metadata"], pin);
+
+    let input = json!([
+        { "role": "user", "content": "go" },
+        { "role": "tool", "tool_call_id": "lost", "content": "the output", "metadata": pin },
+        { "role": "user", "content": "and?" },
+    ]);
+    let output = mended(&input, Format::OpenAi);
+    assert!(output[1]["content"].to_string().contains("the output"), "{output:#}");
+    assert_eq!((&output[1]["metadata"], &output[2]), (&pin, &input[2]));
 }

@@ -97,6 +97,13 @@ fn texts(messages: &Value) -> String {
     strings.join("\n")
 }
 
+/// What entries say, without names and marks: their texts of several words.
+fn said(entries: &Value) -> Vec<String> {
+    let mut strings = Vec::new();
+    check::strings(entries, &mut strings);
+    strings.into_iter().map(str::trim).filter(|text| text.contains(' ')).map(str::to_owned).collect()
+}
+
 proptest! {
     #![proptest_config(cases(150))]
 
@@ -138,6 +145,34 @@ proptest! {
             for block in messages.iter().flat_map(|message| &message.blocks) {
                 if let Block::Text(text) | Block::Thinking { text, .. } = block {
                     prop_assert!(after.contains(text.trim()) || !before.contains(text.as_str()), "{}: {text:?} {:?}", format.name(), repairs);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_pinned_stays_pinned(
+        messages in conversation(Shape { output: 200, ..ANY }, "t"),
+        damages in prop::collection::vec(damage(), 0..5),
+    ) {
+        let mut messages = messages;
+        for damage in &damages {
+            broken(&mut messages, damage);
+        }
+        for format in Format::ALL {
+            let input = render(&messages, format);
+            for open in [OpenCalls::Answer, OpenCalls::Remove] {
+                let (output, repairs) = mend(&input, format, open);
+                let pinned = |list: &Value| -> Value {
+                    check::entries(list).iter().filter(|entry| check::is_pinned(entry)).cloned().collect()
+                };
+                let (all, after) = (texts(&output), texts(&pinned(&output)));
+                for text in said(&pinned(&input)) {
+                    prop_assert!(
+                        after.contains(&text) || !all.contains(&text),
+                        "{}: {text:?} {repairs:?}\n{input:#}\n{output:#}",
+                        format.name()
+                    );
                 }
             }
         }

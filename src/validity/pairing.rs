@@ -203,8 +203,8 @@ impl<T: Text> Mending<'_, T> {
             };
             self.note("result-follows-its-call", Some(message), what);
             if words.is_some() || !pictures.is_empty() {
-                let said = words.map_or_else(|| LOST_CALL.to_owned(), |words| format!("{LOST_CALL}\n{words}"));
-                pieces.push(Piece::Text(said));
+                let text = words.map_or_else(|| LOST_CALL.to_owned(), |words| format!("{LOST_CALL}\n{words}"));
+                pieces.push(Piece::Text { text, of: Some((message, part)) });
             }
             pieces.extend(pictures.into_iter().map(|item| Piece::Picture { message, part, item }));
         }

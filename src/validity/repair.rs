@@ -6,7 +6,7 @@
 
 use super::working::{Draft, part_of};
 use crate::invariants::{Demand, first_accompanied, first_apart, is_blank};
-use crate::message::{Conversation, Part, Pin, Role, Text};
+use crate::message::{Conversation, Part, Role, Text};
 use crate::wire::{Change, Piece};
 
 /// What becomes of a call that was never answered.
@@ -155,7 +155,7 @@ impl<T: Text> Mending<'_, T> {
         for index in 0..self.drafts.len() {
             let last = self.drafts[index].pieces.last().and_then(|piece| part_of(self.conversation, piece));
             if matches!(last, Some(Part::Reasoning { .. })) {
-                self.drafts[index].pieces.push(Piece::Text(STOPPED.to_owned()));
+                self.drafts[index].pieces.push(Piece::Text { text: STOPPED.to_owned(), of: None });
                 self.drafts[index].changed = true;
                 let like = self.drafts[index].like;
                 self.note("reasoning-does-not-end-a-message", like, "a word was put behind its reasoning");
@@ -177,11 +177,6 @@ impl<T: Text> Mending<'_, T> {
             }
             match joined.last_mut() {
                 Some(before) if before.role == draft.role => {
-                    let is_pinned = |like: &usize| self.conversation.messages[*like].pin == Pin::Pinned;
-                    // One of the two may give its other fields: that which is pinned, since a pin is one of them.
-                    if before.like.is_none_or(|like| !is_pinned(&like)) {
-                        before.like = draft.like.filter(is_pinned).or(before.like);
-                    }
                     before.pieces.extend(draft.pieces);
                     before.changed = true;
                     self.note(
@@ -253,7 +248,7 @@ impl<T: Text> Mending<'_, T> {
         {
             let like = self.drafts[at].like;
             self.note("first-is-the-users", like, "a message of the user was put in front");
-            self.drafts.insert(at, Draft::new(Role::User, vec![Piece::Text(BEGINNING.to_owned())]));
+            self.drafts.insert(at, Draft::new(Role::User, vec![Piece::Text { text: BEGINNING.to_owned(), of: None }]));
         }
     }
 }

@@ -45,7 +45,7 @@ impl Draft {
 pub(super) fn part_of<'a, T>(conversation: &'a Conversation<T>, piece: &Piece) -> Option<&'a Part<T>> {
     match piece {
         Piece::Part { message, part, .. } => Some(&conversation.messages[*message].parts[*part]),
-        Piece::Text(_) | Piece::Picture { .. } | Piece::Answer { .. } => None,
+        Piece::Text { .. } | Piece::Picture { .. } | Piece::Answer { .. } => None,
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn part_of<'a, T>(conversation: &'a Conversation<T>, piece: &Piece) -
 pub(super) fn place_of(piece: &Piece) -> Option<(usize, usize)> {
     match piece {
         Piece::Part { message, part, .. } => Some((*message, *part)),
-        Piece::Text(_) | Piece::Picture { .. } | Piece::Answer { .. } => None,
+        Piece::Text { .. } | Piece::Picture { .. } | Piece::Answer { .. } => None,
     }
 }
 

@@ -118,7 +118,9 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::O
         // A block of Bedrock has one field; with more it would be read as something else there.
         |picture| Ok((picture.field_count() == Some(1)).then(|| picture.keep())),
     )?;
-    compose_message(composition, composition.role.name(), Key::Content, composition.sample.list(blocks)?)
+    let Composition { sample, like, role, ref materials } = *composition;
+    let fields = vec![(Key::Role, Some(sample.string(role.name()))), (Key::Content, Some(sample.list(blocks)?))];
+    compose_message(sample, like, fields, materials)
 }
 
 fn renamed<N: Build>(block: &N, id: &str) -> Result<N::Out> {

@@ -77,7 +77,12 @@ pub enum Piece {
         tool: Option<String>,
     },
     /// A text.
-    Text(String),
+    Text {
+        /// What it says.
+        text: String,
+        /// The result whose words these are, by its message and its place there, where it no longer is one.
+        of: Option<(usize, usize)>,
+    },
     /// A picture that is an item of a result, as a part of its own.
     Picture {
         /// The message of the result.
@@ -110,7 +115,17 @@ impl Piece {
                 matches!(conversation.messages[*message].parts[*part], Part::Result { .. })
             }
             Piece::Answer { .. } => true,
-            Piece::Text(_) | Piece::Picture { .. } => false,
+            Piece::Text { .. } | Piece::Picture { .. } => false,
+        }
+    }
+
+    /// Whether it is a tool call.
+    pub fn is_call<T>(&self, conversation: &Conversation<T>) -> bool {
+        match self {
+            Piece::Part { message, part, .. } => {
+                matches!(conversation.messages[*message].parts[*part], Part::Call { .. })
+            }
+            Piece::Answer { .. } | Piece::Text { .. } | Piece::Picture { .. } => false,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::change::Piece;
 use super::format::Format;
-use crate::message::{Conversation, Part, Role};
+use crate::message::{Conversation, Role};
 
 /// A message that is put together, as values of the host.
 pub(super) struct Composition<'a, N> {
@@ -25,15 +25,35 @@ pub(super) enum Material<'a, N> {
         id: Option<&'a str>,
         tool: Option<&'a str>,
     },
-    Text(&'a str),
-    /// An item of a result; `None` where it is not found.
-    Picture(Option<N>),
+    Text {
+        text: &'a str,
+        /// The entry of the result whose words these are.
+        of: Option<N>,
+    },
+    Picture {
+        /// The item of a result; `None` where it is not found.
+        picture: Option<N>,
+        /// The entry of that result.
+        of: N,
+    },
     Answer {
         call: N,
         id: &'a str,
         tool: &'a str,
         text: &'a str,
     },
+}
+
+impl<N> Material<'_, N> {
+    /// The entry that it was said in; what is made up was in none.
+    pub(super) fn source(&self) -> Option<&N> {
+        match self {
+            Material::Part { node, .. } => Some(node),
+            Material::Text { of, .. } => of.as_ref(),
+            Material::Picture { of, .. } => Some(of),
+            Material::Answer { .. } => None,
+        }
+    }
 }
 
 /// A part of an entry.
@@ -91,20 +111,17 @@ pub(super) struct Run {
 }
 
 /// The runs of a message that is put together: each has the other fields of the entry that its pieces come from, and what
-/// comes from nowhere has those of the message `like`, unless other pieces have them. Where several entries become one,
-/// that has those of an entry that is pinned, since a pin is one of them. O(pieces).
+/// comes from nowhere has those of the message `like`, unless other pieces have them. O(pieces).
 pub(super) fn runs<T>(
     conversation: &Conversation<T>,
     format: Format,
     like: Option<usize>,
     role: Role,
     pieces: &[Piece],
-    is_pinned: impl Fn(usize) -> bool,
 ) -> Vec<Run> {
     let sharing = Sharing::of(format);
     if sharing == Sharing::All {
-        let entries = like.map(|message| conversation.messages[message].span.entries());
-        let like = entries.and_then(|mut entries| entries.clone().find(|entry| is_pinned(*entry)).or(entries.next()));
+        let like = like.map(|message| conversation.entry(message));
         return vec![Run { stays: None, like, pieces: 0..pieces.len() }];
     }
     let like = like.map(|message| conversation.entry(message));
@@ -128,8 +145,11 @@ pub(super) fn runs<T>(
     let results = &by_entry[..length];
     let stay = results.iter().all(|run| run.stays.is_some())
         && results.windows(2).all(|pair| pair[0].stays.map(|entry| entry + 1) == pair[1].stays);
-    // Without its calls, an entry of what a model says is no longer read as one with the calls before it.
-    let is_cut_answer = |run: &Run| role == Role::Assistant && lacks_calls(conversation, &pieces[run.pieces.clone()]);
+    // In Gemini, words behind calls are no longer read as one message with them when their own calls are gone.
+    let calls = |run: &Run| pieces[run.pieces.clone()].iter().any(|piece| piece.is_call(conversation));
+    let is_cut = |before: &Run, run: &Run| {
+        sharing == Sharing::Results && role == Role::Assistant && calls(before) && !calls(run)
+    };
     let mut runs: Vec<Run> = Vec::with_capacity(by_entry.len());
     for (index, run) in by_entry.into_iter().enumerate() {
         match runs.last_mut() {
@@ -137,10 +157,10 @@ pub(super) fn runs<T>(
                 if before.like == run.like
                     || (index < length && sharing.of_results(stay))
                     || sharing.of_new(before, &run)
-                    || is_cut_answer(&run) =>
+                    || is_cut(before, &run) =>
             {
                 before.pieces.end = run.pieces.end;
-                before.like = run.like.filter(|entry| is_pinned(*entry)).or(before.like).or(run.like);
+                before.like = before.like.or(run.like);
                 before.stays = None;
             }
             _ => runs.push(run),
@@ -154,17 +174,8 @@ pub(super) fn runs<T>(
 fn entry_of<T>(conversation: &Conversation<T>, piece: &Piece) -> Option<usize> {
     match piece {
         Piece::Part { message, part, .. } => Some(conversation.messages[*message].span.entry_of(*part).0),
-        Piece::Text(_) | Piece::Picture { .. } | Piece::Answer { .. } => None,
+        Piece::Text { .. } | Piece::Picture { .. } | Piece::Answer { .. } => None,
     }
-}
-
-/// Whether pieces of one entry are fewer calls than it makes; what comes from no entry makes none.
-fn lacks_calls<T>(conversation: &Conversation<T>, pieces: &[Piece]) -> bool {
-    let Some(Piece::Part { message, part: first, .. }) = pieces.first() else { return true };
-    let of = &conversation.messages[*message];
-    let is_call = |part: usize| matches!(of.parts[part], Part::Call { .. });
-    let kept = pieces.iter().filter(|piece| matches!(piece, Piece::Part { part, .. } if is_call(*part))).count();
-    kept < of.span.parts_with(*first, of.parts.len()).filter(|part| is_call(*part)).count()
 }
 
 /// Whether pieces of one entry are all of it, unchanged and in a message of its role.

@@ -5,14 +5,13 @@
 
 use super::change::{Arguments, Change, EntryEdit, Piece, Step};
 use super::compose::{Composition, Material, Place, runs};
-use super::content::pin_of;
 use super::dialect;
 use super::format::Format;
 use super::key::Key;
 use super::message_list;
 use super::node::{Build, Kind, Node};
 use crate::error::Result;
-use crate::message::{Conversation, Pin, Span};
+use crate::message::{Conversation, Span};
 
 /// The list that `changes` describes, as values of the host; `conversation` is what was read from `messages`. O(changes +
 /// blocks of changed messages), but for the logarithm of what changes in a message.
@@ -46,8 +45,7 @@ pub fn rewrite<N: Build, T>(
             Change::Compose { like, role, pieces } => {
                 let materials: Vec<_> =
                     pieces.iter().map(|piece| material(piece, &entries, conversation, format)).collect();
-                let is_pinned = |entry: usize| pin_of(&entries[entry]) == Pin::Pinned;
-                for run in runs(conversation, format, *like, *role, pieces, is_pinned) {
+                for run in runs(conversation, format, *like, *role, pieces) {
                     if let Some(entry) = run.stays {
                         out.push(entries[entry].keep());
                         continue;
@@ -114,10 +112,14 @@ fn material<'a, N: Build, T>(
             let place = place(message, part);
             Material::Part { node: entries[place.entry].clone(), place, id: id.as_deref(), tool: tool.as_deref() }
         }
-        Piece::Text(text) => Material::Text(text),
+        Piece::Text { text, of } => {
+            let of = of.as_ref().map(|(message, part)| entries[place(message, part).entry].clone());
+            Material::Text { text, of }
+        }
         Piece::Picture { message, part, item } => {
             let place = place(message, part);
-            Material::Picture(dialect::whole_item(&entries[place.entry], format, place.part, *item))
+            let of = entries[place.entry].clone();
+            Material::Picture { picture: dialect::whole_item(&of, format, place.part, *item), of }
         }
         Piece::Answer { message, part, id, tool, text } => {
             Material::Answer { call: entries[place(message, part).entry].clone(), id, tool, text }

@@ -6,7 +6,7 @@ use crate::message::Role;
 use crate::wire::anthropic::text_block;
 use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material};
-use crate::wire::content::write::{edit_content, new_message, with_arguments, with_items};
+use crate::wire::content::write::{compose_message, edit_content, new_message, with_arguments, with_items};
 use crate::wire::content::{field, item_of};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Kind, Node};
@@ -51,12 +51,12 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     let (mut results, mut others) = (Vec::new(), Vec::new());
     for material in &composition.materials {
         match material {
-            Material::Text(text) => others.push(text_block(sample, sample.string(text))?),
-            Material::Picture(picture) => {
+            Material::Text { text, .. } => others.push((text_block(sample, sample.string(text))?, material)),
+            Material::Picture { picture, .. } => {
                 let picture = picture.as_ref().map_or(Ok(None), result::picture)?;
-                others.extend(picture);
+                others.extend(picture.map(|picture| (picture, material)));
             }
-            Material::Answer { id, tool, text, .. } => results.push(answer(sample, [id, tool, text])?),
+            Material::Answer { id, tool, text, .. } => results.push((answer(sample, [id, tool, text])?, material)),
             Material::Part { node, id, .. } if is_plain_result(node) => out.push(match id {
                 Some(id) => node.with(Key::ToolCallIdCamel, node.string(id))?,
                 None => node.keep(),
@@ -64,15 +64,16 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
             Material::Part { node, place, id, .. } => {
                 let Some(content) = node.present(Key::Content) else { continue };
                 match content.at(place.part) {
-                    None => others.push(text_block(node, content.keep())?),
+                    None => others.push((text_block(node, content.keep())?, material)),
                     Some(part) => {
                         // A call that stands among results goes to the model's words.
                         let is_call = field(&part, Key::Type).is_some_and(|kind| &*kind == "tool-call");
                         let to = if is_tool(node) && !is_call { &mut results } else { &mut others };
-                        to.push(match id {
+                        let part = match id {
                             Some(id) => part.with(Key::ToolCallIdCamel, part.string(id))?,
                             None => part.keep(),
-                        });
+                        };
+                        to.push((part, material));
                     }
                 }
             }
@@ -82,11 +83,10 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         if parts.is_empty() {
             continue;
         }
-        let (role, content) = (sample.string(role), sample.list(parts)?);
-        out.push(match composition.like.filter(|like| is_tool(*like) == tools && !is_plain_result(*like)) {
-            Some(like) => like.with_all(vec![(Key::Role, Some(role)), (Key::Content, Some(content))])?,
-            None => sample.map(vec![(Key::Role, role), (Key::Content, content)])?,
-        });
+        let (parts, materials): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let fields = vec![(Key::Role, Some(sample.string(role))), (Key::Content, Some(sample.list(parts)?))];
+        let like = composition.like.filter(|like| is_tool(*like) == tools && !is_plain_result(*like));
+        out.push(compose_message(sample, like, fields, materials)?);
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! Writing such messages: with changes, put together anew, and new ones.
 
 use crate::error::Result;
-use crate::message::Role;
+use crate::message::{Pin, Role};
 use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material};
+use crate::wire::content::pin_of;
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Kind, Node};
 use crate::wire::rewrite::{replaced, rewritten, text_for};
@@ -83,9 +84,9 @@ pub(in crate::wire) fn compose_blocks<N: Build>(
 ) -> Result<Vec<N::Out>> {
     let sample = composition.sample;
     let blocks = composition.materials.iter().map(|material| match material {
-        Material::Text(text) => text_block(sample, sample.string(text)).map(Some),
+        Material::Text { text, .. } => text_block(sample, sample.string(text)).map(Some),
         Material::Answer { id, tool, text, .. } => answer(sample, [id, tool, text]).map(Some),
-        Material::Picture(item) => item.as_ref().map_or(Ok(None), &picture),
+        Material::Picture { picture: item, .. } => item.as_ref().map_or(Ok(None), &picture),
         Material::Part { node, place, id, tool } => {
             let Some(content) = node.present(key) else { return Ok(None) };
             match content.at(place.part) {
@@ -98,16 +99,37 @@ pub(in crate::wire) fn compose_blocks<N: Build>(
     blocks.filter_map(Result::transpose).collect()
 }
 
-/// A message of a role and a list of blocks, with the other fields of the message that it was.
-pub(in crate::wire) fn compose_message<N: Build>(
-    composition: &Composition<'_, N>,
-    role: &str,
-    key: Key,
-    content: N::Out,
+/// A message of these fields and the other ones of `like`; pinned where what it is put together from was.
+pub(in crate::wire) fn compose_message<'a, N: Build + 'a>(
+    sample: &N,
+    like: Option<&N>,
+    mut fields: Vec<(Key, Option<N::Out>)>,
+    materials: impl IntoIterator<Item = &'a Material<'a, N>>,
 ) -> Result<N::Out> {
-    let sample = composition.sample;
-    match composition.like {
-        Some(like) => like.with_all(vec![(Key::Role, Some(sample.string(role))), (key, Some(content))]),
-        None => sample.map(vec![(Key::Role, sample.string(role)), (key, content)]),
+    fields.extend(pin(sample, like, materials)?.map(|(key, mark)| (key, Some(mark))));
+    match like {
+        Some(like) => like.with_all(fields),
+        None => sample.map(fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()),
     }
+}
+
+/// The mark that pins a message, where one of its materials comes from a pinned one and `like` is not pinned itself.
+pub(in crate::wire) fn pin<'a, N: Build + 'a>(
+    sample: &N,
+    like: Option<&N>,
+    materials: impl IntoIterator<Item = &'a Material<'a, N>>,
+) -> Result<Option<(Key, N::Out)>> {
+    let is_pinned = |node: &N| pin_of(node) == Pin::Pinned;
+    if like.is_some_and(is_pinned) || !materials.into_iter().filter_map(Material::source).any(is_pinned) {
+        return Ok(None);
+    }
+    let map_in = |node: &N, key: Key| node.present(key).filter(|inner| inner.kind() == Kind::Map);
+    let set = |node: Option<&N>, key: Key, value: N::Out| match node {
+        Some(node) => node.with(key, value),
+        None => sample.map(vec![(key, value)]),
+    };
+    let metadata = like.and_then(|like| map_in(like, Key::Metadata));
+    let custom = metadata.as_ref().and_then(|metadata| map_in(metadata, Key::Custom));
+    let custom = set(custom.as_ref(), Key::Pinned, sample.truth(true))?;
+    Ok(Some((Key::Metadata, set(metadata.as_ref(), Key::Custom, custom)?)))
 }

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::message::Role;
 use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material};
-use crate::wire::content::write::{compose_blocks, edit_content, with_arguments};
+use crate::wire::content::write::{compose_blocks, edit_content, pin, with_arguments};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 use crate::wire::rewrite::text_for;
@@ -87,13 +87,13 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     // What is made anew is of the kind of what it is made for: a content without parts says nothing of that.
     let made_for = composition.materials.iter().filter_map(|material| match material {
         Material::Answer { call: node, .. } | Material::Part { node, .. } => Some(node),
-        Material::Text(_) | Material::Picture(_) => None,
+        Material::Text { .. } | Material::Picture { .. } => None,
     });
     let sample =
         made_for.chain(composition.like).find(|node| first_part(*node).is_some()).unwrap_or(composition.sample);
     let answers = |material: &Material<'_, N>| match material {
         Material::Answer { .. } => true,
-        Material::Text(_) | Material::Picture(_) => false,
+        Material::Text { .. } | Material::Picture { .. } => false,
         Material::Part { node, place, .. } => node
             .present(Key::Parts)
             .and_then(|parts| parts.at(place.part))
@@ -110,9 +110,11 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
             picture_part(sample, picture)
         })?)?;
         let role = sample.string(role_name(composition.role));
+        let mut fields = vec![(Key::Role, role), (Key::Parts, parts)];
+        fields.extend(pin(sample, like, &these.materials)?);
         out.push(match like {
-            Some(like) => like.with_all(vec![(Key::Role, Some(role)), (Key::Parts, Some(parts))])?,
-            None => sample.map_like(vec![(Key::Role, role), (Key::Parts, parts)])?,
+            Some(like) => like.with_all(fields.into_iter().map(|(key, value)| (key, Some(value))).collect())?,
+            None => sample.map_like(fields)?,
         });
     }
     Ok(())

@@ -11,7 +11,7 @@ use crate::wire::anthropic;
 use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material, Place};
 use crate::wire::content::item_of;
-use crate::wire::content::write::{new_message, with_arguments, with_items};
+use crate::wire::content::write::{compose_message, new_message, with_arguments, with_items};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 
@@ -108,8 +108,8 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     let texts = composition.materials.iter().filter(|material| spots.is_content(material)).count();
     for material in &composition.materials {
         match material {
-            Material::Text(text) => add(Key::Content, anthropic::text_block(sample, sample.string(text))?),
-            Material::Picture(picture) => {
+            Material::Text { text, .. } => add(Key::Content, anthropic::text_block(sample, sample.string(text))?),
+            Material::Picture { picture, .. } => {
                 if let Some(picture) = picture {
                     add(Key::Content, picture.keep());
                 }
@@ -148,10 +148,8 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         all.push((key, Some(sample.list(blocks)?)));
     }
     all.extend(values.iter().map(|(key, values)| (*key, Some(joined(values)))));
-    out.push(match like {
-        Some(like) => like.with_all(all)?,
-        None => sample.map(all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())?,
-    });
+    let is_result = |material: &&Material<'_, N>| matches!(material, Material::Part { node, .. } if is_result(node));
+    out.push(compose_message(sample, like, all, composition.materials.iter().filter(|material| !is_result(material)))?);
     Ok(())
 }
 
@@ -202,14 +200,14 @@ impl<N: Node> Spots<N> {
     fn keep_reasoning(&self, like: &N, composition: &Composition<'_, N>) -> bool {
         let kept = composition.materials.iter().filter(|material| match material {
             Material::Part { place, .. } => self.at(*place).is_some_and(|spot| is_reasoning(spot.key())),
-            Material::Text(_) | Material::Picture(_) | Material::Answer { .. } => false,
+            Material::Text { .. } | Material::Picture { .. } | Material::Answer { .. } => false,
         });
         kept.count() == spots(like).iter().filter(|spot| is_reasoning(spot.key())).count()
     }
 
     fn is_content(&self, material: &Material<'_, N>) -> bool {
         match material {
-            Material::Text(_) | Material::Picture(_) => true,
+            Material::Text { .. } | Material::Picture { .. } => true,
             Material::Answer { .. } => false,
             Material::Part { place, .. } => self.at(*place).is_some_and(|spot| spot.key() == Key::Content),
         }

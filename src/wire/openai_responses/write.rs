@@ -6,7 +6,7 @@ use crate::message::Role;
 use crate::wire::change::EntryEdit;
 use crate::wire::compose::{Composition, Material};
 use crate::wire::content::field;
-use crate::wire::content::write::{edit_content, with_arguments};
+use crate::wire::content::write::{edit_content, pin, with_arguments};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 
@@ -45,23 +45,30 @@ pub(super) fn text_block<N: Build>(like: &N, kind: &str, text: N::Out) -> Result
 }
 
 pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
-    with_content(like, role, like.string(text))
+    like.map(fields_of(like, role, like.string(text)))
 }
 
-fn with_content<N: Build>(like: &N, role: Role, content: N::Out) -> Result<N::Out> {
-    like.map(vec![(Key::Type, like.string("message")), (Key::Role, like.string(role.name())), (Key::Content, content)])
+fn fields_of<N: Build>(like: &N, role: Role, content: N::Out) -> Vec<(Key, N::Out)> {
+    vec![(Key::Type, like.string("message")), (Key::Role, like.string(role.name())), (Key::Content, content)]
+}
+
+/// A new message of what was said in another item, pinned as that was.
+fn moved<'a, N: Build + 'a>(material: &'a Material<'a, N>, sample: &N, role: Role, content: N::Out) -> Result<N::Out> {
+    let mut fields = fields_of(sample, role, content);
+    fields.extend(pin(sample, None, [material])?);
+    sample.map(fields)
 }
 
 /// Every part is an item of its own, but those of one message, which stay together.
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
-    let mut materials = composition.materials.iter().peekable();
+    let Composition { sample, role, ref materials, .. } = *composition;
+    let mut materials = materials.iter().peekable();
     while let Some(material) = materials.next() {
         out.push(match material {
-            Material::Text(text) => message(composition.sample, composition.role, text)?,
-            Material::Picture(None) => continue,
-            Material::Picture(Some(picture)) => {
-                let blocks = picture.list(vec![input_image(picture)?])?;
-                with_content(picture, composition.role, blocks)?
+            Material::Text { text, .. } => moved(material, sample, role, sample.string(text))?,
+            Material::Picture { picture: None, .. } => continue,
+            Material::Picture { picture: Some(picture), .. } => {
+                moved(material, sample, role, picture.list(vec![input_image(picture)?])?)?
             }
             Material::Answer { call, id, text, .. } => answer(call, id, text)?,
             Material::Part { node, place, .. } if is_message(node) => {
@@ -71,7 +78,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
                 {
                     parts.push(next.part);
                 }
-                said(node, composition.role, &parts)?
+                said(node, role, &parts)?
             }
             Material::Part { node, id: None, .. } => node.keep(),
             Material::Part { node, id: Some(id), .. } => {
