@@ -98,7 +98,7 @@ pub(in crate::wire) fn message_of<N: Build>(like: &N, role: Role, texts: &[&str]
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
     let sample = composition.sample;
     let mut fields: Vec<(Key, Vec<N::Out>)> = Vec::new();
-    let mut values: Vec<(Key, Vec<&N>)> = Vec::new();
+    let mut values: Vec<(Key, N::Out)> = Vec::new();
     let mut add = |key: Key, block: N::Out| match fields.iter_mut().find(|(of, _)| *of == key) {
         Some((_, blocks)) => blocks.push(block),
         None => fields.push((key, vec![block])),
@@ -125,10 +125,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
                 (Some(Spot::Field(Key::Content, text)), _) if texts > 1 => {
                     add(Key::Content, anthropic::text_block(node, text.keep())?);
                 }
-                (Some(Spot::Field(key, value)), _) => match values.iter_mut().find(|(of, _)| of == key) {
-                    Some((_, others)) => others.push(value),
-                    None => values.push((*key, vec![value])),
-                },
+                (Some(Spot::Field(key, value)), _) => values.push((*key, value.keep())),
                 (None, _) => {}
             },
         }
@@ -136,8 +133,6 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     if fields.is_empty() && values.is_empty() {
         return Ok(());
     }
-    // What stands in place of blocks and is none gives way to those of another entry.
-    values.retain(|(key, _)| fields.iter().all(|(of, _)| of != key));
     let mut all: Vec<(Key, Option<N::Out>)> = vec![(Key::Role, Some(sample.string(composition.role.name())))];
     let like = composition.like.filter(|like| !is_result(*like));
     let repeated: Vec<Key> =
@@ -147,22 +142,10 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     for (key, blocks) in fields {
         all.push((key, Some(sample.list(blocks)?)));
     }
-    all.extend(values.iter().map(|(key, values)| (*key, Some(joined(values)))));
+    all.extend(values.into_iter().map(|(key, value)| (key, Some(value))));
     let is_result = |material: &&Material<'_, N>| matches!(material, Material::Part { node, .. } if is_result(node));
     out.push(compose_message(sample, like, all, composition.materials.iter().filter(|material| !is_result(material)))?);
     Ok(())
-}
-
-/// What several entries have in one field: their texts with a blank line between them, else the first.
-fn joined<N: Build>(values: &[&N]) -> N::Out {
-    match values {
-        [first, _, ..] if values.iter().all(|value| value.text().is_some()) => {
-            let texts: Vec<_> = values.iter().filter_map(|value| value.text()).collect();
-            let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-            first.string(&texts.join("\n\n"))
-        }
-        _ => values[0].keep(),
-    }
 }
 
 /// The answer to a call: a function's, where the call is one of before there were tools, which have ids.
