@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from itertools import chain
 from types import SimpleNamespace
 
 import pytest
 
 import ullage
 from ullage.amplifier import PersistentContextManager, SimpleContextManager, mount
+from ullage.amplifier.mending import mended_end
 
 from .amplifier_sessions import FORMS, TASK, called, faults, is_request, session, tokens
 
 BUDGET = 8_000
+# Messages at the end that "simple" keeps by default.
+KEPT = 10
 
 
 class Hooks:
@@ -115,9 +119,12 @@ def test_a_budget_that_is_told_later_gives_what_it_would_have_given_at_once(budg
             await plain.add_message(message)
         view = await prepared.get_messages_for_request(budget)
         assert tokens(view) <= budget
-        if budget >= BUDGET:
-            seen = [m["content"] for m in await plain.get_messages_for_request(budget)]
+        seen = [m["content"] for m in await plain.get_messages_for_request(budget)]
+        if budget > BUDGET:
             assert [m["content"] for m in view] == seen
+        else:
+            # What fills the view again and again is compacted as often; the last messages stay.
+            assert [m["content"] for m in view][-KEPT:] == seen[-KEPT:]
 
     asyncio.run(run())
 
@@ -146,18 +153,68 @@ def test_the_only_provider_of_a_session_tells_the_budget_before_a_request():
     assert hooks.heard == ["setting", "requesting"]
 
 
-def test_messages_that_nobody_asks_for_in_between_are_compacted_once_ahead():
+@pytest.mark.parametrize("strategy", ["simple", "smart"])
+@pytest.mark.parametrize("asked_before", [True, False])
+def test_messages_that_nobody_asks_for_in_between_are_compacted_as_they_come(
+    asked_before, strategy
+):
     hooks = Hooks()
-    context = simple(hooks)
+    context = simple(hooks, compaction_strategy=strategy)
+    steps = [called("openai", number, "word of output\n" * 200) for number in range(10, 200)]
 
     async def run():
-        await turn(context, session("openai", 1), hooks)
+        messages = session("openai", 1)
+        await context.set_messages(messages)
+        if asked_before:
+            await context.get_messages_for_request()
         hooks.doing = "adding"
-        for number in range(10, 200):
+        for message in chain.from_iterable(steps):
+            await context.add_message(message)
+            shown, _ = context._view.shown(mended_end)
+            assert tokens(shown) <= BUDGET or context._view.waits
+        # Each time, a good part of the budget has come in since the last.
+        assert 1 < len(hooks.heard) < len(steps) / 2
+        view = await context.get_messages_for_request()
+        assert tokens(view) <= BUDGET
+        assert not faults(view)
+        assert [m["content"] for m in view][-1] == steps[-1][-1]["content"]
+        if strategy == "simple" and not asked_before:
+            assert len([m for m in view if m["role"] != "system"]) <= KEPT + 2
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("kind", ["custom", "judged"])
+def test_what_asks_the_user_is_asked_once_ahead_and_not_before_the_budget_is_known(kind):
+    asked = []
+
+    def compaction(messages, target):
+        asked.append(len(messages))
+        return messages[-4:]
+
+    def importance(messages):
+        asked.append(len(messages))
+        return [0.0] * len(messages)
+
+    context = simple(
+        compaction_strategy="custom" if kind == "custom" else "smart",
+        compaction_function=compaction if kind == "custom" else None,
+        importance=importance if kind == "judged" else None,
+    )
+
+    async def fill(numbers):
+        for number in numbers:
             for message in called("openai", number, "word of output\n" * 200):
                 await context.add_message(message)
-        assert hooks.heard == ["adding"]
+
+    async def run():
+        await fill(range(10, 60))
+        assert not asked
         assert tokens(await context.get_messages_for_request()) <= BUDGET
+        asked.clear()
+        await fill(range(60, 200))
+        assert sum(asked) < 60, "one compaction"
+        assert asked
 
     asyncio.run(run())
 

@@ -15,25 +15,25 @@ logger = Logger(__name__)
 class Ahead:
     """Tries work early that a request would do, and leaves to the request what fails.
 
-    One compaction between two requests, or one failure: a host that adds a thousand messages, or
-    has too small a budget, would otherwise pay for many that no request ever sees.
+    One failure between two requests, since a host whose budget is too small would otherwise pay for
+    it with each message.
     """
 
     def __init__(self) -> None:
         self._is_open = True
 
     async def tried(self, work: Callable[[], Awaitable[bool]]) -> None:
-        """Does the work, unless it is being done, or was done since the last request.
+        """Does the work, unless it is being done, or was done for good since the last request.
 
         Args:
-            work: Returns whether there was anything to do. An error is logged and no more, since
-                the request runs into it again.
+            work: Returns whether it may be done again before the next request. An error is logged
+                and no more, since the request runs into it again.
         """
         if not self._is_open:
             return
         self._is_open = False
         try:
-            self._is_open = not await work()
+            self._is_open = await work()
         except Exception as error:  # noqa: BLE001 - the request raises what it has to
             logger.debug("error=<%s> | left to the next request", type(error).__name__)
 

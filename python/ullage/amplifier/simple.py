@@ -158,6 +158,7 @@ class SimpleContextManager(Viewing):
             BudgetError: If what must stay does not fit. It names the messages that take the room.
             MessageError: If a message cannot be read.
         """
+        is_guess = self._is_guess()
         budget = self._budget = budget_of(token_budget, provider, self.max_tokens)
         prompt = await self._system_prompt()
         request = self._request(budget, prompt)
@@ -166,8 +167,9 @@ class SimpleContextManager(Viewing):
         if not self.auto_compact:
             return await self._recorded(self._sent(budget, prompt, *self._shown(request)))
         for _ in range(_TRIES):
-            if not await self._is_due(request):
+            if not is_guess and not await self._is_due(request):
                 break
+            is_guess = False
             await self._compact(request)
         shown, tokens = self._shown(request)
         if tokens > budget.tokens:

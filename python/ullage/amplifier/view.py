@@ -37,6 +37,7 @@ class View:
         self.stats: dict[str, Any] | None = None
         self.tokens = 0
         self.is_assumed = False
+        self._left = 0
         self._pairs = Pairs()
         self._history: list[Any] | None = None
         self._read = 0
@@ -117,7 +118,12 @@ class View:
 
     def compacted(self, stats: dict[str, Any], budget: int) -> None:
         """Notes what a compaction did, and for which budget."""
-        self.stats, self.budget = stats, budget
+        self.stats, self.budget, self._left = stats, budget, stats["after_messages"]
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether messages came since the last compaction."""
+        return len(self.messages) > self._left
 
     def replace(self, old: list[Any], count: int, messages: list[Any]) -> bool:
         """Puts other messages in the place of the first ``count``.

@@ -86,6 +86,11 @@ class Viewing:
         return Budget(self._view.budget or self.max_tokens)
 
     @property
+    def _asks_the_user(self) -> bool:
+        """Whether a compaction calls a function of the user, which may be slow or cost money."""
+        return self._judge is not None or self.compaction_strategy == "custom"
+
+    @property
     def _last_compaction_stats(self) -> dict[str, Any] | None:
         return self._view.stats
 
@@ -124,8 +129,7 @@ class Viewing:
     async def _prepare_for_new(self) -> None:
         """Makes the view ready for a request after a message was added.
 
-        Not before the first request, unless the budget is known: a compaction for another one
-        would be made in vain.
+        What asks the user's function waits until the budget is known.
         """
         await self._ahead.tried(self._take_in_new)
 
@@ -135,9 +139,9 @@ class Viewing:
         await self._ahead.tried(self._take_in_all)
 
     async def _take_in_new(self) -> bool:
-        budget = self._known_budget
-        if budget is None:
-            return False
+        if self._asks_the_user and self._known_budget is None:
+            return True
+        budget = self._last_budget
         # What is interrupted is mended by the request: a late result may still come.
         self._view.follow(self.messages, budget.tokens, self._is_shown)
         return await self._compact_ahead(budget)
@@ -153,14 +157,18 @@ class Viewing:
         self._request(budget, self._last_prompt).tokens(self._view.messages)
 
     async def _compact_ahead(self, budget: Budget) -> bool:
-        """Compacts the view if a request of this budget would; whether it did."""
+        """Compacts the view if a request of this budget would; whether it may do so again.
+
+        A host may add a thousand messages without a request. To compact whenever they fill the view
+        costs each of them a little; what asks the user's function is done once.
+        """
         if not self.auto_compact or self._view.is_open:
-            return False
+            return True
         request = self._request(budget, self._last_prompt)
         if not await self._is_due(request) or await self._compact(request) is None:
-            return False
+            return True
         self._view.is_assumed = self._budget is None
-        return True
+        return not self._asks_the_user
 
     async def _is_due(self, request: compaction.Request) -> bool:
         """Whether the view has to be compacted, and no call waits that forbids it."""
@@ -173,6 +181,15 @@ class Viewing:
         is_due = await asyncio.to_thread(request.is_due, self._view)
         self._counted_for = model
         return is_due
+
+    def _is_guess(self) -> bool:
+        """Whether the view is what "simple" left before messages came that now are the last ones.
+
+        No request has seen it yet, so that there is nothing in a provider's cache to spare.
+        """
+        if self._known_budget is not None or self.compaction_strategy != "simple":
+            return False
+        return self._view.is_assumed and self._view.has_grown
 
     async def _compact(self, request: compaction.Request) -> dict[str, Any] | None:
         if self._view.waits:
