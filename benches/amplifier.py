@@ -2,9 +2,11 @@
 
 A request is what a loop asks after each result of a tool. Wall time, as who awaits it sees it: a
 compaction is made by the message that fills the view, so the slowest message stands beside the
-slowest request. "load" is `set_messages` with the whole history, "first" the request after it, and
-"resumed" the first request over the same file, opened again; "held" is the longest time for which
-the event loop of the requests did nothing else.
+slowest request. "load" is `set_messages` with the whole history, "first" the request after it,
+"added" the first request where each message was added instead, and "resumed" the first request over
+the same file, opened again. "smaller" is the first request with a third of the budget, which nobody
+could know before, and "back" the next one with the whole budget again. "held" is the longest time
+for which the event loop of the requests did nothing else.
 
 The yardstick is ``sum(len(str(message)) // 4)``, which context-simple works out over the whole
 history before each request, whether anything is due or not; its compaction comes on top of that.
@@ -85,6 +87,16 @@ async def watched(held: list[float]) -> AsyncIterator[None]:
         looking.cancel()
 
 
+async def first_of_added(context: SimpleContextManager, history: list[dict[str, Any]]) -> float:
+    """Milliseconds of the first request after the messages were added, one by one."""
+    if isinstance(context, PersistentContextManager):
+        # Its file is that of the other context.
+        return float("nan")
+    for message in history:
+        await context.add_message(message)
+    return await taken_ms(context.get_messages_for_request())
+
+
 async def row(length: int, size: int, make: Callable[[], SimpleContextManager]) -> list[float]:
     """The figures of one context, in the order of the table."""
     steps = Tool(size).steps(0)
@@ -93,6 +105,7 @@ async def row(length: int, size: int, make: Callable[[], SimpleContextManager]) 
     context = make()
     load = await taken_ms(context.set_messages(history))
     first = await taken_ms(context.get_messages_for_request())
+    added = await first_of_added(make(), history)
     requests: list[float] = []
     messages: list[float] = []
     held: list[float] = []
@@ -101,6 +114,8 @@ async def row(length: int, size: int, make: Callable[[], SimpleContextManager]) 
             messages += [await taken_ms(context.add_message(m)) for m in islice(steps, 2)]
             await asyncio.sleep(2 * LOOK)
             requests.append(await taken_ms(context.get_messages_for_request()))
+    smaller = await taken_ms(context.get_messages_for_request(context.max_tokens // 3))
+    back = await taken_ms(context.get_messages_for_request())
     start = time.perf_counter()
     sum(len(str(message)) // 4 for message in context.messages)
     estimate = (time.perf_counter() - start) * 1_000
@@ -114,9 +129,12 @@ async def row(length: int, size: int, make: Callable[[], SimpleContextManager]) 
         await again.close()
     return [
         first,
+        added,
         statistics.median(requests),
         max(requests),
         resumed,
+        smaller,
+        back,
         max(messages),
         max(held),
         load,
@@ -141,8 +159,9 @@ async def main() -> None:
     print(described("context-simple's estimate of the history"))
     print()
     print("| messages | characters a result | context |", end="")
-    print(" first, ms | request | slowest | resumed | slowest message | held | load | estimate |")
-    print("|---" * 11 + "|")
+    print(" first, ms | added | request | slowest | resumed | smaller | back", end="")
+    print(" | slowest message | held | load | estimate |")
+    print("|---" * 14 + "|")
     with tempfile.TemporaryDirectory() as folder:
         for length in MESSAGES:
             for size in (USUAL, LARGE):

@@ -49,7 +49,8 @@ def test_whatever_is_interrupted_each_request_is_valid_and_counted_exactly(
             assert not faults(view)
             assert tokens(view) <= 3_000
             assert await context.get_token_count() == tokens(view)
-            shown, taken = context._shown(context._request(context._last_budget, None))
+            request = context._request(context._last_budget, None)
+            shown, taken = context._shown(context._view, request)
             assert taken == tokens(shown)
 
     asyncio.run(run())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from ullage.amplifier.settings import StrategyName
+    from ullage.amplifier.view import View
 
 logger = Logger(__name__)
 
@@ -201,9 +202,12 @@ class PersistentContextManager(SimpleContextManager):
         await self.initialize()
         await super().set_system_prompt_factory(factory)
 
-    async def _keep(self) -> None:
+    async def _keep(self, view: View) -> None:
+        if view is not self._views.largest:
+            # The file has one view.
+            return
         try:
-            await asyncio.to_thread(self._file.keep, self._view, self.messages, self._is_shown)
+            await asyncio.to_thread(self._file.keep, view, self.messages, self._is_shown)
         except UllageError as error:
             # The messages are in the file; a session that is resumed compacts them again.
             logger.warning("path=<%s>, error=<%s> | not written", self.transcript_path, error)
@@ -230,7 +234,7 @@ class PersistentContextManager(SimpleContextManager):
     def _begin(self, messages: list[dict[str, Any]]) -> None:
         with self._file.writing:
             self.messages = self._file.replaced(messages)
-            self._view.forget()
+            self._views.forget()
 
 
 async def mount(

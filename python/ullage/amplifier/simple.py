@@ -161,17 +161,17 @@ class SimpleContextManager(Viewing):
         is_guess = self._is_guess()
         budget = self._budget = budget_of(token_budget, provider, self.max_tokens)
         prompt = await self._system_prompt()
-        request = self._request(budget, prompt)
-        self._catch_up(budget)
-        self._view.is_assumed = False
+        request, view = self._request(budget, prompt), self._views.view_for(budget)
+        self._catch_up(view, budget)
+        view.is_assumed = False
         if not self.auto_compact:
-            return await self._recorded(self._sent(budget, prompt, *self._shown(request)))
+            return await self._recorded(self._sent(budget, prompt, *self._shown(view, request)))
         for _ in range(_TRIES):
-            if not is_guess and not await self._is_due(request):
+            if not is_guess and not await self._is_due(view, request):
                 break
             is_guess = False
-            await self._compact(request)
-        shown, tokens = self._shown(request)
+            await self._compact(view, request)
+        shown, tokens = self._shown(view, request)
         if tokens > budget.tokens:
             # Others are always faster; or a call waits, which the view keeps until it is answered.
             shown = await compaction.alone(shown, request)
@@ -195,27 +195,27 @@ class SimpleContextManager(Viewing):
             MessageError: If one of them cannot be read; then nothing changes.
         """
         self.messages = await asyncio.to_thread(copies, list(messages))
-        self._view.forget()
+        self._views.forget()
         await self._prepare_for_all()
 
     async def clear(self) -> None:
         """Forgets all messages."""
         self.messages = []
-        self._view.forget()
+        self._views.forget()
 
     async def get_token_count(self) -> int:
         """Tokens of what the model would be sent now, notice included."""
         budget = self._last_budget
         prompt = await self._system_prompt()
-        self._catch_up(budget)
-        sent = self._sent(budget, prompt, *self._shown(self._request(budget, prompt)))
+        self._catch_up(self._view, budget)
+        sent = self._sent(budget, prompt, *self._shown(self._view, self._request(budget, prompt)))
         return self._engines.counter_for(budget.model).count_messages(sent)
 
     async def should_compact(self) -> bool:
         """Whether the next request would be compacted."""
         budget = self._last_budget
         request = self._request(budget, await self._system_prompt())
-        self._catch_up(budget)
+        self._catch_up(self._view, budget)
         return self.auto_compact and request.is_due(self._view)
 
     async def compact(self) -> int:
@@ -229,8 +229,8 @@ class SimpleContextManager(Viewing):
         """
         budget = self._last_budget
         request = self._request(budget, await self._system_prompt())
-        self._catch_up(budget)
-        stats = await self._compact(request)
+        self._catch_up(self._view, budget)
+        stats = await self._compact(self._view, request)
         return 0 if stats is None else int(stats["tokens_saved"])
 
     async def set_system_prompt_factory(self, factory: PromptFactory | None) -> None:
@@ -241,10 +241,10 @@ class SimpleContextManager(Viewing):
         self._prompt = factory
         if factory is None:
             self._last_prompt = None
-            self._view.forget()
+            self._views.forget()
             await self._prepare_for_all()
         else:
-            self._view.narrow(self._is_shown)
+            self._views.narrow(self._is_shown)
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage.amplifier.pairs import Pairs
@@ -10,11 +11,13 @@ from ullage.amplifier.pairs import Pairs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ullage.amplifier.budget import Budget
+
     MendedEnd: TypeAlias = Callable[[list[Any], int, list[Any]], list[Any]]
 
 # A budget so much larger than that of the last compaction is worth showing the whole history again.
 # Less is not: it would change what the provider has cached for little.
-_LARGER = 1.25
+LARGER = 1.25
 
 
 class View:
@@ -28,6 +31,9 @@ class View:
         stats: What the last compaction did, or None.
         tokens: What was left after it.
         budget: The budget that it was for, 0 before there was one.
+        counted_for: The model by whose tokens it was counted last.
+        asked: The budget of the last request that it was shown to, or None.
+        asked_at: The number of that request.
         is_assumed: Whether that was made before a request told its budget. One with another budget
             then begins again: nothing was sent that a provider could have cached.
     """
@@ -36,6 +42,9 @@ class View:
         self.messages: list[Any] = []
         self.stats: dict[str, Any] | None = None
         self.tokens = 0
+        self.asked: Budget | None = None
+        self.asked_at = 0
+        self.counted_for: str | None = None
         self.is_assumed = False
         self._left = 0
         self._pairs = Pairs()
@@ -144,6 +153,19 @@ class View:
         with self._reading:
             self._forget()
 
+    def copy(self) -> View:
+        """Another view of the same messages, which goes its own way. O(n)."""
+        with self._reading:
+            other = copy(self)
+            vars(other).update(
+                messages=[*self.messages],
+                asked=None,
+                is_assumed=False,
+                _pairs=deepcopy(self._pairs),
+                _reading=threading.Lock(),
+            )
+            return other
+
     def narrow(self, shown: Callable[[Any], bool]) -> None:
         """Leaves out what the model is no longer to see."""
         with self._reading:
@@ -190,7 +212,7 @@ class View:
         """Whether it was compacted for a budget for which it would not have to be."""
         if self.stats is None:
             return False
-        most = self.budget if self.is_assumed else self.budget * _LARGER
+        most = self.budget if self.is_assumed else self.budget * LARGER
         return budget > most
 
     def _forget(self) -> None:

@@ -12,7 +12,7 @@ from ullage.amplifier.budget import Budget, expected_budget
 from ullage.amplifier.mending import mended_end
 from ullage.amplifier.settings import Settings
 from ullage.amplifier.shape import is_hook, is_system
-from ullage.amplifier.view import View
+from ullage.amplifier.views import Views
 
 if TYPE_CHECKING:
     from ullage import Recorder
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ullage.amplifier.engines import Engines
     from ullage.amplifier.importance import Judge
     from ullage.amplifier.settings import StrategyName, Verbosity
+    from ullage.amplifier.view import View
 
 PromptFactory: TypeAlias = Callable[[], Awaitable[str]]
 
@@ -52,7 +53,7 @@ class Viewing:
         self._engines = engines
         self._judge = judge
         self._recorder = recorder
-        self._view = View()
+        self._views = Views()
         self._ahead = Ahead()
         self._budget: Budget | None = None
         self._prompt: PromptFactory | None = None
@@ -60,14 +61,17 @@ class Viewing:
         self._last_prompt: str | None = None
         # System messages that stand before the history in every request, and are no part of it.
         self._standing: list[dict[str, Any]] = []
-        # The model by whose tokens the view was counted last.
-        self._counted_for: str | None = None
         # The session whose provider tells the budget before the first request does.
         self._coordinator: Any = None
 
     def mounted_in(self, coordinator: Any) -> None:
         """Notes the session whose context it is."""
         self._coordinator = coordinator
+
+    @property
+    def _view(self) -> View:
+        """That of the last request."""
+        return self._views.last
 
     @property
     def _known_budget(self) -> Budget | None:
@@ -141,45 +145,48 @@ class Viewing:
     async def _take_in_new(self) -> bool:
         if self._asks_the_user and self._known_budget is None:
             return True
-        budget = self._last_budget
-        # What is interrupted is mended by the request: a late result may still come.
-        self._view.follow(self.messages, budget.tokens, self._is_shown)
-        return await self._compact_ahead(budget)
+        for view in self._views.all():
+            budget = view.asked or self._last_budget
+            # What is interrupted is mended by the request: a late result may still come.
+            view.follow(self.messages, budget.tokens, self._is_shown)
+            if not await self._compact_ahead(view, budget):
+                return False
+        return True
 
     async def _take_in_all(self) -> bool:
         budget = self._last_budget
         # In a thread, since it reads and counts everything.
         await asyncio.to_thread(self._read, budget)
-        return await self._compact_ahead(budget)
+        return await self._compact_ahead(self._view, budget)
 
     def _read(self, budget: Budget) -> None:
-        self._catch_up(budget)
+        self._catch_up(self._view, budget)
         self._request(budget, self._last_prompt).tokens(self._view.messages)
 
-    async def _compact_ahead(self, budget: Budget) -> bool:
-        """Compacts the view if a request of this budget would; whether it may do so again.
+    async def _compact_ahead(self, view: View, budget: Budget) -> bool:
+        """Compacts a view if a request of this budget would; whether it may do so again.
 
         A host may add a thousand messages without a request. To compact whenever they fill the view
         costs each of them a little; what asks the user's function is done once.
         """
-        if not self.auto_compact or self._view.is_open:
+        if not self.auto_compact or view.is_open:
             return True
         request = self._request(budget, self._last_prompt)
-        if not await self._is_due(request) or await self._compact(request) is None:
+        if not await self._is_due(view, request) or await self._compact(view, request) is None:
             return True
-        self._view.is_assumed = self._budget is None
+        view.is_assumed = self._budget is None
         return not self._asks_the_user
 
-    async def _is_due(self, request: compaction.Request) -> bool:
-        """Whether the view has to be compacted, and no call waits that forbids it."""
-        if self._view.waits:
+    async def _is_due(self, view: View, request: compaction.Request) -> bool:
+        """Whether a view has to be compacted, and no call waits that forbids it."""
+        if view.waits:
             return False
         model = request.budget.model
-        if model == self._counted_for:
-            return request.is_due(self._view)
+        if model == view.counted_for:
+            return request.is_due(view)
         # Another model may count everything anew.
-        is_due = await asyncio.to_thread(request.is_due, self._view)
-        self._counted_for = model
+        is_due = await asyncio.to_thread(request.is_due, view)
+        view.counted_for = model
         return is_due
 
     def _is_guess(self) -> bool:
@@ -191,29 +198,29 @@ class Viewing:
             return False
         return self._view.is_assumed and self._view.has_grown
 
-    async def _compact(self, request: compaction.Request) -> dict[str, Any] | None:
-        if self._view.waits:
+    async def _compact(self, view: View, request: compaction.Request) -> dict[str, Any] | None:
+        if view.waits:
             return None
-        stats = await compaction.compact(self._view, request)
+        stats = await compaction.compact(view, request)
         if stats is not None:
-            await self._keep()
+            await self._keep(view)
             await events.emit(self.hooks, stats)
         return stats
 
-    async def _keep(self) -> None:
-        """Keeps the compacted view, where it is to outlive the process."""
+    async def _keep(self, view: View) -> None:
+        """Keeps a compacted view, where it is to outlive the process."""
 
-    def _catch_up(self, budget: Budget) -> None:
-        self._view.follow(self.messages, budget.tokens, self._is_shown)
-        self._view.mend(mended_end)
+    def _catch_up(self, view: View, budget: Budget) -> None:
+        view.follow(self.messages, budget.tokens, self._is_shown)
+        view.mend(mended_end)
 
-    def _shown(self, request: compaction.Request) -> tuple[list[Any], int]:
-        """The view as a provider takes it, and its tokens.
+    def _shown(self, view: View, request: compaction.Request) -> tuple[list[Any], int]:
+        """A view as a provider takes it, and its tokens.
 
         What a call still waits for is said to be missing.
         """
-        view, shown = self._view.shown(mended_end)
-        return shown, request.tokens(view) if shown is view else request.tokens_beside(view, shown)
+        seen, shown = view.shown(mended_end)
+        return shown, request.tokens(seen) if shown is seen else request.tokens_beside(seen, shown)
 
     def _is_shown(self, message: Any) -> bool:
         return self._prompt is None or not is_system(message) or is_hook(message)
