@@ -48,8 +48,8 @@ impl Counting {
         // Taken once: while they are read, code of the host may run and change the list.
         let (entries, known) = self.promises.take(list).map_err(|error| host_error(&error))?;
         let all = entries.list(messages.py()).clone();
-        let of_use =
-            |known: &Counted| known.scale == counter.scale() && format.is_none_or(|format| format == known.format);
+        let of_format = |known: &Counted| format.map_or(!known.is_named, |format| format == known.format);
+        let of_use = |known: &Counted| known.scale == counter.scale() && of_format(known);
         let now = match known.filter(|(known, _)| of_use(known)) {
             Some((known, count)) if count == all.len() => known,
             // What cannot be read by itself is read with the rest, which says where it is; so is what tells another format:
@@ -101,6 +101,7 @@ impl Counting {
         counter: ledger::Counting<'_>,
     ) -> Result<Counted> {
         let node = PyNode(messages.clone());
+        let is_named = format.is_some();
         let format = match format {
             Some(format) => format,
             None => wire::format_to_read(&node)?,
@@ -118,7 +119,8 @@ impl Counting {
             },
             None => Settled::default(),
         };
-        Ok(Counted { format, total, unscaled, scale: counter.scale(), beginning: measured.beginning(), settled })
+        let (scale, beginning) = (counter.scale(), measured.beginning());
+        Ok(Counted { format, is_named, total, unscaled, scale, beginning, settled })
     }
 }
 

@@ -32,6 +32,8 @@ const ASKED: usize = 8;
 pub struct Counted {
     /// The wire format.
     pub format: Format,
+    /// Whether the host has named it, so that the messages may tell another one.
+    pub is_named: bool,
     /// Tokens of all messages.
     pub total: usize,
     /// Their tokens before any scale.
@@ -61,6 +63,7 @@ impl Counted {
     pub fn and(self, rest: Counted) -> Counted {
         let Settled { entries, total, unscaled } = self.settled;
         Counted {
+            is_named: self.is_named,
             total: total + rest.total,
             unscaled: unscaled + rest.unscaled,
             // The first message may have been all that there was.

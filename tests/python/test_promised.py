@@ -222,3 +222,20 @@ def test_threads_that_count_one_growing_list_count_what_it_held(requests):
         thread.join()
     assert not wrong
     assert promised(counter, messages) == counts[-1]
+
+
+@pytest.mark.parametrize("named", ["anthropic", "ai-sdk", "bedrock"])
+def test_a_format_that_was_named_once_is_told_by_the_messages_again_afterwards(named):
+    def fresh(format_):
+        return ullage.TokenCounter().count_messages(messages, format=format_)
+
+    counter = ullage.TokenCounter()
+    # A field that only Chat reads.
+    thought = {"role": "assistant", "content": "Yes.", "reasoning_content": "Why not? " * 20}
+    messages = [{"role": "user", "content": "May I?"}, thought]
+    assert fresh(named) != fresh(None)
+    for _ in range(3):
+        for format_ in (named, None, None, named, named, None):
+            count = counter.count_messages(messages, format=format_, append_only=True)
+            assert count == fresh(format_)
+        messages.append({"role": "user", "content": "Go on."})
