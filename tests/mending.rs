@@ -118,13 +118,15 @@ fn parallel_results_of_gemini_that_came_apart_are_put_together() {
 #[test]
 fn messages_that_are_joined_keep_a_pin() {
     let input = json!([
-        { "role": "user", "content": [{ "text": "go" }] },
-        { "role": "user", "content": [{ "text": "never touch this" }], "metadata": { "custom": { "pinned": true } } },
+        { "role": "user", "content": [{ "text": "go" }], "note": 1 },
+        { "role": "user", "content": [{ "text": "never touch this" }], "note": 2,
+            "metadata": { "custom": { "pinned": true, "by": "anna" }, "usage": { "in": 5 } } },
         { "role": "assistant", "content": [{ "text": "done" }] },
     ]);
     let output = mended(&input, Format::Bedrock);
-    assert_eq!(output[0]["metadata"]["custom"]["pinned"], true, "{output:#}");
     assert_eq!(output[0]["content"], json!([{ "text": "go" }, { "text": "never touch this" }]));
+    // The other fields are those of the one that is pinned.
+    assert_eq!((&output[0]["metadata"], &output[0]["note"]), (&input[1]["metadata"], &json!(2)));
 }
 
 #[test]
@@ -162,8 +164,7 @@ fn what_bedrock_gets_in_two_messages_of_one_role_is_put_into_one() {
             &json!([text("done")]),
         ]
     );
-    // The other fields are those of the one that is pinned.
-    assert_eq!((&output[2]["metadata"], &output[2]["note"]), (&aside["metadata"], &json!(1)));
+    assert_eq!(output[2]["metadata"], aside["metadata"]);
     // Who may send them so finds nothing to mend.
     let elsewhere = json!([
         { "role": "user", "content": "go" },
@@ -450,7 +451,7 @@ fn entries_of_an_answer_stay_apart_with_their_fields_when_calls_go() {
 
 #[test]
 fn a_pinned_result_stays_pinned_wherever_it_goes() {
-    let pin = json!({ "custom": { "pinned": true } });
+    let pin = json!({ "custom": { "pinned": true, "by": "berta" }, "usage": { "in": 5 } });
     let result =
         |id: &str| json!({ "toolResult": { "toolUseId": id, "content": [{ "text": format!("output {id}") }] } });
     let input = json!([
@@ -461,13 +462,20 @@ fn a_pinned_result_stays_pinned_wherever_it_goes() {
         { "role": "user", "content": [result("a")], "metadata": pin },
         { "role": "assistant", "content": [{ "text": "done" }] },
         { "role": "user", "content": [result("lost")], "metadata": pin },
+        { "role": "assistant", "content": [{ "toolUse": { "toolUseId": "b", "name": "f", "input": {} } }] },
+        { "role": "assistant", "content": [{ "text": "well" }] },
+        { "role": "user", "content": [result("b")], "metadata": pin, "note": 1 },
     ]);
     let output = mended(&input, Format::Bedrock);
     assert_eq!(output[2]["content"][0], result("a"));
     assert_eq!(output[2]["metadata"], json!({ "custom": { "by": "anna", "pinned": true } }));
-    let last = output.as_array().and_then(|messages| messages.last()).expect("it says something");
-    assert!(last["content"][0]["text"].as_str().is_some_and(|text| text.contains("output lost")), "{output:#}");
-    assert_eq!(last["metadata"], pin);
+    assert!(output[4]["content"].to_string().contains("output lost"), "{output:#}");
+    assert_eq!(output[4]["metadata"], pin);
+    assert_eq!(
+        output[6],
+        json!({ "role": "user", "content": [result("b")], "metadata": pin, "note": 1 }),
+        "{output:#}"
+    );
 
     let input = json!([
         { "role": "user", "content": "go" },
@@ -477,4 +485,52 @@ fn a_pinned_result_stays_pinned_wherever_it_goes() {
     let output = mended(&input, Format::OpenAi);
     assert!(output[1]["content"].to_string().contains("the output"), "{output:#}");
     assert_eq!((&output[1]["metadata"], &output[2]), (&pin, &input[2]));
+}
+
+#[test]
+fn calls_among_results_of_the_ai_sdk_stand_in_one_answer() {
+    let call = |id: &str| json!({ "type": "tool-call", "toolCallId": id, "toolName": "f", "input": {} });
+    let output = json!({ "type": "text", "value": "out" });
+    let result = |id: &str| json!({ "type": "tool-result", "toolCallId": id, "toolName": "f", "output": output });
+    let thought = json!({ "type": "reasoning", "text": "Why?" });
+    let entry = |role: &str, parts: &[Value]| json!({ "role": role, "content": parts });
+    let histories = [
+        json!([entry("tool", &[call("x")]), entry("tool", &[call("y")]), entry("tool", &[result("x"), result("y")])]),
+        json!([entry("tool", &[result("a"), result("b"), call("x")]), entry("user", &[call("y")])]),
+        json!([entry("tool", &[result("a"), call("x")]), entry("user", std::slice::from_ref(&thought))]),
+        json!([entry("tool", &[thought])]),
+    ];
+    for input in histories {
+        for open in [OpenCalls::Answer, OpenCalls::Remove] {
+            let output = mended_with(&input, Format::AiSdk, open);
+            assert_eq!(mended_with(&output, Format::AiSdk, open), output);
+        }
+    }
+}
+
+#[test]
+fn a_part_of_gemini_that_is_two_things_is_mended_as_what_it_is_read_as() {
+    let call = |id: &str| json!({ "functionCall": { "id": id, "name": "f", "args": {} } });
+    let mut both = call("a");
+    both["functionResponse"] = json!({});
+    let said = json!({ "functionResponse": {}, "text": "s" });
+    let entry = |role: &str, parts: &[Value]| json!({ "role": role, "parts": parts });
+    let go = entry("user", &[json!({ "text": "go" })]);
+    let histories = [
+        json!([go, entry("model", &[both, call("b")]), entry("user", std::slice::from_ref(&said))]),
+        json!([go, entry("model", &[call("a")]), entry("user", &[said])]),
+    ];
+    for input in histories {
+        for open in [OpenCalls::Answer, OpenCalls::Remove] {
+            let output = mended_with(&input, Format::Gemini, open);
+            assert_eq!(mended_with(&output, Format::Gemini, open), output);
+        }
+    }
+}
+
+#[test]
+fn a_call_that_may_wait_is_not_removed() {
+    let call = json!({ "functionCall": { "id": "a", "name": "f", "args": {} } });
+    let input = json!([{ "role": "user", "parts": [{ "text": "go" }] }, { "role": "model", "parts": [call] }]);
+    assert_eq!(mended_with(&input, Format::Gemini, OpenCalls::Remove), input);
 }

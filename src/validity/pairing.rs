@@ -145,6 +145,7 @@ impl<T: Text> Mending<'_, T> {
                 match result.and_then(|place| here.get(&place)) {
                     Some(result) => due.push(result.clone()),
                     None if lawful.contains(&(*message, *part)) => {}
+                    None if Some(index) == last_speaker && !self.demanded(Demand::NoOpenCallAtTheEnd) => {}
                     None if open == OpenCalls::Remove => {
                         self.note(
                             "call-has-its-result",
@@ -154,7 +155,6 @@ impl<T: Text> Mending<'_, T> {
                         draft.changed = true;
                         continue;
                     }
-                    None if Some(index) == last_speaker && !self.demanded(Demand::NoOpenCallAtTheEnd) => {}
                     None => {
                         self.note(
                             "call-has-its-result",

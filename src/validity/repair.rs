@@ -6,7 +6,7 @@
 
 use super::working::{Draft, part_of};
 use crate::invariants::{Demand, first_accompanied, first_apart, is_blank};
-use crate::message::{Conversation, Part, Role, Text};
+use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::wire::{Change, Piece};
 
 /// What becomes of a call that was never answered.
@@ -177,6 +177,11 @@ impl<T: Text> Mending<'_, T> {
             }
             match joined.last_mut() {
                 Some(before) if before.role == draft.role => {
+                    // One of the two gives its other fields: that which is pinned, or the first.
+                    let is_pinned = |like: &usize| self.conversation.messages[*like].pin == Pin::Pinned;
+                    if before.like.is_none_or(|like| !is_pinned(&like)) {
+                        before.like = draft.like.filter(is_pinned).or(before.like);
+                    }
                     before.pieces.extend(draft.pieces);
                     before.changed = true;
                     self.note(

@@ -80,7 +80,7 @@ pub enum Piece {
     Text {
         /// What it says.
         text: String,
-        /// The result whose words these are, by its message and its place there, where it no longer is one.
+        /// The result that these words were, by its message and its place there; none for what is made up.
         of: Option<(usize, usize)>,
     },
     /// A picture that is an item of a result, as a part of its own.

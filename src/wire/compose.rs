@@ -98,6 +98,16 @@ impl Sharing {
         let one_is_new = before.like.is_none() || after.like.is_none();
         one_is_new && (self == Sharing::Beside || changes(before) || changes(after))
     }
+
+    /// Whether neighbours of what a model says share an entry, since the format would not read them as one message: in Gemini
+    /// words behind calls, in Chat and the AI SDK anything behind calls.
+    fn of_answers(self, before: &Run, after: &Run) -> bool {
+        match self {
+            Sharing::Results => before.calls && !after.calls,
+            Sharing::Own => before.calls,
+            Sharing::All | Sharing::Beside => false,
+        }
+    }
 }
 
 /// Pieces in a row that become one entry, or what a format makes of one.
@@ -108,29 +118,39 @@ pub(super) struct Run {
     /// The entry whose other fields they take.
     pub(super) like: Option<usize>,
     pub(super) pieces: Range<usize>,
+    /// Whether there is a call among them.
+    calls: bool,
 }
 
 /// The runs of a message that is put together: each has the other fields of the entry that its pieces come from, and what
-/// comes from nowhere has those of the message `like`, unless other pieces have them. O(pieces).
+/// comes from nowhere has those of the message `like`, unless other pieces have them. Where several entries become one,
+/// that has those of the first that is pinned, or of the first. O(pieces).
 pub(super) fn runs<T>(
     conversation: &Conversation<T>,
     format: Format,
     like: Option<usize>,
     role: Role,
     pieces: &[Piece],
+    is_pinned: impl Fn(usize) -> bool,
 ) -> Vec<Run> {
     let sharing = Sharing::of(format);
     if sharing == Sharing::All {
-        let like = like.map(|message| conversation.entry(message));
-        return vec![Run { stays: None, like, pieces: 0..pieces.len() }];
+        let own = like.map(|message| conversation.messages[message].span.entries()).unwrap_or_default();
+        let of_pieces = pieces.iter().filter_map(|piece| entry_of(conversation, piece));
+        let entries: Vec<usize> = if own.is_empty() { of_pieces.collect() } else { own.collect() };
+        let like = entries.iter().copied().find(|entry| is_pinned(*entry)).or(entries.first().copied());
+        return vec![Run { stays: None, like, pieces: 0..pieces.len(), calls: false }];
     }
     let like = like.map(|message| conversation.entry(message));
     let mut by_entry: Vec<Run> = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
-        let entry = entry_of(conversation, piece);
+        let (entry, calls) = (entry_of(conversation, piece), piece.is_call(conversation));
         match by_entry.last_mut() {
-            Some(run) if run.like == entry => run.pieces.end = index + 1,
-            _ => by_entry.push(Run { stays: None, like: entry, pieces: index..index + 1 }),
+            Some(run) if run.like == entry => {
+                run.pieces.end = index + 1;
+                run.calls |= calls;
+            }
+            _ => by_entry.push(Run { stays: None, like: entry, pieces: index..index + 1, calls }),
         }
     }
     for run in &mut by_entry {
@@ -145,11 +165,6 @@ pub(super) fn runs<T>(
     let results = &by_entry[..length];
     let stay = results.iter().all(|run| run.stays.is_some())
         && results.windows(2).all(|pair| pair[0].stays.map(|entry| entry + 1) == pair[1].stays);
-    // In Gemini, words behind calls are no longer read as one message with them when their own calls are gone.
-    let calls = |run: &Run| pieces[run.pieces.clone()].iter().any(|piece| piece.is_call(conversation));
-    let is_cut = |before: &Run, run: &Run| {
-        sharing == Sharing::Results && role == Role::Assistant && calls(before) && !calls(run)
-    };
     let mut runs: Vec<Run> = Vec::with_capacity(by_entry.len());
     for (index, run) in by_entry.into_iter().enumerate() {
         match runs.last_mut() {
@@ -157,10 +172,14 @@ pub(super) fn runs<T>(
                 if before.like == run.like
                     || (index < length && sharing.of_results(stay))
                     || sharing.of_new(before, &run)
-                    || is_cut(before, &run) =>
+                    || (role == Role::Assistant && sharing.of_answers(before, &run)) =>
             {
                 before.pieces.end = run.pieces.end;
-                before.like = before.like.or(run.like);
+                before.calls |= run.calls;
+                let is_pinned = |like: Option<usize>| like.is_some_and(&is_pinned);
+                if before.like.is_none() || is_pinned(run.like) && !is_pinned(before.like) {
+                    before.like = run.like;
+                }
                 before.stays = None;
             }
             _ => runs.push(run),

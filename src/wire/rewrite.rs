@@ -5,13 +5,14 @@
 
 use super::change::{Arguments, Change, EntryEdit, Piece, Step};
 use super::compose::{Composition, Material, Place, runs};
+use super::content::pin_of;
 use super::dialect;
 use super::format::Format;
 use super::key::Key;
 use super::message_list;
 use super::node::{Build, Kind, Node};
 use crate::error::Result;
-use crate::message::{Conversation, Span};
+use crate::message::{Conversation, Pin, Span};
 
 /// The list that `changes` describes, as values of the host; `conversation` is what was read from `messages`. O(changes +
 /// blocks of changed messages), but for the logarithm of what changes in a message.
@@ -45,7 +46,8 @@ pub fn rewrite<N: Build, T>(
             Change::Compose { like, role, pieces } => {
                 let materials: Vec<_> =
                     pieces.iter().map(|piece| material(piece, &entries, conversation, format)).collect();
-                for run in runs(conversation, format, *like, *role, pieces) {
+                let is_pinned = |entry: usize| pin_of(&entries[entry]) == Pin::Pinned;
+                for run in runs(conversation, format, *like, *role, pieces, is_pinned) {
                     if let Some(entry) = run.stays {
                         out.push(entries[entry].keep());
                         continue;

@@ -66,9 +66,9 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
                 match content.at(place.part) {
                     None => others.push((text_block(node, content.keep())?, material)),
                     Some(part) => {
-                        // A call that stands among results goes to the model's words.
-                        let is_call = field(&part, Key::Type).is_some_and(|kind| &*kind == "tool-call");
-                        let to = if is_tool(node) && !is_call { &mut results } else { &mut others };
+                        // Calls and reasoning that stand among results go to the model's words.
+                        let is_models = composition.role == Role::Assistant;
+                        let to = if is_tool(node) && !is_models { &mut results } else { &mut others };
                         let part = match id {
                             Some(id) => part.with(Key::ToolCallIdCamel, part.string(id))?,
                             None => part.keep(),

@@ -99,37 +99,46 @@ pub(in crate::wire) fn compose_blocks<N: Build>(
     blocks.filter_map(Result::transpose).collect()
 }
 
-/// A message of these fields and the other ones of `like`; pinned where what it is put together from was.
+/// A message of these fields and the other ones of `like`, with the metadata of what it is put together from.
 pub(in crate::wire) fn compose_message<'a, N: Build + 'a>(
     sample: &N,
     like: Option<&N>,
     mut fields: Vec<(Key, Option<N::Out>)>,
     materials: impl IntoIterator<Item = &'a Material<'a, N>>,
 ) -> Result<N::Out> {
-    fields.extend(pin(sample, like, materials)?.map(|(key, mark)| (key, Some(mark))));
+    fields.extend(metadata(like, materials)?.map(|metadata| (Key::Metadata, Some(metadata))));
     match like {
         Some(like) => like.with_all(fields),
         None => sample.map(fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()),
     }
 }
 
-/// The mark that pins a message, where one of its materials comes from a pinned one and `like` is not pinned itself.
-pub(in crate::wire) fn pin<'a, N: Build + 'a>(
-    sample: &N,
+/// The metadata of a message that is put together, where those of `like` are not all: it is pinned where something in it
+/// was, and takes what that had where `like` has none.
+pub(in crate::wire) fn metadata<'a, N: Build + 'a>(
     like: Option<&N>,
     materials: impl IntoIterator<Item = &'a Material<'a, N>>,
-) -> Result<Option<(Key, N::Out)>> {
+) -> Result<Option<N::Out>> {
     let is_pinned = |node: &N| pin_of(node) == Pin::Pinned;
-    if like.is_some_and(is_pinned) || !materials.into_iter().filter_map(Material::source).any(is_pinned) {
+    if like.is_some_and(is_pinned) {
         return Ok(None);
     }
-    let map_in = |node: &N, key: Key| node.present(key).filter(|inner| inner.kind() == Kind::Map);
-    let set = |node: Option<&N>, key: Key, value: N::Out| match node {
-        Some(node) => node.with(key, value),
-        None => sample.map(vec![(key, value)]),
-    };
-    let metadata = like.and_then(|like| map_in(like, Key::Metadata));
-    let custom = metadata.as_ref().and_then(|metadata| map_in(metadata, Key::Custom));
-    let custom = set(custom.as_ref(), Key::Pinned, sample.truth(true))?;
-    Ok(Some((Key::Metadata, set(metadata.as_ref(), Key::Custom, custom)?)))
+    let own = like.and_then(|like| like.present(Key::Metadata));
+    let sources: Vec<&N> = materials.into_iter().filter_map(Material::source).collect();
+    let pinned = sources.iter().find(|node| is_pinned(node));
+    let given = pinned.or_else(|| sources.iter().find(|node| node.present(Key::Metadata).is_some()));
+    let Some(given) = given.and_then(|node| node.present(Key::Metadata)) else { return Ok(None) };
+    match own {
+        None => Ok(Some(given.keep())),
+        Some(own) if pinned.is_some() && own.kind() == Kind::Map => {
+            let truth = own.truth(true);
+            let custom = match own.present(Key::Custom).filter(|custom| custom.kind() == Kind::Map) {
+                Some(custom) => custom.with(Key::Pinned, truth)?,
+                None => own.map(vec![(Key::Pinned, truth)])?,
+            };
+            Ok(Some(own.with(Key::Custom, custom)?))
+        }
+        // No metadata that can be pinned.
+        Some(_) => Ok(pinned.map(|_| given.keep())),
+    }
 }

@@ -1,11 +1,11 @@
 //! Writing Gemini's contents: with changes, put together anew, and new ones.
 
-use super::{FUNCTION_CALL, FUNCTION_RESPONSE, INLINE_DATA, MIME_TYPE, find, find_map, only_text};
+use super::{FUNCTION_CALL, FUNCTION_RESPONSE, INLINE_DATA, MIME_TYPE, find, find_map, is_response, only_text};
 use crate::error::Result;
 use crate::message::Role;
 use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material};
-use crate::wire::content::write::{compose_blocks, edit_content, pin, with_arguments};
+use crate::wire::content::write::{compose_blocks, edit_content, metadata, with_arguments};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 use crate::wire::rewrite::text_for;
@@ -36,7 +36,7 @@ fn all_go<N: Node>(content: &N, edit: &EntryEdit<'_>) -> bool {
 
 fn has_response<N: Node>(content: &N) -> bool {
     let parts = content.present(Key::Parts).and_then(|parts| parts.items()).unwrap_or_default();
-    parts.iter().any(|part| find_map(part, FUNCTION_RESPONSE).is_some())
+    parts.iter().any(is_response)
 }
 
 fn with_parts<N: Build>(entry: &N, edit: &EntryEdit<'_>) -> Result<N::Out> {
@@ -94,10 +94,9 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     let answers = |material: &Material<'_, N>| match material {
         Material::Answer { .. } => true,
         Material::Text { .. } | Material::Picture { .. } => false,
-        Material::Part { node, place, .. } => node
-            .present(Key::Parts)
-            .and_then(|parts| parts.at(place.part))
-            .is_some_and(|part| find_map(&part, FUNCTION_RESPONSE).is_some()),
+        Material::Part { node, place, .. } => {
+            node.present(Key::Parts).and_then(|parts| parts.at(place.part)).is_some_and(|part| is_response(&part))
+        }
     };
     for of_answers in [true, false] {
         let materials: Vec<_> = composition.materials.iter().filter(|of| answers(of) == of_answers).cloned().collect();
@@ -111,7 +110,10 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         })?)?;
         let role = sample.string(role_name(composition.role));
         let mut fields = vec![(Key::Role, role), (Key::Parts, parts)];
-        fields.extend(pin(sample, like, &these.materials)?);
+        // The SDK's objects have no room for any.
+        if like.unwrap_or(sample).field_count().is_some() {
+            fields.extend(metadata(like, &these.materials)?.map(|metadata| (Key::Metadata, metadata)));
+        }
         out.push(match like {
             Some(like) => like.with_all(fields.into_iter().map(|(key, value)| (key, Some(value))).collect())?,
             None => sample.map_like(fields)?,

@@ -143,8 +143,9 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         all.push((key, Some(sample.list(blocks)?)));
     }
     all.extend(values.into_iter().map(|(key, value)| (key, Some(value))));
-    let is_result = |material: &&Material<'_, N>| matches!(material, Material::Part { node, .. } if is_result(node));
-    out.push(compose_message(sample, like, all, composition.materials.iter().filter(|material| !is_result(material)))?);
+    // A result has a message of its own, with its own metadata.
+    let is_here = |material: &&Material<'_, N>| !matches!(material, Material::Part { node, .. } if is_result(node));
+    out.push(compose_message(sample, like, all, composition.materials.iter().filter(is_here))?);
     Ok(())
 }
 

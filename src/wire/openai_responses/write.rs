@@ -6,7 +6,7 @@ use crate::message::Role;
 use crate::wire::change::EntryEdit;
 use crate::wire::compose::{Composition, Material};
 use crate::wire::content::field;
-use crate::wire::content::write::{edit_content, pin, with_arguments};
+use crate::wire::content::write::{edit_content, metadata, with_arguments};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 
@@ -52,10 +52,10 @@ fn fields_of<N: Build>(like: &N, role: Role, content: N::Out) -> Vec<(Key, N::Ou
     vec![(Key::Type, like.string("message")), (Key::Role, like.string(role.name())), (Key::Content, content)]
 }
 
-/// A new message of what was said in another item, pinned as that was.
+/// A new message of what was said in another item, with its metadata.
 fn moved<'a, N: Build + 'a>(material: &'a Material<'a, N>, sample: &N, role: Role, content: N::Out) -> Result<N::Out> {
     let mut fields = fields_of(sample, role, content);
-    fields.extend(pin(sample, None, [material])?);
+    fields.extend(metadata(None, [material])?.map(|metadata| (Key::Metadata, metadata)));
     sample.map(fields)
 }
 
