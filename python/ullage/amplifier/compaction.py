@@ -95,8 +95,10 @@ async def compact(view: View, request: Request) -> dict[str, Any] | None:
         # The room that was kept for the notice is worth less than the request.
         after = await _compacted(before, request, request.budget.tokens)
     stats = await in_pool(_stats, before, after, request)
+    if after != before and not view.replace(old, len(before), after):
+        return None
     view.tokens = stats["tokens_after"]
-    if after == before or not view.replace(old, len(before), after):
+    if after == before:
         return None
     view.compacted(stats, request.budget.tokens)
     return stats
@@ -114,7 +116,15 @@ async def alone(messages: list[Any], request: Request) -> list[Any]:
         BudgetError: If what must stay does not fit.
         MessageError: If a message cannot be read.
     """
-    return await _compacted(list(messages), request, request.budget.tokens)
+    made = await _compacted(list(messages), request, request.budget.tokens)
+    if (tokens := request.tokens(made)) > request.budget.tokens:
+        error = BudgetError(
+            f"the system messages in front take {request.fixed:,} tokens, and the budget is"
+            f" {request.budget.tokens:,}: shorten them or raise it"
+        )
+        error.budget, error.floor, error.messages = request.budget.tokens, tokens, []
+        raise error
+    return made
 
 
 async def _compacted(messages: list[Any], request: Request, room: int) -> list[Any]:

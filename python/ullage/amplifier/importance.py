@@ -24,6 +24,8 @@ IMPORTANT = 0.5
 # The room for them, as a share of what the compaction goes down to. The newest messages have as
 # much; what is left belongs to the task, and to the lines of what goes.
 SHARE = 0.35
+# Scores that are remembered: those of the views of a long session.
+_REMEMBERED = 20_000
 # Seconds that the function has for one compaction: as long as the engine gives a summarizer.
 TIMEOUT = 60.0
 
@@ -57,28 +59,30 @@ class Judge:
         """
         open_to = [n for n, message in enumerate(messages) if not is_system(message)]
         try:
-            await self._score([messages[n] for n in open_to])
+            scores = await self._score([messages[n] for n in open_to])
         except Exception:
             logger.warning("importance was not judged", exc_info=True)
             return set()
-        scored = {n: self._scores[id(messages[n])][1] for n in open_to}
+        scored = dict(zip(open_to, scores, strict=True))
         wanted = [n for n in open_to if scored[n] >= IMPORTANT and n not in staying]
         # Of two that are as important the newer one.
         wanted.sort(key=lambda n: (scored[n], n), reverse=True)
         return within(wanted, messages, int(target * SHARE), counter)
 
-    async def _score(self, messages: list[Any]) -> None:
-        held = {
-            id(message): self._scores[id(message)]
-            for message in messages
-            if id(message) in self._scores
-        }
-        new = [message for message in messages if id(message) not in held]
+    async def _score(self, messages: list[Any]) -> list[float]:
+        new = [message for message in messages if id(message) not in self._scores]
         if new:
             scores = await asyncio.wait_for(self._asked(list(new)), TIMEOUT)
             for message, score in zip(new, scores, strict=True):
-                held[id(message)] = (message, float(score))
-        self._scores = held
+                self._scores[id(message)] = (message, float(score))
+        # What was asked for last comes last, and what was not for longest is forgotten.
+        for message in messages:
+            self._scores[id(message)] = self._scores.pop(id(message))
+        found = [self._scores[id(message)][1] for message in messages]
+        spare = len(self._scores) - max(_REMEMBERED, len(messages))
+        for place in list(self._scores)[: max(0, spare)]:
+            del self._scores[place]
+        return found
 
     async def _asked(self, messages: list[Any]) -> Sequence[float]:
         if inspect.iscoroutinefunction(self._importance):

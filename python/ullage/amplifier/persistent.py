@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ullage import UllageError
 from ullage.amplifier import checks, memory
+from ullage.amplifier.budget import Budget
 from ullage.amplifier.configuration import arguments
 from ullage.amplifier.messages import copies, stamped
 from ullage.amplifier.mounting import mounted
 from ullage.amplifier.places import transcript_path as place_of
 from ullage.amplifier.session_file import SessionFile
 from ullage.amplifier.simple import SimpleContextManager
+from ullage.amplifier.views import Views
 from ullage.logger import Logger
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class PersistentContextManager(SimpleContextManager):
 
     Each message is one line at the end of a file, written before it counts as added. The file is
     read once. A compaction is a line more, so that a session goes on with the very view that it
-    had, and the whole history is always there. What a crash left unfinished is mended in the view:
+    had, of several budgets that of the largest, and the whole history is always there. What a crash left unfinished is mended in the view:
     a call whose result was never written gets one that says so.
 
     Args:
@@ -203,11 +205,8 @@ class PersistentContextManager(SimpleContextManager):
         await super().set_system_prompt_factory(factory)
 
     async def _keep(self, view: View) -> None:
-        if view is not self._views.largest:
-            # The file has one view.
-            return
         try:
-            await asyncio.to_thread(self._file.keep, view, self.messages, self._is_shown)
+            await asyncio.to_thread(self._keep_now, view)
         except UllageError as error:
             # The messages are in the file; a session that is resumed compacts them again.
             logger.warning("path=<%s>, error=<%s> | not written", self.transcript_path, error)
@@ -223,9 +222,22 @@ class PersistentContextManager(SimpleContextManager):
                     f"the memory files take more than max_tokens, which is {self.max_tokens:,};"
                     " shorten them or raise it"
                 )
+            self._views = Views()
             self.messages = self._file.open(self._view)
+            if self._view.budget:
+                self._view.asked = Budget(self._view.budget)
             self._standing = standing
             self._file.is_open = True
+
+    def _keep_now(self, view: View) -> None:
+        with self._file.writing:
+            # The history may have been cleared meanwhile. The file has one view.
+            if not view.is_of(self.messages):
+                return
+            if view is self._views.largest:
+                self._file.keep(view, self.messages, self._is_shown)
+            else:
+                self._file.export()
 
     def _add(self, message: dict[str, Any]) -> None:
         with self._file.writing:

@@ -105,9 +105,19 @@ class SessionFile:
             StoreError: If it cannot be written.
         """
         with self.writing:
-            if self._exports and view.stats is not None:
-                self._opened.export()
+            if view.stats is not None:
+                self.export()
             self._opened.set_view(view.with_new(messages, shown), view.past())
+
+    def export(self) -> None:
+        """Copies the file, where it is to be copied before compactions.
+
+        Raises:
+            StoreError: If it cannot be copied.
+        """
+        with self.writing:
+            if self._exports:
+                self._opened.export()
 
     def close(self) -> None:
         """Flushes the file and lets others open it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from ullage import BudgetError
 from ullage.amplifier import checks, compaction
 from ullage.amplifier.budget import budget_of
 from ullage.amplifier.configuration import arguments
@@ -12,7 +13,7 @@ from ullage.amplifier.engines import Engines
 from ullage.amplifier.importance import Importance, Judge
 from ullage.amplifier.messages import copies, stamped
 from ullage.amplifier.mounting import mounted
-from ullage.amplifier.viewing import PromptFactory, Viewing
+from ullage.amplifier.preparing import Preparing
 from ullage.arguments import require_callable
 
 if TYPE_CHECKING:
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     from ullage import Recorder, Store, TokenCounter
     from ullage.amplifier.custom import Compaction
     from ullage.amplifier.settings import StrategyName, Verbosity
+    from ullage.amplifier.view import View
+    from ullage.amplifier.viewing import PromptFactory
     from ullage.listener import OnCompaction
 
 # A request that another one has outrun looks again so often at what that one left.
 _TRIES = 3
 
 
-class SimpleContextManager(Viewing):
+class SimpleContextManager(Preparing):
     """Keeps the messages of a session, and shows the model as many as fit.
 
     The history is never compacted: :meth:`get_messages` has all of it. What the model sees is a
@@ -132,9 +135,9 @@ class SimpleContextManager(Viewing):
         """Adds a message, with the time in ``metadata.timestamp`` if it has none.
 
         The caller's dict stays as it is; the values in it are shared. O(its length); where it fills
-        the view for the budget of the last request, what a compaction takes, in a thread, so that
-        the next request finds it done. If that fails, the next request does it again and raises.
-        Who is cancelled meanwhile has added the message.
+        the view of a budget that requests had, what a compaction takes, in a thread, so that the
+        next one finds it done. If that fails, the next request of that budget does it again and
+        raises. Who is cancelled meanwhile has added the message.
 
         Raises:
             MessageError: If it is no message that can be read.
@@ -158,26 +161,38 @@ class SimpleContextManager(Viewing):
             BudgetError: If what must stay does not fit. It names the messages that take the room.
             MessageError: If a message cannot be read.
         """
-        is_guess = self._is_guess()
-        budget = self._budget = budget_of(token_budget, provider, self.max_tokens)
+        budget = budget_of(token_budget, provider, self.max_tokens)
         prompt = await self._system_prompt()
+        is_guess, self._budget = self._is_guess(), budget
         request, view = self._request(budget, prompt), self._views.view_for(budget)
         self._catch_up(view, budget)
         view.is_assumed = False
         if not self.auto_compact:
             return await self._recorded(self._sent(budget, prompt, *self._shown(view, request)))
+        try:
+            shown, tokens = await self._fitting(view, request, is_guess)
+        except BudgetError:
+            self._views.drop(view)
+            raise
+        view.ahead.renew()
+        self._views.shown(view)
+        return await self._recorded(self._sent(budget, prompt, shown, tokens))
+
+    async def _fitting(
+        self, view: View, request: compaction.Request, is_guess: bool
+    ) -> tuple[list[Any], int]:
+        """A view that fits as a provider takes it, and its tokens."""
         for _ in range(_TRIES):
             if not is_guess and not await self._is_due(view, request):
                 break
             is_guess = False
             await self._compact(view, request)
         shown, tokens = self._shown(view, request)
-        if tokens > budget.tokens:
-            # Others are always faster; or a call waits, which the view keeps until it is answered.
-            shown = await compaction.alone(shown, request)
-            tokens = request.tokens(shown)
-        self._ahead.renew()
-        return await self._recorded(self._sent(budget, prompt, shown, tokens))
+        if tokens <= request.budget.tokens:
+            return shown, tokens
+        # Others are always faster; or a call waits, which the view keeps until it is answered.
+        shown = await compaction.alone(shown, request)
+        return shown, request.tokens(shown)
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """All messages, as they were added. O(n)."""

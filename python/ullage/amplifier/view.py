@@ -6,6 +6,7 @@ import threading
 from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ullage.amplifier.ahead import Ahead
 from ullage.amplifier.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
 
     MendedEnd: TypeAlias = Callable[[list[Any], int, list[Any]], list[Any]]
 
-# A budget so much larger than that of the last compaction is worth showing the whole history again.
-# Less is not: it would change what the provider has cached for little.
+# Budgets that differ by less share a view. One so much larger than that of the last compaction is
+# worth showing the whole history again; less would change what the provider has cached for little.
 LARGER = 1.25
+# Messages after which the result of an interrupted call is no longer waited for. Between a call and
+# its results come a few words of hooks, at most.
+_LATE = 32
 
 
 class View:
@@ -32,8 +36,10 @@ class View:
         tokens: What was left after it.
         budget: The budget that it was for, 0 before there was one.
         counted_for: The model by whose tokens it was counted last.
-        asked: The budget of the last request that it was shown to, or None.
-        asked_at: The number of that request.
+        asked: The budget of the last request that asked for it, or None.
+        asked_before: That of the request before.
+        asked_at: The number of the last one.
+        ahead: What of a request is done early.
         is_assumed: Whether that was made before a request told its budget. One with another budget
             then begins again: nothing was sent that a provider could have cached.
     """
@@ -43,6 +49,8 @@ class View:
         self.stats: dict[str, Any] | None = None
         self.tokens = 0
         self.asked: Budget | None = None
+        self.asked_before: Budget | None = None
+        self.ahead = Ahead()
         self.asked_at = 0
         self.counted_for: str | None = None
         self.is_assumed = False
@@ -82,6 +90,26 @@ class View:
     def waits(self) -> bool:
         """Whether the last call has not all of its results yet."""
         return self._pairs.waiting > 0
+
+    @property
+    def is_late(self) -> bool:
+        """Whether what is missing would have come long ago."""
+        return self._pairs.astray - self._pairs.waiting > _LATE
+
+    @property
+    def next_budget(self) -> Budget | None:
+        """What the next request is likely to allow: two models may take turns on one view."""
+        if self.asked is None or self.asked_before is None:
+            return self.asked
+        return min(self.asked, self.asked_before, key=lambda budget: budget.tokens)
+
+    def ask(self, budget: Budget, number: int) -> None:
+        """Notes a request."""
+        self.asked_before, self.asked, self.asked_at = self.asked, budget, number
+
+    def is_of(self, history: list[Any]) -> bool:
+        """Whether it shows this history."""
+        return self._history is history
 
     @property
     def is_open(self) -> bool:
@@ -159,8 +187,11 @@ class View:
             other = copy(self)
             vars(other).update(
                 messages=[*self.messages],
+                # How far it could be brought down says nothing of a smaller budget.
+                tokens=0,
                 asked=None,
                 is_assumed=False,
+                ahead=Ahead(),
                 _pairs=deepcopy(self._pairs),
                 _reading=threading.Lock(),
             )
@@ -217,5 +248,6 @@ class View:
 
     def _forget(self) -> None:
         self.messages, self.stats, self.tokens, self.is_assumed = [], None, 0, False
+        self.ahead.renew()
         self._pairs = Pairs()
         self._history, self._read, self.budget = None, 0, 0

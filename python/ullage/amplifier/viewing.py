@@ -1,4 +1,4 @@
-"""How a context comes from its history to a request, and what it does of that ahead of it."""
+"""How a context comes from its history to a request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage.amplifier import compaction, events, notice
-from ullage.amplifier.ahead import Ahead
 from ullage.amplifier.budget import Budget, expected_budget
 from ullage.amplifier.mending import mended_end
 from ullage.amplifier.settings import Settings
@@ -54,7 +53,6 @@ class Viewing:
         self._judge = judge
         self._recorder = recorder
         self._views = Views()
-        self._ahead = Ahead()
         self._budget: Budget | None = None
         self._prompt: PromptFactory | None = None
         # What the factory made for the last request. To ask it is the request's business.
@@ -129,53 +127,6 @@ class Viewing:
     @property
     def _notices(self) -> bool:
         return self.compaction_notice_enabled and self.compaction_notice_verbosity != "off"
-
-    async def _prepare_for_new(self) -> None:
-        """Makes the view ready for a request after a message was added.
-
-        What asks the user's function waits until the budget is known.
-        """
-        await self._ahead.tried(self._take_in_new)
-
-    async def _prepare_for_all(self) -> None:
-        """Makes the view ready for a request over messages that came all at once."""
-        self._ahead.renew()
-        await self._ahead.tried(self._take_in_all)
-
-    async def _take_in_new(self) -> bool:
-        if self._asks_the_user and self._known_budget is None:
-            return True
-        for view in self._views.all():
-            budget = view.asked or self._last_budget
-            # What is interrupted is mended by the request: a late result may still come.
-            view.follow(self.messages, budget.tokens, self._is_shown)
-            if not await self._compact_ahead(view, budget):
-                return False
-        return True
-
-    async def _take_in_all(self) -> bool:
-        budget = self._last_budget
-        # In a thread, since it reads and counts everything.
-        await asyncio.to_thread(self._read, budget)
-        return await self._compact_ahead(self._view, budget)
-
-    def _read(self, budget: Budget) -> None:
-        self._catch_up(self._view, budget)
-        self._request(budget, self._last_prompt).tokens(self._view.messages)
-
-    async def _compact_ahead(self, view: View, budget: Budget) -> bool:
-        """Compacts a view if a request of this budget would; whether it may do so again.
-
-        A host may add a thousand messages without a request. To compact whenever they fill the view
-        costs each of them a little; what asks the user's function is done once.
-        """
-        if not self.auto_compact or view.is_open:
-            return True
-        request = self._request(budget, self._last_prompt)
-        if not await self._is_due(view, request) or await self._compact(view, request) is None:
-            return True
-        view.is_assumed = self._budget is None
-        return not self._asks_the_user
 
     async def _is_due(self, view: View, request: compaction.Request) -> bool:
         """Whether a view has to be compacted, and no call waits that forbids it."""

@@ -39,8 +39,12 @@ class Views:
 
     @property
     def largest(self) -> View:
-        """That of the largest budget, of which those of smaller ones can be made again."""
-        return max(self._kept, key=lambda view: view.asked.tokens if view.asked else view.budget)
+        """That of the largest budget of those that were compacted, if any was.
+
+        Those of smaller budgets can be made of it again.
+        """
+        compacted = [view for view in self._kept if view.stats is not None]
+        return max(compacted or self._kept, key=_size)
 
     def all(self) -> list[View]:
         """All that are kept, the last one first."""
@@ -56,16 +60,32 @@ class Views:
         with self._choosing:
             view = self._of(budget.tokens)
             self._requests += 1
-            view.asked, view.asked_at = budget, self._requests
-            others = (other for other in self._kept if other is not view)
+            view.ask(budget, self._requests)
             since = self._requests - _IDLE
-            self._kept = [view, *(other for other in others if other.asked_at >= since)][:_KEPT]
+            others = [v for v in self._kept if v is not view and v.asked_at >= since]
+            if len(others) == _KEPT:
+                # Not the largest, which would begin again with the whole history.
+                others.remove(next(v for v in reversed(others) if v is not max(others, key=_size)))
+            self._kept = [view, *others]
             return view
+
+    def shown(self, view: View) -> None:
+        """Notes that a request ends with this view; another one may have begun since it began."""
+        with self._choosing:
+            if view in self._kept:
+                self._kept = [view, *(other for other in self._kept if other is not view)]
+
+    def drop(self, view: View) -> None:
+        """Gives up a view whose budget was too small, unless it is the largest."""
+        with self._choosing:
+            if view is not max(self._kept, key=_size):
+                self._kept = [other for other in self._kept if other is not view]
 
     def forget(self) -> None:
         """Begins again at the next request."""
         with self._choosing:
-            self.last.forget()
+            for view in self._kept:
+                view.forget()
             self._kept = [self.last]
 
     def narrow(self, shown: Callable[[Any], bool]) -> None:
@@ -83,3 +103,8 @@ class Views:
             return nearest
         larger = [pair for pair in asked if pair[0] > tokens]
         return min(larger, key=lambda pair: pair[0])[1].copy() if larger else View()
+
+
+def _size(view: View) -> int:
+    """The tokens of its budget."""
+    return view.budget if view.asked is None else view.asked.tokens

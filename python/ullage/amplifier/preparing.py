@@ -1,0 +1,63 @@
+"""What a context does ahead of its requests."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ullage.amplifier.mending import mended_end
+from ullage.amplifier.viewing import Viewing
+
+if TYPE_CHECKING:
+    from ullage.amplifier.budget import Budget
+    from ullage.amplifier.view import View
+
+
+class Preparing(Viewing):
+    """Compacts the views when messages come, so that a request finds it done."""
+
+    async def _prepare_for_new(self) -> None:
+        """Makes the views ready for requests after a message was added."""
+        for view in self._views.all():
+            await view.ahead.tried(partial(self._take_in_new, view))
+
+    async def _prepare_for_all(self) -> None:
+        """Makes the view ready for a request over messages that came all at once."""
+        self._view.ahead.renew()
+        await self._view.ahead.tried(self._take_in_all)
+
+    async def _take_in_new(self, view: View) -> bool:
+        # What asks the user's function waits until the budget is known.
+        if self._asks_the_user and self._known_budget is None:
+            return True
+        budget = view.next_budget or self._last_budget
+        view.follow(self.messages, budget.tokens, self._is_shown)
+        # What is interrupted is else mended by the request: its result may still come.
+        if view.is_late:
+            view.mend(mended_end)
+        return await self._compact_ahead(view, budget)
+
+    async def _take_in_all(self) -> bool:
+        budget = self._view.next_budget or self._last_budget
+        # In a thread, since it reads and counts everything.
+        await asyncio.to_thread(self._read, budget)
+        return await self._compact_ahead(self._view, budget)
+
+    def _read(self, budget: Budget) -> None:
+        self._catch_up(self._view, budget)
+        self._request(budget, self._last_prompt).tokens(self._view.messages)
+
+    async def _compact_ahead(self, view: View, budget: Budget) -> bool:
+        """Compacts a view if a request of this budget would; whether it may do so again.
+
+        A host may add a thousand messages without a request. To compact whenever they fill the view
+        costs each of them a little; what asks the user's function is done once.
+        """
+        if not self.auto_compact or view.is_open:
+            return True
+        request = self._request(budget, self._last_prompt)
+        if not await self._is_due(view, request) or await self._compact(view, request) is None:
+            return True
+        view.is_assumed = self._budget is None
+        return not self._asks_the_user
