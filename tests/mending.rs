@@ -118,15 +118,18 @@ fn parallel_results_of_gemini_that_came_apart_are_put_together() {
 #[test]
 fn messages_that_are_joined_keep_a_pin() {
     let input = json!([
-        { "role": "user", "content": [{ "text": "go" }], "note": 1 },
+        { "role": "user", "content": [{ "text": "go" }], "note": 1, "name": "berta",
+            "metadata": { "custom": { "by": "berta" }, "seen": true } },
         { "role": "user", "content": [{ "text": "never touch this" }], "note": 2,
             "metadata": { "custom": { "pinned": true, "by": "anna" }, "usage": { "in": 5 } } },
         { "role": "assistant", "content": [{ "text": "done" }] },
     ]);
     let output = mended(&input, Format::Bedrock);
     assert_eq!(output[0]["content"], json!([{ "text": "go" }, { "text": "never touch this" }]));
-    // The other fields are those of the one that is pinned.
-    assert_eq!((&output[0]["metadata"], &output[0]["note"]), (&input[1]["metadata"], &json!(2)));
+    // Where both have a field, that of the one that is pinned stays.
+    let metadata = json!({ "custom": { "pinned": true, "by": "anna" }, "usage": { "in": 5 }, "seen": true });
+    assert_eq!(output[0]["metadata"], metadata);
+    assert_eq!((&output[0]["note"], &output[0]["name"]), (&json!(2), &json!("berta")));
 }
 
 #[test]
@@ -468,7 +471,7 @@ fn a_pinned_result_stays_pinned_wherever_it_goes() {
     ]);
     let output = mended(&input, Format::Bedrock);
     assert_eq!(output[2]["content"][0], result("a"));
-    assert_eq!(output[2]["metadata"], json!({ "custom": { "by": "anna", "pinned": true } }));
+    assert_eq!(output[2]["metadata"], json!({ "custom": { "by": "anna", "pinned": true }, "usage": { "in": 5 } }));
     assert!(output[4]["content"].to_string().contains("output lost"), "{output:#}");
     assert_eq!(output[4]["metadata"], pin);
     assert_eq!(

@@ -124,9 +124,9 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::O
         answer,
         |picture| Ok(Some(picture.keep())),
     )?;
-    let Composition { sample, like, role, ref materials } = *composition;
+    let Composition { sample, like, ref others, role, ref materials } = *composition;
     let fields = vec![(Key::Role, Some(sample.string(role.name()))), (Key::Content, Some(sample.list(blocks)?))];
-    compose_message(sample, like, fields, materials)
+    compose_message(sample, like, others, fields, materials)
 }
 
 fn renamed<N: Build>(block: &N, id: &str) -> Result<N::Out> {

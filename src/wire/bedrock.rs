@@ -118,9 +118,9 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::O
         // A block of Bedrock has one field; with more it would be read as something else there.
         |picture| Ok((picture.field_count() == Some(1)).then(|| picture.keep())),
     )?;
-    let Composition { sample, like, role, ref materials } = *composition;
+    let Composition { sample, like, ref others, role, ref materials } = *composition;
     let fields = vec![(Key::Role, Some(sample.string(role.name()))), (Key::Content, Some(sample.list(blocks)?))];
-    compose_message(sample, like, fields, materials)
+    compose_message(sample, like, others, fields, materials)
 }
 
 fn renamed<N: Build>(block: &N, id: &str) -> Result<N::Out> {

@@ -12,6 +12,8 @@ pub(super) struct Composition<'a, N> {
     pub(super) sample: &'a N,
     /// The entry whose other fields are taken.
     pub(super) like: Option<&'a N>,
+    /// Other entries that it is put together from and that have no message of their own any more.
+    pub(super) others: Vec<N>,
     pub(super) role: Role,
     pub(super) materials: Vec<Material<'a, N>>,
 }
@@ -190,6 +192,19 @@ pub(super) fn runs<T>(
     runs
 }
 
+impl Run {
+    /// The entries that its pieces come from, some of them more than once.
+    pub(super) fn sources<T>(&self, conversation: &Conversation<T>, pieces: &[Piece]) -> impl Iterator<Item = usize> {
+        pieces[self.pieces.clone()].iter().filter_map(|piece| match piece {
+            Piece::Text { of: Some((message, part)), .. } | Piece::Picture { message, part, .. } => {
+                Some(conversation.messages[*message].span.entry_of(*part).0)
+            }
+            Piece::Part { .. } | Piece::Text { of: None, .. } | Piece::Answer { .. } => entry_of(conversation, piece),
+        })
+    }
+}
+
+/// The entry that a piece is in; what stands for something else is in none.
 fn entry_of<T>(conversation: &Conversation<T>, piece: &Piece) -> Option<usize> {
     match piece {
         Piece::Part { message, part, .. } => Some(conversation.messages[*message].span.entry_of(*part).0),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::key::Key;
-use super::node::{Build, Bytes, Kind, Node};
+use super::node::{Build, Bytes, Kind, Node, UNITED};
 use super::too_deep;
 use crate::error::Result;
 
@@ -70,6 +70,21 @@ fn depth_exceeds(value: &Value, limit: usize) -> bool {
     }
 }
 
+/// Gives a map the fields of another one that it has not, but for those that are named.
+fn unite(into: &mut Value, other: &Value, levels: usize, named: &[&str]) {
+    let (Value::Object(into), Value::Object(other)) = (into, other) else { return };
+    for (name, value) in other.iter().filter(|(name, _)| !named.contains(&name.as_str())) {
+        match into.get_mut(name) {
+            Some(own) if !own.is_null() => {
+                if levels > 1 {
+                    unite(own, value, levels - 1, &[]);
+                }
+            }
+            _ => drop(into.insert(name.clone(), value.clone())),
+        }
+    }
+}
+
 impl Build for &Value {
     type Out = Value;
 
@@ -77,8 +92,9 @@ impl Build for &Value {
         (*self).clone()
     }
 
-    fn with_all(&self, changes: Vec<(Key, Option<Value>)>) -> Result<Value> {
+    fn united(&self, changes: Vec<(Key, Option<Value>)>, others: &[Self]) -> Result<Value> {
         let mut copy = (*self).clone();
+        let named: Vec<&str> = changes.iter().map(|(key, _)| key.name()).collect();
         if let Value::Object(fields) = &mut copy {
             for (key, value) in changes {
                 match value {
@@ -87,6 +103,7 @@ impl Build for &Value {
                 };
             }
         }
+        others.iter().for_each(|other| unite(&mut copy, other, UNITED, &named));
         Ok(copy)
     }
 

@@ -25,7 +25,7 @@ pub use detect::{detect_format, format_to_read, formats_of};
 pub use format::Format;
 pub use gemini::only_text;
 pub use key::Key;
-pub use node::{Build, Bytes, Kind, MAX_DEPTH, MAX_MESSAGE_DEPTH, Node};
+pub use node::{Build, Bytes, Kind, MAX_DEPTH, MAX_MESSAGE_DEPTH, Node, UNITED};
 pub use rewrite::{item_node, rewrite};
 
 use crate::error::{Error, Result};

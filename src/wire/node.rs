@@ -54,6 +54,10 @@ pub const MAX_DEPTH: usize = 256;
 /// How deep a whole message may be nested: its own levels and a value of [`MAX_DEPTH`] inside.
 pub const MAX_MESSAGE_DEPTH: usize = MAX_DEPTH + 16;
 
+/// Levels of maps that are united where several messages become one: the message, its metadata, and what in them is the
+/// host's own.
+pub const UNITED: usize = 3;
+
 /// A value of the host, read in place.
 pub trait Node: Clone {
     /// A string of the host, borrowed where that is possible.
@@ -145,8 +149,15 @@ pub trait Build: Node {
     /// This very value.
     fn keep(&self) -> Self::Out;
 
+    /// A shallow copy of this map or object with these fields set, those without a value taken away, and those fields of
+    /// `others` that it has not and that are not named. Maps in maps are united likewise, down to [`UNITED`] levels. An
+    /// object takes nothing of others.
+    fn united(&self, fields: Vec<(Key, Option<Self::Out>)>, others: &[Self]) -> Result<Self::Out>;
+
     /// A shallow copy of this map or object with these fields set, those without a value taken away.
-    fn with_all(&self, fields: Vec<(Key, Option<Self::Out>)>) -> Result<Self::Out>;
+    fn with_all(&self, fields: Vec<(Key, Option<Self::Out>)>) -> Result<Self::Out> {
+        self.united(fields, &[])
+    }
 
     /// The same with one field set.
     fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out> {

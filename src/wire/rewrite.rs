@@ -3,8 +3,12 @@
 //! A message that does not change is given back as the very same object; one that does is a shallow copy that shares
 //! everything but the changed path.
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+
 use super::change::{Arguments, Change, EntryEdit, Piece, Step};
-use super::compose::{Composition, Material, Place, runs};
+use super::compose::{Composition, Material, Place, Run, runs};
 use super::content::pin_of;
 use super::dialect;
 use super::format::Format;
@@ -28,7 +32,16 @@ pub fn rewrite<N: Build, T>(
     let entries = message_list(messages)?;
     let sample = entries.first().unwrap_or(messages);
     let mut out = Vec::with_capacity(entries.len());
-    for change in changes {
+    let is_pinned = |entry: usize| pin_of(&entries[entry]) == Pin::Pinned;
+    let composed: Vec<Vec<Run>> = changes
+        .iter()
+        .map(|change| match change {
+            Change::Compose { like, role, pieces } => runs(conversation, format, *like, *role, pieces, is_pinned),
+            _ => Vec::new(),
+        })
+        .collect();
+    let homes = homes(conversation, changes, &composed);
+    for (change, runs) in changes.iter().zip(composed) {
         match change {
             Change::Keep { message } => {
                 out.extend(entries[conversation.messages[*message].span.entries()].iter().map(Build::keep));
@@ -43,24 +56,47 @@ pub fn rewrite<N: Build, T>(
                     }
                 }
             }
-            Change::Compose { like, role, pieces } => {
+            Change::Compose { role, pieces, .. } => {
                 let materials: Vec<_> =
                     pieces.iter().map(|piece| material(piece, &entries, conversation, format)).collect();
-                let is_pinned = |entry: usize| pin_of(&entries[entry]) == Pin::Pinned;
-                for run in runs(conversation, format, *like, *role, pieces, is_pinned) {
+                for run in runs {
                     if let Some(entry) = run.stays {
                         out.push(entries[entry].keep());
                         continue;
                     }
                     let like = run.like.map(|entry| &entries[entry]);
+                    let mut others: Vec<usize> = run.sources(conversation, pieces).collect();
+                    others.dedup();
+                    others.retain(|entry| !homes.contains(entry));
+                    let others = others.into_iter().map(|entry| entries[entry].clone()).collect();
                     let materials = materials[run.pieces].to_vec();
-                    dialect::compose(format, &Composition { sample, like, role: *role, materials }, &mut out)?;
+                    let composition = Composition { sample, like, others, role: *role, materials };
+                    dialect::compose(format, &composition, &mut out)?;
                 }
             }
             Change::Insert { role, text } => out.push(dialect::message(sample, format, *role, text)?),
         }
     }
     Ok(out)
+}
+
+/// The entries that have a message of their own afterwards, which has their other fields.
+fn homes<T>(
+    conversation: &Conversation<T>,
+    changes: &[Change<'_>],
+    composed: &[Vec<Run>],
+) -> HashSet<usize, RandomState> {
+    let mut homes = HashSet::default();
+    for (change, runs) in changes.iter().zip(composed) {
+        match change {
+            Change::Compose { .. } => homes.extend(runs.iter().filter_map(|run| run.stays.or(run.like))),
+            Change::Keep { message } | Change::Edit { message, .. } => {
+                homes.extend(conversation.messages[*message].span.entries());
+            }
+            Change::Insert { .. } => {}
+        }
+    }
+    homes
 }
 
 /// What changes in each entry of a message, in order.

@@ -6,7 +6,7 @@ use pyo3::types::{PyBool, PyDict, PyList, PyString};
 use super::{PyNode, name};
 use crate::bindings::raised::host_error;
 use crate::error::Result;
-use crate::wire::{Build, Key, Kind, Node};
+use crate::wire::{Build, Key, Kind, Node, UNITED};
 
 /// The fields of a copy that are other than before; those without a value go away.
 type Fields<'py> = Vec<(Bound<'py, PyString>, Option<Bound<'py, PyAny>>)>;
@@ -48,6 +48,26 @@ fn copied<'py>(object: &Bound<'py, PyAny>, fields: Fields<'py>) -> PyResult<Boun
     Ok(copy)
 }
 
+/// Gives a dict the fields of another one that it has not, but for those that are named.
+fn unite(into: &Bound<'_, PyDict>, other: &Bound<'_, PyAny>, levels: usize, named: &[Key]) -> PyResult<()> {
+    let Ok(other) = other.cast::<PyDict>() else { return Ok(()) };
+    for (field, value) in other.copy()? {
+        if named.iter().any(|key| field.eq(name(into.py(), *key)).unwrap_or(false)) {
+            continue;
+        }
+        match into.get_item(&field)?.filter(|own| !own.is_none()) {
+            None => into.set_item(field, value)?,
+            Some(own) if levels > 1 && own.is_instance_of::<PyDict>() && value.is_instance_of::<PyDict>() => {
+                let own = own.cast::<PyDict>()?.copy()?;
+                unite(&own, &value, levels - 1, &[])?;
+                into.set_item(field, own)?;
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
 fn new_dict<'py>(py: Python<'py>, entries: Vec<(Key, Bound<'py, PyAny>)>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     entries.into_iter().try_for_each(|(key, value)| dict.set_item(name(py, key), value))?;
@@ -61,9 +81,17 @@ impl<'py> Build for PyNode<'py> {
         self.0.clone()
     }
 
-    fn with_all(&self, fields: Vec<(Key, Option<Self::Out>)>) -> Result<Self::Out> {
-        let named = fields.into_iter().map(|(key, value)| (name(self.0.py(), key).clone(), value));
-        copied(&self.0, named.collect()).map_err(|e| host_error(&e))
+    fn united(&self, fields: Vec<(Key, Option<Self::Out>)>, others: &[Self]) -> Result<Self::Out> {
+        let keys: Vec<Key> = fields.iter().map(|(key, _)| *key).collect();
+        let build = || {
+            let named = fields.into_iter().map(|(key, value)| (name(self.0.py(), key).clone(), value));
+            let copy = copied(&self.0, named.collect())?;
+            if let Ok(dict) = copy.cast::<PyDict>() {
+                others.iter().try_for_each(|other| unite(dict, &other.0, UNITED, &keys))?;
+            }
+            Ok(copy)
+        };
+        build().map_err(|e: PyErr| host_error(&e))
     }
 
     fn with_fields(&self, fields: Vec<(&str, Self::Out)>) -> Result<Self::Out> {

@@ -86,7 +86,8 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         let (parts, materials): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let fields = vec![(Key::Role, Some(sample.string(role))), (Key::Content, Some(sample.list(parts)?))];
         let like = composition.like.filter(|like| is_tool(*like) == tools && !is_plain_result(*like));
-        out.push(compose_message(sample, like, fields, materials)?);
+        let others: Vec<N> = composition.others.iter().filter(|other| is_tool(*other) == tools).cloned().collect();
+        out.push(compose_message(sample, like, &others, fields, materials)?);
     }
     Ok(())
 }

@@ -99,46 +99,46 @@ pub(in crate::wire) fn compose_blocks<N: Build>(
     blocks.filter_map(Result::transpose).collect()
 }
 
-/// A message of these fields and the other ones of `like`, with the metadata of what it is put together from.
+/// A message of these fields and the other ones of `like`, and those of `others` that it has not.
 pub(in crate::wire) fn compose_message<'a, N: Build + 'a>(
     sample: &N,
     like: Option<&N>,
+    others: &[N],
     mut fields: Vec<(Key, Option<N::Out>)>,
     materials: impl IntoIterator<Item = &'a Material<'a, N>>,
 ) -> Result<N::Out> {
-    fields.extend(metadata(like, materials)?.map(|metadata| (Key::Metadata, Some(metadata))));
+    fields.extend(metadata(like, others, materials)?.map(|metadata| (Key::Metadata, Some(metadata))));
     match like {
-        Some(like) => like.with_all(fields),
+        Some(like) => like.united(fields, others),
         None => sample.map(fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()),
     }
 }
 
-/// The metadata of a message that is put together, where those of `like` are not all: it is pinned where something in it
-/// was, and takes what that had where `like` has none.
+/// The metadata of a message that is put together, where they are not those of `like` and `others`: it is pinned where
+/// something in it was, and without `like` it has those of the first that had any.
 pub(in crate::wire) fn metadata<'a, N: Build + 'a>(
     like: Option<&N>,
+    others: &[N],
     materials: impl IntoIterator<Item = &'a Material<'a, N>>,
 ) -> Result<Option<N::Out>> {
     let is_pinned = |node: &N| pin_of(node) == Pin::Pinned;
+    let of = |node: &N| node.present(Key::Metadata);
     if like.is_some_and(is_pinned) {
         return Ok(None);
     }
-    let own = like.and_then(|like| like.present(Key::Metadata));
     let sources: Vec<&N> = materials.into_iter().filter_map(Material::source).collect();
-    let pinned = sources.iter().find(|node| is_pinned(node));
-    let given = pinned.or_else(|| sources.iter().find(|node| node.present(Key::Metadata).is_some()));
-    let Some(given) = given.and_then(|node| node.present(Key::Metadata)) else { return Ok(None) };
-    match own {
-        None => Ok(Some(given.keep())),
-        Some(own) if pinned.is_some() && own.kind() == Kind::Map => {
-            let truth = own.truth(true);
-            let custom = match own.present(Key::Custom).filter(|custom| custom.kind() == Kind::Map) {
-                Some(custom) => custom.with(Key::Pinned, truth)?,
-                None => own.map(vec![(Key::Pinned, truth)])?,
-            };
-            Ok(Some(own.with(Key::Custom, custom)?))
+    match (sources.iter().find(|node| is_pinned(node)), like) {
+        (Some(pinned), _) => {
+            let own = like.and_then(of).filter(|own| own.kind() == Kind::Map);
+            // What says that it is not pinned stands behind.
+            let says_not =
+                |own: &N| own.present(Key::Custom).is_some_and(|custom| custom.present(Key::Pinned).is_some());
+            let (first, last) = if own.as_ref().is_some_and(says_not) { (None, own) } else { (own, None) };
+            let rest = others.iter().filter_map(of).chain(last);
+            let all: Vec<N> = first.into_iter().chain(of(pinned)).chain(rest).collect();
+            all.first().map(|metadata| metadata.united(vec![], &all[1..])).transpose()
         }
-        // No metadata that can be pinned.
-        Some(_) => Ok(pinned.map(|_| given.keep())),
+        (None, Some(_)) => Ok(None),
+        (None, None) => Ok(sources.into_iter().find_map(of).map(|metadata| metadata.keep())),
     }
 }

@@ -104,7 +104,8 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
             continue;
         }
         let like = composition.like.filter(|like| has_response(*like) == of_answers);
-        let these = Composition { sample, like, role: composition.role, materials };
+        let others = composition.others.iter().filter(|other| has_response(*other) == of_answers).cloned().collect();
+        let these = Composition { sample, like, others, role: composition.role, materials };
         let parts = sample.list(compose_blocks(&these, Key::Parts, text_part, renamed, answer, |picture| {
             picture_part(sample, picture)
         })?)?;
@@ -112,10 +113,13 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         let mut fields = vec![(Key::Role, role), (Key::Parts, parts)];
         // The SDK's objects have no room for any.
         if like.unwrap_or(sample).field_count().is_some() {
-            fields.extend(metadata(like, &these.materials)?.map(|metadata| (Key::Metadata, metadata)));
+            let metadata = metadata(like, &these.others, &these.materials)?;
+            fields.extend(metadata.map(|metadata| (Key::Metadata, metadata)));
         }
         out.push(match like {
-            Some(like) => like.with_all(fields.into_iter().map(|(key, value)| (key, Some(value))).collect())?,
+            Some(like) => {
+                like.united(fields.into_iter().map(|(key, value)| (key, Some(value))).collect(), &these.others)?
+            }
             None => sample.map_like(fields)?,
         });
     }

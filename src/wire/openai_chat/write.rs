@@ -145,7 +145,8 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     all.extend(values.into_iter().map(|(key, value)| (key, Some(value))));
     // A result has a message of its own, with its own metadata.
     let is_here = |material: &&Material<'_, N>| !matches!(material, Material::Part { node, .. } if is_result(node));
-    out.push(compose_message(sample, like, all, composition.materials.iter().filter(is_here))?);
+    // No two entries share a message.
+    out.push(compose_message(sample, like, &[], all, composition.materials.iter().filter(is_here))?);
     Ok(())
 }
 

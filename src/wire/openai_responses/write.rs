@@ -55,7 +55,7 @@ fn fields_of<N: Build>(like: &N, role: Role, content: N::Out) -> Vec<(Key, N::Ou
 /// A new message of what was said in another item, with its metadata.
 fn moved<'a, N: Build + 'a>(material: &'a Material<'a, N>, sample: &N, role: Role, content: N::Out) -> Result<N::Out> {
     let mut fields = fields_of(sample, role, content);
-    fields.extend(metadata(None, [material])?.map(|metadata| (Key::Metadata, metadata)));
+    fields.extend(metadata(None, &[], [material])?.map(|metadata| (Key::Metadata, metadata)));
     sample.map(fields)
 }
 
