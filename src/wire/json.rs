@@ -103,7 +103,9 @@ impl Build for &Value {
                 };
             }
         }
-        others.iter().for_each(|other| unite(&mut copy, other, UNITED, &named));
+        for other in others {
+            unite(&mut copy, other, UNITED, &named);
+        }
         Ok(copy)
     }
 

@@ -85,8 +85,10 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         }
         let (parts, materials): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let fields = vec![(Key::Role, Some(sample.string(role))), (Key::Content, Some(sample.list(parts)?))];
-        let like = composition.like.filter(|like| is_tool(*like) == tools && !is_plain_result(*like));
-        let others: Vec<N> = composition.others.iter().filter(|other| is_tool(*other) == tools).cloned().collect();
+        // A plain result has fields that make of any message one.
+        let is_such = |other: &&N| is_tool(*other) == tools && !is_plain_result(*other);
+        let like = composition.like.filter(is_such);
+        let others: Vec<N> = composition.others.iter().filter(is_such).cloned().collect();
         out.push(compose_message(sample, like, &others, fields, materials)?);
     }
     Ok(())

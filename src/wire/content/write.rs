@@ -130,9 +130,9 @@ pub(in crate::wire) fn metadata<'a, N: Build + 'a>(
     match (sources.iter().find(|node| is_pinned(node)), like) {
         (Some(pinned), _) => {
             let own = like.and_then(of).filter(|own| own.kind() == Kind::Map);
-            // What says that it is not pinned stands behind.
-            let says_not =
-                |own: &N| own.present(Key::Custom).is_some_and(|custom| custom.present(Key::Pinned).is_some());
+            // What has something else in place of the pin stands behind.
+            let is_taken = |custom: &N| custom.kind() != Kind::Map || custom.present(Key::Pinned).is_some();
+            let says_not = |own: &N| own.present(Key::Custom).as_ref().is_some_and(is_taken);
             let (first, last) = if own.as_ref().is_some_and(says_not) { (None, own) } else { (own, None) };
             let rest = others.iter().filter_map(of).chain(last);
             let all: Vec<N> = first.into_iter().chain(of(pinned)).chain(rest).collect();
