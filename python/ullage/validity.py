@@ -103,8 +103,10 @@ def repair(
     Nothing goes away that can stay. A call without a result gets one that says so, as an error; a
     late result is put right behind its call; one without a call becomes words of the user; calls
     that share an id get ids of their own; system messages in a list that takes none become words
-    of the user; messages in a row become one where roles must alternate. Only blank texts and
-    empty messages are removed, and results without a call that hold nothing but media.
+    of the user; messages in a row become one where roles must alternate. That one has the other
+    fields of all of them, and where two have the same, those of the one that is pinned, else of the
+    first; what comes from a pinned message is pinned. Only blank texts and empty messages are
+    removed, and results without a call that hold nothing but media.
 
     Args:
         messages: The messages; neither the list nor a message is changed.
