@@ -4,7 +4,7 @@
 //! edits lines of a file that it has read. So each line is worth what it adds of the first, by how likely its anchors are
 //! needed and are not kept elsewhere, and what it holds of the second, by how likely that part of its file is edited next.
 //! Lines are taken greedily by worth per token until the budget is spent. They are kept as they are, in runs, with the
-//! number of the first line of each.
+//! number of the first line of each. Where a line is too dear for what it adds, its name may be kept alone ([`names`]).
 
 // Tokens and bytes stay far below 2^52, where every whole number is exact, and the lines of what fits into memory below 2^32.
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
@@ -16,6 +16,7 @@ mod edit_worth;
 mod files;
 mod layout;
 mod lines;
+mod names;
 mod numbers;
 mod sources;
 
@@ -85,7 +86,7 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
 /// The texts of as many of `picks`, the first ones first, as fit.
 fn fitted<T: Text>(
     sources: &[Source<'_>],
-    lines: &Lines,
+    lines: &Lines<'_>,
     headings: &[u32],
     picks: &[Pick],
     past: &Past<'_, T>,
