@@ -173,3 +173,22 @@ fn names_that_were_kept_are_kept_again() {
     assert!(known > 3, "{known} of {}: {again:?}", first.len());
     assert!(others.iter().all(|text| !text.contains(&first[..2].join(" "))), "names became a line: {others:?}");
 }
+
+#[test]
+fn names_stand_where_a_note_has_room_for_them() {
+    let mut messages = session(&dear(), 0);
+    messages.push(Message::text("assistant", "All of it was seen."));
+    messages.push(Message::text("user", "Remember this.").pinned());
+    for number in 10..14 {
+        // Of so little that goes no note may be long.
+        messages.extend(session(&[vec!["done".to_owned()]], number));
+    }
+    messages.push(Message::text("assistant", "That is done."));
+    messages.push(Message::text("user", "Remember this too.").pinned());
+    messages.push(Message::text("assistant", "It is noted."));
+    messages.push(Message::text("user", "Go on."));
+    let output = pressed(&render(&messages, Format::Anthropic), 10, &exact());
+    assert_eq!(output.to_string().matches(" earlier messages are stored").count(), 2, "{output}");
+    let (names, _) = parts(&output);
+    assert!(names.len() > 10, "{names:?}");
+}

@@ -11,7 +11,6 @@ use foldhash::fast::RandomState;
 
 use super::cover::{Item, Pick};
 use super::lines::Lines;
-use super::names;
 use super::sources::Source;
 use crate::anchors::strip_line_number;
 
@@ -95,15 +94,18 @@ pub(super) fn texts(
     for text in &mut texts {
         text.truncate(text.trim_end().len());
     }
-    let alone = names::beside(sources, lines, picks);
-    // What is cut in its place has its own mark, and its own lines below.
-    if let Some(text) = texts[..titled].last_mut().filter(|_| !alone.is_empty()) {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&[FROM, NAMES, FROM_END, "\n", &alone.join(" ")].concat());
-    }
     texts
+}
+
+/// Adds names without lines to the text of a gap.
+pub(super) fn add_names(text: &mut String, names: &[&str]) {
+    if names.is_empty() {
+        return;
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&[FROM, NAMES, FROM_END, "\n", &names.join(" ")].concat());
 }
 
 /// The titles that were written, so that the folders of a file are named once.

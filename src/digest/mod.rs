@@ -65,7 +65,7 @@ pub struct Digest {
 const TRIES: usize = 4;
 
 /// A try is good when this share of the budget is used, in hundredths.
-const WELL_USED: usize = 98;
+const WELL_USED: usize = 99;
 
 /// The lines of the messages in the gaps of `past`, and of the cuts, that are worth most, in `budget` tokens. O(length of
 /// the conversation), and exact counts of what is kept.
@@ -94,8 +94,14 @@ fn fitted<T: Text>(
     counter: &dyn CountTokens,
 ) -> Vec<String> {
     let slots = past.gaps.len() + past.cuts.len();
+    // A note may not be longer than what it stands for.
+    let freed = |gap: &usize| past.gaps[*gap].clone().map(|message| past.tokens.message(message)).sum::<usize>();
+    let largest = (0..past.gaps.len()).max_by_key(freed);
     let made = |count: usize| {
-        let texts = layout::texts(sources, lines, headings, &picks[..count], (slots, past.gaps.len()));
+        let mut texts = layout::texts(sources, lines, headings, &picks[..count], (slots, past.gaps.len()));
+        if let Some(gap) = largest {
+            layout::add_names(&mut texts[gap], &names::beside(sources, lines, &picks[..count]));
+        }
         let (gaps, cuts) = texts.split_at(past.gaps.len());
         let count = |texts: &[String], kind| texts.iter().map(|text| counter.count(text, kind)).sum::<usize>();
         let tokens = count(gaps, TextKind::Prose) + count(cuts, TextKind::ToolOutput);
