@@ -1,10 +1,13 @@
 //! How likely an anchor of a tool's output is needed: that the model repeats it before it sees it again.
 
 use super::age::Ages;
+use crate::anchors::AnchorKind;
 
 /// What is known of an anchor.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct Known {
+    /// What it looks like.
+    pub kind: AnchorKind,
     /// Lines of outputs that hold it.
     lines: u32,
     /// The last of them.
@@ -28,6 +31,23 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Of an anchor that nothing is known of yet.
+    pub(super) fn of(kind: AnchorKind) -> Known {
+        Known {
+            kind,
+            lines: 0,
+            last_line: 0,
+            last_output: 0,
+            in_other: false,
+            rank: None,
+            uses: 0,
+            last_use: None,
+            spoken: 0.0,
+            stays: false,
+            is_spoken_of: false,
+        }
+    }
+
     /// It stands in this line of an output, of a file of this rank or of none.
     pub(super) fn seen_in_output(&mut self, message: usize, line: u32, rank: Option<usize>) {
         if self.lines == 0 || self.last_line != line {
@@ -39,6 +59,12 @@ impl Known {
             Some(rank) => self.rank = Some(self.rank.map_or(rank, |best| best.min(rank))),
             None => self.in_other = true,
         }
+    }
+
+    /// An older digest kept its name.
+    pub(super) fn seen_alone(&mut self, message: usize) {
+        self.lines = self.lines.max(1);
+        self.last_output = self.last_output.max(message);
     }
 
     /// Somebody speaks of it.
@@ -59,9 +85,9 @@ mod fitted {
     /// For the logarithm of the messages that use it.
     pub const USES: f64 = 0.131;
     /// For the logarithm of how much the model has lately spoken of it.
-    pub const SPOKEN: f64 = 1.35;
+    pub const SPOKEN: f64 = 1.38;
     /// For the place of its last use.
-    pub const LAST_USE: f64 = 2.03;
+    pub const LAST_USE: f64 = 2.33;
     /// For the logarithm of the tokens since it was last seen.
     pub const AGE: f64 = -0.922;
     /// For the place where it was last seen, to the fourth: what has just been seen has not yet shown whether it is needed.
@@ -69,11 +95,11 @@ mod fitted {
     /// For the inverse of the rank of its file.
     pub const FILE: f64 = 1.42;
     /// For standing in an output that is of no file.
-    pub const OTHER: f64 = -0.58;
+    pub const OTHER: f64 = -0.34;
 }
 
 /// What a line adds with an anchor whose name stays in what was said: what the name is about would be lost.
-const NAME_STAYS: f64 = 0.37;
+const NAME_STAYS: f64 = 0.39;
 
 /// How likely the anchor is needed and is not there, from 0 to 1; 0 for one that stands in no output, or stays in one.
 pub(super) fn worth(known: &Known, ages: &Ages) -> f64 {

@@ -5,41 +5,55 @@ use std::collections::BinaryHeap;
 
 use super::layout::{path_of, short};
 use super::lines::Lines;
+use super::names;
 use super::sources::Source;
 
 /// Tokens of the number in front of a run of lines, and a little more, since long runs are read more easily.
-const RUN: f64 = 2.2;
+const RUN: f64 = 2.1;
 
 /// Bytes of a title for each token, and tokens of what stands around it.
 const TITLE_BYTES: f64 = 3.5;
 const TITLE: f64 = 3.4;
 
+/// The share of a title that the first line below it bears when it is compared: others mostly follow.
+const FIRST: f64 = 0.7;
+
 /// Tokens that are added to the cost of a line when it is compared, so that very short lines do not always win.
-const EVEN: f64 = 4.0;
+const EVEN: f64 = 3.8;
+
+/// The share of the budget that names without lines may take: a digest is no index.
+const NAMES: f64 = 0.05;
 
 /// The least that a line costs: its end.
 const LEAST: f64 = 0.5;
 
 /// By how much the worth of a line for edits grows when the lines on both sides of it are taken: an edit needs all of its
 /// lines.
-const HOLE: f64 = 0.7;
+const HOLE: f64 = 0.49;
 
-/// A line that is taken.
+/// What can be taken, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Item {
+    /// A name without a line.
+    Name(u32),
+    /// A line.
+    Line(u32),
+}
+
+/// What is taken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pick {
-    /// Its source.
-    pub source: u32,
-    /// The line.
-    pub line: u32,
+    /// It.
+    pub item: Item,
     /// What it and all picks before it cost, as estimated.
     pub cost_so_far: f64,
 }
 
-/// The lines worth most, the best first, in about `budget` tokens. `worths` is what each line is worth for a token beside
-/// its anchors. O(n log n) in lines.
+/// The lines and names worth most, the best first, in about `budget` tokens. `worths` is what each line is worth for a token
+/// beside its anchors. O(n log n) in lines and names.
 pub(super) fn cover(
     sources: &[Source<'_>],
-    lines: &Lines,
+    lines: &Lines<'_>,
     headings: &[u32],
     worths: &[f64],
     titled: usize,
@@ -49,53 +63,61 @@ pub(super) fn cover(
         sources,
         lines,
         worths,
-        titled,
-        source_of: source_of(lines),
+        titles: sources.iter().map(|source| title(source, titled)).collect(),
         taken: vec![false; lines.all.len()],
         headings,
         opened: vec![false; sources.len()],
         named: vec![false; sources.iter().filter_map(|source| source.file).max().map_or(0, |file| file as usize + 1)],
-        covered: vec![false; lines.worth.len()],
+        kept: vec![Kept::Not; lines.worth.len()],
     };
-    let mut heap: BinaryHeap<Candidate> = (0..lines.all.len()).filter_map(|line| covering.candidate(line)).collect();
+    // Names stand behind the lines of a gap.
+    let names = if titled > 0 { lines.names.len() } else { 0 };
+    let items = (0..lines.all.len() as u32).map(Item::Line).chain((0..names as u32).map(Item::Name));
+    let mut heap: BinaryHeap<Candidate> = items.filter_map(|item| covering.candidate(item)).collect();
     let (mut picks, mut spent) = (Vec::new(), 0.0);
+    let mut for_names = budget as f64 * NAMES;
     while let Some(best) = heap.pop() {
-        if covering.taken[best.line as usize] {
+        if covering.is_taken(best.item) {
             continue;
         }
-        let line = best.line as usize;
-        let Some(now) = covering.candidate(line) else { continue };
+        let Some(now) = covering.candidate(best.item) else { continue };
         // What it adds can only have fallen since; if it is no longer the best, its turn comes later.
         if now.worth < best.worth && heap.peek().is_some_and(|next| now < *next) {
             heap.push(now);
             continue;
         }
-        let cost = covering.cost(line);
-        if spent + cost > budget as f64 {
+        let cost = covering.cost(best.item);
+        if spent + cost > budget as f64 || matches!(best.item, Item::Name(_)) && cost > for_names {
             continue;
         }
-        spent += cost;
-        covering.take(line);
-        picks.push(Pick { source: covering.source_of[line], line: best.line, cost_so_far: spent });
-        // Beside a line that is taken its neighbours cost less.
-        heap.extend(covering.neighbours(line).into_iter().flatten().filter_map(|line| covering.candidate(line)));
+        // A name that a line brings needs no place of its own any more.
+        let freed = covering.take(best.item);
+        for_names += if let Item::Name(_) = best.item { -cost } else { freed };
+        spent += (cost - freed).max(0.0);
+        picks.push(Pick { item: best.item, cost_so_far: spent });
+        if let Item::Line(line) = best.item {
+            // Beside a line that is taken its neighbours cost less.
+            let beside = covering.neighbours(line as usize).into_iter().flatten();
+            heap.extend(beside.filter_map(|line| covering.candidate(Item::Line(line as u32))));
+        }
     }
     picks
 }
 
-fn source_of(lines: &Lines) -> Vec<u32> {
-    let mut sources = Vec::with_capacity(lines.all.len());
-    for (source, range) in lines.of_source.iter().enumerate() {
-        sources.resize(range.end, source as u32);
+/// What naming a source costs: at first, and when its file is named already. Only the first slots name theirs.
+fn title(source: &Source<'_>, titled: usize) -> (f64, f64) {
+    if source.slot.is_none_or(|slot| slot >= titled) {
+        return (0.0, 0.0);
     }
-    sources
+    let cost = |title: &str| title.len() as f64 / TITLE_BYTES + TITLE;
+    (cost(&source.title), cost(short(path_of(&source.title))))
 }
 
-/// A line, and what it adds for each token.
+/// What can be taken, and what it adds for each token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Candidate {
     worth: f64,
-    line: u32,
+    item: Item,
 }
 
 impl Eq for Candidate {}
@@ -103,7 +125,7 @@ impl Eq for Candidate {}
 impl Ord for Candidate {
     fn cmp(&self, other: &Candidate) -> Ordering {
         // Of two alike the newer one.
-        self.worth.total_cmp(&other.worth).then(self.line.cmp(&other.line))
+        self.worth.total_cmp(&other.worth).then(self.item.cmp(&other.item))
     }
 }
 
@@ -113,13 +135,20 @@ impl PartialOrd for Candidate {
     }
 }
 
+/// How an anchor is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Not,
+    Alone,
+    InLine,
+}
+
 struct Covering<'a> {
     sources: &'a [Source<'a>],
-    lines: &'a Lines,
+    lines: &'a Lines<'a>,
     worths: &'a [f64],
-    /// How many slots, from the first on, name their sources.
-    titled: usize,
-    source_of: Vec<u32>,
+    /// What naming each source costs, at first and when its file is known.
+    titles: Vec<(f64, f64)>,
     taken: Vec<bool>,
     /// See [`headings`](super::layout::headings).
     headings: &'a [u32],
@@ -127,55 +156,81 @@ struct Covering<'a> {
     opened: Vec<bool>,
     /// Files that are named already.
     named: Vec<bool>,
-    covered: Vec<bool>,
+    /// How each anchor is kept.
+    kept: Vec<Kept>,
 }
 
 impl Covering<'_> {
-    /// What the line adds now; `None` if that is nothing.
-    fn candidate(&self, line: usize) -> Option<Candidate> {
-        let anchors = self.lines.anchors_of(line).iter().map(|anchor| *anchor as usize);
-        let new: f64 = anchors.filter(|anchor| !self.covered[*anchor]).map(|anchor| self.lines.worth[anchor]).sum();
+    /// What it adds now; `None` if that is nothing.
+    fn candidate(&self, item: Item) -> Option<Candidate> {
+        let worth = match item {
+            Item::Line(line) => self.line(line as usize),
+            Item::Name(anchor) => match self.kept[anchor as usize] {
+                Kept::Not => self.lines.alone[anchor as usize],
+                Kept::Alone | Kept::InLine => 0.0,
+            },
+        };
+        let shared = match item {
+            Item::Line(line) => self.title_above(line as usize) * (1.0 - FIRST),
+            Item::Name(_) => 0.0,
+        };
+        (worth > 0.0).then(|| Candidate { worth: worth / (self.cost(item) - shared + EVEN), item })
+    }
+
+    /// What a line adds.
+    fn line(&self, line: usize) -> f64 {
+        let anchors = self.lines.anchors_of(line);
+        let new = |anchor: &u32| match self.kept[*anchor as usize] {
+            Kept::InLine => 0.0,
+            Kept::Alone => self.lines.worth[*anchor as usize] - self.lines.alone[*anchor as usize],
+            Kept::Not => self.lines.worth[*anchor as usize],
+        };
+        let new: f64 = anchors.iter().map(new).sum();
         let is_hole = self.beside(line).iter().all(|taken| *taken);
-        let for_edits = self.worths[line] * self.tokens(line) * if is_hole { 1.0 + HOLE } else { 1.0 };
-        let worth = new + for_edits;
-        (worth > 0.0).then(|| Candidate { worth: worth / (self.cost(line) + EVEN), line: line as u32 })
+        new + self.worths[line] * self.tokens(line) * if is_hole { 1.0 + HOLE } else { 1.0 }
+    }
+
+    fn is_taken(&self, item: Item) -> bool {
+        match item {
+            Item::Line(line) => self.taken[line as usize],
+            Item::Name(anchor) => self.kept[anchor as usize] != Kept::Not,
+        }
+    }
+
+    /// What taking it costs.
+    fn cost(&self, item: Item) -> f64 {
+        match item {
+            Item::Line(line) => self.line_cost(line as usize),
+            Item::Name(anchor) => names::cost(self.lines.names[anchor as usize]),
+        }
     }
 
     fn tokens(&self, line: usize) -> f64 {
-        self.lines.all[line].text.len() as f64 * self.sources[self.source_of[line] as usize].density + LEAST
+        self.lines.all[line].text.len() as f64 * self.sources[self.lines.all[line].source as usize].density + LEAST
     }
 
-    fn cost(&self, line: usize) -> f64 {
-        let source = self.source_of[line] as usize;
+    fn line_cost(&self, line: usize) -> f64 {
         let run = match self.beside(line) {
             [false, false] => RUN,
             [true, true] => -RUN,
             _ => 0.0,
         };
-        let title = if self.opened[self.headings[source] as usize] { 0.0 } else { self.title(source) };
-        (self.tokens(line) + run + title).max(LEAST)
+        (self.tokens(line) + run).max(LEAST) + self.title_above(line)
     }
 
-    /// What naming a source costs.
-    fn title(&self, source: usize) -> f64 {
-        let Source { title, file, slot, .. } = &self.sources[source];
-        let known = file.is_some_and(|file| self.named[file as usize]);
-        let length = match slot {
-            Some(slot) if *slot < self.titled => {
-                if known {
-                    short(path_of(title)).len()
-                } else {
-                    title.len()
-                }
-            }
-            _ => return 0.0,
-        };
-        length as f64 / TITLE_BYTES + TITLE
+    /// What the title costs that a line needs above it.
+    fn title_above(&self, line: usize) -> f64 {
+        let source = self.lines.all[line].source as usize;
+        if self.opened[self.headings[source] as usize] {
+            return 0.0;
+        }
+        let (long, short) = self.titles[source];
+        if self.sources[source].file.is_some_and(|file| self.named[file as usize]) { short } else { long }
     }
 
     /// The lines of the same source before and behind a line.
     fn neighbours(&self, line: usize) -> [Option<usize>; 2] {
-        let range = &self.lines.of_source[self.source_of[line] as usize];
+        let range = &self.lines.of_source[self.lines.all[line].source as usize];
         [(line > range.start).then(|| line - 1), (line + 1 < range.end).then_some(line + 1)]
     }
 
@@ -184,15 +239,27 @@ impl Covering<'_> {
         self.neighbours(line).map(|line| line.is_some_and(|line| self.taken[line]))
     }
 
-    fn take(&mut self, line: usize) {
+    /// Takes it; gives what names cost that it makes needless.
+    fn take(&mut self, item: Item) -> f64 {
+        let line = match item {
+            Item::Line(line) => line as usize,
+            Item::Name(anchor) => {
+                self.kept[anchor as usize] = Kept::Alone;
+                return 0.0;
+            }
+        };
         self.taken[line] = true;
-        let source = self.source_of[line] as usize;
+        let source = self.lines.all[line].source as usize;
         self.opened[self.headings[source] as usize] = true;
         if let Some(file) = self.sources[source].file {
             self.named[file as usize] = true;
         }
+        let mut freed = 0.0;
         for anchor in self.lines.anchors_of(line) {
-            self.covered[*anchor as usize] = true;
+            if std::mem::replace(&mut self.kept[*anchor as usize], Kept::InLine) == Kept::Alone {
+                freed += self.cost(Item::Name(*anchor));
+            }
         }
+        freed
     }
 }

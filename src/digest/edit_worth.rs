@@ -6,17 +6,17 @@ use super::lines::Lines;
 use super::sources::{Origin, Source};
 
 /// What a token of the newest line of a file is worth beside an anchor that is needed for certain.
-const OF_FILES: f64 = 0.06;
+const OF_FILES: f64 = 0.086;
 
 /// The same for the first tokens of what the person said. No replay sees what it is good for, so it is not weighed by one: it is
-/// enough for the first line of 95 of 100 requests where 40,000 tokens go to 5,000.
-const OF_REQUESTS: f64 = 0.007;
+/// enough for the first line of 97 of 100 requests where 40,000 tokens go to 5,000.
+const OF_REQUESTS: f64 = 0.009;
 
 /// Tokens after which the worth of what the person said has fallen to a half.
 const BEGINNING: f64 = 10.0;
 
 /// The same for a token of what the model said.
-const OF_STATEMENTS: f64 = 0.025;
+const OF_STATEMENTS: f64 = 0.02;
 
 /// The same for a token of any other output, and of a line that has changed since: more than nothing.
 const OF_OTHERS: f64 = 1e-4;
@@ -31,25 +31,25 @@ const LENGTH: f64 = 0.36;
 const USUAL_LENGTH: f64 = 1000.0;
 
 /// Shorter sources than this count as this long: a snippet is no surer to be edited the less it shows.
-const LEAST_LENGTH: f64 = 135.0;
+const LEAST_LENGTH: f64 = 106.0;
 
 /// What standing beside lines that were edited before adds, as a power of e.
-const NEAR_EDITS: f64 = 2.5;
+const NEAR_EDITS: f64 = 2.07;
 
 /// Lines after which such nearness has fallen to a third.
 const NEARNESS: f64 = 4.5;
 
 /// What standing near anchors adds that the model has lately spoken of, as a power of e.
-const SPOKEN_OF: f64 = 0.55;
+const SPOKEN_OF: f64 = 0.69;
 
 /// More talk than this counts no more.
 const MOST_SPOKEN: f64 = 3.0;
 
 /// What is left of either from one line to the next.
-const SPREAD: f64 = 0.8;
+const SPREAD: f64 = 0.89;
 
 /// What each line is worth for a token. O(lines).
-pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Files) -> Vec<f64> {
+pub(super) fn of(sources: &[Source<'_>], lines: &Lines<'_>, ages: &Ages, files: &Files) -> Vec<f64> {
     let mut worths = vec![0.0; lines.all.len()];
     for (index, source) in sources.iter().enumerate() {
         let range = lines.of_source[index].clone();
@@ -77,14 +77,14 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines, ages: &Ages, files: &Fil
             (Origin::Said, _) => worths[range].fill(OF_STATEMENTS * age),
             // What has no file is not edited; but room that nothing better fills is its.
             (Origin::Output | Origin::Written, None) => worths[range].fill(OF_OTHERS * age),
-            (Origin::Call | Origin::Replaced, _) => {}
+            (Origin::Call | Origin::Replaced | Origin::Named, _) => {}
         }
     }
     worths
 }
 
 /// What a person asked for holds until it is done, however long ago; the first words say what it is.
-fn requests(source: &Source<'_>, lines: &Lines, range: std::ops::Range<usize>, worths: &mut [f64]) {
+fn requests(source: &Source<'_>, lines: &Lines<'_>, range: std::ops::Range<usize>, worths: &mut [f64]) {
     let mut tokens = 0.0;
     for line in range {
         worths[line] = OF_REQUESTS / (1.0 + tokens / BEGINNING);
@@ -92,13 +92,13 @@ fn requests(source: &Source<'_>, lines: &Lines, range: std::ops::Range<usize>, w
     }
 }
 
-fn spoken_in(lines: &Lines, line: usize) -> f64 {
+fn spoken_in(lines: &Lines<'_>, line: usize) -> f64 {
     let sum: f64 = lines.anchors_of(line).iter().map(|anchor| lines.spoken[*anchor as usize]).sum();
     sum.min(MOST_SPOKEN)
 }
 
 /// How near each line of a source is to one that was written before: 1 for itself.
-fn nearness(source: &Source<'_>, file: u32, lines: &Lines, index: usize, files: &Files) -> Vec<f64> {
+fn nearness(source: &Source<'_>, file: u32, lines: &Lines<'_>, index: usize, files: &Files) -> Vec<f64> {
     let range = lines.of_source[index].clone();
     if source.origin == Origin::Written {
         return vec![1.0; range.len()];

@@ -53,7 +53,7 @@ impl Files {
                     let lines = source.text.lines().filter(|line| !line.trim().is_empty());
                     files.replaced.extend(lines.map(|line| (key(file, line), source.message)));
                 }
-                Origin::Call | Origin::Said | Origin::Asked => {}
+                Origin::Call | Origin::Said | Origin::Asked | Origin::Named => {}
             }
         }
         let mut order: Vec<usize> = (0..touched.len()).collect();

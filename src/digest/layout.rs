@@ -2,13 +2,14 @@
 //!
 //! A line `[from ...]` names the source, a file by its path and afterwards by its name alone; the lines of it that are kept
 //! follow as they were, in runs. The first line of each run has its number in front, as `cat -n` writes it: the number and a
-//! tab, which with the indentation behind it mostly is one token.
+//! tab, which with the indentation behind it mostly is one token. Names without their lines stand in one line at the end,
+//! parted by spaces, which no name has.
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::cover::Pick;
+use super::cover::{Item, Pick};
 use super::lines::Lines;
 use super::sources::Source;
 use crate::anchors::strip_line_number;
@@ -16,6 +17,9 @@ use crate::anchors::strip_line_number;
 /// The titles of what was said.
 pub(super) const ASKED: &str = "the user";
 pub(super) const SAID: &str = "the assistant";
+
+/// The title of names that are kept without their lines.
+pub(super) const NAMES: &str = "other lines, names only";
 
 /// What follows the path of a file in the title of what was written into it.
 pub(super) const AS_WRITTEN: &str = ", as written";
@@ -41,12 +45,16 @@ pub(super) fn headings(sources: &[Source<'_>]) -> Vec<u32> {
 /// source is named. O(picks log picks + length).
 pub(super) fn texts(
     sources: &[Source<'_>],
-    lines: &Lines,
+    lines: &Lines<'_>,
     headings: &[u32],
     picks: &[Pick],
     (slots, titled): (usize, usize),
 ) -> Vec<String> {
-    let mut order: Vec<(u32, u32)> = picks.iter().map(|pick| (pick.source, pick.line)).collect();
+    let line = |pick: &Pick| match pick.item {
+        Item::Line(line) => Some((lines.all[line as usize].source, line)),
+        Item::Name(_) => None,
+    };
+    let mut order: Vec<(u32, u32)> = picks.iter().filter_map(line).collect();
     order.sort_unstable();
     order.sort_by_key(|(source, _)| headings[*source as usize]);
     let mut texts = vec![String::new(); slots];
@@ -87,6 +95,17 @@ pub(super) fn texts(
         text.truncate(text.trim_end().len());
     }
     texts
+}
+
+/// Adds names without lines to the text of a gap.
+pub(super) fn add_names(text: &mut String, names: &[&str]) {
+    if names.is_empty() {
+        return;
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&[FROM, NAMES, FROM_END, "\n", &names.join(" ")].concat());
 }
 
 /// The titles that were written, so that the folders of a file are named once.
@@ -140,7 +159,9 @@ pub(super) fn sections(body: &str) -> impl Iterator<Item = (&str, &str)> {
             None => ("", 0),
         };
         let lines = rest[start..].split_inclusive('\n');
-        let length: usize = lines.take_while(|line| title_at(line).is_none()).map(str::len).sum();
+        // Names stand in one line; what follows them without a title is no name.
+        let most = if title == NAMES { 1 } else { usize::MAX };
+        let length: usize = lines.take_while(|line| title_at(line).is_none()).take(most).map(str::len).sum();
         let section = &rest[start..start + length];
         rest = &rest[start + length..];
         Some((title, section))

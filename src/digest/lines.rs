@@ -9,9 +9,10 @@ use super::Past;
 use super::age::Ages;
 use super::anchor_worth::{Known, worth};
 use super::files::Files;
+use super::names;
 use super::numbers::{Numbering, numbered_line};
 use super::sources::{Origin, Source};
-use crate::anchors::anchors;
+use crate::anchors::{Anchor, anchors};
 use crate::message::{Role, Text};
 use crate::slices::end_of_slice;
 
@@ -36,6 +37,8 @@ const FADING: f64 = 0.2;
 /// One line of a source.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
+    /// Its source.
+    pub source: u32,
     /// Its bytes in the text of the source, without a number that stood in front of it.
     pub text: Range<usize>,
     /// Its number in the source.
@@ -46,22 +49,26 @@ pub(super) struct Line {
 
 /// The lines of all sources that can be kept.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct Lines<'a> {
     /// The lines.
     pub all: Vec<Line>,
     /// Those of each source.
     pub of_source: Vec<Range<usize>>,
     /// The anchors of all lines, one line after another.
     pub anchors: Vec<u32>,
+    /// Each anchor.
+    pub names: Vec<&'a str>,
     /// What each anchor is worth to a line.
     pub worth: Vec<f64>,
+    /// What it is worth without one.
+    pub alone: Vec<f64>,
     /// How much the model has lately spoken of each anchor.
     pub spoken: Vec<f64>,
 }
 
-impl Lines {
+impl<'a> Lines<'a> {
     /// The lines of `sources`. O(length).
-    pub(super) fn of<T: Text>(sources: &[Source<'_>], past: &Past<'_, T>, ages: &Ages, files: &Files) -> Lines {
+    pub(super) fn of<T: Text>(sources: &'a [Source<'_>], past: &Past<'a, T>, ages: &Ages, files: &Files) -> Lines<'a> {
         let beside = past.beside.iter().flat_map(|text| text.lines()).map(str::trim).collect();
         let mut reading =
             Reading { lines: Lines::default(), ids: HashMap::default(), known: Vec::new(), rows: 0, beside };
@@ -73,12 +80,14 @@ impl Lines {
                 Origin::Output => reading.output(source, rank),
                 Origin::Written => reading.written(source),
                 Origin::Call | Origin::Said | Origin::Asked => reading.talk(source, spoken[source.message]),
+                Origin::Named => reading.names(source),
                 Origin::Replaced => {}
             }
             reading.lines.of_source.push(start..reading.lines.all.len());
         }
         let Reading { mut lines, known, .. } = reading;
         lines.worth = known.iter().map(|known| worth(known, ages)).collect();
+        lines.alone = known.iter().zip(&lines.worth).map(|(known, worth)| names::alone(known, *worth)).collect();
         lines.spoken = known.iter().map(|known| known.spoken).collect();
         lines
     }
@@ -101,7 +110,7 @@ fn spoken_in<T: Text>(past: &Past<'_, T>) -> Vec<f64> {
 }
 
 struct Reading<'a> {
-    lines: Lines,
+    lines: Lines<'a>,
     ids: HashMap<&'a str, u32, RandomState>,
     known: Vec<Known>,
     /// Lines of outputs that were read, so that no two have one number.
@@ -111,19 +120,22 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn id(&mut self, anchor: &'a str) -> usize {
+    fn id(&mut self, text: &'a str, anchor: &Anchor) -> usize {
+        let name = &text[anchor.range.clone()];
         let next = self.known.len();
-        let id = *self.ids.entry(anchor).or_insert(next as u32);
+        let id = *self.ids.entry(name).or_insert(next as u32);
         if id as usize == next {
-            self.known.push(Known::default());
+            self.known.push(Known::of(anchor.kind));
+            self.lines.names.push(name);
         }
         id as usize
     }
 
     /// Notes the anchors in a line of `source`, and shows each to `see`.
     fn each_anchor(&mut self, source: &'a Source<'_>, line: &Range<usize>, see: impl Fn(&mut Known, &Source<'_>)) {
-        anchors(&source.text[line.clone()], |anchor| {
-            let id = self.id(&source.text[line.start + anchor.range.start..line.start + anchor.range.end]);
+        let text = &source.text[line.clone()];
+        anchors(text, |anchor| {
+            let id = self.id(text, &anchor);
             see(&mut self.known[id], source);
             self.lines.anchors.push(id as u32);
         });
@@ -136,7 +148,8 @@ impl<'a> Reading<'a> {
             return;
         }
         let anchors = first..self.lines.anchors.len();
-        self.lines.all.push(Line { text, number, anchors });
+        let source = self.lines.of_source.len() as u32;
+        self.lines.all.push(Line { source, text, number, anchors });
     }
 
     fn output(&mut self, source: &'a Source<'_>, rank: Option<usize>) {
@@ -149,6 +162,14 @@ impl<'a> Reading<'a> {
                 known.stays |= source.stays;
             });
             self.line(source, text, number, start);
+        });
+    }
+
+    /// What an older digest kept without a line stood in an output once.
+    fn names(&mut self, source: &'a Source<'_>) {
+        anchors(&source.text, |anchor| {
+            let id = self.id(&source.text, &anchor);
+            self.known[id].seen_alone(source.message);
         });
     }
 
@@ -170,7 +191,7 @@ impl<'a> Reading<'a> {
             _ => spoken,
         };
         anchors(&source.text, |anchor| {
-            let id = self.id(&source.text[anchor.range]);
+            let id = self.id(&source.text, &anchor);
             let known = &mut self.known[id];
             known.spoken += counts;
             known.used_in(source.message);

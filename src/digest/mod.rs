@@ -4,7 +4,7 @@
 //! edits lines of a file that it has read. So each line is worth what it adds of the first, by how likely its anchors are
 //! needed and are not kept elsewhere, and what it holds of the second, by how likely that part of its file is edited next.
 //! Lines are taken greedily by worth per token until the budget is spent. They are kept as they are, in runs, with the
-//! number of the first line of each.
+//! number of the first line of each. Where a line is too dear for what it adds, its name may be kept alone ([`names`]).
 
 // Tokens and bytes stay far below 2^52, where every whole number is exact, and the lines of what fits into memory below 2^32.
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
@@ -16,6 +16,7 @@ mod edit_worth;
 mod files;
 mod layout;
 mod lines;
+mod names;
 mod numbers;
 mod sources;
 
@@ -64,7 +65,7 @@ pub struct Digest {
 const TRIES: usize = 4;
 
 /// A try is good when this share of the budget is used, in hundredths.
-const WELL_USED: usize = 98;
+const WELL_USED: usize = 99;
 
 /// The lines of the messages in the gaps of `past`, and of the cuts, that are worth most, in `budget` tokens. O(length of
 /// the conversation), and exact counts of what is kept.
@@ -85,7 +86,7 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
 /// The texts of as many of `picks`, the first ones first, as fit.
 fn fitted<T: Text>(
     sources: &[Source<'_>],
-    lines: &Lines,
+    lines: &Lines<'_>,
     headings: &[u32],
     picks: &[Pick],
     past: &Past<'_, T>,
@@ -93,8 +94,14 @@ fn fitted<T: Text>(
     counter: &dyn CountTokens,
 ) -> Vec<String> {
     let slots = past.gaps.len() + past.cuts.len();
+    // A note may not be longer than what it stands for.
+    let freed = |gap: &usize| past.gaps[*gap].clone().map(|message| past.tokens.message(message)).sum::<usize>();
+    let largest = (0..past.gaps.len()).max_by_key(freed);
     let made = |count: usize| {
-        let texts = layout::texts(sources, lines, headings, &picks[..count], (slots, past.gaps.len()));
+        let mut texts = layout::texts(sources, lines, headings, &picks[..count], (slots, past.gaps.len()));
+        if let Some(gap) = largest {
+            layout::add_names(&mut texts[gap], &names::beside(sources, lines, &picks[..count]));
+        }
         let (gaps, cuts) = texts.split_at(past.gaps.len());
         let count = |texts: &[String], kind| texts.iter().map(|text| counter.count(text, kind)).sum::<usize>();
         let tokens = count(gaps, TextKind::Prose) + count(cuts, TextKind::ToolOutput);

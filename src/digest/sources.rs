@@ -27,6 +27,8 @@ pub(super) enum Origin {
     Said,
     /// What the person said.
     Asked,
+    /// Names that an older digest kept without their lines.
+    Named,
 }
 
 /// One text of the conversation.
@@ -223,6 +225,10 @@ impl<'a> Collecting<'a> {
     fn older(&mut self, place: Place, body: &'a str) {
         let mut whole: HashMap<&str, &str, RandomState> = HashMap::default();
         for (title, text) in layout::sections(body) {
+            if title == layout::NAMES {
+                self.push(Place { tokens: 0, ..place }, Origin::Named, None, "", Cow::Borrowed(text));
+                continue;
+            }
             let origin = match title {
                 layout::ASKED => Origin::Asked,
                 layout::SAID => Origin::Said,

@@ -1,0 +1,63 @@
+//! Names that are kept without a line: where a line has no room, the name in it may have.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+
+use super::anchor_worth::Known;
+use super::cover::{Item, Pick};
+use super::lines::Lines;
+use super::sources::{Origin, Source};
+use crate::anchors::{AnchorKind, anchors};
+
+/// What a name alone is worth beside its line: it can be looked up, but does not say what stands there.
+const ALONE: f64 = 0.38;
+
+/// Bytes of a name for each token, and the tokens of the space in front of it and of its part of the title.
+const NAME_BYTES: f64 = 3.5;
+const SPACE: f64 = 1.0;
+
+/// What an anchor is worth without a line that is worth so much with it. A number alone says nothing, and what is said
+/// elsewhere has its name there.
+pub(super) fn alone(known: &Known, in_line: f64) -> f64 {
+    if known.kind == AnchorKind::Number || known.is_spoken_of { 0.0 } else { in_line * ALONE }
+}
+
+/// Tokens of a name among others, as estimated.
+pub(super) fn cost(name: &str) -> f64 {
+    name.len() as f64 / NAME_BYTES + SPACE
+}
+
+/// The names among `picks` that stand in no line among them and in no title, in the order in which they were first seen.
+/// O(picks log picks + anchors).
+pub(super) fn beside<'a>(sources: &'a [Source<'_>], lines: &Lines<'a>, picks: &[Pick]) -> Vec<&'a str> {
+    let (mut names, mut in_line) = (Vec::new(), vec![false; lines.names.len()]);
+    let mut said: HashSet<&str, RandomState> = HashSet::default();
+    let mut add = |text: &'a str| {
+        anchors(text, |anchor| {
+            said.insert(&text[anchor.range]);
+        });
+    };
+    let mut last = None;
+    for pick in picks {
+        let line = match pick.item {
+            Item::Line(line) => &lines.all[line as usize],
+            Item::Name(anchor) => {
+                names.push(anchor);
+                continue;
+            }
+        };
+        let source = &sources[line.source as usize];
+        if last.replace(line.source) != Some(line.source) {
+            add(&source.title);
+        }
+        lines.anchors[line.anchors.clone()].iter().for_each(|anchor| in_line[*anchor as usize] = true);
+        if matches!(source.origin, Origin::Said | Origin::Asked) {
+            // Of these no line has anchors.
+            add(&source.text[line.text.clone()]);
+        }
+    }
+    names.sort_unstable();
+    let names = names.into_iter().filter(|name| !in_line[*name as usize]).map(|name| lines.names[name as usize]);
+    names.filter(|name| !said.contains(name)).collect()
+}
