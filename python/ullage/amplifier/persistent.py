@@ -32,8 +32,9 @@ class PersistentContextManager(SimpleContextManager):
 
     Each message is one line at the end of a file, written before it counts as added. The file is
     read once. A compaction is a line more, so that a session goes on with the very view that it
-    had, of several budgets that of the largest, and the whole history is always there. What a crash left unfinished is mended in the view:
-    a call whose result was never written gets one that says so.
+    had (of several budgets, that of the largest), and the whole history is always there. What a
+    crash left unfinished is mended in the view: a call whose result was never written gets one that
+    says so.
 
     Args:
         transcript_path: The file. If not given, it lies in ``storage_path``.
