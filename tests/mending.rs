@@ -22,6 +22,14 @@ fn mended_with(messages: &Value, format: Format, open: OpenCalls) -> Value {
     out
 }
 
+/// What is mended needs no more mending.
+fn mended_once(messages: &Value, format: Format) {
+    for open in [OpenCalls::Answer, OpenCalls::Remove] {
+        let output = mended_with(messages, format, open);
+        assert_eq!(mended_with(&output, format, open), output);
+    }
+}
+
 fn rules(messages: &Value, format: Format) -> Vec<&'static str> {
     let conversation = read(&messages, format).expect("it can be read");
     validate(&conversation, demands_of(format)).into_iter().map(|violation| violation.rule).collect()
@@ -503,12 +511,7 @@ fn calls_among_results_of_the_ai_sdk_stand_in_one_answer() {
         json!([entry("tool", &[result("a"), call("x")]), entry("user", std::slice::from_ref(&thought))]),
         json!([entry("tool", &[thought])]),
     ];
-    for input in histories {
-        for open in [OpenCalls::Answer, OpenCalls::Remove] {
-            let output = mended_with(&input, Format::AiSdk, open);
-            assert_eq!(mended_with(&output, Format::AiSdk, open), output);
-        }
-    }
+    histories.iter().for_each(|input| mended_once(input, Format::AiSdk));
 }
 
 #[test]
@@ -523,12 +526,7 @@ fn a_part_of_gemini_that_is_two_things_is_mended_as_what_it_is_read_as() {
         json!([go, entry("model", &[both, call("b")]), entry("user", std::slice::from_ref(&said))]),
         json!([go, entry("model", &[call("a")]), entry("user", &[said])]),
     ];
-    for input in histories {
-        for open in [OpenCalls::Answer, OpenCalls::Remove] {
-            let output = mended_with(&input, Format::Gemini, open);
-            assert_eq!(mended_with(&output, Format::Gemini, open), output);
-        }
-    }
+    histories.iter().for_each(|input| mended_once(input, Format::Gemini));
 }
 
 #[test]

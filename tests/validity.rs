@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::generate::{ANY, Shape, conversation};
@@ -91,6 +93,15 @@ fn broken(messages: &mut Vec<Message>, damage: &Damage) {
     }
 }
 
+/// A conversation that was broken so many times.
+fn damaged(times: Range<usize>) -> impl Strategy<Value = Vec<Message>> {
+    let damages = prop::collection::vec(damage(), times);
+    (conversation(Shape { output: 200, ..ANY }, "t"), damages).prop_map(|(mut messages, damages)| {
+        damages.iter().for_each(|damage| broken(&mut messages, damage));
+        messages
+    })
+}
+
 fn texts(messages: &Value) -> String {
     let mut strings = Vec::new();
     check::strings(messages, &mut strings);
@@ -111,13 +122,8 @@ proptest! {
 
     #[test]
     fn what_is_mended_is_taken_and_mended_once(
-        messages in conversation(Shape { output: 200, ..ANY }, "t"),
-        damages in prop::collection::vec(damage(), 0..6),
+        messages in damaged(0..6),
     ) {
-        let mut messages = messages;
-        for damage in &damages {
-            broken(&mut messages, damage);
-        }
         for format in Format::ALL {
             let input = render(&messages, format);
             for open in [OpenCalls::Answer, OpenCalls::Remove] {
@@ -133,13 +139,8 @@ proptest! {
 
     #[test]
     fn no_text_is_lost(
-        messages in conversation(Shape { output: 200, ..ANY }, "t"),
-        damages in prop::collection::vec(damage(), 1..4),
+        messages in damaged(1..4),
     ) {
-        let mut messages = messages;
-        for damage in &damages {
-            broken(&mut messages, damage);
-        }
         for format in Format::ALL {
             let input = render(&messages, format);
             let (output, repairs) = mend(&input, format, OpenCalls::Answer);
@@ -154,13 +155,8 @@ proptest! {
 
     #[test]
     fn what_is_pinned_stays_pinned(
-        messages in conversation(Shape { output: 200, ..ANY }, "t"),
-        damages in prop::collection::vec(damage(), 0..5),
+        messages in damaged(0..5),
     ) {
-        let mut messages = messages;
-        for damage in &damages {
-            broken(&mut messages, damage);
-        }
         for format in Format::ALL {
             let input = render(&messages, format);
             for open in [OpenCalls::Answer, OpenCalls::Remove] {

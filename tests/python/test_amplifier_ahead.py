@@ -184,6 +184,21 @@ def test_messages_that_nobody_asks_for_in_between_are_compacted_as_they_come(
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("strategy", ["simple", "smart"])
+def test_a_first_budget_for_all_of_the_history_shows_all_of_it(strategy):
+    context = simple(compaction_strategy=strategy)
+    messages = session("openai", 60)
+
+    async def run():
+        for message in messages:
+            await context.add_message(message)
+        assert context._last_compaction_stats is not None
+        view = await context.get_messages_for_request(100 * BUDGET)
+        assert [m["content"] for m in view] == [m["content"] for m in messages]
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("kind", ["custom", "judged"])
 def test_what_asks_the_user_is_asked_once_ahead_and_not_before_the_budget_is_known(kind):
     asked = []

@@ -38,6 +38,12 @@ def contents(request):
     return [m["content"] for m in request if NOTICE not in str(m.get("metadata"))]
 
 
+async def called_once(context, number):
+    """A call and its result."""
+    for message in called("openai", number, "word of output\n" * 100):
+        await context.add_message(message)
+
+
 async def asked(context, budget):
     view = await context.get_messages_for_request(budget)
     assert tokens(view) <= budget
@@ -78,9 +84,8 @@ def test_a_view_that_another_budget_fills_is_compacted_by_the_message_too():
             await asked(context, LARGE)
             await asked(context, SMALL)
             before = hooks.compactions
-            for message in called("openai", number, "word of output\n" * 100):
-                await context.add_message(message)
-                added = hooks.compactions
+            await called_once(context, number)
+            added = hooks.compactions
             await asked(context, LARGE)
             await asked(context, SMALL)
             assert hooks.compactions == added
@@ -166,8 +171,7 @@ def test_requests_of_two_budgets_at_once_both_fit():
     async def run():
         await context.set_messages(session("openai", 60))
         for number in range(100, 130):
-            for message in called("openai", number, "word of output\n" * 100):
-                await context.add_message(message)
+            await called_once(context, number)
             await asyncio.gather(*(asked(context, budget) for budget in (LARGE, SMALL) * 2))
 
     asyncio.run(run())
@@ -239,8 +243,7 @@ def test_near_budgets_that_take_turns_find_their_view_ready(strategy):
                 before = hooks.compactions
                 await asked(context, budget)
                 assert hooks.compactions == before or number == 100
-            for message in called("openai", number, "word of output\n" * 100):
-                await context.add_message(message)
+            await called_once(context, number)
 
     asyncio.run(run())
     assert hooks.compactions > 2
@@ -259,8 +262,7 @@ def test_a_budget_that_is_too_small_costs_the_others_nothing():
         assert len(context._views.all()) == 2
         for number in range(100, 140):
             before = hooks.compactions
-            for message in called("openai", number, "word of output\n" * 100):
-                await context.add_message(message)
+            await called_once(context, number)
             added = hooks.compactions
             assert added <= before + 2
         await asked(context, SMALL)
@@ -331,8 +333,7 @@ def test_importance_is_asked_once_for_each_message_however_many_views_there_are(
         for number in range(100, 130):
             await asked(context, LARGE)
             await asked(context, SMALL)
-            for message in called("openai", number, "word of output\n" * 100):
-                await context.add_message(message)
+            await called_once(context, number)
 
     asyncio.run(run())
     places = [id(message) for message in seen]
@@ -349,8 +350,7 @@ def test_after_an_interruption_views_are_made_ready_all_the_same():
         await context.add_message(called("openai", 99, "never comes")[0])
         await context.add_message({"role": "user", "content": "Stop. Go on elsewhere."})
         for number in range(100, 200):
-            for message in called("openai", number, "word of output\n" * 100):
-                await context.add_message(message)
+            await called_once(context, number)
         added = hooks.compactions
         assert added > 1
         await asked(context, LARGE)

@@ -95,10 +95,11 @@ async def compact(view: View, request: Request) -> dict[str, Any] | None:
         # The room that was kept for the notice is worth less than the request.
         after = await _compacted(before, request, request.budget.tokens)
     stats = await in_pool(_stats, before, after, request)
-    if after != before and not view.replace(old, len(before), after):
+    is_other = after != before
+    if is_other and not view.replace(old, len(before), after):
         return None
     view.tokens = stats["tokens_after"]
-    if after == before:
+    if not is_other:
         return None
     view.compacted(stats, request.budget.tokens)
     return stats

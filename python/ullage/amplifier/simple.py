@@ -163,10 +163,10 @@ class SimpleContextManager(Preparing):
         """
         budget = budget_of(token_budget, provider, self.max_tokens)
         prompt = await self._system_prompt()
-        is_guess, self._budget = self._is_guess(), budget
         request, view = self._request(budget, prompt), self._views.view_for(budget)
         self._catch_up(view, budget)
-        view.is_assumed = False
+        is_guess = self._is_guess(view)
+        self._budget, view.is_assumed = budget, False
         if not self.auto_compact:
             return await self._recorded(self._sent(budget, prompt, *self._shown(view, request)))
         try:

@@ -140,14 +140,14 @@ class Viewing:
         view.counted_for = model
         return is_due
 
-    def _is_guess(self) -> bool:
-        """Whether the view is what "simple" left before messages came that now are the last ones.
+    def _is_guess(self, view: View) -> bool:
+        """Whether a view is what "simple" left before messages came that now are the last ones.
 
         No request has seen it yet, so that there is nothing in a provider's cache to spare.
         """
         if self._known_budget is not None or self.compaction_strategy != "simple":
             return False
-        return self._view.is_assumed and self._view.has_grown
+        return view.is_assumed and view.has_grown
 
     async def _compact(self, view: View, request: compaction.Request) -> dict[str, Any] | None:
         if view.waits:
