@@ -511,7 +511,9 @@ fn calls_among_results_of_the_ai_sdk_stand_in_one_answer() {
         json!([entry("tool", &[result("a"), call("x")]), entry("user", std::slice::from_ref(&thought))]),
         json!([entry("tool", &[thought])]),
     ];
-    histories.iter().for_each(|input| mended_once(input, Format::AiSdk));
+    for input in &histories {
+        mended_once(input, Format::AiSdk);
+    }
 }
 
 #[test]
@@ -526,7 +528,9 @@ fn a_part_of_gemini_that_is_two_things_is_mended_as_what_it_is_read_as() {
         json!([go, entry("model", &[both, call("b")]), entry("user", std::slice::from_ref(&said))]),
         json!([go, entry("model", &[call("a")]), entry("user", &[said])]),
     ];
-    histories.iter().for_each(|input| mended_once(input, Format::Gemini));
+    for input in &histories {
+        mended_once(input, Format::Gemini);
+    }
 }
 
 #[test]

@@ -97,7 +97,9 @@ fn broken(messages: &mut Vec<Message>, damage: &Damage) {
 fn damaged(times: Range<usize>) -> impl Strategy<Value = Vec<Message>> {
     let damages = prop::collection::vec(damage(), times);
     (conversation(Shape { output: 200, ..ANY }, "t"), damages).prop_map(|(mut messages, damages)| {
-        damages.iter().for_each(|damage| broken(&mut messages, damage));
+        for damage in &damages {
+            broken(&mut messages, damage);
+        }
         messages
     })
 }
