@@ -4,8 +4,9 @@ A request is what a loop asks after each result of a tool. Wall time, as who awa
 compaction is made by the message that fills the view, so the slowest message stands beside the
 slowest request. "load" is `set_messages` with the whole history, "first" the request after it,
 "added" the first request where each message was added instead, and "resumed" the first request over
-the same file, opened again. "smaller" is the first request with a third of the budget, which nobody
-could know before, and "back" the next one with the whole budget again. "held" is the longest time
+the same file, opened again. Three first requests have budgets that nobody could know before: "new"
+the very first one, with half of `max_tokens`; "smaller" and "larger" with a tenth and the double of
+what all others had. "back" is the next one with the whole budget again. "held" is the longest time
 for which the event loop of the requests did nothing else.
 
 The yardstick is ``sum(len(str(message)) // 4)``, which context-simple works out over the whole
@@ -87,14 +88,19 @@ async def watched(held: list[float]) -> AsyncIterator[None]:
         looking.cancel()
 
 
-async def first_of_added(context: SimpleContextManager, history: list[dict[str, Any]]) -> float:
-    """Milliseconds of the first request after the messages were added, one by one."""
+async def first_of_added(
+    context: SimpleContextManager, history: list[dict[str, Any]], share: int
+) -> float:
+    """Milliseconds of the first request after the messages were added, one by one.
+
+    Its budget is so many times smaller than that of the context.
+    """
     if isinstance(context, PersistentContextManager):
         # Its file is that of the other context.
         return float("nan")
     for message in history:
         await context.add_message(message)
-    return await taken_ms(context.get_messages_for_request())
+    return await taken_ms(context.get_messages_for_request(context.max_tokens // share))
 
 
 async def row(length: int, size: int, make: Callable[[], SimpleContextManager]) -> list[float]:
@@ -105,7 +111,8 @@ async def row(length: int, size: int, make: Callable[[], SimpleContextManager]) 
     context = make()
     load = await taken_ms(context.set_messages(history))
     first = await taken_ms(context.get_messages_for_request())
-    added = await first_of_added(make(), history)
+    added = await first_of_added(make(), history, share=1)
+    new = await first_of_added(make(), history, share=2)
     requests: list[float] = []
     messages: list[float] = []
     held: list[float] = []
@@ -114,7 +121,8 @@ async def row(length: int, size: int, make: Callable[[], SimpleContextManager]) 
             messages += [await taken_ms(context.add_message(m)) for m in islice(steps, 2)]
             await asyncio.sleep(2 * LOOK)
             requests.append(await taken_ms(context.get_messages_for_request()))
-    smaller = await taken_ms(context.get_messages_for_request(context.max_tokens // 3))
+    smaller = await taken_ms(context.get_messages_for_request(context.max_tokens // 10))
+    larger = await taken_ms(context.get_messages_for_request(context.max_tokens * 2))
     back = await taken_ms(context.get_messages_for_request())
     start = time.perf_counter()
     sum(len(str(message)) // 4 for message in context.messages)
@@ -133,7 +141,9 @@ async def row(length: int, size: int, make: Callable[[], SimpleContextManager]) 
         statistics.median(requests),
         max(requests),
         resumed,
+        new,
         smaller,
+        larger,
         back,
         max(messages),
         max(held),
@@ -159,9 +169,11 @@ async def main() -> None:
     print(described("context-simple's estimate of the history"))
     print()
     print("| messages | characters a result | context |", end="")
-    print(" first, ms | added | request | slowest | resumed | smaller | back", end="")
+    print(
+        " first, ms | added | request | slowest | resumed | new | smaller | larger | back", end=""
+    )
     print(" | slowest message | held | load | estimate |")
-    print("|---" * 14 + "|")
+    print("|---" * 16 + "|")
     with tempfile.TemporaryDirectory() as folder:
         for length in MESSAGES:
             for size in (USUAL, LARGE):

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 # Where a compaction could not get below the threshold, the next one waits until this share of the
 # budget has come in. Trying at each request would cost a rewritten prompt each time.
 _GROWTH = 0.05
+# What has at most so many tokens and messages is compacted in a few milliseconds, so that a request
+# can wait for it: "simple" only drops messages, the others choose lines of them.
+_QUICK = {"simple": (100_000, 600)}
+_QUICK_BY_LINES = (16_000, 200)
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Request:
         engines: The engines.
         judge: Asks the user which messages are important.
         compaction: The user's own compaction.
+        is_told: Whether the user is told of compactions.
     """
 
     settings: Settings
@@ -47,6 +52,7 @@ class Request:
     engines: Engines
     judge: Judge | None
     compaction: custom.Compaction | None
+    is_told: bool = True
 
     @property
     def room(self) -> int:
@@ -66,9 +72,14 @@ class Request:
         ends = [counter.count_messages(end) if (end := m[same:]) else 0 for m in (view, messages)]
         return self.tokens(view) - ends[0] + ends[1]
 
+    def is_quick(self, view: View) -> bool:
+        """Whether the view, as it was measured last, is compacted while somebody waits."""
+        tokens, messages = _QUICK.get(self.settings.strategy, _QUICK_BY_LINES)
+        return 0 < view.measured <= tokens and len(view.messages) <= messages
+
     def is_due(self, view: View) -> bool:
         """Whether the view has to be compacted. Costs what is new."""
-        tokens = self.tokens(view.messages)
+        tokens = view.measured = self.tokens(view.messages)
         if tokens > self.budget.tokens or tokens > max(self.room, view.tokens):
             return True
         after_the_last = view.tokens + int(self.room * _GROWTH)
@@ -98,7 +109,7 @@ async def compact(view: View, request: Request) -> dict[str, Any] | None:
     is_other = after != before
     if is_other and not view.replace(old, len(before), after):
         return None
-    view.tokens = stats["tokens_after"]
+    view.tokens = view.measured = stats["tokens_after"]
     if not is_other:
         return None
     view.compacted(stats, request.budget.tokens)
@@ -152,7 +163,7 @@ async def _by_engine(messages: list[Any], request: Request, room: int) -> list[A
     settings = request.settings
     if settings.strategy == "smart" and await in_pool(_is_talk, messages, request):
         settings = replace(settings, told="account")
-    engine = request.engines.engine_for(settings, room, request.budget.model)
+    engine = request.engines.engine_for(settings, room, request.budget.model, request.is_told)
     pins: set[int] = set()
     if settings.strategy != "simple":
         target = int(room * settings.target)

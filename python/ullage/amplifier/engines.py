@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from ullage.amplifier.settings import Settings
     from ullage.listener import OnCompaction
 
-# An agent talks to a few models. More engines than these are made again when they are needed,
-# which takes less than a millisecond: what costs is counting, and counters are kept.
-_KEPT = 8
+# An agent talks to a few models, and a few smaller views stand by. More engines than these are made
+# again when they are needed, which takes less than a millisecond: what costs is counting, and
+# counters are kept.
+_KEPT = 16
 
 
 class Engines:
@@ -55,14 +56,22 @@ class Engines:
                 )
             return self._counters[model]
 
-    def engine_for(self, settings: Settings, room: int, model: str | None) -> ContextManager:
+    def engine_for(
+        self, settings: Settings, room: int, model: str | None, is_told: bool = True
+    ) -> ContextManager:
         """The engine of these settings for so many tokens.
+
+        Args:
+            settings: How it compacts.
+            room: What it brings messages down to.
+            model: The id of the model, if it is known.
+            is_told: Whether its compactions are told and recorded.
 
         Raises:
             PolicyError: If a setting is out of range.
         """
         counter = self.counter_for(model)
-        key = (settings, room, model)
+        key = (settings, room, model, is_told)
         with self._making:
             engine = self._engines.get(key)
             if engine is None:
@@ -72,8 +81,8 @@ class Engines:
                     store=self._store,
                     model=model,
                     append_only=True,
-                    on_compaction=self._on_compaction,
-                    recorder=self._recorder,
+                    on_compaction=self._on_compaction if is_told else None,
+                    recorder=self._recorder if is_told else None,
                 )
                 self._engines[key] = engine
                 while len(self._engines) > _KEPT:

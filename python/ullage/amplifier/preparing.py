@@ -21,32 +21,52 @@ class Preparing(Viewing):
         """Makes the views ready for requests after a message was added."""
         for view in self._views.all():
             await view.ahead.tried(partial(self._take_in_new, view))
+        await self._views.spares.ahead.tried(self._prepare_spares)
 
     async def _prepare_for_all(self) -> None:
         """Makes the view ready for a request over messages that came all at once."""
         self._view.ahead.renew()
         await self._view.ahead.tried(self._take_in_all)
+        await self._views.spares.ahead.tried(self._prepare_spares)
 
     async def _take_in_new(self, view: View) -> bool:
         # What asks the user's function waits until the budget is known.
         if self._asks_the_user and self._known_budget is None:
             return True
         budget = view.next_budget or self._last_budget
-        view.follow(self.messages, budget.tokens, self._is_shown)
-        # What is interrupted is else mended by the request: its result may still come.
-        if view.is_late:
-            view.mend(mended_end)
+        if view.is_behind(self.messages, budget.tokens):
+            await asyncio.to_thread(self._read, view, budget)
+        self._follow(view, budget.tokens)
         return await self._compact_ahead(view, budget)
 
     async def _take_in_all(self) -> bool:
         budget = self._view.next_budget or self._last_budget
         # In a thread, since it reads and counts everything.
-        await asyncio.to_thread(self._read, budget)
+        await asyncio.to_thread(self._read, self._view, budget)
         return await self._compact_ahead(self._view, budget)
 
-    def _read(self, budget: Budget) -> None:
-        self._catch_up(self._view, budget)
-        self._request(budget, self._last_prompt).tokens(self._view.messages)
+    async def _prepare_spares(self) -> bool:
+        if self._has_spares:
+            spares, smallest = self._views.spares, self._views.smallest
+            budget = smallest.next_budget or self._last_budget
+            request = self._request(budget, self._last_prompt)
+            if spares.whole is not None:
+                self._follow(spares.whole, 0)
+                await self._is_due(spares.whole, request)
+            for view in spares.below(smallest, budget, request.is_quick):
+                await view.ahead.tried(partial(self._take_in_new, view))
+        return True
+
+    def _follow(self, view: View, budget: int) -> None:
+        view.follow(self.messages, budget, self._is_shown)
+        # What is interrupted is else mended by the request: its result may still come.
+        if view.is_late:
+            view.mend(mended_end)
+
+    def _read(self, view: View, budget: Budget) -> None:
+        view.follow(self.messages, budget.tokens, self._is_shown)
+        view.mend(mended_end)
+        self._request(budget, self._last_prompt).tokens(view.messages)
 
     async def _compact_ahead(self, view: View, budget: Budget) -> bool:
         """Compacts a view if a request of this budget would; whether it may do so again.
@@ -57,7 +77,10 @@ class Preparing(Viewing):
         if not self.auto_compact or view.is_open:
             return True
         request = self._request(budget, self._last_prompt)
-        if not await self._is_due(view, request) or await self._compact(view, request) is None:
+        is_due = await self._is_due(view, request)
+        is_compacted = is_due and await self._compact(view, request) is not None
+        view.is_prepared = True
+        if not is_compacted:
             return True
         view.is_assumed = self._budget is None
         return not self._asks_the_user

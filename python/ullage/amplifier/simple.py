@@ -6,14 +6,14 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError
-from ullage.amplifier import checks, compaction
+from ullage.amplifier import checks
+from ullage.amplifier.answering import Answering
 from ullage.amplifier.budget import budget_of
 from ullage.amplifier.configuration import arguments
 from ullage.amplifier.engines import Engines
 from ullage.amplifier.importance import Importance, Judge
 from ullage.amplifier.messages import copies, stamped
 from ullage.amplifier.mounting import mounted
-from ullage.amplifier.preparing import Preparing
 from ullage.arguments import require_callable
 
 if TYPE_CHECKING:
@@ -22,15 +22,11 @@ if TYPE_CHECKING:
     from ullage import Recorder, Store, TokenCounter
     from ullage.amplifier.custom import Compaction
     from ullage.amplifier.settings import StrategyName, Verbosity
-    from ullage.amplifier.view import View
     from ullage.amplifier.viewing import PromptFactory
     from ullage.listener import OnCompaction
 
-# A request that another one has outrun looks again so often at what that one left.
-_TRIES = 3
 
-
-class SimpleContextManager(Preparing):
+class SimpleContextManager(Answering):
     """Keeps the messages of a session, and shows the model as many as fit.
 
     The history is never compacted: :meth:`get_messages` has all of it. What the model sees is a
@@ -163,36 +159,23 @@ class SimpleContextManager(Preparing):
         """
         budget = budget_of(token_budget, provider, self.max_tokens)
         prompt = await self._system_prompt()
-        request, view = self._request(budget, prompt), self._views.view_for(budget)
-        self._catch_up(view, budget)
-        is_guess = self._is_guess(view)
-        self._budget, view.is_assumed = budget, False
+        request, own = (
+            self._request(budget, prompt),
+            self._views.view_for(budget, self._last_budget),
+        )
+        is_guess = self._is_guess(own)
+        self._budget, own.is_assumed = budget, False
         if not self.auto_compact:
-            return await self._recorded(self._sent(budget, prompt, *self._shown(view, request)))
+            self._catch_up(own, budget)
+            return await self._recorded(self._sent(budget, prompt, *self._shown(own, request)))
         try:
-            shown, tokens = await self._fitting(view, request, is_guess)
+            view, shown, tokens = await self._answer(own, request, is_guess)
         except BudgetError:
-            self._views.drop(view)
+            self._views.drop(own)
             raise
-        view.ahead.renew()
-        self._views.shown(view)
+        own.ahead.renew()
+        self._views.shown(own, view)
         return await self._recorded(self._sent(budget, prompt, shown, tokens))
-
-    async def _fitting(
-        self, view: View, request: compaction.Request, is_guess: bool
-    ) -> tuple[list[Any], int]:
-        """A view that fits as a provider takes it, and its tokens."""
-        for _ in range(_TRIES):
-            if not is_guess and not await self._is_due(view, request):
-                break
-            is_guess = False
-            await self._compact(view, request)
-        shown, tokens = self._shown(view, request)
-        if tokens <= request.budget.tokens:
-            return shown, tokens
-        # Others are always faster; or a call waits, which the view keeps until it is answered.
-        shown = await compaction.alone(shown, request)
-        return shown, request.tokens(shown)
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """All messages, as they were added. O(n)."""
@@ -222,16 +205,16 @@ class SimpleContextManager(Preparing):
         """Tokens of what the model would be sent now, notice included."""
         budget = self._last_budget
         prompt = await self._system_prompt()
-        self._catch_up(self._view, budget)
-        sent = self._sent(budget, prompt, *self._shown(self._view, self._request(budget, prompt)))
+        request, own = self._request(budget, prompt), self._view
+        view = await self._ready(own, request) or own
+        sent = self._sent(budget, prompt, *self._shown(view, request))
         return self._engines.counter_for(budget.model).count_messages(sent)
 
     async def should_compact(self) -> bool:
         """Whether the next request would be compacted."""
         budget = self._last_budget
         request = self._request(budget, await self._system_prompt())
-        self._catch_up(self._view, budget)
-        return self.auto_compact and request.is_due(self._view)
+        return self.auto_compact and await self._ready(self._view, request) is None
 
     async def compact(self) -> int:
         """Compacts the view now, whatever it takes, and returns the tokens saved.
@@ -246,6 +229,7 @@ class SimpleContextManager(Preparing):
         request = self._request(budget, await self._system_prompt())
         self._catch_up(self._view, budget)
         stats = await self._compact(self._view, request)
+        self._views.shown(self._view, self._view)
         return 0 if stats is None else int(stats["tokens_saved"])
 
     async def set_system_prompt_factory(self, factory: PromptFactory | None) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Budgets that differ by less share a view. One so much larger than that of the last compaction is
 # worth showing the whole history again; less would change what the provider has cached for little.
 LARGER = 1.25
+# Messages that a request reads while it is waited for: a millisecond, unless they are long.
+_FEW = 200
 # Messages after which the result of an interrupted call is no longer waited for. Between a call and
 # its results come a few words of hooks, at most.
 _LATE = 32
@@ -36,10 +38,14 @@ class View:
         tokens: What was left after it.
         budget: The budget that it was for, 0 before there was one.
         counted_for: The model by whose tokens it was counted last.
+        measured: The tokens that were counted, with the system prompt; 0 before.
         asked: The budget of the last request that asked for it, or None.
         asked_before: That of the request before.
         asked_at: The number of the last one.
         ahead: What of a request is done early.
+        is_prepared: Whether a message has brought it below the threshold, and none has come since.
+        is_spare: Whether it is for requests that may never come, see `Spares`.
+        untold: What its last compaction did, if no hook was told because it is spare.
         is_assumed: Whether that was made before a request told its budget. One with another budget
             then begins again: nothing was sent that a provider could have cached.
     """
@@ -53,6 +59,10 @@ class View:
         self.ahead = Ahead()
         self.asked_at = 0
         self.counted_for: str | None = None
+        self.measured = 0
+        self.is_prepared = False
+        self.is_spare = False
+        self.untold: dict[str, Any] | None = None
         self.is_assumed = False
         self._left = 0
         self._pairs = Pairs()
@@ -68,7 +78,7 @@ class View:
         Args:
             history: All messages. Where it is another list, or shorter than it was, or where the
                 budget has grown a lot since the last compaction, the view begins again.
-            budget: The tokens of this request.
+            budget: The tokens of this request; 0 if it is not to begin again for their sake.
             shown: Whether the model is to see a message.
         """
         with self._reading:
@@ -81,6 +91,7 @@ class View:
                 self._history = history
             new = history[self._read :]
             self._read += len(new)
+            self.is_prepared &= not new
             for message in new:
                 if shown(message):
                     self.messages.append(message)
@@ -95,6 +106,11 @@ class View:
     def is_late(self) -> bool:
         """Whether what is missing would have come long ago."""
         return self._pairs.astray - self._pairs.waiting > _LATE
+
+    def is_behind(self, history: list[Any], budget: int = 0) -> bool:
+        """Whether :meth:`follow` would read more than a request should wait for."""
+        begins = history is not self._history or self._is_for_less(budget)
+        return len(history) - (0 if begins else self._read) > _FEW
 
     @property
     def next_budget(self) -> Budget | None:
@@ -190,7 +206,9 @@ class View:
                 # How far it could be brought down says nothing of a smaller budget.
                 tokens=0,
                 asked=None,
-                is_assumed=False,
+                is_prepared=False,
+                is_spare=False,
+                untold=None,
                 ahead=Ahead(),
                 _pairs=deepcopy(self._pairs),
                 _reading=threading.Lock(),
@@ -251,3 +269,4 @@ class View:
         self.ahead.renew()
         self._pairs = Pairs()
         self._history, self._read, self.budget = None, 0, 0
+        self.measured, self.is_prepared = 0, False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage.amplifier import compaction, events, notice
@@ -93,8 +94,13 @@ class Viewing:
         return self._judge is not None or self.compaction_strategy == "custom"
 
     @property
+    def _has_spares(self) -> bool:
+        """Whether views are made ready for requests whose budgets nobody has told yet."""
+        return self.auto_compact and not self._asks_the_user
+
+    @property
     def _last_compaction_stats(self) -> dict[str, Any] | None:
-        return self._view.stats
+        return self._views.seen.stats
 
     def _format_compaction_notice(self) -> str:
         """The words of the notice; subclasses may have their own."""
@@ -130,28 +136,23 @@ class Viewing:
 
     async def _is_due(self, view: View, request: compaction.Request) -> bool:
         """Whether a view has to be compacted, and no call waits that forbids it."""
-        if view.waits:
-            return False
         model = request.budget.model
         if model == view.counted_for:
-            return request.is_due(view)
-        # Another model may count everything anew.
-        is_due = await asyncio.to_thread(request.is_due, view)
-        view.counted_for = model
-        return is_due
-
-    def _is_guess(self, view: View) -> bool:
-        """Whether a view is what "simple" left before messages came that now are the last ones.
-
-        No request has seen it yet, so that there is nothing in a provider's cache to spare.
-        """
-        if self._known_budget is not None or self.compaction_strategy != "simple":
-            return False
-        return view.is_assumed and view.has_grown
+            is_due = request.is_due(view)
+        else:
+            # Another model may count everything anew.
+            is_due = await asyncio.to_thread(request.is_due, view)
+            view.counted_for = model
+        return is_due and not view.waits
 
     async def _compact(self, view: View, request: compaction.Request) -> dict[str, Any] | None:
         if view.waits:
             return None
+        if view.is_spare:
+            view.untold = await compaction.compact(view, replace(request, is_told=False))
+            return view.untold
+        if self._has_spares and view.stats is None:
+            self._views.spares.keep_whole(view)
         stats = await compaction.compact(view, request)
         if stats is not None:
             await self._keep(view)
@@ -162,7 +163,9 @@ class Viewing:
         """Keeps a compacted view, where it is to outlive the process."""
 
     def _catch_up(self, view: View, budget: Budget) -> None:
-        view.follow(self.messages, budget.tokens, self._is_shown)
+        # With spares, one for a larger budget begins again with a message.
+        tokens = 0 if self._has_spares else budget.tokens
+        view.follow(self.messages, tokens, self._is_shown)
         view.mend(mended_end)
 
     def _shown(self, view: View, request: compaction.Request) -> tuple[list[Any], int]:

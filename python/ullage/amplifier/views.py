@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from ullage.amplifier.spares import Spares
 from ullage.amplifier.view import LARGER, View
 
 if TYPE_CHECKING:
@@ -25,10 +26,15 @@ class Views:
 
     Where two models with different windows take turns, the smaller one would otherwise compact
     what the larger one sees, and the larger one begin again from the whole history each time.
+
+    Attributes:
+        spares: Views for other budgets.
     """
 
     def __init__(self) -> None:
+        self.spares = Spares()
         self._kept = [View()]
+        self._seen: View | None = None
         self._requests = 0
         self._choosing = threading.Lock()
 
@@ -36,6 +42,11 @@ class Views:
     def last(self) -> View:
         """That of the last request."""
         return self._kept[0]
+
+    @property
+    def seen(self) -> View:
+        """What the last request ended with."""
+        return self._seen or self.last
 
     @property
     def largest(self) -> View:
@@ -46,18 +57,29 @@ class Views:
         compacted = [view for view in self._kept if view.stats is not None]
         return max(compacted or self._kept, key=_size)
 
+    @property
+    def smallest(self) -> View:
+        """That of the smallest budget."""
+        return min(self._kept, key=_size)
+
     def all(self) -> list[View]:
         """All that are kept, the last one first."""
         return list(self._kept)
 
-    def view_for(self, budget: Budget) -> View:
+    def view_for(self, budget: Budget, expected: Budget) -> View:
         """The view of a request: that of such a budget, else one that is as large as it can be.
 
         A budget that differs by less than a quarter is such a budget. For a smaller one a copy of
         the next larger view is taken, which stays as it is; for a larger one the history begins
         again. O(1), and O(n) for a copy.
+
+        Args:
+            budget: That of the request.
+            expected: That for which the view was made ready before the first request.
         """
         with self._choosing:
+            if self.last.asked is None and self.spares.all():
+                self._meet(budget.tokens, expected)
             view = self._of(budget.tokens)
             self._requests += 1
             view.ask(budget, self._requests)
@@ -69,11 +91,22 @@ class Views:
             self._kept = [view, *others]
             return view
 
-    def shown(self, view: View) -> None:
-        """Notes that a request ends with this view; another one may have begun since it began."""
+    def stand_ins(self, own: View) -> list[View]:
+        """What may stand in for a view that is not ready, the fullest first."""
+        others = [view for view in (*self._kept, *self.spares.all()) if view is not own]
+        measured = [view for view in others if view.measured]
+        return sorted(measured, key=lambda view: view.measured, reverse=True)
+
+    def shown(self, own: View, view: View) -> None:
+        """Notes that a request ends with this view, its own or one that stands in.
+
+        Another request may have begun since it began.
+        """
         with self._choosing:
-            if view in self._kept:
-                self._kept = [view, *(other for other in self._kept if other is not view)]
+            if own in self._kept:
+                self._kept = [own, *(other for other in self._kept if other is not own)]
+            self._seen = view
+            self.spares.renew()
 
     def drop(self, view: View) -> None:
         """Gives up a view whose budget was too small, unless it is the largest."""
@@ -86,23 +119,41 @@ class Views:
         with self._choosing:
             for view in self._kept:
                 view.forget()
-            self._kept = [self.last]
+            # Another one, since these may be being made ready now.
+            self.spares = Spares()
+            self._kept, self._seen = [self.last], None
 
     def narrow(self, shown: Callable[[Any], bool]) -> None:
         """Leaves out what the model is no longer to see."""
+        self.spares.narrow(shown)
         for view in self.all():
             view.narrow(shown)
 
+    def _meet(self, tokens: int, expected: Budget) -> None:
+        """Brings in the view that was made ready before the first request told its budget."""
+        view = self.last
+        if _is_near(expected.tokens, tokens) and not (view.is_assumed and tokens > view.budget):
+            view.asked = expected
+        else:
+            self.spares.adopt(view, expected)
+            self._kept = []
+
     def _of(self, tokens: int) -> View:
-        asked = [(view.asked.tokens, view) for view in self._kept if view.asked is not None]
-        if not asked:
+        if self._kept and self.last.asked is None:
             return self.last
-        near = [(max(own, tokens) / min(own, tokens), view) for own, view in asked]
-        ratio, nearest = min(near, key=lambda pair: pair[0])
-        if ratio <= LARGER:
-            return nearest
-        larger = [pair for pair in asked if pair[0] > tokens]
-        return min(larger, key=lambda pair: pair[0])[1].copy() if larger else View()
+        near = [view for view in self._kept if _is_near(_size(view), tokens)]
+        if near:
+            return min(near, key=lambda view: abs(_size(view) - tokens))
+        views = [*self._kept, *self.spares.all()]
+        larger = [view for view in views if _size(view) > tokens]
+        if larger:
+            return min(larger, key=_size).copy()
+        return next((view for view in views if view.stats is None), View()).copy()
+
+
+def _is_near(size: int, tokens: int) -> bool:
+    """Whether a view of one budget serves the other."""
+    return max(size, tokens) <= LARGER * min(size, tokens)
 
 
 def _size(view: View) -> int:
