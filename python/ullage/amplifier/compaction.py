@@ -15,6 +15,7 @@ from ullage.amplifier.shape import is_result
 from ullage.calling import in_pool
 
 if TYPE_CHECKING:
+    from ullage import TokenCounter
     from ullage.amplifier.budget import Budget
     from ullage.amplifier.engines import Engines
     from ullage.amplifier.importance import Judge
@@ -160,16 +161,13 @@ async def _compacted(messages: list[Any], request: Request, room: int) -> list[A
 async def _by_engine(messages: list[Any], request: Request, room: int) -> list[Any]:
     messages = list(messages)
     room = max(1, room - request.fixed)
-    settings = request.settings
-    if settings.strategy == "smart" and await in_pool(_is_talk, messages, request):
-        settings = replace(settings, told="account")
-    engine = request.engines.engine_for(settings, room, request.budget.model, request.is_told)
-    pins: set[int] = set()
+    settings, pins = request.settings, set[int]()
+    target = int(room * settings.target)
     if settings.strategy != "simple":
-        target = int(room * settings.target)
-        pins = await in_pool(newest, messages, target, engine.counter)
-        if request.judge is not None:
-            pins |= await request.judge.important(messages, pins, target, engine.counter)
+        settings, pins = await in_pool(_weighed, messages, target, request)
+    engine = request.engines.engine_for(settings, room, request.budget.model, request.is_told)
+    if settings.strategy != "simple" and request.judge is not None:
+        pins |= await request.judge.important(messages, pins, target, engine.counter)
     try:
         await engine.acompact(messages, hard=True, pins=sorted(pins))
     except BudgetError:
@@ -180,8 +178,16 @@ async def _by_engine(messages: list[Any], request: Request, room: int) -> list[A
     return messages
 
 
-def _is_talk(messages: list[Any], request: Request) -> bool:
+def _weighed(messages: list[Any], target: int, request: Request) -> tuple[Settings, set[int]]:
+    """The settings for these messages, and the indices of those that stay whole as they are new."""
+    settings, counter = request.settings, request.engines.counter_for(request.budget.model)
+    if settings.strategy == "smart" and _is_talk(messages, counter):
+        settings = replace(settings, told="account")
+    return settings, newest(messages, target, counter)
+
+
+def _is_talk(messages: list[Any], counter: TokenCounter) -> bool:
     """Whether most of it was said, rather than printed by tools."""
-    counter = request.engines.counter_for(request.budget.model)
     results = [message for message in messages if is_result(message)]
-    return counter.count_messages(results) * 2 < counter.count_messages(messages)
+    # All together were counted when the view was found full, and are only compared.
+    return counter.count_messages(results) * 2 < counter.count_messages(messages, append_only=True)

@@ -40,11 +40,10 @@ class Compacted:
         # A shortened result has a successor; what was removed has none.
         removed = [n for n in changed if n not in successors]
         shortened = sorted(n for n in successors if is_result(self.before[n]))
-        results = sum(is_result(message) for message in self.before)
         return {
             "strategy": settings.strategy,
             "strategy_level": max(
-                _shortening_level(len(shortened), results),
+                _shortening_level(len(shortened), self.before),
                 _removing_level(removed, len(self.before), settings.recent),
             ),
             "tokens_before": self.tokens_before,
@@ -88,19 +87,21 @@ class Compacted:
 
 def _mark(message: Any) -> tuple[Any, ...]:
     """What shortening leaves alone: the role, and the ids of calls and results."""
-    content = message.get("content")
-    blocks = content if isinstance(content, list) else []
+    content, mark = message.get("content"), (message.get("role"), message.get("tool_call_id"))
+    if not isinstance(content, list):
+        return mark
     ids = [
         block.get("tool_use_id") or block.get("id")
-        for block in blocks
+        for block in content
         if isinstance(block, dict) and block.get("type") in {"tool_result", "tool_use"}
     ]
-    return (message.get("role"), message.get("tool_call_id"), *map(str, ids))
+    return (*mark, *map(str, ids))
 
 
-def _shortening_level(shortened: int, results: int) -> int:
+def _shortening_level(shortened: int, messages: list[Any]) -> int:
     if not shortened:
         return 0
+    results = sum(is_result(message) for message in messages)
     return next(level for share, level in _SHORTENING if shortened <= math.ceil(share * results))
 
 
