@@ -83,6 +83,7 @@ fn planning(criterion: &mut Criterion) {
             salt: 0,
             distrusted: &[],
             deadline: Deadline::Never,
+            answer: None,
         };
         group.bench_function(name, |bench| {
             bench.iter(|| {

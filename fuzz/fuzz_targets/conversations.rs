@@ -111,7 +111,7 @@ fn plan(messages: &Value, format: Format, storing: Storing) {
     let reading = engine.read(&messages, Some(format), &[]).expect("what is mended can be read");
     for budget in [10, 100, 1_000] {
         let room = Room { budget: Some(budget), fixed: 0 };
-        let ask = Ask { room, urgency: Urgency::Hard, salt: 0, distrusted: &[], deadline: Deadline::Never };
+        let ask = Ask { room, urgency: Urgency::Hard, salt: 0, distrusted: &[], deadline: Deadline::Never, answer: None };
         match engine.plan(&reading, ask) {
             Ok(plan) => {
                 let left = Value::Array(apply(&plan, &messages).expect("the messages have not changed"));

@@ -629,6 +629,7 @@ class Engine:
         salt: int,
         distrusted: list[str],
         seconds: float,
+        unasked: str | None,
     ) -> Plan: ...
     def status(
         self, messages: Sequence[Any], *, budget: int | None, fixed: int

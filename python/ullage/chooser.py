@@ -65,6 +65,11 @@ class Chooser:
         self._timeout = policy.summary_timeout
         self._begins_at = policy.summary_ahead if policy.summary_ahead < policy.high else None
 
+    @property
+    def unasked(self) -> str | None:
+        """Why no plan need wait for a summary; None where one is asked for, or must be."""
+        return self._asker.unasked
+
     def request(self, plan: Plan, messages: Sequence[Any]) -> SummaryRequest | None:
         """What the plan asks the summarizer for."""
         if not plan.is_pending:

@@ -76,7 +76,7 @@ class Compactor:
     def plan(self, messages: Sequence[Any], asked: Asked) -> Plan:
         """A plan, of which nothing was carried out."""
         with self._stopwatch.running():
-            return self._plan(messages, asked)
+            return self._plan(messages, asked, unasked=None)
 
     def compact(self, messages: list[Any], asked: Asked) -> Report:
         """Makes a plan and carries it out in place."""
@@ -87,7 +87,7 @@ class Compactor:
             report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         else:
             with self._telemetry.operation("compact") as operation:
-                plan = operation.planned(self.plan(messages, asked))
+                plan = operation.planned(self._plan_to_apply(messages, asked))
                 chosen = self._chooser.chosen(plan, messages, asked, own=messages)
                 plan = self._kept(messages, asked, chosen)
                 self._apply(plan, messages)
@@ -123,7 +123,7 @@ class Compactor:
         """What a compaction would leave, as a new list."""
         start = time.perf_counter()
         with self._telemetry.operation("view") as operation:
-            plan = operation.planned(self.plan(messages, asked))
+            plan = operation.planned(self._plan_to_apply(messages, asked))
             outcome = list(messages)
             chosen = self._chooser.chosen(plan, outcome, asked, own=None)
             plan = self._kept(outcome, asked, chosen)
@@ -161,14 +161,22 @@ class Compactor:
     async def _atried(
         self, messages: list[Any], asked: Asked, operation: Operation
     ) -> tuple[Plan, Chosen]:
-        plan = operation.planned(await in_pool(self.plan, messages, asked))
+        plan = operation.planned(await in_pool(self._plan_to_apply, messages, asked))
         chosen = await self._chooser.achosen(plan, messages, asked)
-        with self._stopwatch.running():
-            plan = await self._keeper.akept(partial(self._planned, messages, asked, chosen))
+        if plan.is_pending or self._leaves_something(plan):
+            with self._stopwatch.running():
+                plan = await self._keeper.akept(partial(self._planned, messages, asked, chosen))
         self._apply(plan, messages)
         return plan, chosen
 
-    def _plan(self, messages: Sequence[Any], asked: Asked, salt: int = 0) -> Plan:
+    def _plan_to_apply(self, messages: Sequence[Any], asked: Asked) -> Plan:
+        """A plan that is to be carried out: it waits only where somebody is asked."""
+        with self._stopwatch.running():
+            return self._plan(messages, asked, unasked=self._chooser.unasked)
+
+    def _plan(
+        self, messages: Sequence[Any], asked: Asked, *, unasked: str | None, salt: int = 0
+    ) -> Plan:
         def made(distrusted: list[str]) -> Plan:
             return self._engine.plan(
                 messages,
@@ -179,6 +187,7 @@ class Compactor:
                 salt=salt,
                 distrusted=distrusted,
                 seconds=asked.seconds,
+                unasked=unasked,
             )
 
         plan = made([])
@@ -196,13 +205,18 @@ class Compactor:
         self, messages: Sequence[Any], asked: Asked, chosen: Chosen, salt: int
     ) -> tuple[Plan, list[Artifact]]:
         """The plan with its summary, and what must be stored before it is applied."""
-        plan = chosen.plan if salt == 0 else self._plan(messages, asked, salt)
+        plan = chosen.plan
+        if salt != 0:
+            plan = self._plan(messages, asked, unasked=self._chooser.unasked, salt=salt)
         if plan.is_pending:
             plan = self._chooser.resumed(plan, messages, chosen.answer)
-        # Without a store there is nothing, and looking for it would read the messages again.
-        if self._keeper.store is None or plan.is_empty:
+        if not self._leaves_something(plan):
             return plan, []
         return plan, plan.artifacts(messages[: plan.messages])
+
+    def _leaves_something(self, plan: Plan) -> bool:
+        """Whether there may be something to store; looking for it reads the messages again."""
+        return self._keeper.store is not None and not plan.is_empty
 
     def _kept(self, messages: Sequence[Any], asked: Asked, chosen: Chosen) -> Plan:
         """The plan, once its artifacts are in the store."""

@@ -40,6 +40,9 @@ _REMEMBERED = 64
 _LONGEST_REMEMBERED = 16
 
 # The askers whose summarizer runs in this context.
+# Why there is no answer where nobody can be asked.
+_NOBODY = "there is no summarizer"
+
 _asking: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
     "ullage_asking", default=()
 )
@@ -127,6 +130,11 @@ class Asker:
     def can_ask(self) -> bool:
         """Whether there is a summarizer."""
         return self._summarizer is not None
+
+    @property
+    def unasked(self) -> str | None:
+        """Why no plan need wait for an answer; None where one is asked for, or must be."""
+        return None if self.can_ask or self._required else _NOBODY
 
     @property
     def is_async(self) -> bool:
@@ -224,7 +232,7 @@ class Asker:
 
     def _known(self, request: SummaryRequest | None) -> Answer | None:
         if self._summarizer is None or request is None:
-            return self._nothing("there is no summarizer", None)
+            return self._nothing(_NOBODY, None)
         if self in _asking.get():
             return Answer(None, "the summarizer itself asked for one")
         text = self._remembered.get(_key(request))

@@ -61,7 +61,7 @@ impl PyEngine {
         Ok(PyEngine { engine, counting, format: format.map(named_format).transpose()? })
     }
 
-    #[pyo3(signature = (messages, *, budget, fixed, hard, pins, salt, distrusted, seconds))]
+    #[pyo3(signature = (messages, *, budget, fixed, hard, pins, salt, distrusted, seconds, unasked))]
     // One argument for each keyword of the Python method that calls it; a list arrives as a `Vec`.
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
     fn plan(
@@ -75,6 +75,7 @@ impl PyEngine {
         salt: u64,
         distrusted: Vec<String>,
         seconds: f64,
+        unasked: Option<&Bound<'_, PyString>>,
     ) -> PyResult<PyPlan> {
         let started = Instant::now();
         let reading = self.read(messages, &indices(&pins)?)?;
@@ -82,7 +83,15 @@ impl PyEngine {
         let urgency = if hard { Urgency::Hard } else { Urgency::Soft };
         let distrusted = references(&distrusted)?;
         let is_over = || started.elapsed().as_secs_f64() >= seconds;
-        let ask = Ask { room, urgency, salt, distrusted: &distrusted, deadline: Deadline::When(&is_over) };
+        let unasked = unasked.map(PyText::of);
+        let ask = Ask {
+            room,
+            urgency,
+            salt,
+            distrusted: &distrusted,
+            deadline: Deadline::When(&is_over),
+            answer: unasked.as_deref().map(Answer::Nothing),
+        };
         let plan = py.detach(|| self.engine.plan(&reading, ask))?;
         self.counting.compacting();
         Ok(PyPlan(plan))

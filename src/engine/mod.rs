@@ -19,7 +19,7 @@ use crate::draft::Bounds;
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::message::{Conversation, Part, Pin, Role, Text};
-use crate::planner::{Deadline, Plan, Referring, Sealing, Urgency, reserve, wait_for_summary};
+use crate::planner::{Answer, Deadline, Plan, Referring, Sealing, Urgency, reserve, resumed, wait_for_summary};
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
 use crate::store::{Places, Reference, Storing};
@@ -54,6 +54,8 @@ pub struct Ask<'a> {
     pub distrusted: &'a [Reference],
     /// When the plan must be done: see [`Policy::time_limit`].
     pub deadline: Deadline<'a>,
+    /// What a plan that waits for a summary goes on with at once, as in [`Engine::resume`]; `None` for one that may wait.
+    pub answer: Option<Answer<'a>>,
 }
 
 /// A conversation as it was read.
@@ -177,7 +179,10 @@ impl Engine {
         if self.summarizes() {
             wait_for_summary(&mut plan, &reading.conversation, &self.policy, counter);
         }
-        Ok(plan)
+        Ok(match ask.answer {
+            Some(answer) => resumed(plan, &reading.conversation, &tokens, answer, &self.policy, counter),
+            None => plan,
+        })
     }
 
     /// The budget of the conversation with this beginning.

@@ -38,6 +38,10 @@ impl Engine {
     /// has no words, the engine says what happened as far as it can without a model, and the report gives the reason.
     /// `conversation` is what [`check`](super::check) gave for the messages. O(length of the conversation).
     pub fn resume<T: Text + Sync>(&self, plan: &Plan, conversation: &Conversation<T>, answer: Answer<'_>) -> Plan {
-        resumed(plan, conversation, answer, &self.policy, self.ledger.now())
+        let (plan, counter) = (plan.clone(), self.ledger.now());
+        if plan.pending.is_none() {
+            return plan;
+        }
+        resumed(plan, conversation, &counter.measure(conversation), answer, &self.policy, counter)
     }
 }

@@ -6,7 +6,7 @@ use super::Plan;
 use super::gap::older_notes;
 use crate::budget::Budget;
 use crate::edit::{Action, Edit, Standing};
-use crate::ledger::Counting;
+use crate::ledger::{Counting, Measured};
 use crate::message::{Conversation, Text};
 use crate::numbers::{share, thousands};
 use crate::policy::Policy;
@@ -112,14 +112,14 @@ pub fn request_of<T: Text + Sync>(
 
 /// `plan`, made for `conversation`, with the summary that it waits for: the answer, bounded, or what happened as it can be
 /// told without a model; and behind it lines with what that lost. Within its budget as before.
-pub fn resumed<T: Text + Sync>(
-    plan: &Plan,
+pub fn resumed<T: Text>(
+    mut plan: Plan,
     conversation: &Conversation<T>,
+    measured: &Measured,
     answer: Answer<'_>,
     policy: &Policy,
     counter: Counting<'_>,
 ) -> Plan {
-    let mut plan = plan.clone();
     let Some(pending) = plan.pending.take() else { return plan };
     let removed = removed_by(&plan, conversation);
     let count = |text: &str| counter.count(text, TextKind::Prose);
@@ -142,7 +142,6 @@ pub fn resumed<T: Text + Sync>(
             (policy.summary_fallback.text(&removed, pending.tokens, &counter), SummaryBy::Engine)
         }
     };
-    let measured = counter.measure(conversation);
     let others: Vec<String> = notes(&plan.edits).map(str::to_owned).collect();
     let Action::Remove { note, .. } = &mut plan.edits[pending.edit].action else { return plan };
     let before = count(&note.text);
@@ -152,7 +151,7 @@ pub fn resumed<T: Text + Sync>(
     let mut room = pending.room.saturating_sub(pending.tokens.max(count(&summary)) + FRAMING);
     let (text, lines) = loop {
         let beside = others.iter().map(String::as_str).chain([&*summary]).collect();
-        let lines = lost_lines(&removed, &measured, beside, room, &counter);
+        let lines = lost_lines(&removed, measured, beside, room, &counter);
         let text = removal_note(noted.messages, &whereabouts, &body(&summary, &[noted.body, &lines]));
         let over = count(&text).saturating_sub(before.saturating_add(pending.room));
         if over == 0 {

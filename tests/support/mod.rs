@@ -134,12 +134,26 @@ pub fn engine(policy: &Policy, counter: &Arc<dyn CountTokens>, storing: Storing)
 }
 
 pub fn ask(budget: usize, urgency: Urgency) -> Ask<'static> {
-    Ask { room: Room { budget: Some(budget), fixed: 0 }, urgency, salt: 0, distrusted: &[], deadline: Deadline::Never }
+    Ask {
+        room: Room { budget: Some(budget), fixed: 0 },
+        urgency,
+        salt: 0,
+        distrusted: &[],
+        deadline: Deadline::Never,
+        answer: None,
+    }
 }
 
 /// Asks for what the policy's window leaves.
 pub fn ask_window(urgency: Urgency) -> Ask<'static> {
-    Ask { room: Room { budget: None, fixed: 0 }, urgency, salt: 0, distrusted: &[], deadline: Deadline::Never }
+    Ask {
+        room: Room { budget: None, fixed: 0 },
+        urgency,
+        salt: 0,
+        distrusted: &[],
+        deadline: Deadline::Never,
+        answer: None,
+    }
 }
 
 /// What came of a compaction.
