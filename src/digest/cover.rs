@@ -27,6 +27,9 @@ const NAMES: f64 = 0.05;
 /// The least that a line costs: its end.
 const LEAST: f64 = 0.5;
 
+/// What will never have room is left out when no more than this part of the room is left since it was done last.
+const SIFTED: f64 = 0.5;
+
 /// By how much the worth of a line for edits grows when the lines on both sides of it are taken: an edit needs all of its
 /// lines.
 const HOLE: f64 = 0.49;
@@ -75,7 +78,8 @@ pub(super) fn cover(
     let items = (0..lines.all.len() as u32).map(Item::Line).chain((0..names as u32).map(Item::Name));
     let mut heap: BinaryHeap<Candidate> = items.filter_map(|item| covering.candidate(item)).collect();
     let (mut picks, mut spent) = (Vec::new(), 0.0);
-    let mut for_names = budget as f64 * NAMES;
+    let budget = budget as f64;
+    let (mut for_names, mut sifted_at) = (budget * NAMES, budget);
     while let Some(best) = heap.pop() {
         if covering.is_taken(best.item) {
             continue;
@@ -87,7 +91,15 @@ pub(super) fn cover(
             continue;
         }
         let cost = covering.cost(best.item);
-        if spent + cost > budget as f64 || matches!(best.item, Item::Name(_)) && cost > for_names {
+        if spent + cost > budget {
+            // Most of a long past is still in the heap when the budget is spent, and to take it out in order costs the most.
+            if budget - spent <= sifted_at * SIFTED {
+                sifted_at = budget - spent;
+                heap.retain(|other| spent + covering.least_cost(other.item) <= budget);
+            }
+            continue;
+        }
+        if matches!(best.item, Item::Name(_)) && cost > for_names {
             continue;
         }
         // A name that a line brings needs no place of its own any more.
@@ -143,6 +155,16 @@ enum Kept {
     InLine,
 }
 
+/// What a line of so many tokens costs beside lines that are taken or not: it may begin a run, or join two.
+fn run_on(tokens: f64, beside: [bool; 2]) -> f64 {
+    let run = match beside {
+        [false, false] => RUN,
+        [true, true] => -RUN,
+        _ => 0.0,
+    };
+    (tokens + run).max(LEAST)
+}
+
 struct Covering<'a> {
     sources: &'a [Source<'a>],
     lines: &'a Lines<'a>,
@@ -163,22 +185,22 @@ struct Covering<'a> {
 impl Covering<'_> {
     /// What it adds now; `None` if that is nothing.
     fn candidate(&self, item: Item) -> Option<Candidate> {
-        let worth = match item {
-            Item::Line(line) => self.line(line as usize),
+        let (worth, cost, shared) = match item {
+            Item::Line(line) => {
+                let line = line as usize;
+                let (tokens, beside, title) = (self.tokens(line), self.beside(line), self.title_above(line));
+                (self.line(line, tokens, beside), run_on(tokens, beside) + title, title * (1.0 - FIRST))
+            }
             Item::Name(anchor) => match self.kept[anchor as usize] {
-                Kept::Not => self.lines.alone[anchor as usize],
-                Kept::Alone | Kept::InLine => 0.0,
+                Kept::Not => (self.lines.alone[anchor as usize], self.cost(item), 0.0),
+                Kept::Alone | Kept::InLine => return None,
             },
         };
-        let shared = match item {
-            Item::Line(line) => self.title_above(line as usize) * (1.0 - FIRST),
-            Item::Name(_) => 0.0,
-        };
-        (worth > 0.0).then(|| Candidate { worth: worth / (self.cost(item) - shared + EVEN), item })
+        (worth > 0.0).then(|| Candidate { worth: worth / (cost - shared + EVEN), item })
     }
 
-    /// What a line adds.
-    fn line(&self, line: usize) -> f64 {
+    /// What a line of so many tokens adds, beside lines that are taken or not.
+    fn line(&self, line: usize, tokens: f64, beside: [bool; 2]) -> f64 {
         let anchors = self.lines.anchors_of(line);
         let new = |anchor: &u32| match self.kept[*anchor as usize] {
             Kept::InLine => 0.0,
@@ -186,8 +208,8 @@ impl Covering<'_> {
             Kept::Not => self.lines.worth[*anchor as usize],
         };
         let new: f64 = anchors.iter().map(new).sum();
-        let is_hole = self.beside(line).iter().all(|taken| *taken);
-        new + self.worths[line] * self.tokens(line) * if is_hole { 1.0 + HOLE } else { 1.0 }
+        let is_hole = beside == [true, true];
+        new + self.worths[line] * tokens * if is_hole { 1.0 + HOLE } else { 1.0 }
     }
 
     fn is_taken(&self, item: Item) -> bool {
@@ -200,22 +222,24 @@ impl Covering<'_> {
     /// What taking it costs.
     fn cost(&self, item: Item) -> f64 {
         match item {
-            Item::Line(line) => self.line_cost(line as usize),
+            Item::Line(line) => {
+                let line = line as usize;
+                run_on(self.tokens(line), self.beside(line)) + self.title_above(line)
+            }
             Item::Name(anchor) => names::cost(self.lines.names[anchor as usize]),
+        }
+    }
+
+    /// What taking it costs at the least, whatever is taken before.
+    fn least_cost(&self, item: Item) -> f64 {
+        match item {
+            Item::Line(line) => run_on(self.tokens(line as usize), [true, true]),
+            Item::Name(_) => self.cost(item),
         }
     }
 
     fn tokens(&self, line: usize) -> f64 {
         self.lines.all[line].text.len() as f64 * self.sources[self.lines.all[line].source as usize].density + LEAST
-    }
-
-    fn line_cost(&self, line: usize) -> f64 {
-        let run = match self.beside(line) {
-            [false, false] => RUN,
-            [true, true] => -RUN,
-            _ => 0.0,
-        };
-        (self.tokens(line) + run).max(LEAST) + self.title_above(line)
     }
 
     /// What the title costs that a line needs above it.

@@ -143,7 +143,8 @@ impl<'a> Reading<'a> {
 
     /// Notes a line of `source` and its anchors, from the one at `first` on, unless it cannot be kept or need not be.
     fn line(&mut self, source: &Source<'_>, text: Range<usize>, number: u32, first: usize) {
-        if source.slot.is_none() || self.beside.contains(source.text[text.clone()].trim()) {
+        let is_beside = || !self.beside.is_empty() && self.beside.contains(source.text[text.clone()].trim());
+        if source.slot.is_none() || is_beside() {
             self.lines.anchors.truncate(first);
             return;
         }
