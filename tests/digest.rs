@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use support::{Block, Item, Message, Outcome, compact, engine, estimate, exact, fresh_count, render};
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
+use ullage::slices::lines_of;
 use ullage::store::Storing;
 use ullage::tokens::{CountTokens, Encoding, Estimate, Exact};
 use ullage::wire::Format;
@@ -492,4 +493,11 @@ fn four_times_the_lines_take_four_times_the_time() {
     // Four times four would be quadratic; what a busy machine adds is in both.
     let ratio = time(40_000).as_secs_f64() / time(10_000).as_secs_f64();
     assert!(ratio < 10.0, "{ratio:.1}");
+}
+
+#[test]
+fn lines_are_those_of_the_standard_library() {
+    for text in ["", "\n", "a", "a\n", "a\n\nb", "\r\n\u{e9}\n", "a\r\nb\n\n"] {
+        assert!(lines_of(text).eq(text.split_inclusive('\n')), "{text:?}");
+    }
 }

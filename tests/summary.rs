@@ -15,7 +15,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use support::generate::{ANY, Settings, conversation, settings};
 use support::{Block, Message, ask, cases, check as judge, engine, exact, fresh_count, render, small_policy};
-use ullage::engine::{Engine, Summarizer, apply, check};
+use ullage::engine::{Ask, Engine, Summarizer, apply, check};
 use ullage::error::{Error, Result};
 use ullage::ledger::Ledger;
 use ullage::message::Part;
@@ -422,6 +422,9 @@ proptest! {
                 prop_assert!(settings.counter.count(&asked.text, TextKind::ToolOutput) <= 500, "{}", asked.text);
             }
             let done = resume(&engine, &plan, &input, answer);
+            let known = Ask { answer: Some(answer), ..ask(budget, settings.urgency) };
+            let at_once = engine.plan(&engine.read(&&input, Some(format), &[]).unwrap(), known).unwrap();
+            prop_assert_eq!(&at_once, &done, "an answer that is known before says the same");
             let output = Value::Array(apply(&done, &&input).unwrap());
             let counted = fresh_count(&output, format, &settings.counter);
             prop_assert_eq!(counted, done.tokens_after, "{}", done.explain());

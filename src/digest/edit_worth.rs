@@ -66,7 +66,9 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines<'_>, ages: &Ages, files: 
                 for (at, line) in range.enumerate() {
                     let text = &source.text[lines.all[line].text.clone()];
                     if files.is_live(file, index, source.message, text) {
-                        let raised = libm::exp(NEAR_EDITS * near[at] + SPOKEN_OF * spoken[at]);
+                        let power = NEAR_EDITS * near[at] + SPOKEN_OF * spoken[at];
+                        // Most lines are near nothing.
+                        let raised = if power > 0.0 { libm::exp(power) } else { 1.0 };
                         worths[line] = OF_FILES * age * of_length * raised;
                     } else {
                         worths[line] = OF_OTHERS * age;

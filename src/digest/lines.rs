@@ -14,7 +14,7 @@ use super::numbers::{Numbering, numbered_line};
 use super::sources::{Origin, Source};
 use crate::anchors::{Anchor, anchors};
 use crate::message::{Role, Text};
-use crate::slices::end_of_slice;
+use crate::slices::{end_of_slice, lines_of};
 
 /// A longer line, in bytes, is taken in slices: no line may take a whole budget.
 const LONGEST_LINE: usize = 600;
@@ -209,7 +209,7 @@ impl<'a> Reading<'a> {
 fn each_line(source: &Source<'_>, mut each: impl FnMut(Range<usize>, u32)) {
     let text = &*source.text;
     let (mut start, mut number) = (0, 0);
-    for line in text.split_inclusive('\n') {
+    for line in lines_of(text) {
         let end = start + line.trim_end().len();
         let mut from = start;
         start += line.len();

@@ -70,6 +70,9 @@ const WELL_USED: usize = 99;
 /// The lines of the messages in the gaps of `past`, and of the cuts, that are worth most, in `budget` tokens. O(length of
 /// the conversation), and exact counts of what is kept.
 pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTokens) -> Digest {
+    if budget == 0 {
+        return Digest { gaps: vec![String::new(); past.gaps.len()], cuts: vec![String::new(); past.cuts.len()] };
+    }
     let sources = sources::of(past);
     let ages = Ages::of(past.tokens, past.conversation.messages.len());
     let files = Files::of(&sources);
