@@ -39,10 +39,10 @@ _REMEMBERED = 64
 # code has about four, so only what is cut to a small part is longer.
 _LONGEST_REMEMBERED = 16
 
-# The askers whose summarizer runs in this context.
 # Why there is no answer where nobody can be asked.
 _NOBODY = "there is no summarizer"
 
+# The askers whose summarizer runs in this context.
 _asking: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
     "ullage_asking", default=()
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from ullage import BudgetError, MessageError
 from ullage.amplifier import custom
@@ -15,6 +15,8 @@ from ullage.amplifier.shape import is_result
 from ullage.calling import in_pool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ullage import TokenCounter
     from ullage.amplifier.budget import Budget
     from ullage.amplifier.engines import Engines
@@ -22,13 +24,18 @@ if TYPE_CHECKING:
     from ullage.amplifier.settings import Settings
     from ullage.amplifier.view import View
 
+_Given = ParamSpec("_Given")
+_Returned = TypeVar("_Returned")
+
 # Where a compaction could not get below the threshold, the next one waits until this share of the
 # budget has come in. Trying at each request would cost a rewritten prompt each time.
 _GROWTH = 0.05
 # What has at most so many tokens and messages is compacted in a few milliseconds, so that a request
 # can wait for it: "simple" only drops messages, the others choose lines of them.
 _QUICK = {"simple": (100_000, 600)}
-_QUICK_BY_LINES = (16_000, 200)
+_QUICK_BY_LINES = (21_000, 200)
+# What is done with so few messages is done before a thread for it has begun.
+_FEW = 300
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ async def compact(view: View, request: Request) -> dict[str, Any] | None:
             raise
         # The room that was kept for the notice is worth less than the request.
         after = await _compacted(before, request, request.budget.tokens)
-    stats = await in_pool(_stats, before, after, request)
+    stats = await _aside(_stats, before, after, request)
     is_other = after != before
     if is_other and not view.replace(old, len(before), after):
         return None
@@ -150,7 +157,7 @@ async def _compacted(messages: list[Any], request: Request, room: int) -> list[A
             return made
         messages = messages if made is None else made
     if settings.strategy == "simple":
-        messages = await in_pool(without_duplicates, messages)
+        messages = await _aside(without_duplicates, messages)
     try:
         return await _by_engine(list(messages), request, room)
     except MessageError:
@@ -164,7 +171,7 @@ async def _by_engine(messages: list[Any], request: Request, room: int) -> list[A
     settings, pins = request.settings, set[int]()
     target = int(room * settings.target)
     if settings.strategy != "simple":
-        settings, pins = await in_pool(_weighed, messages, target, request)
+        settings, pins = await _aside(_weighed, messages, target, request)
     engine = request.engines.engine_for(settings, room, request.budget.model, request.is_told)
     if settings.strategy != "simple" and request.judge is not None:
         pins |= await request.judge.important(messages, pins, target, engine.counter)
@@ -176,6 +183,18 @@ async def _by_engine(messages: list[Any], request: Request, room: int) -> list[A
         # What is new or important is worth less than the request.
         await engine.acompact(messages, hard=True)
     return messages
+
+
+async def _aside(
+    function: Callable[Concatenate[list[Any], _Given], _Returned],
+    messages: list[Any],
+    *args: _Given.args,
+    **more: _Given.kwargs,
+) -> _Returned:
+    """What it returns, from a thread of the loop's pool where there are many messages."""
+    if len(messages) <= _FEW:
+        return function(messages, *args, **more)
+    return await in_pool(function, messages, *args, **more)
 
 
 def _weighed(messages: list[Any], target: int, request: Request) -> tuple[Settings, set[int]]:
