@@ -121,7 +121,7 @@ fn checked(output: &Value, known: &HashSet<String>) -> Result<Vec<String>, TestC
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn names_stand_once_whatever_is_condensed_and_how_often(

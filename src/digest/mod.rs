@@ -59,6 +59,8 @@ pub struct Digest {
     pub gaps: Vec<String>,
     /// A text for each cut, likewise.
     pub cuts: Vec<String>,
+    /// The names that stand in the text of a gap without their lines, because they stand nowhere else.
+    pub names: Vec<String>,
 }
 
 /// Tries to come closer to a budget. Each counts what was chosen, and the first guess is seldom off by more than a tenth.
@@ -71,7 +73,8 @@ const WELL_USED: usize = 99;
 /// the conversation), and exact counts of what is kept.
 pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTokens) -> Digest {
     if budget == 0 {
-        return Digest { gaps: vec![String::new(); past.gaps.len()], cuts: vec![String::new(); past.cuts.len()] };
+        let [gaps, cuts] = [past.gaps.len(), past.cuts.len()].map(|slots| vec![String::new(); slots]);
+        return Digest { gaps, cuts, names: Vec::new() };
     }
     let sources = sources::of(past);
     let ages = Ages::of(past.tokens, past.conversation.messages.len());
@@ -81,36 +84,38 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
     // Estimates decide what is taken, counts how much.
     let headings = layout::headings(&sources);
     let picks = cover::cover(&sources, &lines, &headings, &worths, past.gaps.len(), budget + budget / 4);
-    let mut texts = fitted(&sources, &lines, &headings, &picks, past, budget, counter);
-    let cuts = texts.split_off(past.gaps.len());
-    Digest { gaps: texts, cuts }
+    let (mut gaps, names) = fitted(&sources, &lines, &headings, &picks, past, budget, counter);
+    let cuts = gaps.split_off(past.gaps.len());
+    Digest { gaps, cuts, names: names.into_iter().map(str::to_owned).collect() }
 }
 
-/// The texts of as many of `picks`, the first ones first, as fit.
-fn fitted<T: Text>(
-    sources: &[Source<'_>],
-    lines: &Lines<'_>,
+/// The texts of as many of `picks`, the first ones first, as fit, and the names among them.
+fn fitted<'a, T: Text>(
+    sources: &'a [Source<'_>],
+    lines: &Lines<'a>,
     headings: &[u32],
     picks: &[Pick],
     past: &Past<'_, T>,
     budget: usize,
     counter: &dyn CountTokens,
-) -> Vec<String> {
+) -> (Vec<String>, Vec<&'a str>) {
     let slots = past.gaps.len() + past.cuts.len();
     // A note may not be longer than what it stands for.
     let freed = |gap: &usize| past.gaps[*gap].clone().map(|message| past.tokens.message(message)).sum::<usize>();
     let largest = (0..past.gaps.len()).max_by_key(freed);
     let made = |count: usize| {
         let mut texts = layout::texts(sources, lines, headings, &picks[..count], (slots, past.gaps.len()));
-        if let Some(gap) = largest {
-            layout::add_names(&mut texts[gap], &names::beside(sources, lines, &picks[..count]));
-        }
+        let names = largest.map_or_else(Vec::new, |gap| {
+            let names = names::beside(sources, lines, &picks[..count]);
+            layout::add_names(&mut texts[gap], &names);
+            names
+        });
         let (gaps, cuts) = texts.split_at(past.gaps.len());
         let count = |texts: &[String], kind| texts.iter().map(|text| counter.count(text, kind)).sum::<usize>();
         let tokens = count(gaps, TextKind::Prose) + count(cuts, TextKind::ToolOutput);
-        (texts, tokens)
+        ((texts, names), tokens)
     };
-    let mut best = vec![String::new(); slots];
+    let mut best = (vec![String::new(); slots], Vec::new());
     // How many picks are known to fit, and how many not.
     let (mut fits, mut too_many) = (0, picks.len() + 1);
     let mut aim = budget as f64;

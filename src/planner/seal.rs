@@ -1,10 +1,10 @@
 //! Making the texts of a plan: what a draft decided becomes edits, references and exact counts.
 
 use super::fill::fill;
-use super::gap::gaps;
+use super::gap::{Gap, gaps};
 use super::plan::Plan;
 use super::prune::parts;
-use super::shorten::{Framed, Referring};
+use super::shorten::{Framed, Referring, SealedCut};
 use super::tools::ToolNames;
 use super::{Deadline, Urgency};
 use crate::budget::Budget;
@@ -44,6 +44,35 @@ pub struct Sealing<'a> {
     pub urgency: Urgency,
 }
 
+/// The texts of the gaps, and the cuts that come out shorter, with the lines that are kept of what goes from `tokens`.
+fn filled<T: Text + Sync>(
+    draft: &Draft<'_, T>,
+    gaps: &[Gap],
+    mut cuts: Vec<Framed<'_>>,
+    tokens: usize,
+    with: &Sealing<'_>,
+) -> (Vec<String>, Vec<SealedCut>) {
+    let by_gaps: usize = gaps.iter().map(|gap| gap.saves(with)).sum();
+    let summary = if gaps.is_empty() { 0 } else { draft.bounds.summary };
+    loop {
+        let saves = |cut: &Framed<'_>| cut.saves(with);
+        let by_cuts: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
+        let stays = tokens.saturating_sub(by_cuts + by_gaps);
+        let room = with.aim.low.saturating_sub(stays + summary).saturating_sub(with.spare);
+        // Below the low mark there is room for all of it; what goes for its number goes to be short.
+        let room = room.min(share(by_cuts + by_gaps, MOST_LINES));
+        let Digest { gaps: bodies, cuts: lines, names } = fill(draft, gaps, &cuts, room, with);
+        let made: Vec<_> = cuts.iter().zip(&lines).map(|(cut, lines)| cut.with_body(lines, with)).collect();
+        // What would come out no shorter stays whole, and so do the names in it.
+        let mut whole = cuts.iter().zip(&made).filter(|(_, made)| made.is_none());
+        if !whole.any(|(cut, _)| names.iter().any(|name| cut.says(name))) {
+            return (bodies, made.into_iter().flatten().collect());
+        }
+        let mut made = made.iter();
+        cuts.retain(|_| made.next().is_some_and(Option::is_some));
+    }
+}
+
 /// The plan that a draft decided on. O(what stays of the texts that are cut).
 pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     let messages = draft.conversation.messages.len();
@@ -70,18 +99,10 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     sealed.extend(parts(draft, with));
     let is_digested = draft.is_digested() && !(gaps.is_empty() && cuts.is_empty());
     let bodies = if is_digested {
-        let saves = |cut: &Framed<'_>| cut.saves(with);
-        let by_cuts: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
-        let by_gaps: usize = gaps.iter().map(|gap| gap.saves(with)).sum();
         let pruned: usize = sealed.iter().flatten().map(|(edit, _)| edit.saved()).sum();
-        let stays = plan.tokens_before.saturating_sub(by_cuts + by_gaps + pruned);
-        let summary = if gaps.is_empty() { 0 } else { draft.bounds.summary };
-        let room = with.aim.low.saturating_sub(stays + summary).saturating_sub(with.spare);
-        // Below the low mark there is room for all of it; what goes for its number goes to be short.
-        let room = room.min(share(by_cuts + by_gaps, MOST_LINES));
-        let Digest { gaps, cuts: bodies } = fill(draft, &gaps, &cuts, room, with);
-        sealed.extend(cuts.iter().zip(&bodies).map(|(cut, body)| cut.with_body(body, with)));
-        gaps
+        let (bodies, filled) = filled(draft, &gaps, cuts, plan.tokens_before.saturating_sub(pruned), with);
+        sealed.extend(filled.into_iter().map(Some));
+        bodies
     } else {
         sealed.extend(parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, |cut| cut.sealed(with)));
         vec![String::new(); gaps.len()]

@@ -104,6 +104,11 @@ impl<'a> Framed<'a> {
         self.edit(shorten(self.tool, self.text, self.cut.keep, &with.counter, with.referring)?, with)
     }
 
+    /// Whether the text says `name`, be it in another word.
+    pub(super) fn says(&self, name: &str) -> bool {
+        self.text.contains(name)
+    }
+
     /// Whether nothing of it is kept, because of something that came later.
     pub(super) fn is_superseded(&self) -> bool {
         self.cut.superseded_by.is_some()
