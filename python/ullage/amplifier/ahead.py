@@ -36,6 +36,10 @@ class Ahead:
             self._is_open = await work()
         except Exception as error:  # noqa: BLE001 - the request raises what it has to
             logger.debug("error=<%s> | left to the next request", type(error).__name__)
+        except BaseException:
+            # Who waited for it was cancelled, which says nothing of the work.
+            self._is_open = True
+            raise
 
     def renew(self) -> None:
         """There was a request, or all is new."""

@@ -20,41 +20,39 @@ _OTHER_TOKENS = 2
 class Answering(Preparing):
     """Answers with what is ready, and compacts only what is quick or has to be."""
 
-    async def _answer(
-        self, own: View, request: compaction.Request, is_guess: bool
-    ) -> tuple[View, list[Any], int]:
+    async def _answer(self, own: View, request: compaction.Request) -> tuple[View, list[Any], int]:
         """The view that answers a request, as a provider takes it, and its tokens.
 
         Args:
             own: The view of such requests.
             request: The request.
-            is_guess: Whether its own view is to be compacted once more.
 
         Raises:
             BudgetError: If what must stay does not fit.
             MessageError: If a message cannot be read.
         """
-        is_guess = is_guess and request.is_quick(own)
-        view = None if is_guess else await self._ready(own, request)
-        if view is not None:
-            shown, tokens = self._shown(view, request)
-            if tokens <= request.budget.tokens:
-                if view.untold is not None:
-                    told, view.untold = view.untold, None
-                    await events.emit(self.hooks, told)
-                return view, shown, tokens
-        self._catch_up(own, request.budget)
+        view, is_due = await self._next(own, request)
         for _ in range(_TRIES):
-            if not is_guess and not await self._is_due(own, request):
+            if not is_due:
                 break
-            is_guess = False
             await self._compact(own, request)
-        shown, tokens = self._shown(own, request)
+            is_due = await self._is_due(own, request)
+        shown, tokens = self._shown(view, request)
         if tokens > request.budget.tokens:
             # Others are always faster; or a call waits, which the view keeps until it is answered.
             shown = await compaction.alone(shown, request)
             tokens = request.tokens(shown)
-        return own, shown, tokens
+        while view.untold:
+            await events.emit(self.hooks, view.untold.pop())
+        return view, shown, tokens
+
+    async def _next(self, own: View, request: compaction.Request) -> tuple[View, bool]:
+        """The view that answers a request, and whether that is its own and compacted first."""
+        is_guess = self._is_guess(own) and request.is_quick(own)
+        if not is_guess and (view := await self._ready(own, request)) is not None:
+            return view, False
+        self._catch_up(own, request.budget)
+        return own, await self._is_due(own, request) or is_guess
 
     async def _ready(self, own: View, request: compaction.Request) -> View | None:
         """The view that answers as it is: its own, else the fullest other that fits.

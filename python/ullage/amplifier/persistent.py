@@ -101,6 +101,8 @@ class PersistentContextManager(SimpleContextManager):
             "transcript_path": str(self.transcript_path),
             "export_on_compact": export_on_compact,
         }
+        # The view that the file has, if it has one.
+        self._filed: View | None = None
         self._file = SessionFile(
             self.transcript_path, fsync=fsync, lock=lock, exports=export_on_compact
         )
@@ -206,11 +208,20 @@ class PersistentContextManager(SimpleContextManager):
         await super().set_system_prompt_factory(factory)
 
     async def _keep(self, view: View) -> None:
+        await self._keep_in_file(view, is_for_file=view is self._views.largest)
+
+    async def _keep_in_file(self, view: View, *, is_for_file: bool) -> None:
         try:
-            await asyncio.to_thread(self._keep_now, view)
+            await asyncio.to_thread(self._keep_now, view, is_for_file=is_for_file)
         except UllageError as error:
             # The messages are in the file; a session that is resumed compacts them again.
             logger.warning("path=<%s>, error=<%s> | not written", self.transcript_path, error)
+
+    async def _keep_shown(self, own: View, view: View) -> None:
+        # A whole history needs no word in a file that never had another view.
+        is_new = view is not self._filed and (view.stats is not None or self._filed is not None)
+        if is_new and own is self._views.largest:
+            await self._keep_in_file(view, is_for_file=True)
 
     def _open(self) -> None:
         with self._file.writing:
@@ -225,18 +236,20 @@ class PersistentContextManager(SimpleContextManager):
                 )
             self._views = Views()
             self.messages = self._file.open(self._view)
+            self._filed = self._view if self._view.stats is not None else None
             if self._view.budget:
                 self._view.asked = Budget(self._view.budget)
             self._standing = standing
             self._file.is_open = True
 
-    def _keep_now(self, view: View) -> None:
+    def _keep_now(self, view: View, *, is_for_file: bool) -> None:
         with self._file.writing:
             # The history may have been cleared meanwhile. The file has one view.
             if not view.is_of(self.messages):
                 return
-            if view is self._views.largest:
+            if is_for_file:
                 self._file.keep(view, self.messages, self._is_shown)
+                self._filed = view
             else:
                 self._file.export()
 
@@ -248,6 +261,7 @@ class PersistentContextManager(SimpleContextManager):
         with self._file.writing:
             self.messages = self._file.replaced(messages)
             self._views.forget()
+            self._filed = None
 
 
 async def mount(

@@ -6,11 +6,12 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ullage.amplifier.budget import Budget
 from ullage.amplifier.mending import mended_end
+from ullage.amplifier.spares import STEP
 from ullage.amplifier.viewing import Viewing
 
 if TYPE_CHECKING:
-    from ullage.amplifier.budget import Budget
     from ullage.amplifier.view import View
 
 
@@ -19,6 +20,7 @@ class Preparing(Viewing):
 
     async def _prepare_for_new(self) -> None:
         """Makes the views ready for requests after a message was added."""
+        self._views.seen = None
         for view in self._views.all():
             await view.ahead.tried(partial(self._take_in_new, view))
         await self._views.spares.ahead.tried(self._prepare_spares)
@@ -30,13 +32,11 @@ class Preparing(Viewing):
         await self._views.spares.ahead.tried(self._prepare_spares)
 
     async def _take_in_new(self, view: View) -> bool:
-        # What asks the user's function waits until the budget is known.
-        if self._asks_the_user and self._known_budget is None:
-            return True
         budget = view.next_budget or self._last_budget
         if view.is_behind(self.messages, budget.tokens):
             await asyncio.to_thread(self._read, view, budget)
-        self._follow(view, budget.tokens)
+        else:
+            self._follow(view, budget.tokens)
         return await self._compact_ahead(view, budget)
 
     async def _take_in_all(self) -> bool:
@@ -46,15 +46,30 @@ class Preparing(Viewing):
         return await self._compact_ahead(self._view, budget)
 
     async def _prepare_spares(self) -> bool:
-        if self._has_spares:
-            spares, smallest = self._views.spares, self._views.smallest
-            budget = smallest.next_budget or self._last_budget
-            request = self._request(budget, self._last_prompt)
-            if spares.whole is not None:
-                self._follow(spares.whole, 0)
-                await self._is_due(spares.whole, request)
-            for view in spares.below(smallest, budget, request.is_quick):
-                await view.ahead.tried(partial(self._take_in_new, view))
+        if not self._has_spares:
+            return True
+        spares, lowest = self._views.spares, self._views.smallest
+        budget = lowest.next_budget or self._last_budget
+        request = self._request(budget, self._last_prompt)
+        if spares.whole is not None:
+            self._follow(spares.whole, 0)
+            await self._is_due(spares.whole, request)
+        known = spares.ladder
+        ladder: list[View] = []
+        for view in known:
+            await view.ahead.tried(partial(self._take_in_new, view))
+        while 0 < lowest.measured <= budget.tokens:
+            if request.is_quick(lowest):
+                spares.keep_only(ladder)
+                break
+            # What has room to spare is as good as one of a smaller budget.
+            is_roomy = lowest.measured * STEP <= budget.tokens
+            tokens = (lowest.measured if is_roomy else budget.tokens) // STEP
+            lowest = spares.rung(lowest, Budget(tokens, budget.model))
+            if lowest not in known:
+                await lowest.ahead.tried(partial(self._take_in_new, lowest))
+            budget = lowest.asked or budget
+            ladder.append(lowest)
         return True
 
     def _follow(self, view: View, budget: int) -> None:
@@ -66,7 +81,7 @@ class Preparing(Viewing):
     def _read(self, view: View, budget: Budget) -> None:
         view.follow(self.messages, budget.tokens, self._is_shown)
         view.mend(mended_end)
-        self._request(budget, self._last_prompt).tokens(view.messages)
+        self._request(budget, self._last_prompt).is_due(view)
 
     async def _compact_ahead(self, view: View, budget: Budget) -> bool:
         """Compacts a view if a request of this budget would; whether it may do so again.
@@ -76,10 +91,13 @@ class Preparing(Viewing):
         """
         if not self.auto_compact or view.is_open:
             return True
-        request = self._request(budget, self._last_prompt)
+        # What asks the user's function waits until the budget is known.
+        if self._asks_the_user and self._known_budget is None:
+            return True
+        request, read = self._request(budget, self._last_prompt), view.read
         is_due = await self._is_due(view, request)
         is_compacted = is_due and await self._compact(view, request) is not None
-        view.is_prepared = True
+        view.is_prepared = view.read == read
         if not is_compacted:
             return True
         view.is_assumed = self._budget is None

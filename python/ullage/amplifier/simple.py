@@ -159,23 +159,23 @@ class SimpleContextManager(Answering):
         """
         budget = budget_of(token_budget, provider, self.max_tokens)
         prompt = await self._system_prompt()
-        request, own = (
-            self._request(budget, prompt),
-            self._views.view_for(budget, self._last_budget),
-        )
-        is_guess = self._is_guess(own)
-        self._budget, own.is_assumed = budget, False
-        if not self.auto_compact:
-            self._catch_up(own, budget)
-            return await self._recorded(self._sent(budget, prompt, *self._shown(own, request)))
+        request = self._request(budget, prompt)
+        own = self._views.view_for(budget, self._last_budget)
         try:
-            view, shown, tokens = await self._answer(own, request, is_guess)
+            if self.auto_compact:
+                view, shown, tokens = await self._answer(own, request)
+            else:
+                self._catch_up(own, budget)
+                view, (shown, tokens) = own, self._shown(own, request)
         except BudgetError:
             self._views.drop(own)
             raise
+        self._budget, own.is_assumed = budget, False
         own.ahead.renew()
         self._views.shown(own, view)
-        return await self._recorded(self._sent(budget, prompt, shown, tokens))
+        sent = self._sent(budget, prompt, shown, tokens)
+        await self._keep_shown(own, view)
+        return await self._recorded(sent)
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """All messages, as they were added. O(n)."""
@@ -205,8 +205,9 @@ class SimpleContextManager(Answering):
         """Tokens of what the model would be sent now, notice included."""
         budget = self._last_budget
         prompt = await self._system_prompt()
-        request, own = self._request(budget, prompt), self._view
-        view = await self._ready(own, request) or own
+        request = self._request(budget, prompt)
+        view, _ = await self._next(self._view, request)
+        self._views.seen = view
         sent = self._sent(budget, prompt, *self._shown(view, request))
         return self._engines.counter_for(budget.model).count_messages(sent)
 
@@ -214,7 +215,7 @@ class SimpleContextManager(Answering):
         """Whether the next request would be compacted."""
         budget = self._last_budget
         request = self._request(budget, await self._system_prompt())
-        return self.auto_compact and await self._ready(self._view, request) is None
+        return self.auto_compact and (await self._next(self._view, request))[1]
 
     async def compact(self) -> int:
         """Compacts the view now, whatever it takes, and returns the tokens saved.
@@ -225,11 +226,11 @@ class SimpleContextManager(Answering):
         Raises:
             BudgetError: If what must stay does not fit.
         """
-        budget = self._last_budget
+        budget, view = self._last_budget, self._view
         request = self._request(budget, await self._system_prompt())
-        self._catch_up(self._view, budget)
-        stats = await self._compact(self._view, request)
-        self._views.shown(self._view, self._view)
+        self._catch_up(view, budget)
+        stats = await self._compact(view, request)
+        self._views.seen = view
         return 0 if stats is None else int(stats["tokens_saved"])
 
     async def set_system_prompt_factory(self, factory: PromptFactory | None) -> None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ullage.amplifier.ahead import Ahead
-from ullage.amplifier.budget import Budget
+from ullage.amplifier.view import is_near
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
+    from ullage.amplifier.budget import Budget
     from ullage.amplifier.view import View
 
-# Each is for so much less than the one before. A view is between half full and full, so what fits
-# fills a quarter of an unknown budget or more; with a smaller step, more would be kept ready.
-_STEP = 3
+# Each is for so much less than the one before. What stands in so has a third of what a view of the
+# request's own would have, or more; with a smaller step, more would have to be kept ready.
+STEP = 3
+# Views that are given up may stand in for a request until a message comes. A host that tells
+# another budget with each request and adds nothing would otherwise gather them for ever.
+_ADOPTED = 4
 
 
 class Spares:
@@ -22,52 +26,51 @@ class Spares:
 
     A ladder of views, each for a third of the budget of the one before, down to one whose
     compaction a request can wait for, where its budget is smaller still. And all of the history,
-    for a budget that has room for it.
+    for a budget that has room for it, unless it was already compacted when its file was opened.
 
     Attributes:
         whole: A view that is never compacted, from the first compaction of another on; else None.
+        ladder: Those of smaller and smaller budgets.
         ahead: Makes them ready.
     """
 
     def __init__(self) -> None:
         self.whole: View | None = None
+        self.ladder: list[View] = []
         self.ahead = Ahead()
-        self._ladder: dict[int, View] = {}
-
-    @property
-    def ladder(self) -> list[View]:
-        """Those of smaller and smaller budgets."""
-        return list(self._ladder.values())
+        self._adopted: list[View] = []
 
     def all(self) -> list[View]:
         """All that are kept."""
-        return self.ladder if self.whole is None else [*self.ladder, self.whole]
-
-    def adopt(self, view: View, budget: Budget) -> None:
-        """Takes a view that was made for a budget that no request had; kept to the next message."""
-        view.asked, view.is_spare = budget, True
-        self._ladder = {budget.tokens: view, **self._ladder}
+        whole = [] if self.whole is None else [self.whole]
+        return [*self.ladder, *self._adopted, *whole]
 
     def keep_whole(self, view: View) -> None:
         """Keeps what a view shows that is to be compacted for the first time. O(n)."""
         self.whole = view.copy()
         self.whole.is_spare = True
 
-    def below(self, view: View, budget: Budget, is_quick: Callable[[View], bool]) -> Iterator[View]:
-        """The ladder below a view of this budget, to be made ready one by one.
+    def rung(self, above: View, budget: Budget) -> View:
+        """The view of the ladder for about this budget, or else a new one: a copy of another, O(n).
 
-        Ends where one is compacted quickly, or could not be made ready; those below are given up.
+        It is on the ladder from now on, so that what happens to the others happens to it.
         """
-        ladder: dict[int, View] = {}
-        tokens = budget.tokens
-        while not is_quick(view) and (tokens := tokens // _STEP) > 0:
-            view = self._ladder.get(tokens) or view.copy()
-            view.asked, view.is_spare = Budget(tokens, budget.model), True
-            ladder[tokens] = view
-            yield view
-            if not 0 < view.measured <= tokens:
-                break
-        self._ladder = ladder
+        for view in self.ladder:
+            if view.asked is not None and is_near(view.asked.tokens, budget.tokens):
+                return view
+        view = above.copy()
+        view.asked, view.is_spare = budget, True
+        self.ladder = [*self.ladder, view]
+        return view
+
+    def keep_only(self, ladder: list[View]) -> None:
+        """Gives up all others but the whole: the ladder is complete."""
+        self.ladder, self._adopted = ladder, []
+
+    def adopt(self, view: View) -> None:
+        """Takes a view that is given up, until the ladder is complete the next time."""
+        view.is_spare = True
+        self._adopted = [view, *self._adopted][:_ADOPTED]
 
     def renew(self) -> None:
         """There was a request: what failed may be tried again."""

@@ -26,6 +26,11 @@ _FEW = 200
 _LATE = 32
 
 
+def is_near(one: int, other: int) -> bool:
+    """Whether a view of one budget serves the other."""
+    return max(one, other) <= LARGER * min(one, other)
+
+
 class View:
     """The messages of the next request, system prompt and notice aside.
 
@@ -45,7 +50,8 @@ class View:
         ahead: What of a request is done early.
         is_prepared: Whether a message has brought it below the threshold, and none has come since.
         is_spare: Whether it is for requests that may never come, see `Spares`.
-        untold: What its last compaction did, if no hook was told because it is spare.
+        untold: What its last compaction did, where no hook was told because it is spare. A copy has
+            the same list, since it is told once.
         is_assumed: Whether that was made before a request told its budget. One with another budget
             then begins again: nothing was sent that a provider could have cached.
     """
@@ -62,7 +68,7 @@ class View:
         self.measured = 0
         self.is_prepared = False
         self.is_spare = False
-        self.untold: dict[str, Any] | None = None
+        self.untold: list[dict[str, Any]] = []
         self.is_assumed = False
         self._left = 0
         self._pairs = Pairs()
@@ -96,6 +102,11 @@ class View:
                 if shown(message):
                     self.messages.append(message)
                     self._pairs.follow(message)
+
+    @property
+    def read(self) -> int:
+        """How many messages of the history it has read."""
+        return self._read
 
     @property
     def waits(self) -> bool:
@@ -206,9 +217,10 @@ class View:
                 # How far it could be brought down says nothing of a smaller budget.
                 tokens=0,
                 asked=None,
+                asked_before=None,
+                asked_at=0,
                 is_prepared=False,
                 is_spare=False,
-                untold=None,
                 ahead=Ahead(),
                 _pairs=deepcopy(self._pairs),
                 _reading=threading.Lock(),

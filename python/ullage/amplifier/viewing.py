@@ -149,18 +149,24 @@ class Viewing:
         if view.waits:
             return None
         if view.is_spare:
-            view.untold = await compaction.compact(view, replace(request, is_told=False))
-            return view.untold
-        if self._has_spares and view.stats is None:
-            self._views.spares.keep_whole(view)
+            stats = await compaction.compact(view, replace(request, is_told=False))
+            view.untold = view.untold if stats is None else [stats]
+            return stats
+        spares = self._views.spares
+        if self._has_spares and view.stats is None and spares.whole is None:
+            spares.keep_whole(view)
         stats = await compaction.compact(view, request)
         if stats is not None:
+            view.untold = []
             await self._keep(view)
             await events.emit(self.hooks, stats)
         return stats
 
     async def _keep(self, view: View) -> None:
         """Keeps a compacted view, where it is to outlive the process."""
+
+    async def _keep_shown(self, own: View, view: View) -> None:
+        """Likewise what a request shows, with its own view or another one."""
 
     def _catch_up(self, view: View, budget: Budget) -> None:
         # With spares, one for a larger budget begins again with a message.

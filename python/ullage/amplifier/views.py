@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ullage.amplifier.spares import Spares
-from ullage.amplifier.view import LARGER, View
+from ullage.amplifier.view import View, is_near
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,8 @@ class Views:
         self.spares = Spares()
         self._kept = [View()]
         self._seen: View | None = None
+        # What was made ready before the first request, until that has ended.
+        self._expected: View | None = None
         self._requests = 0
         self._choosing = threading.Lock()
 
@@ -45,17 +47,18 @@ class Views:
 
     @property
     def seen(self) -> View:
-        """What the last request ended with."""
+        """What the last request ended with, until a message came."""
         return self._seen or self.last
+
+    @seen.setter
+    def seen(self, view: View | None) -> None:
+        self._seen = view
 
     @property
     def largest(self) -> View:
-        """That of the largest budget of those that were compacted, if any was.
-
-        Those of smaller budgets can be made of it again.
-        """
-        compacted = [view for view in self._kept if view.stats is not None]
-        return max(compacted or self._kept, key=_size)
+        """That of the largest budget, of which those of smaller ones can be made again."""
+        made_before = None if self.last is self._expected else self._expected
+        return max((view for view in self._kept if view is not made_before), key=_size)
 
     @property
     def smallest(self) -> View:
@@ -70,8 +73,8 @@ class Views:
         """The view of a request: that of such a budget, else one that is as large as it can be.
 
         A budget that differs by less than a quarter is such a budget. For a smaller one a copy of
-        the next larger view is taken, which stays as it is; for a larger one the history begins
-        again. O(1), and O(n) for a copy.
+        the next larger view is taken, which stays as it is; for a larger one, of one that shows the
+        whole history, if there is one. O(1), and O(n) for a copy.
 
         Args:
             budget: That of the request.
@@ -79,16 +82,11 @@ class Views:
         """
         with self._choosing:
             if self.last.asked is None and self.spares.all():
-                self._meet(budget.tokens, expected)
+                self._expected, self.last.asked = self.last, expected
             view = self._of(budget.tokens)
             self._requests += 1
             view.ask(budget, self._requests)
-            since = self._requests - _IDLE
-            others = [v for v in self._kept if v is not view and v.asked_at >= since]
-            if len(others) == _KEPT:
-                # Not the largest, which would begin again with the whole history.
-                others.remove(next(v for v in reversed(others) if v is not max(others, key=_size)))
-            self._kept = [view, *others]
+            self._kept = [view, *(other for other in self._kept if other is not view)]
             return view
 
     def stand_ins(self, own: View) -> list[View]:
@@ -105,8 +103,24 @@ class Views:
         with self._choosing:
             if own in self._kept:
                 self._kept = [own, *(other for other in self._kept if other is not own)]
+            self._give_up()
             self._seen = view
             self.spares.renew()
+
+    def _give_up(self) -> None:
+        """Keeps no more views than it should; the others may stand in until the next message."""
+        since = self._requests - _IDLE
+        kept = [view for n, view in enumerate(self._kept) if n == 0 or view.asked_at >= since]
+        if self._expected is not self.last:
+            kept = [view for view in kept if view is not self._expected]
+        self._expected = None
+        if len(kept) > _KEPT:
+            # Not the largest, which would begin again with the whole history.
+            kept.remove(next(v for v in reversed(kept[1:]) if v is not max(kept, key=_size)))
+        for view in self._kept:
+            if view not in kept:
+                self.spares.adopt(view)
+        self._kept = kept
 
     def drop(self, view: View) -> None:
         """Gives up a view whose budget was too small, unless it is the largest."""
@@ -121,7 +135,7 @@ class Views:
                 view.forget()
             # Another one, since these may be being made ready now.
             self.spares = Spares()
-            self._kept, self._seen = [self.last], None
+            self._kept, self._seen, self._expected = [self.last], None, None
 
     def narrow(self, shown: Callable[[Any], bool]) -> None:
         """Leaves out what the model is no longer to see."""
@@ -129,19 +143,12 @@ class Views:
         for view in self.all():
             view.narrow(shown)
 
-    def _meet(self, tokens: int, expected: Budget) -> None:
-        """Brings in the view that was made ready before the first request told its budget."""
-        view = self.last
-        if _is_near(expected.tokens, tokens) and not (view.is_assumed and tokens > view.budget):
-            view.asked = expected
-        else:
-            self.spares.adopt(view, expected)
-            self._kept = []
-
     def _of(self, tokens: int) -> View:
-        if self._kept and self.last.asked is None:
+        if self.last.asked is None:
             return self.last
-        near = [view for view in self._kept if _is_near(_size(view), tokens)]
+        near = [view for view in self._kept if is_near(_size(view), tokens)]
+        # What was compacted before a request told its budget shows less than a larger one allows.
+        near = [view for view in near if not view.is_assumed or tokens <= view.budget]
         if near:
             return min(near, key=lambda view: abs(_size(view) - tokens))
         views = [*self._kept, *self.spares.all()]
@@ -149,11 +156,6 @@ class Views:
         if larger:
             return min(larger, key=_size).copy()
         return next((view for view in views if view.stats is None), View()).copy()
-
-
-def _is_near(size: int, tokens: int) -> bool:
-    """Whether a view of one budget serves the other."""
-    return max(size, tokens) <= LARGER * min(size, tokens)
 
 
 def _size(view: View) -> int:
