@@ -6,7 +6,7 @@ slowest request. "load" is `set_messages` with the whole history, "first" the re
 "added" the first request where each message was added instead, and "resumed" the first request over
 the same file, opened again. Three first requests have budgets that nobody could know before: "new"
 the very first one, with half of `max_tokens`; "smaller" and "larger" with a tenth and the double of
-what all others had. "back" is the next one with the whole budget again. "held" is the longest time
+it. "back" is the next one with the whole budget again. "held" is the longest time
 for which the event loop of the requests did nothing else.
 
 The yardstick is ``sum(len(str(message)) // 4)``, which context-simple works out over the whole

@@ -163,6 +163,7 @@ class Compactor:
     ) -> tuple[Plan, Chosen]:
         plan = operation.planned(await in_pool(self._plan_to_apply, messages, asked))
         chosen = await self._chooser.achosen(plan, messages, asked)
+        # A thread only where there is something to do in it.
         if plan.is_pending or self._leaves_something(plan):
             with self._stopwatch.running():
                 plan = await self._keeper.akept(partial(self._planned, messages, asked, chosen))

@@ -40,7 +40,7 @@ _REMEMBERED = 64
 _LONGEST_REMEMBERED = 16
 
 # Why there is no answer where nobody can be asked.
-_NOBODY = "there is no summarizer"
+NOBODY = "there is no summarizer"
 
 # The askers whose summarizer runs in this context.
 _asking: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
@@ -134,7 +134,7 @@ class Asker:
     @property
     def unasked(self) -> str | None:
         """Why no plan need wait for an answer; None where one is asked for, or must be."""
-        return None if self.can_ask or self._required else _NOBODY
+        return None if self.can_ask or self._required else NOBODY
 
     @property
     def is_async(self) -> bool:
@@ -232,7 +232,7 @@ class Asker:
 
     def _known(self, request: SummaryRequest | None) -> Answer | None:
         if self._summarizer is None or request is None:
-            return self._nothing(_NOBODY, None)
+            return self._nothing(NOBODY, None)
         if self in _asking.get():
             return Answer(None, "the summarizer itself asked for one")
         text = self._remembered.get(_key(request))

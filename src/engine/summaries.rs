@@ -39,6 +39,7 @@ impl Engine {
     /// `conversation` is what [`check`](super::check) gave for the messages. O(length of the conversation).
     pub fn resume<T: Text + Sync>(&self, plan: &Plan, conversation: &Conversation<T>, answer: Answer<'_>) -> Plan {
         let (plan, counter) = (plan.clone(), self.ledger.now());
+        // To measure reads everything.
         if plan.pending.is_none() {
             return plan;
         }

@@ -14,7 +14,7 @@ from .amplifier_sessions import FORMS, called, faults, filled, session, tokens
 # A history of three times the budget, and the budget of three times what is compacted quickly.
 STEPS, BUDGET = 500, 60_000
 BUDGETS = (300_000, 100_000, 70_000, 50_000, 30_000, 20_000, 9_000, 4_000, 2_000)
-# Tokens and messages that an engine compacts in less than five milliseconds.
+# Tokens and messages that an engine compacts while a request waits.
 QUICK = {"simple": (100_000, 600), "smart": (21_000, 200)}
 NOTICE = "context-compaction"
 
@@ -94,6 +94,10 @@ def test_no_request_waits_for_more_than_a_quick_compaction(work, tmp_path, kind,
             assert took <= QUICK[strategy][0]
             assert count <= QUICK[strategy][1]
         assert said(request)[-1] == messages[-1]["content"]
+        if tokens(messages) < budget and kind != "resumed":
+            assert said(request) == said(messages)
+        elif strategy == "smart":
+            assert tokens(request) > 0.15 * min(budget, BUDGET)
         if kind == "resumed":
             await context.close()
 
@@ -136,8 +140,10 @@ def test_a_budget_with_room_for_it_shows_the_whole_history_at_once(work):
     asyncio.run(run())
 
 
+# What stands in is the view of 20,000, or a copy of it fits as the view of the request.
+@pytest.mark.parametrize("budget", [20_001, 19_000])
 @pytest.mark.parametrize("kind", ["added", "set"])
-def test_nobody_is_told_of_what_no_request_has_seen(kind, tmp_path):
+def test_nobody_is_told_of_what_no_request_has_seen(kind, budget, tmp_path):
     hooks = Hooks()
     reports: list[ullage.Report] = []
 
@@ -161,12 +167,14 @@ def test_nobody_is_told_of_what_no_request_has_seen(kind, tmp_path):
         assert len(reports) == len(hooks.budgets)
         assert len(list(tmp_path.iterdir())) <= 2 + len(reports)
         before = len(hooks.budgets)
-        await asked(context, budget)
-        await asked(context, budget)
-        assert hooks.budgets[before:] == [budget // 10_000 * 10_000], "once, when it is seen"
+        for _ in range(2):
+            await asked(context, budget)
+            await asked(context, budget)
+            (told,) = hooks.budgets[before:]
+            assert (context._last_compaction_stats or {})["budget"] == told < BUDGET
         await context.close()
 
-    asyncio.run(run(20_001))
+    asyncio.run(run(budget))
 
 
 def test_a_request_bears_the_notice_of_what_stands_in():
@@ -293,5 +301,172 @@ def test_requests_of_new_budgets_while_messages_come():
             add(), ask(range(50_000, 10_000, -500)), ask(range(10_000, 100_000, 900))
         )
         assert said(await asked(context, BUDGET))[-1] == messages[-1]["content"]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("strategy", ["simple", "smart"])
+def test_a_budget_that_sinks_makes_no_views_anew(work, strategy):
+    async def run():
+        context = await made("added", strategy, session("openai", STEPS))
+        await asked(context, BUDGET)
+        work.given.clear()
+        for step in range(100):
+            await context.add_message({"role": "user", "content": f"go on {step}"})
+            await asked(context, BUDGET - 7 * step)
+        assert len(work.given) < 10
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("strategy", ["simple", "smart"])
+def test_a_resumed_session_has_the_view_that_its_last_request_showed(tmp_path, strategy):
+    messages = session("openai", STEPS)
+
+    async def run(budget):
+        def opened():
+            return PersistentContextManager(
+                tmp_path / f"{budget}.jsonl", max_tokens=BUDGET, compaction_strategy=strategy
+            )
+
+        context = opened()
+        for message in messages:
+            await context.add_message(message)
+        before = said(await asked(context, budget))
+        await context.close()
+        again = opened()
+        assert said(await asked(again, budget)) == before
+        await again.close()
+
+    for budget in BUDGETS:
+        asyncio.run(run(budget))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_budget_that_is_too_small_leaves_what_is_ready(work, first):
+    async def run():
+        context = await made("added", "smart", session("openai", STEPS))
+        if not first:
+            await asked(context, BUDGET)
+        with pytest.raises(ullage.BudgetError):
+            await context.get_messages_for_request(50)
+        assert not await context.should_compact()
+        await context.add_message({"role": "user", "content": "go on"})
+        work.given.clear()
+        assert said(await asked(context, BUDGET))[-1] == "go on"
+        assert said(await asked(context, 25_000))[-1] == "go on"
+        assert not work.given
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("strategy", ["simple", "smart"])
+def test_who_adds_past_the_methods_has_the_count_of_what_is_sent(strategy):
+    context = SimpleContextManager(BUDGET, compaction_strategy=strategy)
+
+    async def run():
+        for _ in range(2):
+            context.messages.extend({"role": "user", "content": f"note {n}"} for n in range(300))
+            assert not await context.should_compact()
+            count = await context.get_token_count()
+            assert count == tokens(await asked(context, BUDGET)) > 1_500
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("kind", ["set", "added"])
+@pytest.mark.parametrize("strategy", ["simple", "smart"])
+def test_a_call_that_waits_keeps_no_request_waiting(work, kind, strategy):
+    messages = session("openai", STEPS)
+    call, result = called("openai", STEPS, "at last")
+
+    async def run():
+        context = await made(kind, strategy, [*messages, call])
+        work.given.clear()
+        for budget in (BUDGET, 25_000, BUDGET, 25_000):
+            await asked(context, budget)
+        assert all(took <= QUICK[strategy][0] for took, _ in work.given)
+        assert len(work.given) <= 1
+        await context.add_message(result)
+        assert said(await asked(context, BUDGET))[-1] == "at last"
+        # It was not answered by something else meanwhile.
+        assert "never answered" not in str(await asked(context, BUDGET))
+
+    asyncio.run(run())
+
+
+def test_results_that_take_the_room_while_another_is_awaited_are_shortened_for_each_request():
+    call, first = called("openai", 1, "line of output\n" * 20_000)
+    second, last = called("openai", 2, "at last")
+    call["tool_calls"] += second["tool_calls"]
+
+    async def run():
+        context = await made("added", "smart", [*session("openai", 100), call, first])
+        for budget in (BUDGET, 10_000):
+            await asked(context, budget)
+        await context.add_message(last)
+        assert said(await asked(context, BUDGET))[-1] == "at last"
+
+    asyncio.run(run())
+
+
+def test_a_view_that_is_given_up_may_stand_in(work):
+    async def run():
+        context = await made("added", "smart", session("openai", STEPS))
+        for budget in (BUDGET, 40_000, 9_000):
+            await asked(context, budget)
+            await context.add_message({"role": "user", "content": "go on"})
+        work.given.clear()
+        await asked(context, 24_000)
+        await asked(context, 15_000)
+        await asked(context, 4_000)
+        for took, _ in work.given:
+            assert took <= QUICK["smart"][0]
+
+    asyncio.run(run())
+
+
+def test_who_is_cancelled_leaves_the_views_to_the_next_message(work, monkeypatch):
+    async def run():
+        context = await made("added", "smart", session("openai", STEPS))
+        compacted = context._compact
+
+        async def cancelled(view, request):
+            raise asyncio.CancelledError
+
+        monkeypatch.setattr(context, "_compact", cancelled)
+
+        async def add(numbers):
+            for number in numbers:
+                for message in called("openai", number, "line of output\n" * 100):
+                    await context.add_message(message)
+
+        with pytest.raises(asyncio.CancelledError):
+            await add(range(STEPS, 2 * STEPS))
+        monkeypatch.setattr(context, "_compact", compacted)
+        await add(range(2 * STEPS, 2 * STEPS + 100))
+        work.given.clear()
+        await asked(context, BUDGET)
+        await asked(context, 25_000)
+        assert not work.given
+
+    asyncio.run(run())
+
+
+def test_a_function_of_the_user_waits_for_the_budget_after_set_messages_too():
+    given = []
+
+    def compaction(messages, target):
+        given.append(target)
+        return messages[-4:]
+
+    async def run():
+        context = SimpleContextManager(
+            BUDGET, compaction_strategy="custom", compaction_function=compaction
+        )
+        await context.set_messages(session("openai", STEPS))
+        assert not given
+        await asked(context, 25_000)
+        assert len(given) == 1
 
     asyncio.run(run())

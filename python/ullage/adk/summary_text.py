@@ -10,7 +10,7 @@ from ullage._core import Engine, Policy
 from ullage.adk.event_lines import event_lines
 from ullage.adk.events import content_of, is_private
 from ullage.adk.fitting import fitting
-from ullage.summarizer import Answer, Asker, SummaryRequest
+from ullage.summarizer import NOBODY, Answer, Asker, SummaryRequest
 from ullage.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class SummaryText:
         """The summary of the events and of what was said of older ones."""
         contents = contents_of(events)
         request = self._request(contents, previous)
-        answer = Answer(None, "there is no summarizer") if request is None else self._ask(request)
+        answer = Answer(None, NOBODY) if request is None else self._ask(request)
         return self._told(events, contents, previous, answer)
 
     async def atell(self, events: Sequence[Event], previous: str) -> Told:
@@ -101,7 +101,7 @@ class SummaryText:
         contents = contents_of(events)
         request = self._request(contents, previous)
         if request is None:
-            answer = Answer(None, "there is no summarizer")
+            answer = Answer(None, NOBODY)
         else:
             answer = await self._asker.aask(request)
         return self._told(events, contents, previous, answer)

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 # A request that another one has outrun looks again so often at what that one left.
 _TRIES = 3
-# What one model counts is at most so many times what another one does. More than that need not be
-# counted again to know that it is too much.
+# What one model counts is seldom more than so many times what another one does.
 _OTHER_TOKENS = 2
 
 
@@ -35,8 +34,8 @@ class Answering(Preparing):
         for _ in range(_TRIES):
             if not is_due:
                 break
-            await self._compact(own, request)
-            is_due = await self._is_due(own, request)
+            is_stuck = await self._compact(own, request) is None and own.waits
+            is_due = not is_stuck and await self._is_due(own, request)
         shown, tokens = self._shown(view, request)
         if tokens > request.budget.tokens:
             # Others are always faster; or a call waits, which the view keeps until it is answered.
@@ -77,7 +76,9 @@ class Answering(Preparing):
     async def _fits(self, view: View, request: compaction.Request) -> bool:
         """Whether a view, brought up to date, needs no compaction."""
         limit = request.budget.tokens
-        if view.counted_for != request.budget.model and view.measured > limit * _OTHER_TOKENS:
+        # Views grow, so what was too much need not be counted again.
+        of_model = 1 if view.counted_for == request.budget.model else _OTHER_TOKENS
+        if view.measured > limit * of_model:
             return False
         self._catch_up(view, request.budget)
         return not await self._is_due(view, request) and view.measured <= limit

@@ -34,7 +34,7 @@ _GROWTH = 0.05
 # can wait for it: "simple" only drops messages, the others choose lines of them.
 _QUICK = {"simple": (100_000, 600)}
 _QUICK_BY_LINES = (21_000, 200)
-# What is done with so few messages is done before a thread for it has begun.
+# What is done with so few messages is done before a thread for it has begun, unless they are long.
 _FEW = 300
 
 
@@ -95,7 +95,7 @@ class Request:
 
 
 async def compact(view: View, request: Request) -> dict[str, Any] | None:
-    """Compacts a view down to its target.
+    """Compacts a view down to its target. A call that waits stays as it is, at the end.
 
     Returns:
         The stats; None if there was nothing to do, or another task was faster.
@@ -105,7 +105,8 @@ async def compact(view: View, request: Request) -> dict[str, Any] | None:
         MessageError: If a message cannot be read; likewise.
     """
     old = view.messages
-    before = list(old)
+    before, waiting = old[: len(old) - view.waiting], old[len(old) - view.waiting :]
+    request = replace(request, fixed=request.tokens(waiting)) if waiting else request
     try:
         after = await _compacted(before, request, request.room)
     except BudgetError:
@@ -169,12 +170,13 @@ async def _by_engine(messages: list[Any], request: Request, room: int) -> list[A
     messages = list(messages)
     room = max(1, room - request.fixed)
     settings, pins = request.settings, set[int]()
-    target = int(room * settings.target)
     if settings.strategy != "simple":
+        target = int(room * settings.target)
         settings, pins = await _aside(_weighed, messages, target, request)
+        if request.judge is not None:
+            counter = request.engines.counter_for(request.budget.model)
+            pins |= await request.judge.important(messages, pins, target, counter)
     engine = request.engines.engine_for(settings, room, request.budget.model, request.is_told)
-    if settings.strategy != "simple" and request.judge is not None:
-        pins |= await request.judge.important(messages, pins, target, engine.counter)
     try:
         await engine.acompact(messages, hard=True, pins=sorted(pins))
     except BudgetError:

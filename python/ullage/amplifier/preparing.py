@@ -89,7 +89,7 @@ class Preparing(Viewing):
         A host may add a thousand messages without a request. To compact whenever they fill the view
         costs each of them a little; what asks the user's function is done once.
         """
-        if not self.auto_compact or view.is_open:
+        if not self.auto_compact or view.is_astray:
             return True
         # What asks the user's function waits until the budget is known.
         if self._asks_the_user and self._known_budget is None:

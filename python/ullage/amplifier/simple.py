@@ -62,7 +62,8 @@ class SimpleContextManager(Answering):
         store: Where ullage keeps what leaves the view, for a tool that looks it up; none by
             default, because the history has everything.
         on_compaction: Called with the ``Report`` of each compaction that the engine makes, see
-            ``ullage.ContextManager``; one that "custom" makes by itself has none.
+            ``ullage.ContextManager``; one that "custom" makes by itself has none, nor has one of a
+            view that stands by for other budgets.
         recorder: Records these compactions and each request, for a report of the session.
 
     Raises:
@@ -131,9 +132,9 @@ class SimpleContextManager(Answering):
         """Adds a message, with the time in ``metadata.timestamp`` if it has none.
 
         The caller's dict stays as it is; the values in it are shared. O(its length); where it fills
-        the view of a budget that requests had, what a compaction takes, in a thread, so that the
-        next one finds it done. If that fails, the next request of that budget does it again and
-        raises. Who is cancelled meanwhile has added the message.
+        the view of a budget, or one that stands by for other budgets, what a compaction takes, in a
+        thread, so that the next request finds it done. If that fails, the next request of that
+        budget does it again and raises. Who is cancelled meanwhile has added the message.
 
         Raises:
             MessageError: If it is no message that can be read.
@@ -185,9 +186,9 @@ class SimpleContextManager(Answering):
         """Begins with these messages, as a session does that is resumed.
 
         Calls without results, and results without calls, are mended in what the model sees. O(n),
-        and what a compaction takes where they are too many: the next request finds it done, if its
-        budget is the last one. Before the first request that is the budget of the session's only
-        provider, or ``max_tokens``.
+        and what compactions take where they are too many: the next request finds it done, and
+        shows the most where its budget is the last one. Before the first request that is the budget
+        of the session's only provider, or ``max_tokens``.
 
         Raises:
             MessageError: If one of them cannot be read; then nothing changes.

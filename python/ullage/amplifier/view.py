@@ -111,7 +111,17 @@ class View:
     @property
     def waits(self) -> bool:
         """Whether the last call has not all of its results yet."""
-        return self._pairs.waiting > 0
+        return self.waiting > 0
+
+    @property
+    def waiting(self) -> int:
+        """Messages at the end, from that call on."""
+        return self._pairs.waiting
+
+    @property
+    def is_astray(self) -> bool:
+        """Whether something was interrupted: a call without its result, or the other way round."""
+        return self._pairs.astray > self._pairs.waiting
 
     @property
     def is_late(self) -> bool:
@@ -232,6 +242,7 @@ class View:
         with self._reading:
             self.messages = [message for message in self.messages if shown(message)]
             self._pairs.narrowed(len(self.messages))
+            self.measured = 0
 
     def with_new(self, history: list[Any], shown: Callable[[Any], bool]) -> list[Any]:
         """The view with what of the history it has not read yet."""
@@ -261,7 +272,7 @@ class View:
             self._history, self._read = history, len(history)
 
     def _mend(self, mended_end: MendedEnd) -> bool:
-        if self._pairs.astray <= self._pairs.waiting:
+        if not self.is_astray:
             return False
         seen = self.messages
         end, since = len(seen) - self._pairs.waiting, len(seen) - self._pairs.astray

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ullage import BudgetError
 from ullage.amplifier import compaction, events, notice
 from ullage.amplifier.budget import Budget, expected_budget
 from ullage.amplifier.mending import mended_end
@@ -135,7 +136,7 @@ class Viewing:
         return self.compaction_notice_enabled and self.compaction_notice_verbosity != "off"
 
     async def _is_due(self, view: View, request: compaction.Request) -> bool:
-        """Whether a view has to be compacted, and no call waits that forbids it."""
+        """Whether a view has to be compacted; while a call waits, only if it does not fit."""
         model = request.budget.model
         if model == view.counted_for:
             is_due = request.is_due(view)
@@ -143,11 +144,25 @@ class Viewing:
             # Another model may count everything anew.
             is_due = await asyncio.to_thread(request.is_due, view)
             view.counted_for = model
-        return is_due and not view.waits
+        return is_due and not self._may_wait(view, request)
+
+    @staticmethod
+    def _may_wait(view: View, request: compaction.Request) -> bool:
+        """Whether a call waits for its result, and the view, as it was measured, for the call."""
+        return view.waits and view.measured <= request.budget.tokens
 
     async def _compact(self, view: View, request: compaction.Request) -> dict[str, Any] | None:
-        if view.waits:
+        if self._may_wait(view, request):
             return None
+        try:
+            return await self._compacted(view, request)
+        except BudgetError:
+            if view.waits:
+                # What came for it takes the room, and is shortened for each request until then.
+                return None
+            raise
+
+    async def _compacted(self, view: View, request: compaction.Request) -> dict[str, Any] | None:
         if view.is_spare:
             stats = await compaction.compact(view, replace(request, is_told=False))
             view.untold = view.untold if stats is None else [stats]
