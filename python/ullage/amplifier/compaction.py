@@ -104,8 +104,7 @@ async def compact(view: View, request: Request) -> dict[str, Any] | None:
         BudgetError: If what must stay does not fit. The view is as it was.
         MessageError: If a message cannot be read; likewise.
     """
-    old = view.messages
-    before, waiting = old[: len(old) - view.waiting], old[len(old) - view.waiting :]
+    old, before, waiting = view.parts()
     request = replace(request, fixed=request.tokens(waiting)) if waiting else request
     try:
         after = await _compacted(before, request, request.room)

@@ -111,12 +111,13 @@ class View:
     @property
     def waits(self) -> bool:
         """Whether the last call has not all of its results yet."""
-        return self.waiting > 0
+        return self._pairs.waiting > 0
 
-    @property
-    def waiting(self) -> int:
-        """Messages at the end, from that call on."""
-        return self._pairs.waiting
+    def parts(self) -> tuple[list[Any], list[Any], list[Any]]:
+        """The list of messages, and copies of what is in it before that call, and from it on."""
+        with self._reading:
+            end = len(self.messages) - self._pairs.waiting
+            return self.messages, self.messages[:end], self.messages[end:]
 
     @property
     def is_astray(self) -> bool:

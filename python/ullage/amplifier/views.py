@@ -114,7 +114,7 @@ class Views:
         if self._expected is not self.last:
             kept = [view for view in kept if view is not self._expected]
         self._expected = None
-        if len(kept) > _KEPT:
+        while len(kept) > _KEPT:
             # Not the largest, which would begin again with the whole history.
             kept.remove(next(v for v in reversed(kept[1:]) if v is not max(kept, key=_size)))
         for view in self._kept:
