@@ -15,7 +15,7 @@ from .amplifier_sessions import FORMS, called, faults, filled, session, tokens
 STEPS, BUDGET = 500, 60_000
 BUDGETS = (300_000, 100_000, 70_000, 50_000, 30_000, 20_000, 9_000, 4_000, 2_000)
 # Tokens and messages that an engine compacts while a request waits.
-QUICK = {"simple": (100_000, 600), "smart": (21_000, 200)}
+QUICK = {"simple": (100_000, 400), "smart": (21_000, 200)}
 NOTICE = "context-compaction"
 
 

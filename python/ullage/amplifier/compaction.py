@@ -32,7 +32,7 @@ _Returned = TypeVar("_Returned")
 _GROWTH = 0.05
 # What has at most so many tokens and messages is compacted in a few milliseconds, so that a request
 # can wait for it: "simple" only drops messages, the others choose lines of them.
-_QUICK = {"simple": (100_000, 600)}
+_QUICK = {"simple": (100_000, 400)}
 _QUICK_BY_LINES = (21_000, 200)
 # What is done with so few messages is done before a thread for it has begun, unless they are long.
 _FEW = 300
