@@ -10,6 +10,25 @@ from ullage.amplifier import SimpleContextManager
 
 FORMS = ("openai", "anthropic")
 TASK = "Audit the repository for ways around the login."
+# What marks the notice of a compaction, which is in no history.
+NOTICE = "context-compaction"
+
+
+class Hooks:
+    """Amplifier's hooks, which note for which budgets a compaction was."""
+
+    def __init__(self) -> None:
+        self.budgets: list[int] = []
+
+    @property
+    def compactions(self) -> int:
+        """How many there were."""
+        return len(self.budgets)
+
+    async def emit(self, event: str, data: dict[str, Any]) -> None:
+        """Hears of an event."""
+        if event == "context:compaction":
+            self.budgets.append(data["budget"])
 
 
 def session(form: str, steps: int, *, lines: int = 40) -> list[dict[str, Any]]:
@@ -75,3 +94,16 @@ def filled(messages: list[dict[str, Any]], **settings: Any) -> SimpleContextMana
 def requested(context: SimpleContextManager, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
     """What the model would be sent."""
     return asyncio.run(context.get_messages_for_request(*args, **kwargs))
+
+
+async def asked(context: SimpleContextManager, budget: int) -> list[dict[str, Any]]:
+    """What the model would be sent with this budget, which it keeps to."""
+    request = await context.get_messages_for_request(budget)
+    assert tokens(request) <= budget
+    assert not faults(request)
+    return request
+
+
+def contents(request: list[dict[str, Any]]) -> list[Any]:
+    """What is said in a request, the notice aside."""
+    return [m["content"] for m in request if NOTICE not in str(m.get("metadata"))]

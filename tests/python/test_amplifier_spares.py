@@ -9,14 +9,23 @@ import pytest
 import ullage
 from ullage.amplifier import PersistentContextManager, SimpleContextManager
 
-from .amplifier_sessions import FORMS, called, faults, filled, session, tokens
+from .amplifier_sessions import (
+    FORMS,
+    NOTICE,
+    Hooks,
+    asked,
+    called,
+    contents,
+    filled,
+    session,
+    tokens,
+)
 
 # A history of three times the budget, and the budget of three times what is compacted quickly.
 STEPS, BUDGET = 500, 60_000
 BUDGETS = (300_000, 100_000, 70_000, 50_000, 30_000, 20_000, 9_000, 4_000, 2_000)
 # Tokens and messages that an engine compacts while a request waits.
 QUICK = {"simple": (100_000, 400), "smart": (21_000, 200)}
-NOTICE = "context-compaction"
 
 
 class Work:
@@ -36,28 +45,6 @@ class Work:
 @pytest.fixture
 def work(monkeypatch):
     return Work(monkeypatch)
-
-
-class Hooks:
-    """Amplifier's hooks, which note for which budgets a compaction was."""
-
-    def __init__(self):
-        self.budgets = []
-
-    async def emit(self, event, data):
-        if event == "context:compaction":
-            self.budgets.append(data["budget"])
-
-
-def said(request):
-    return [m["content"] for m in request if NOTICE not in str(m.get("metadata"))]
-
-
-async def asked(context, budget):
-    request = await context.get_messages_for_request(budget)
-    assert tokens(request) <= budget
-    assert not faults(request)
-    return request
 
 
 async def made(kind, strategy, messages, tmp_path=None, **settings):
@@ -93,9 +80,9 @@ def test_no_request_waits_for_more_than_a_quick_compaction(work, tmp_path, kind,
         for took, count in work.given:
             assert took <= QUICK[strategy][0]
             assert count <= QUICK[strategy][1]
-        assert said(request)[-1] == messages[-1]["content"]
+        assert contents(request)[-1] == messages[-1]["content"]
         if tokens(messages) < budget and kind != "resumed":
-            assert said(request) == said(messages)
+            assert contents(request) == contents(messages)
         elif strategy == "smart":
             assert tokens(request) > 0.15 * min(budget, BUDGET)
         if kind == "resumed":
@@ -116,7 +103,7 @@ def test_the_next_message_makes_the_view_of_a_new_budget(work, strategy):
         work.given.clear()
         request = await asked(context, budget)
         assert not work.given
-        assert said(request)[-1] == "the last output"
+        assert contents(request)[-1] == "the last output"
         if strategy == "smart":
             assert tokens(request) > budget * 0.4
 
@@ -129,13 +116,13 @@ def test_a_budget_with_room_for_it_shows_the_whole_history_at_once(work):
 
     async def run():
         context = await made("set", "smart", messages)
-        assert len(said(await asked(context, BUDGET))) < len(messages)
+        assert len(contents(await asked(context, BUDGET))) < len(messages)
         await context.add_message({"role": "user", "content": "go on"})
         work.given.clear()
-        assert said(await asked(context, 10 * tokens(messages)))[:-1] == said(messages)
+        assert contents(await asked(context, 10 * tokens(messages)))[:-1] == contents(messages)
         assert not work.given
         await context.add_message({"role": "assistant", "content": "went on"})
-        assert said(await asked(context, 10 * tokens(messages)))[-1] == "went on"
+        assert contents(await asked(context, 10 * tokens(messages)))[-1] == "went on"
 
     asyncio.run(run())
 
@@ -218,7 +205,7 @@ def test_a_prompt_that_grows_past_the_threshold_is_seen_to_by_the_next_message(w
         await context.add_message({"role": "user", "content": "go on"})
         assert work.given
         work.given.clear()
-        assert said(await asked(context, BUDGET))[-1] == "go on"
+        assert contents(await asked(context, BUDGET))[-1] == "go on"
         assert not work.given
 
     asyncio.run(run())
@@ -233,14 +220,14 @@ def test_what_was_forgotten_stands_in_for_nothing(again):
         context = await made("added", "smart", session("openai", STEPS))
         if again == "factory":
             await context.set_system_prompt_factory(prompt)
-            assert "You are an auditor." not in said(await asked(context, budget))
+            assert "You are an auditor." not in contents(await asked(context, budget))
             await context.set_system_prompt_factory(None)
-            assert "You are an auditor." in said(await asked(context, budget))
-            assert "You are an auditor." in said(await asked(context, budget // 3))
+            assert "You are an auditor." in contents(await asked(context, budget))
+            assert "You are an auditor." in contents(await asked(context, budget // 3))
             return
         await (context.set_messages([]) if again == "set" else context.clear())
         await context.add_message({"role": "user", "content": "anew"})
-        assert said(await asked(context, budget)) == ["anew"]
+        assert contents(await asked(context, budget)) == ["anew"]
 
     for budget in (300_000, BUDGET, 4_000):
         asyncio.run(run(budget))
@@ -276,7 +263,7 @@ def test_what_must_stay_is_more_than_a_small_budget_holds():
         context = await made("added", "smart", messages)
         with pytest.raises(ullage.BudgetError):
             await context.get_messages_for_request(9_000)
-        assert said(await asked(context, BUDGET))[-1] == messages[-1]["content"]
+        assert contents(await asked(context, BUDGET))[-1] == messages[-1]["content"]
 
     asyncio.run(run())
 
@@ -300,7 +287,7 @@ def test_requests_of_new_budgets_while_messages_come():
         await asyncio.gather(
             add(), ask(range(50_000, 10_000, -500)), ask(range(10_000, 100_000, 900))
         )
-        assert said(await asked(context, BUDGET))[-1] == messages[-1]["content"]
+        assert contents(await asked(context, BUDGET))[-1] == messages[-1]["content"]
 
     asyncio.run(run())
 
@@ -332,10 +319,10 @@ def test_a_resumed_session_has_the_view_that_its_last_request_showed(tmp_path, s
         context = opened()
         for message in messages:
             await context.add_message(message)
-        before = said(await asked(context, budget))
+        before = contents(await asked(context, budget))
         await context.close()
         again = opened()
-        assert said(await asked(again, budget)) == before
+        assert contents(await asked(again, budget)) == before
         await again.close()
 
     for budget in BUDGETS:
@@ -353,8 +340,8 @@ def test_a_budget_that_is_too_small_leaves_what_is_ready(work, first):
         assert not await context.should_compact()
         await context.add_message({"role": "user", "content": "go on"})
         work.given.clear()
-        assert said(await asked(context, BUDGET))[-1] == "go on"
-        assert said(await asked(context, 25_000))[-1] == "go on"
+        assert contents(await asked(context, BUDGET))[-1] == "go on"
+        assert contents(await asked(context, 25_000))[-1] == "go on"
         assert not work.given
 
     asyncio.run(run())
@@ -388,7 +375,7 @@ def test_a_call_that_waits_keeps_no_request_waiting(work, kind, strategy):
         assert all(took <= QUICK[strategy][0] for took, _ in work.given)
         assert len(work.given) <= 1
         await context.add_message(result)
-        assert said(await asked(context, BUDGET))[-1] == "at last"
+        assert contents(await asked(context, BUDGET))[-1] == "at last"
         # It was not answered by something else meanwhile.
         assert "never answered" not in str(await asked(context, BUDGET))
 
@@ -405,7 +392,7 @@ def test_results_that_take_the_room_while_another_is_awaited_are_shortened_for_e
         for budget in (BUDGET, 10_000):
             await asked(context, budget)
         await context.add_message(last)
-        assert said(await asked(context, BUDGET))[-1] == "at last"
+        assert contents(await asked(context, BUDGET))[-1] == "at last"
 
     asyncio.run(run())
 

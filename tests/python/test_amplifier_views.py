@@ -11,44 +11,24 @@ from hypothesis import strategies as st
 import ullage
 from ullage.amplifier import PersistentContextManager, SimpleContextManager
 
-from .amplifier_sessions import FORMS, called, faults, session, tokens
+from .amplifier_sessions import (
+    FORMS,
+    NOTICE,
+    Hooks,
+    asked,
+    called,
+    contents,
+    session,
+    tokens,
+)
 
 LARGE, SMALL = 12_000, 5_000
-# Messages in front of the history that a compaction writes: none of them is in it.
-NOTICE = "context-compaction"
-
-
-class Hooks:
-    """Amplifier's hooks, which note for which budgets a compaction was."""
-
-    def __init__(self):
-        self.budgets = []
-
-    @property
-    def compactions(self):
-        return len(self.budgets)
-
-    async def emit(self, event, data):
-        if event == "context:compaction":
-            self.budgets.append(data["budget"])
-
-
-def contents(request):
-    """What is said in a request, the notice aside."""
-    return [m["content"] for m in request if NOTICE not in str(m.get("metadata"))]
 
 
 async def called_once(context, number):
     """A call and its result."""
     for message in called("openai", number, "word of output\n" * 100):
         await context.add_message(message)
-
-
-async def asked(context, budget):
-    view = await context.get_messages_for_request(budget)
-    assert tokens(view) <= budget
-    assert not faults(view)
-    return view
 
 
 @pytest.mark.parametrize("strategy", ["simple", "smart"])

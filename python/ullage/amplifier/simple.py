@@ -221,8 +221,8 @@ class SimpleContextManager(Answering):
     async def compact(self) -> int:
         """Compacts the view now, whatever it takes, and returns the tokens saved.
 
-        The history stays as it is. So does the view while a call waits for its results: then
-        nothing is saved.
+        The history stays as it is. So does a call that waits for its results, and the view in front
+        of it, as long as it fits: then nothing is saved.
 
         Raises:
             BudgetError: If what must stay does not fit.
