@@ -129,7 +129,7 @@ $(STAMPS)/group-%: pyproject.toml $(STAMPS)/venv
 # An editable install: Python is used where it lies, and only a change in Rust builds again. Without the module
 # itself the stamp means nothing, so then it is made whatever the stamp says.
 $(STAMPS)/extension: $(SOURCES) $(STAMPS)/group-build $(if $(wildcard $(EXTENSION)),,missing-extension)
-	$(BIN)/maturin develop --release
+	$(BIN)/maturin develop
 	@test -f $(EXTENSION)
 	@touch $@
 

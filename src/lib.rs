@@ -4,7 +4,7 @@
 //! edits that brings it inside its budget, keeps it valid for the provider and says what became of everything that
 //! left. The core takes values and returns values: it knows no Python, no network, no clock and no environment.
 //!
-//! The modules are floors, and a module uses only floors below its own (`tests/floors.rs` watches):
+//! The modules are floors, and a module uses only floors below its own (`tests/core/floors.rs` watches):
 //!
 //! | floor | modules |
 //! |---|---|

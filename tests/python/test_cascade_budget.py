@@ -397,7 +397,6 @@ def named(name, model):
         (named("OllamaModel", "llama3"), False),
         (object(), False),
     ],
-    ids=str,
 )
 def test_a_system_prompt_has_a_cache_point_only_where_the_provider_takes_one(model, supports):
     assert supports_prompt_cache(model) is supports

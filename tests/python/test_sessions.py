@@ -196,7 +196,7 @@ def test_what_came_before_a_compaction_of_claude_code_is_read_too(tmp_path):
         ("a.json", b"[" * 200_000, "a.json"),
         ("a.json.xz", b"no archive", "a.json.xz"),
         ("a.json.xz", lzma.compress(b"[]")[:-4], "a.json.xz"),
-        ("a.json.gz", gzip.compress(b"[]")[:-4], "a.json.gz"),
+        ("a.json.gz", gzip.compress(b"[]", mtime=0)[:-4], "a.json.gz"),
         ("a.json.gz", b"no archive", "a.json.gz"),
     ],
 )

@@ -1,0 +1,3 @@
+mod anchors;
+mod lines;
+mod names;

@@ -1,0 +1,87 @@
+//! While the provider answers from its prompt cache, compactions come later and must pay back.
+
+use crate::support::{
+    Message, ask_window, compact_in_window, engine, exact, fresh_count, render, small_policy, undigested,
+};
+use ullage::engine::{CacheAnswer, Engine};
+use ullage::planner::{Plan, Urgency};
+use ullage::policy::Policy;
+use ullage::store::Storing;
+use ullage::wire::Format;
+
+const WINDOW: usize = 10_000;
+
+/// A talk that takes at least so many hundredths of the window, and hardly more.
+fn talk(share: usize) -> serde_json::Value {
+    let mut messages = vec![Message::text("user", "go")];
+    loop {
+        let input = render(&messages, Format::Bedrock);
+        if fresh_count(&input, Format::Bedrock, &exact()) >= WINDOW * share / 100 {
+            return input;
+        }
+        messages.push(Message::text("assistant", &format!("{}{}", messages.len(), " word".repeat(60))));
+        messages.push(Message::text("user", "go on"));
+    }
+}
+
+fn policy() -> Policy {
+    Policy { window: WINDOW, reserve_output: 1, high: 0.8, low: 0.4, ..undigested() }
+}
+
+fn plan(engine: &Engine, input: &serde_json::Value) -> Plan {
+    compact_in_window(engine, input, Format::Bedrock, Urgency::Soft).expect("it fits").plan
+}
+
+/// Tells `engine` how the last request of `input` was answered.
+fn answered(engine: &Engine, input: &serde_json::Value, cached: usize) {
+    let reading = engine.read(&input, Some(Format::Bedrock), &[]).expect("it reads");
+    let beginning = ullage::ledger::Ledger::new(exact()).now().measure(&reading.conversation).beginning();
+    engine.note_cache(beginning, CacheAnswer::of(cached, WINDOW));
+}
+
+#[test]
+fn a_cached_prompt_is_compacted_later_and_at_the_ceiling_at_the_latest() {
+    let (at_85, at_95) = (talk(84), talk(94));
+    let policy = Policy { pay_back_within: 1_000, ..policy() };
+    let engine = engine(&policy, &exact(), Storing::Off);
+    assert!(!plan(&engine, &at_85).edits.is_empty(), "no cache is known of");
+    answered(&engine, &at_85, WINDOW);
+    assert!(plan(&engine, &at_85).edits.is_empty(), "the high mark is at 90 % now");
+    assert!(!plan(&engine, &at_95).edits.is_empty(), "and no higher");
+    answered(&engine, &at_85, WINDOW / 4);
+    assert!(!plan(&engine, &at_85).edits.is_empty(), "most of the prompt was written again");
+    assert!(
+        !plan(&crate::support::engine(&Policy { ceiling: 0.8, ..policy }, &exact(), Storing::Off), &at_85)
+            .edits
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_compaction_that_does_not_pay_back_waits_until_it_must() {
+    let engine = engine(&Policy { pay_back_within: 0, ..policy() }, &exact(), Storing::Off);
+    let (at_95, at_105) = (talk(94), talk(105));
+    answered(&engine, &at_95, WINDOW);
+    let waits = plan(&engine, &at_95);
+    assert!(waits.edits.is_empty() && waits.tokens_after == waits.tokens_before);
+    assert!(waits.warnings[0].contains("pay back after"), "{:?}", waits.warnings);
+    assert!(!plan(&engine, &at_105).edits.is_empty(), "it does not fit otherwise");
+    let hard = compact_in_window(&engine, &at_95, Format::Bedrock, Urgency::Hard).unwrap();
+    assert!(!hard.plan.edits.is_empty(), "who asks for it gets it");
+}
+
+#[test]
+fn a_plan_says_what_it_has_cached_again() {
+    let engine = engine(&small_policy(), &exact(), Storing::On);
+    let mut messages = vec![Message::text("user", "go")];
+    for turn in 0..30 {
+        let id = format!("c{turn}");
+        messages.extend([Message::call(&id, "bash"), Message::result(&id, &format!("line {turn}\n").repeat(400))]);
+    }
+    let input = render(&messages, Format::Bedrock);
+    let reading = engine.read(&&input, Some(Format::Bedrock), &[]).unwrap();
+    let plan = engine.plan(&reading, ask_window(Urgency::Hard)).unwrap();
+    assert_eq!(plan.unchanged + plan.rewritten(), plan.tokens_after);
+    assert_eq!(plan.report().rewritten, plan.rewritten());
+    assert!(plan.rewritten() > 0);
+}

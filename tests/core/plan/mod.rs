@@ -1,0 +1,14 @@
+mod caching;
+mod economics;
+mod ladder;
+mod large;
+mod ledger;
+mod plan_json;
+mod policy;
+mod properties;
+mod prune;
+mod recovery;
+mod regressions;
+mod replay;
+mod shared;
+mod summary;

@@ -1,0 +1,5 @@
+mod calibration;
+mod estimate;
+mod exact;
+mod long_pieces;
+mod models;

@@ -1,0 +1,5 @@
+mod invariants;
+mod mending;
+mod pairs_by_place;
+mod rules;
+mod ties;

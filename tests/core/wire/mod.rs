@@ -1,0 +1,10 @@
+mod ai_sdk;
+mod any_json;
+mod bedrock_and_anthropic;
+mod chat;
+mod detect;
+mod documents;
+mod gemini;
+mod media;
+mod media_rules;
+mod responses;
