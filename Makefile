@@ -18,9 +18,13 @@ FUZZ_TARGETS ?= $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
 # A kilobyte finds what a megabyte does, a thousand times as often; twenty seconds for one input is a fault.
 FUZZ_OPTIONS := -max_len=4096 -len_control=20 -timeout=20 -print_final_stats=1
 
+# On all cores, in any order.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # maturin installs into the environment that is named here; a conda of the user's beside it would make it refuse.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
+# Errors only, also from the pip that maturin calls: it warns of every dependency that is for another Python.
+export PIP_QUIET := 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -36,7 +40,7 @@ help: ## Show this list
 all: lint test ## Run every check: lint, then test
 
 .PHONY: demo
-demo: $(STAMPS)/extension $(STAMPS)/group-test ## Show what the engine does for an agent
+demo: $(STAMPS)/extension $(STAMPS)/group-strands ## Show what the engine does for an agent
 	$(BIN)/python -m demo --keep demo-output
 
 # Drawn from a run of the demo here and now, so it changes with the project that is audited in it.
@@ -45,13 +49,19 @@ picture: demo ## Draw the README's picture anew
 	cp demo-output/context.svg docs/context.svg
 
 .PHONY: demo-adk
-demo-adk: $(STAMPS)/extension $(STAMPS)/group-test ## Show it in Google's Agent Development Kit
+demo-adk: $(STAMPS)/extension $(STAMPS)/group-adk ## Show it in Google's Agent Development Kit
 	$(BIN)/python -m demo.adk
 
 .PHONY: test
-test: $(STAMPS)/extension $(STAMPS)/wheel $(STAMPS)/group-test ## Run the tests of both languages
+test: $(STAMPS)/extension $(STAMPS)/group-test ## Run the tests of both languages
+	scripts/heartbeat.sh 'compiling the tests of the core' cargo test --no-run
 	cargo test
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+.PHONY: test-all
+test-all: $(STAMPS)/extension $(STAMPS)/group-test ## Run the long tests too: thousands of turns, hundreds of kills
+	cargo test
+	$(PYTEST) -m 'not lint and not wheel'
 
 .PHONY: lint
 lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, and the stub against the module
@@ -63,10 +73,14 @@ lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, an
 	$(BIN)/mypy
 	@# How PyO3 lays out an object is no part of the stub.
 	MYPYPATH=python $(BIN)/python -m mypy.stubtest --ignore-disjoint-bases ullage._core
+	$(BIN)/python -m pytest -m lint
 	$(BIN)/pyright --pythonpath $(BIN)/python tests/python/typed
 
 .PHONY: bench
-bench: $(STAMPS)/extension $(STAMPS)/wheel $(STAMPS)/group-bench ## Measure the core, then the package
+bench: $(STAMPS)/wheel $(STAMPS)/group-bench ## Measure the core, then the package
+	@# The release profile takes the place of what `make build` has installed, which the next target installs again.
+	rm -f $(STAMPS)/extension
+	$(BIN)/maturin develop --release
 	cargo bench --bench core
 	set -e; for bench in $(BENCHES); do $(BIN)/python $$bench; done
 
@@ -82,7 +96,8 @@ build: $(STAMPS)/extension ## Build the extension module and install it into .ve
 wheel: $(STAMPS)/wheel ## Build a wheel and a source distribution into dist
 
 .PHONY: test-wheel
-test-wheel: $(STAMPS)/wheel ## Install the wheel in empty environments, with each extra (needs a network)
+test-wheel: $(STAMPS)/wheel $(STAMPS)/group-test ## Install the wheel in empty environments, with each extra (needs a network)
+	$(BIN)/python -m pytest -m wheel
 	$(BIN)/python scripts/try_wheel.py --extras dist/*.whl
 
 .PHONY: fuzz
@@ -119,24 +134,24 @@ clean: ## Remove everything that was built or installed
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("ullage needs Python 3.10 or newer: make PYTHON=python3.x ...")'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --upgrade 'pip>=25.1'
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/group-%: pyproject.toml $(STAMPS)/venv
-	$(BIN)/python -m pip install --quiet --group $*
+	scripts/heartbeat.sh 'installing what `make $(or $(MAKECMDGOALS),help)` needs' $(BIN)/python -m pip install --group $*
 	@touch $@
 
 # An editable install: Python is used where it lies, and only a change in Rust builds again. Without the module
 # itself the stamp means nothing, so then it is made whatever the stamp says.
 $(STAMPS)/extension: $(SOURCES) $(STAMPS)/group-build $(if $(wildcard $(EXTENSION)),,missing-extension)
-	$(BIN)/maturin develop
+	scripts/heartbeat.sh 'compiling the core' $(BIN)/maturin develop
 	@test -f $(EXTENSION)
 	@touch $@
 
-# The crates are built by then, so this only packs. Wheels of former versions would be tried in place of the new one.
-$(STAMPS)/wheel: $(STAMPS)/extension $(PACKAGE)
+# What users get: the release profile, with fat LTO. Wheels of earlier versions would be tried in place of the new one.
+$(STAMPS)/wheel: $(SOURCES) $(PACKAGE) $(STAMPS)/group-build
 	rm -rf dist
-	$(BIN)/maturin build --release --out dist
+	scripts/heartbeat.sh 'compiling the release' $(BIN)/maturin build --release --out dist
 	$(BIN)/maturin sdist --out dist
 	@touch $@
 

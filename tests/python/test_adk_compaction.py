@@ -30,6 +30,8 @@ from tests.python.adk_host import (
 from ullage.adk import ContextCompactor, EventsSummarizer, SummarySettings
 from ullage.adk.written_summary import HEADER, REQUEST, WAITING
 
+from .lengths import first
+
 pytestmark = pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")
 
 
@@ -197,7 +199,7 @@ async def closed(service):
         await service.close()
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite", "database"])
+@pytest.mark.parametrize("kind", first(2, ["memory", "sqlite", "database"]))
 def test_a_session_goes_on_in_another_process_after_each_compaction(kind, tmp_path):
     made = sessions_of(kind, tmp_path)
 

@@ -31,6 +31,8 @@ from tests.python.test_adk_compaction import all_text, closed, compactions, sess
 from ullage.adk import CompactionConfig, ContextCompactor, SessionSummary, SummarySettings
 from ullage.adk.written_summary import HEADER
 
+from .lengths import first
+
 pytestmark = pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")
 
 
@@ -239,7 +241,7 @@ def tools():
     return [tool_of(name, payload) for name, payload in PAYLOADS.items()]
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite", "database"])
+@pytest.mark.parametrize("kind", first(2, ["memory", "sqlite", "database"]))
 def test_a_runner_compacts_its_sessions_and_goes_on(kind, tmp_path):
     make = sessions_of(kind, tmp_path)
 

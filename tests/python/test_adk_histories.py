@@ -16,6 +16,8 @@ from google.genai import types
 from tests.python.adk_host import answer, call, check
 from ullage.adk import CompactionConfig, ContextCompactor, EventsSummarizer, SummarySettings
 
+from .lengths import first
+
 pytestmark = pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")
 
 DONE = {"status": "done"}
@@ -111,7 +113,7 @@ class Life:
 
 
 @pytest.mark.parametrize("kind", ["own", "ADK's"])
-@pytest.mark.parametrize("seed", range(0, 40, 8))
+@pytest.mark.parametrize("seed", first(2, range(0, 40, 8)))
 def test_no_history_is_broken_by_a_compaction_before_any_call(seed, kind):
     made = sum(asyncio.run(Life(one, kind).live()) for one in range(seed, seed + 8))
     assert made > 20

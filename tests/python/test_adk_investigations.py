@@ -3,7 +3,6 @@
 # mypy: disable-error-code="arg-type,misc,override"
 
 import asyncio
-import os
 from typing import Any
 
 import pytest
@@ -13,10 +12,8 @@ from ullage.adk import ContextPlugin, LargePayloadHandler, SessionCompactor
 
 from . import adk_host
 from .gemini_host import Host, agent, call, gemini, last_text, text
+from .lengths import long
 
-# ULLAGE_TEST_CALLS=500 is a whole investigation; the four tests then take one to two minutes, most
-# of which ADK takes to copy the session and to assemble requests.
-CALLS = int(os.environ.get("ULLAGE_TEST_CALLS", "100"))
 WINDOW = 40_000
 
 # One result in forty is large.
@@ -46,8 +43,9 @@ def tools() -> list[Any]:
 
 @pytest.mark.parametrize("invocations", [1, 5])
 @pytest.mark.parametrize("how", ["plugin", "compactor"])
-def test_a_long_investigation_stays_inside_the_window(how, invocations):
-    each = CALLS // invocations
+@pytest.mark.parametrize("calls", [60, long(500)])
+def test_a_long_investigation_stays_inside_the_window(how, calls, invocations):
+    each = calls // invocations
 
     def script(number, request):
         turn, step = divmod(number, each + 1)
@@ -75,7 +73,7 @@ def test_a_long_investigation_stays_inside_the_window(how, invocations):
         return (await host.session()).events
 
     events = asyncio.run(talk())
-    assert sum(len(event.get_function_calls()) for event in events) == CALLS
+    assert sum(len(event.get_function_calls()) for event in events) == calls
     assert model.refusals == 0
     assert max(model.counts) <= WINDOW
     for number, sent in enumerate(model.sent):

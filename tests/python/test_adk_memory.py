@@ -15,6 +15,7 @@ from ullage.adk.newest import Newest
 from ullage.adk.remembered import Remembered, digest
 
 from .gemini_host import Host, agent, ask, call, gemini, last_text, text
+from .lengths import first
 from .test_adk_plugin import TASK, fetch, investigation, lines, small
 from .test_adk_sessions import made_service
 
@@ -35,7 +36,7 @@ def measure(number: int) -> dict[str, Any]:
     return {"p99": 1.5, "nested": nested, "logs": lines(number, 25)}
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite", "database"])
+@pytest.mark.parametrize("kind", first(2, ["memory", "sqlite", "database"]))
 def test_what_was_decided_holds_in_the_next_invocation(kind, tmp_path, monkeypatch):
     def script(number, _):
         if number % 6 == 5:

@@ -17,6 +17,7 @@ import ullage
 from ullage.adk import ContextCallbacks, ContextPlugin
 
 from .gemini_host import Gemini, Host, agent, ask, call, dumped, gemini, last_text, text
+from .lengths import long
 
 TASK = "Find out why checkout is slow. Do not change anything."
 
@@ -56,8 +57,9 @@ def managed(model, how, **settings):
 
 
 @pytest.mark.parametrize("how", ["plugin", "callbacks"])
-def test_a_long_investigation_in_one_invocation_stays_inside_the_window(how):
-    model = gemini(investigation(200), window=20_000)
+@pytest.mark.parametrize("calls", [50, long(200)])
+def test_a_long_investigation_in_one_invocation_stays_inside_the_window(how, calls):
+    model = gemini(investigation(calls), window=20_000)
     events = ask(managed(model, how), TASK)
     assert last_text(events) == "It is the database."
     assert model.refusals == 0
@@ -73,8 +75,9 @@ def test_without_the_plugin_it_does_not():
         ask(Host(agent(model, [fetch])), TASK)
 
 
-def test_many_invocations_of_many_calls_stay_inside_the_window():
-    asked = [f"Question {n}: what does part {n} of the system say?" for n in range(10)]
+@pytest.mark.parametrize("invocations", [3, long(10)])
+def test_many_invocations_of_many_calls_stay_inside_the_window(invocations):
+    asked = [f"Question {n}: what does part {n} of the system say?" for n in range(invocations)]
 
     def script(number, request):
         return text("Noted.") if number % 26 == 25 else call("fetch", number=number)
@@ -88,7 +91,7 @@ def test_many_invocations_of_many_calls_stay_inside_the_window():
             assert last_text(events) == "Noted."
 
     asyncio.run(talk())
-    assert len(model.sent) == 260
+    assert len(model.sent) == 26 * invocations
     assert model.refusals == 0
     for number, sent in enumerate(model.sent):
         assert asked[0] in "".join(sent[:2])

@@ -22,6 +22,7 @@ import ullage
 from ullage.adk import ContextPlugin
 
 from .gemini_host import Gemini, Host, agent, ask, call, gemini, last_text, text
+from .lengths import long
 from .test_adk_plugin import TASK, fetch, investigation, lines, small
 
 WINDOW = 20_000
@@ -47,7 +48,7 @@ def made_artifacts(kind, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "artifacts"), [("memory", "memory"), ("sqlite", "file"), ("database", "file")]
+    ("kind", "artifacts"), [("memory", "memory"), ("sqlite", "file"), long("database", "file")]
 )
 def test_a_session_is_compacted_stored_and_resumed(kind, artifacts, tmp_path):
     window = 8_000

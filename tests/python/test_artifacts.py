@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 import ullage
 from tests.python.conversations import long_conversation, render
+from tests.python.lengths import long
 
 NAME = re.compile(r"[a-z0-9_]{1,32}_\d{8}_\d{6}_[0-9a-f]{16}\.log")
 LONG = "a line of some output\n" * 20_000
@@ -255,7 +256,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("kills", [int(os.environ.get("ULLAGE_KILLS", "25"))])
+@pytest.mark.parametrize("kills", [10, long(250)])
 def test_a_process_killed_at_any_moment_leaves_only_whole_files(tmp_path, kills):
     wait, store = random.Random(2), ullage.FileStore(tmp_path, session="s", keep=None)
     checked: set[str] = set()

@@ -17,6 +17,7 @@ from ullage.files import write_whole
 from ullage.sessions import read_session_file, read_sessions
 
 from .commands import BEDROCK, COMMAND, MESSAGES, SMALL, every_kind, inside, lines, run
+from .lengths import long
 
 WRITABLE = ["list.json", "request.json", "chat.json", "contents.json", "input.json", "lines.jsonl", "lines.jsonl.gz", "list.json.xz", "two.jsonl", "transcript.jsonl"]  # fmt: skip
 ONLY_READ = ["adk.json", "claude.jsonl", "session_s"]
@@ -192,7 +193,8 @@ def interrupted(file, store, kill, chance, took):
 
 @posix
 @pytest.mark.parametrize("kill", ["SIGINT", "SIGKILL"])
-def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new(kill, tmp_path):
+@pytest.mark.parametrize("times", [4, long(50)])
+def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new(kill, times, tmp_path):
     file, store = tmp_path / "a.json", tmp_path / "store"
     old = json.dumps(MESSAGES).encode()
     file.write_bytes(old)
@@ -202,7 +204,7 @@ def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new(kill, tmp_path):
     new = file.read_bytes()
     assert len(new) < len(old)
     chance = random.Random(7)
-    for _ in range(12):
+    for _ in range(times):
         file.write_bytes(old)
         code = interrupted(file, store, getattr(signal, kill), chance, took)
         assert file.read_bytes() in {old, new}

@@ -292,7 +292,7 @@ TREES = st.recursive(
 
 
 @given(values=st.lists(TREES, min_size=1, max_size=4), on_lines=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_whatever_json_holds_no_command_is_at_fault(values, on_lines):
     text = lines(values) if on_lines else json.dumps(values)
     for command in READING.values():

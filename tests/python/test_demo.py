@@ -167,6 +167,7 @@ def test_the_demo_keeps_its_promises(project, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_the_demo_in_adk_keeps_its_promises(project):
     done = subprocess.run(

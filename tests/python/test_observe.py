@@ -10,6 +10,7 @@ import pytest
 import ullage
 
 from .growing import WORDS, grown
+from .lengths import long
 
 
 def true_size(messages: list[dict[str, Any]]) -> int:
@@ -176,7 +177,8 @@ def test_a_request_counts_its_system_prompt_and_its_tools():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_child_counts_whatever_threads_of_its_parent_did():
+@pytest.mark.parametrize("children", [8, long(60)])
+def test_a_child_counts_whatever_threads_of_its_parent_did(children):
     counter, stopped = ullage.TokenCounter(), threading.Event()
     *_, messages = grown(400)
     counter.count_messages(messages)
@@ -189,7 +191,7 @@ def test_a_child_counts_whatever_threads_of_its_parent_did():
     try:
         for thread in threads:
             thread.start()
-        for _ in range(60):
+        for _ in range(children):
             child = os.fork()
             if child == 0:
                 signal.alarm(20)

@@ -60,7 +60,7 @@ def test_strands_tells(seam):
 def test_adk_tells(how, store):
     told: list[ullage.Report] = []
     made = engine(told, store, format="gemini", append_only=True)
-    model = gemini(investigation(100), window=9_000)
+    model = gemini(investigation(50), window=9_000)
     if how == "plugin":
         host = Host(agent(model, [adk_fetch]), [ullage.adk.ContextPlugin(engine=made)])
     else:

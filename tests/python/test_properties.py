@@ -38,6 +38,7 @@ from .judges import (
     texts,
     thinking_faults,
 )
+from .lengths import first
 
 SHARES = st.sampled_from((0.08, 0.2, 0.4, 0.6, 0.8, 0.95))
 formats = st.sampled_from(FORMATS)
@@ -147,8 +148,10 @@ def test_3_a_finished_plan_is_within_its_budget(conversation, policy, format, sh
     assert plan.tokens_after <= before
 
 
-@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gemini-2.5-pro", "gpt-4o", "gpt-4"])
-@pytest.mark.parametrize("high", [0.85, 0.95, 1.0])
+@pytest.mark.parametrize(
+    "model", first(1, ["claude-sonnet-4-5", "gemini-2.5-pro", "gpt-4o", "gpt-4"])
+)
+@pytest.mark.parametrize("high", first(1, [0.95, 0.85, 1.0]))
 def test_3_a_finished_plan_is_within_its_budget_for_every_counter(model, high):
     rows = [f"w{i}" for i in range(60_000)]
     messages = [

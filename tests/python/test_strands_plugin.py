@@ -28,6 +28,8 @@ from tests.python.players import TASK, Player, fetch, size_of
 from ullage.strands import ContextPlugin
 from ullage.strands.passive import PassiveConversationManager
 
+from .lengths import long
+
 WINDOW = 9_000
 PNG = b"\x89PNG\r\n\x1a\n\x00\xff"
 
@@ -68,14 +70,15 @@ def test_a_long_run_stays_inside_the_window(width):
     assert TASK in str(agent.messages[0])
 
 
-def test_a_run_of_a_thousand_turns_stays_inside_the_window():
+@pytest.mark.parametrize("turns", [60, long(500)])
+def test_many_turns_stay_inside_the_window(turns):
     model = Player(0, window=WINDOW, usage=True)
     engine = engine_of()
     agent = agent_of(model, ContextPlugin(engine))
-    for turn in range(500):
+    for turn in range(turns):
         model.rest = 1
         agent(f"Task {turn}")
-    assert len(model.requests) == 1_000
+    assert len(model.requests) == 2 * turns
     assert model.refused == []
     check_history([*agent.messages, {"role": "user", "content": [{"text": "next"}]}])
 

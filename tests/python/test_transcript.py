@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import ullage
 
 from .conversations import FORMATS, long_conversation, render
+from .lengths import long
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -295,8 +296,8 @@ def killed(path, seconds):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the child is made by a fork")
-def test_a_process_that_is_killed_at_any_moment_loses_nothing_it_was_told(tmp_path):
-    times = int(os.environ.get("ULLAGE_KILLS", "60"))
+@pytest.mark.parametrize("times", [20, long(500)])
+def test_a_process_that_is_killed_at_any_moment_loses_nothing_it_was_told(tmp_path, times):
     ullage.ContextManager().plan([{"role": "user", "content": "warm"}])
     chance = random.Random(7)
     path = tmp_path / "log.jsonl"

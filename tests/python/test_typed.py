@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 PROGRAMS = Path(__file__).parent / "typed"
 
-# A cold check reads the types of both hosts, which takes a minute on a busy machine.
-pytestmark = pytest.mark.timeout(300)
+
+def checked(test):
+    """Marks a test that runs mypy, which reads the types of all hosts for a minute when its cache is cold."""
+    return pytest.mark.lint(pytest.mark.timeout(300)(test))
 
 
 def mypy(*programs: Path, cwd: Path) -> str:
@@ -40,10 +42,12 @@ def mypy(*programs: Path, cwd: Path) -> str:
     return done.stdout + done.stderr
 
 
+@checked
 def test_programs_of_users_pass_mypy_as_strict_as_it_is(project):
     assert mypy(*sorted(PROGRAMS.glob("*.py")), cwd=project).startswith("Success")
 
 
+@checked
 def test_a_wrong_program_does_not(project, tmp_path):
     program = tmp_path / "wrong.py"
     lines = [

@@ -1,4 +1,4 @@
-"""What is built to be given away: `make wheel` leaves it in dist, and `make test` makes it first."""
+"""The wheel and the source distribution that `make wheel` leaves in dist."""
 
 import re
 import subprocess
@@ -10,6 +10,8 @@ import pytest
 from scripts import try_wheel
 
 MOST_BYTES_OF_SOURCES = 3_000_000
+
+pytestmark = pytest.mark.wheel
 
 
 def built(project, form):
