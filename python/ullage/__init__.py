@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ullage.spent import Usage
     from ullage.store import FullStore, Store
     from ullage.summarizer import SummaryRequest
+    from ullage.summary import Summary
     from ullage.tools import RetrievalTool
     from ullage.transcript import Transcript
     from ullage.usage import UsageTracker
@@ -84,6 +85,7 @@ __all__ = [
     "Status",
     "Store",
     "StoreError",
+    "Summary",
     "SummaryError",
     "SummaryReport",
     "SummaryRequest",
@@ -121,6 +123,7 @@ _PLACES = {
     "spent": ("Usage",),
     "store": ("FullStore", "Store"),
     "summarizer": ("SummaryRequest",),
+    "summary": ("Summary",),
     "tools": ("RetrievalTool",),
     "transcript": ("Transcript",),
     "usage": ("UsageTracker",),

@@ -644,6 +644,28 @@ class Engine:
     def resume(
         self, plan: Plan, messages: Sequence[Any], text: str | None, *, reason: str
     ) -> Plan: ...
+    def range_request(
+        self,
+        messages: Sequence[Any],
+        start: int,
+        end: int,
+        *,
+        pins: list[int],
+        previous: str,
+        previous_lines: str,
+    ) -> dict[str, Any]: ...
+    def range_summary(
+        self,
+        messages: Sequence[Any],
+        start: int,
+        end: int,
+        *,
+        pins: list[int],
+        previous: str,
+        previous_lines: str,
+        text: str | None,
+        reason: str,
+    ) -> dict[str, Any]: ...
     def observe(
         self, messages: Sequence[Any], reported: int, *, cached: int | None, append_only: bool
     ) -> bool: ...

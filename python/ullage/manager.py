@@ -17,6 +17,7 @@ from ullage.notes import last_summary
 from ullage.parts import Parts
 from ullage.report import Stats, Status
 from ullage.summarizer import Answer
+from ullage.summary import request_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ullage.report import Report
     from ullage.store import Store
     from ullage.summarizer import Summarizer
+    from ullage.summary import Summary
 
 
 class ContextManager:
@@ -287,6 +289,52 @@ class ContextManager:
         """
         asked = self._asked(budget, hard=True, pins=pins, system=system, tools=tools)
         return self._parts.compactor.begin(messages, asked)
+
+    def summarize(
+        self,
+        messages: Sequence[Any],
+        range: range | tuple[int, int] | None = None,
+        *,
+        previous: Summary | str | None = None,
+        pins: Sequence[int] = (),
+    ) -> Summary:
+        """Summarizes messages of your choice, and changes nothing.
+
+        The summarizer is asked as in :meth:`compact`. If there is none, or it fails, the engine
+        writes an account without a model, and ``warnings`` says why. The text takes at most
+        ``Policy.summary_tokens``, and no more than what it stands for; the lines at most
+        ``Policy.summary_lines``.
+
+        O(length of the conversation), and what the summarizer takes.
+
+        Args:
+            messages: The conversation.
+            range: The first place to summarize and the one after the last; if not given, all.
+                Pinned messages in it are left out, with the calls and results they belong to.
+            previous: The summary that the new one continues and takes the place of.
+            pins: Places of further messages to leave out.
+
+        Raises:
+            MessageError: If the messages cannot be read, or the range is not in them.
+            SummaryError: If the policy requires a summarizer's text and there is none.
+            TypeError: If the range or the previous summary is of another type.
+        """
+        return self._parts.summarizer.summarize(request_for(messages, range, pins, previous))
+
+    async def asummarize(
+        self,
+        messages: Sequence[Any],
+        range: range | tuple[int, int] | None = None,
+        *,
+        previous: Summary | str | None = None,
+        pins: Sequence[int] = (),
+    ) -> Summary:
+        """:meth:`summarize` without holding up the event loop.
+
+        Messages that are added, removed or replaced meanwhile have no effect on the summary.
+        """
+        asked = request_for(messages, range, pins, previous)
+        return await self._parts.summarizer.asummarize(asked)
 
     def shrink(self, tool_name: str, result: Any) -> Any:
         """Shrinks a tool result as it arrives, before it enters the history. O(length).

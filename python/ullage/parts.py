@@ -13,6 +13,7 @@ from ullage.fixed import FixedTokens
 from ullage.keeper import Keeper
 from ullage.stopwatch import Stopwatch
 from ullage.summarizer import Asker
+from ullage.summary import RangeSummarizer
 from ullage.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Parts:
         compactor: Carries out what is decided of messages.
         arrival: Carries out what is decided of results as they arrive.
         fixed: Counts what stands beside the messages.
+        summarizer: Summarizes messages that the host has chosen.
     """
 
     engine: Engine
@@ -42,6 +44,7 @@ class Parts:
     compactor: Compactor
     arrival: Arrival
     fixed: FixedTokens
+    summarizer: RangeSummarizer
 
     @classmethod
     def of(
@@ -73,4 +76,5 @@ class Parts:
         )
         arrival = Arrival(engine, keeper, stopwatch, telemetry, recorder)
         fixed = FixedTokens(engine, counter, append_only=append_only)
-        return cls(engine, stopwatch, asker, compactor, arrival, fixed)
+        summaries = RangeSummarizer(engine, asker, stopwatch)
+        return cls(engine, stopwatch, asker, compactor, arrival, fixed, summaries)

@@ -17,7 +17,7 @@ use super::raised::nothing_raised;
 use super::store::PyFileStore;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{Ask, CacheAnswer, Engine, Reading, Room, Summarizer, check};
+use crate::engine::{Ask, CacheAnswer, Chosen, Engine, Reading, Room, Summarizer, check};
 use crate::error::Error;
 use crate::planner::{Answer, Deadline, Urgency};
 use crate::store::{Reference, Storing};
@@ -129,6 +129,51 @@ impl PyEngine {
         let (text, reason) = (text.map(PyText::of), PyText::of(reason));
         let answer = text.as_deref().map_or(Answer::Nothing(&reason), Answer::Text);
         Ok(PyPlan(py.detach(|| self.engine.resume(&plan.0, &conversation, answer))))
+    }
+
+    /// The request for a summary of the messages from `start` to before `end`, as the fields of a `SummaryRequest`.
+    #[pyo3(signature = (messages, start, end, *, pins, previous, previous_lines))]
+    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // As in `plan`.
+    fn range_request<'py>(
+        &self,
+        py: Python<'py>,
+        messages: &Bound<'py, PyAny>,
+        start: Amount,
+        end: Amount,
+        pins: Vec<Bound<'py, PyAny>>,
+        previous: &Bound<'py, PyString>,
+        previous_lines: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let reading = self.read(messages, &indices(&pins)?)?;
+        let [previous, previous_lines] = [previous, previous_lines].map(PyText::of);
+        let chosen = Chosen { entries: start.0..end.0, previous: &previous, previous_lines: &previous_lines };
+        let request = py.detach(|| self.engine.request_for(&reading, &chosen))?;
+        Ok(pythonize(py, &request)?)
+    }
+
+    /// The summary of the messages from `start` to before `end`: `text`, or what happened where there is none, for that
+    /// reason.
+    #[pyo3(signature = (messages, start, end, *, pins, previous, previous_lines, text, reason))]
+    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // As in `plan`.
+    fn range_summary<'py>(
+        &self,
+        py: Python<'py>,
+        messages: &Bound<'py, PyAny>,
+        start: Amount,
+        end: Amount,
+        pins: Vec<Bound<'py, PyAny>>,
+        previous: &Bound<'py, PyString>,
+        previous_lines: &Bound<'py, PyString>,
+        text: Option<&Bound<'py, PyString>>,
+        reason: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let reading = self.read(messages, &indices(&pins)?)?;
+        let [previous, previous_lines, reason] = [previous, previous_lines, reason].map(PyText::of);
+        let text = text.map(PyText::of);
+        let answer = text.as_deref().map_or(Answer::Nothing(&reason), Answer::Text);
+        let chosen = Chosen { entries: start.0..end.0, previous: &previous, previous_lines: &previous_lines };
+        let summary = py.detach(|| self.engine.summary_of(&reading, &chosen, answer))?;
+        Ok(pythonize(py, &summary)?)
     }
 
     /// The report of a compaction that has nothing to do, read from the new messages alone; `None` if there is something.

@@ -30,7 +30,7 @@ pub use apply::{apply, check, content};
 pub use arrival::{Content, Shrunk};
 pub use caching::CacheAnswer;
 pub use fixed::fixed_tokens;
-pub use summaries::Summarizer;
+pub use summaries::{Chosen, RangeSummary, Summarizer};
 
 /// What a plan may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,19 @@
-//! Plans that wait for a summary.
+//! Summaries: of what a plan removes, and of messages that the host has chosen.
 
-use super::Engine;
-use crate::message::{Conversation, Text};
-use crate::planner::{Answer, Plan, request_of, resumed};
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::{Engine, Reading};
+use crate::error::{Error, Result};
+use crate::invariants::{CutPoints, Pairs};
+use crate::ledger::Measured;
+use crate::message::{Conversation, Pin, Text};
+use crate::planner::{Answer, Plan, request_of, resumed, worded};
 use crate::policy::StageName;
-use crate::summary::{Summaries, SummaryRequest};
+use crate::report::SummaryBy;
+use crate::summary::{Removed, Summaries, SummaryRequest, body, lost_lines, request};
+use crate::tokens::{CountTokens, TextKind};
 
 /// Whether the host has something that makes summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +24,74 @@ pub enum Summarizer {
     Absent,
 }
 
+/// Messages that a host has chosen for a summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen<'a> {
+    /// Their places in the caller's list. Pinned messages among them, and calls or results that belong to those, are kept.
+    pub entries: Range<usize>,
+    /// The summary that this one continues; empty if there is none.
+    pub previous: &'a str,
+    /// The lines that came with it.
+    pub previous_lines: &'a str,
+}
+
+/// A summary of messages that a host has chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RangeSummary {
+    /// The summary.
+    pub text: String,
+    /// Lines of the messages that hold what the text leaves out; empty if it leaves out nothing of worth.
+    pub lines: String,
+    /// The summarized messages, as places in the caller's list.
+    pub messages: Vec<Range<usize>>,
+    /// Who wrote the text.
+    pub by: SummaryBy,
+    /// What did not go as wished.
+    pub warnings: Vec<String>,
+}
+
 impl Engine {
+    /// The request for a summary of `chosen`. O(length of the chosen messages).
+    ///
+    /// # Errors
+    /// `Conversation` if the places are not in the list.
+    pub fn request_for<T: Text + Sync>(&self, reading: &Reading<T>, chosen: &Chosen<'_>) -> Result<SummaryRequest> {
+        let counter = self.ledger.now();
+        let (removed, measured) = (chosen.removed(reading)?, counter.measure(&reading.conversation));
+        let sizes: Vec<usize> = removed.messages().map(|message| measured.message(message)).collect();
+        let tokens = self.summary_tokens(&removed, &measured);
+        Ok(request(&removed, &sizes, self.policy.summary_prompt, tokens, self.policy.summary_input, &counter))
+    }
+
+    /// The summary of `chosen`: the answer, at most as long as the policy's `summary_tokens` and the messages themselves, or
+    /// an account written without a model; with lines of what it leaves out. O(length of the conversation).
+    ///
+    /// # Errors
+    /// `Conversation` if the places are not in the list.
+    pub fn summary_of<T: Text + Sync>(
+        &self,
+        reading: &Reading<T>,
+        chosen: &Chosen<'_>,
+        answer: Answer<'_>,
+    ) -> Result<RangeSummary> {
+        let counter = self.ledger.now();
+        let (removed, measured) = (chosen.removed(reading)?, counter.measure(&reading.conversation));
+        let tokens = self.summary_tokens(&removed, &measured);
+        let mut warnings = Vec::new();
+        let (text, by) = worded(&removed, answer, tokens, self.policy.summary_fallback, &counter, &mut warnings);
+        let lines = lost_lines(&removed, &measured, vec![&*text], self.policy.summary_lines, &counter);
+        let spans = reading.conversation.spans();
+        let messages = removed.ranges.iter().map(|range| spans.entries(range.clone())).collect();
+        Ok(RangeSummary { text, lines, messages, by, warnings })
+    }
+
+    /// Tokens that a summary may take: never more than the messages and the summary before it.
+    fn summary_tokens<T: Text>(&self, removed: &Removed<'_, T>, measured: &Measured) -> usize {
+        let messages: usize = removed.messages().map(|message| measured.message(message)).sum();
+        let previous = self.ledger.now().count(&removed.previous, TextKind::Prose);
+        self.policy.summary_tokens.min(messages + previous)
+    }
+
     /// The same for a host with or without a summarizer: with one, a plan that removes messages waits for its words.
     #[must_use]
     pub fn with_summarizer(self, summarizer: Summarizer) -> Engine {
@@ -44,5 +120,37 @@ impl Engine {
             return plan;
         }
         resumed(plan, conversation, &counter.measure(conversation), answer, &self.policy, counter)
+    }
+}
+
+impl Chosen<'_> {
+    /// The chosen messages but for those that are kept.
+    fn removed<'b, T: Text>(&self, reading: &'b Reading<T>) -> Result<Removed<'b, T>> {
+        let conversation = &reading.conversation;
+        let count = conversation.spans().count();
+        let Range { start, end } = self.entries;
+        if start > end || end > count {
+            return Err(Error::Conversation {
+                problem: format!("the range {start}..{end} is not in the list of {count} messages"),
+                remedy: "give the first message and the one after the last".to_owned(),
+            });
+        }
+        // A message of several entries, such as the results of parallel calls, is chosen if all of them are.
+        let all = &conversation.messages;
+        let first = all.partition_point(|message| message.span.entries().start < start);
+        let messages = first..all.partition_point(|message| message.span.entries().end <= end);
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for group in CutPoints::of(conversation, &Pairs::of(conversation)).groups() {
+            let part = group.start.max(messages.start)..group.end.min(messages.end);
+            if part.is_empty() || group.clone().any(|message| conversation.messages[message].pin == Pin::Pinned) {
+                continue;
+            }
+            match ranges.last_mut() {
+                Some(last) if last.end == part.start => last.end = part.end,
+                _ => ranges.push(part),
+            }
+        }
+        let previous = body(self.previous, &[self.previous_lines]);
+        Ok(Removed::of(conversation, ranges, std::iter::once(&*previous)))
     }
 }

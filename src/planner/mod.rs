@@ -18,7 +18,7 @@ mod shorten;
 mod tools;
 
 pub use deadline::Deadline;
-pub use pending::{Answer, Pending, request_of, reserve, resumed, wait_for_summary};
+pub use pending::{Answer, Pending, request_of, reserve, resumed, wait_for_summary, worded};
 pub use plan::{Artifact, Plan, Source};
 pub use seal::{Sealing, seal};
 pub use shorten::{Referring, ShortText, marked_short, shorten};

@@ -12,7 +12,7 @@ use crate::numbers::{share, thousands};
 use crate::policy::Policy;
 use crate::report::{SummaryBy, SummaryReport};
 use crate::store::{Whereabouts, noted_removals, removal_note};
-use crate::summary::{Removed, SummaryRequest, body, bounded, lost_lines, request};
+use crate::summary::{Removed, SummaryFallback, SummaryRequest, body, bounded, lost_lines, request};
 use crate::tokens::{CountTokens, TextKind};
 
 /// The most of what stays that a summary may be, as a part of it: in a small budget the newest messages say more.
@@ -123,25 +123,7 @@ pub fn resumed<T: Text>(
     let Some(pending) = plan.pending.take() else { return plan };
     let removed = removed_by(&plan, conversation);
     let count = |text: &str| counter.count(text, TextKind::Prose);
-    let (summary, by) = match answer {
-        Answer::Text(text) if !text.trim().is_empty() => {
-            let whole = text.trim();
-            let summary = bounded(whole, pending.tokens, &counter);
-            if summary.len() != whole.len() {
-                let warning = format!("the summary was longer than {} tokens and was cut", thousands(pending.tokens));
-                plan.warnings.push(warning);
-            }
-            (summary, SummaryBy::Summarizer)
-        }
-        Answer::Text(_) | Answer::Nothing(_) => {
-            let reason = match answer {
-                Answer::Text(_) => "the summarizer returned no text",
-                Answer::Nothing(reason) => reason,
-            };
-            plan.warnings.push(format!("the summary was made without a model: {reason}"));
-            (policy.summary_fallback.text(&removed, pending.tokens, &counter), SummaryBy::Engine)
-        }
-    };
+    let (summary, by) = worded(&removed, answer, pending.tokens, policy.summary_fallback, &counter, &mut plan.warnings);
     let others: Vec<String> = notes(&plan.edits).map(str::to_owned).collect();
     let Action::Remove { note, .. } = &mut plan.edits[pending.edit].action else { return plan };
     let before = count(&note.text);
@@ -171,6 +153,32 @@ pub fn resumed<T: Text>(
     plan.tokens_after = plan.tokens_after.saturating_add(tokens);
     plan.summary = (tokens > 0).then_some(SummaryReport { by, tokens, lines });
     plan
+}
+
+/// The text of a summary in at most `tokens`, and who wrote it: the answer, or an account written without a model. Adds a
+/// warning where the answer had to be cut or there was none.
+pub fn worded<T: Text>(
+    removed: &Removed<'_, T>,
+    answer: Answer<'_>,
+    tokens: usize,
+    fallback: SummaryFallback,
+    counter: &dyn CountTokens,
+    warnings: &mut Vec<String>,
+) -> (String, SummaryBy) {
+    let reason = match answer {
+        Answer::Text(text) if !text.trim().is_empty() => {
+            let whole = text.trim();
+            let summary = bounded(whole, tokens, counter);
+            if summary.len() != whole.len() {
+                warnings.push(format!("the summary was longer than {} tokens and was cut", thousands(tokens)));
+            }
+            return (summary, SummaryBy::Summarizer);
+        }
+        Answer::Text(_) => "the summarizer returned no text",
+        Answer::Nothing(reason) => reason,
+    };
+    warnings.push(format!("the summary was made without a model: {reason}"));
+    (fallback.text(removed, tokens, counter), SummaryBy::Engine)
 }
 
 /// What `plan` removes of `conversation`, with what older notes say that go with it.

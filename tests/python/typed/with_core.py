@@ -143,6 +143,9 @@ def running(engine: ullage.ContextManager) -> None:
     shrunk: str = engine.shrink("bash", "a long text")
     begun = engine.summarize_in_background(messages)
     assert_type(begun, ullage.BackgroundSummary | None)
+    summary = engine.summarize(messages, (0, 4), previous="They met.", pins=[1])
+    assert_type(summary, ullage.Summary)
+    assert_type(engine.summarize(messages, range(4), previous=summary).messages, list[range])
     if begun is not None and not begun.done:
         assert_type(begun.wait(1.0), bool)
         begun.cancel()

@@ -1,0 +1,140 @@
+"""Summaries of messages that the host has chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ullage.calling import in_pool
+from ullage.summarizer import Answer, SummaryRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ullage._core import Engine
+    from ullage.stopwatch import Stopwatch
+    from ullage.summarizer import Asker
+
+_NOTHING = Answer(None, "there was nothing to summarize")
+_LINES = "Lines of them with what the summary leaves out:"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A summary of some messages. ``str(summary)`` is its text, followed by its lines.
+
+    Attributes:
+        text: The summary.
+        lines: Lines of the messages that hold what the text leaves out; empty if it leaves out
+            nothing of worth.
+        messages: The places of the summarized messages in the list. Pinned messages, and the calls
+            and results that belong to them, are not summarized.
+        by: "summarizer", or "engine" if it was written without a model.
+        warnings: What did not go as wished, such as the error of the summarizer.
+    """
+
+    text: str
+    lines: str
+    messages: list[range]
+    by: Literal["summarizer", "engine"]
+    warnings: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.text}\n\n{_LINES}\n{self.lines}" if self.lines else self.text
+
+    @classmethod
+    def _of(cls, values: dict[str, Any]) -> Summary:
+        spans = [range(span["start"], span["end"]) for span in values.pop("messages")]
+        return cls(messages=spans, **values)
+
+
+@dataclass(frozen=True)
+class RangeRequest:
+    """The messages to summarize, and what they continue.
+
+    Attributes:
+        messages: The conversation, as it was when the summary was asked for.
+        places: The chosen messages.
+        pins: Places of further messages that must stay.
+        previous: The summary that the new one continues.
+    """
+
+    messages: list[Any]
+    places: range
+    pins: Sequence[int]
+    previous: Summary | str | None
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments that both calls of the core take."""
+        previous = self.previous
+        is_ours = isinstance(previous, Summary)
+        return {
+            "messages": self.messages,
+            "start": self.places.start,
+            "end": self.places.stop,
+            "pins": list(self.pins),
+            "previous": previous.text if is_ours else previous or "",
+            "previous_lines": previous.lines if is_ours else "",
+        }
+
+
+class RangeSummarizer:
+    """Summarizes a range of a conversation, by the host's summarizer or without a model.
+
+    Args:
+        engine: Writes the request, bounds the answer and adds the lines that it leaves out.
+        asker: Calls the summarizer.
+        stopwatch: Measures everything but the summarizer.
+    """
+
+    def __init__(self, engine: Engine, asker: Asker, stopwatch: Stopwatch) -> None:
+        self._engine = engine
+        self._asker = asker
+        self._stopwatch = stopwatch
+
+    def summarize(self, asked: RangeRequest) -> Summary:
+        """The summary. Waits for the summarizer."""
+        request = self._request(asked)
+        return self._summary(asked, _NOTHING if request is None else self._asker.ask(request))
+
+    async def asummarize(self, asked: RangeRequest) -> Summary:
+        """The summary. Reads the messages in a thread, and awaits the summarizer."""
+        request = await in_pool(self._request, asked)
+        answer = _NOTHING if request is None else await self._asker.aask(request)
+        return await in_pool(self._summary, asked, answer)
+
+    def _request(self, asked: RangeRequest) -> SummaryRequest | None:
+        with self._stopwatch.running():
+            values = self._engine.range_request(**asked.arguments())
+        request = SummaryRequest._of(values, asked.messages)  # noqa: SLF001
+        return request if request.messages or request.previous else None
+
+    def _summary(self, asked: RangeRequest, answer: Answer) -> Summary:
+        with self._stopwatch.running():
+            values = self._engine.range_summary(
+                **asked.arguments(), text=answer.text, reason=answer.reason
+            )
+        return Summary._of(values)  # noqa: SLF001
+
+
+def request_for(
+    messages: Sequence[Any],
+    places: range | tuple[int, int] | None,
+    pins: Sequence[int],
+    previous: Summary | str | None,
+) -> RangeRequest:
+    """What :meth:`ContextManager.summarize` was called with, as it is at this moment.
+
+    Raises:
+        TypeError: If an argument is of another type.
+    """
+    held = list(messages)
+    if places is None:
+        places = range(len(held))
+    elif isinstance(places, tuple):
+        places = range(*places)
+    if not isinstance(places, range) or places.step != 1:
+        raise TypeError(f"the range must be (first, end) or a range of step 1; got {places!r}")
+    if not isinstance(previous, (Summary, str, type(None))):
+        raise TypeError(f"previous must be a Summary or text; got {type(previous).__name__}")
+    return RangeRequest(held, places, pins, previous)
