@@ -234,10 +234,9 @@ def test_a_request_that_makes_no_sense_is_refused(kept, how, says):
 
 def test_a_hostile_pattern_takes_no_longer_than_the_text():
     store = ullage.MemoryStore()
-    store.put(b"a" * 200_000, reference=REFERENCE)
-    start = time.perf_counter()
+    # Quadratic steps would take hours here, and pytest-timeout would end the test.
+    store.put(b"a" * 5_000_000, reference=REFERENCE)
     ullage.retrieve(store, REFERENCE, pattern="(a+)+$|(a|a)*b")
-    assert time.perf_counter() - start < 5
 
 
 @given(
