@@ -245,12 +245,12 @@ def test_what_lies_in_the_way_is_a_store_error_at_once(tmp_path, make):
 KILLED = """
 import sys, ullage
 store, number = ullage.FileStore(sys.argv[1], session="s"), int(sys.argv[2]) * 10**6
-print("ready", flush=True)
 while True:
     number += 1
     content = b"%d " % number * (number % 7 * 20_000 + 1)
     for tool in ("one", "two"):
         store.put(content, reference=f"{tool}-{number:016x}")
+    print("written", flush=True)
 """
 
 

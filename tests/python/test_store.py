@@ -257,11 +257,11 @@ def test_anything_may_be_retrieved(content, pattern, context, limit):
 WRITER = """
 import sys, ullage
 store, name, rounds = ullage.FileStore(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-print("ready", flush=True)
 for i in range(rounds):
     for owner in ("both", name):
         reference = f"{owner}-{i:016x}"
         store.put(reference.encode() * 5_000, reference=reference)
+    print("written", flush=True)
 """
 
 
