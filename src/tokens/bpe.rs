@@ -47,8 +47,9 @@ impl Exact {
         (self.encoding.pieces(text)).map(move |piece| (piece, merge::count(vocabulary, piece.as_bytes(), usize::MAX)))
     }
 
-    /// Number of tokens in `text`, or any number above `limit` if there are more than that.
-    fn count_until(self, text: &str, limit: usize) -> usize {
+    /// Number of tokens in `text`, or any number above `limit` if there are more than that. Stops counting soon after
+    /// the limit, also inside one long piece.
+    pub fn count_until(self, text: &str, limit: usize) -> usize {
         let text = text.as_bytes();
         Memo::with(self.encoding, |memo| {
             let mut pieces = Counting { vocabulary: Vocabulary::of(self.encoding), memo, text };

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strands import tool
 from strands.models import Model
@@ -16,6 +16,9 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 import ullage
 from demo.rules import check_history
+
+if TYPE_CHECKING:
+    from tests.python.loop_probe import LoopProbe
 
 TASK = "The first task: fetch what there is and sum it up."
 # What one picture or document weighs here.
@@ -52,11 +55,11 @@ class Player(Model):
         limit: int | None = None,
         strict: bool = True,
         usage: bool = False,
-        takes: float = 0,
+        probe: LoopProbe | None = None,
         most: int = 2_000,
     ) -> None:
         self.rest, self.width, self.words, self.window = calls, width, words, window
-        self.limit, self.strict, self.usage, self.takes = limit, strict, usage, takes
+        self.limit, self.strict, self.usage, self.probe = limit, strict, usage, probe
         self.most = most
         self.requests: list[tuple[int, bool]] = []
         self.seen: list[Any] = []
@@ -87,7 +90,7 @@ class Player(Model):
         fits = size <= self.window and not self.refuses(len(self.requests) + 1)
         self.requests.append((size, fits))
         self.seen = messages
-        await asyncio.sleep(self.takes)
+        await (self.probe.work_async() if self.probe else asyncio.sleep(0))
         if not fits:
             raise ContextWindowOverflowException(f"prompt is too long: {size} tokens")
         number, calls = len(self.requests), self.rest > 0

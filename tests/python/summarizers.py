@@ -3,7 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,type-arg"
 
 import asyncio
-import time
+import threading
 from typing import Any
 
 import ullage
@@ -42,10 +42,24 @@ async def later(request: ullage.SummaryRequest) -> str:
     return "They agreed on port_8443."
 
 
+# Whoever waits for `sleepy` or `lazy` to answer is ended by pytest-timeout.
+
+
 async def sleepy(request):
-    await asyncio.sleep(30)
+    await asyncio.sleep(3_600)
+
+
+_lazy: list[threading.Event] = []
 
 
 def lazy(request):
-    time.sleep(1)
+    released = threading.Event()
+    _lazy.append(released)
+    released.wait()
     return "late"
+
+
+def release() -> None:
+    """Ends the threads that `lazy` blocks, so that a test leaves none behind."""
+    while _lazy:
+        _lazy.pop().set()

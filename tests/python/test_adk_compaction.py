@@ -4,7 +4,6 @@
 
 import asyncio
 import copy
-import time
 
 import pytest
 from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
@@ -27,6 +26,7 @@ from tests.python.adk_host import (
     scripted,
     stored_events,
 )
+from tests.python.summarizers import lazy, release
 from ullage.adk import ContextCompactor, EventsSummarizer, SummarySettings
 from ullage.adk.written_summary import HEADER, REQUEST, WAITING
 
@@ -267,12 +267,7 @@ async def slow(request):
     await asyncio.sleep(60)
 
 
-def blocking(request):
-    time.sleep(0.4)
-    return "too late"
-
-
-@pytest.mark.parametrize("summarize", [broken, silent, slow, blocking])
+@pytest.mark.parametrize("summarize", [broken, silent, slow, lazy])
 def test_where_no_model_answers_it_is_told_without_one(summarize):
     async def run():
         model = scripted(*[("probe", {"step": i}) for i in range(12)])
@@ -283,6 +278,7 @@ def test_where_no_model_answers_it_is_told_without_one(summarize):
         return model
 
     model = asyncio.run(run())
+    release()
     assert "• Called tool: probe(step=0)" in all_text(model.seen[-1])
 
 

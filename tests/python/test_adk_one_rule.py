@@ -187,7 +187,7 @@ ANY = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(st.dictionaries(KEYS, ANY, max_size=5))
 def test_whatever_stands_on_a_span_it_fails_for_all_or_none(said):
     data = [{**SPAN, **said}] * 4

@@ -177,7 +177,7 @@ def test_after_a_rewind_what_was_decided_before_holds_again():
 
 def test_runs_of_one_session_at_once_each_keep_what_they_decided():
     plugin = small(WINDOW)
-    models = [gemini(investigation(80), window=WINDOW) for _ in range(3)]
+    models = [gemini(investigation(40), window=WINDOW) for _ in range(3)]
     service = InMemorySessionService()
     hosts = [Host(agent(model, [later]), [plugin], service=service) for model in models]
 
@@ -188,7 +188,7 @@ def test_runs_of_one_session_at_once_each_keep_what_they_decided():
 
     for events in asyncio.run(talk()):
         assert last_text(events) == "It is the database."
-    alone = gemini(investigation(80), window=WINDOW)
+    alone = gemini(investigation(40), window=WINDOW)
     ask(Host(agent(alone, [later]), [small(WINDOW)]), TASK)
     for number, model in enumerate(models):
         assert model.refusals == 0

@@ -230,7 +230,7 @@ def test_what_lies_in_the_way_is_a_store_error_at_once(tmp_path, make):
     else:
         (tmp_path / "outside").write_bytes(b"secret")
         path.symlink_to(tmp_path / "outside")
-    start = time.monotonic()
+    # Opening a pipe waits for ever, and pytest-timeout would end the test.
     for use in (
         lambda: store.put(b"x", reference="bash-0123456789abcdef"),
         lambda: store.get("bash-0123456789abcdef"),
@@ -238,7 +238,6 @@ def test_what_lies_in_the_way_is_a_store_error_at_once(tmp_path, make):
     ):
         with pytest.raises(ullage.StoreError, match="it is "):
             use()
-    assert time.monotonic() - start < 5
     assert store.list() == []
     assert b"secret" not in store.search("secret").encode()
 
@@ -247,12 +246,12 @@ def test_what_lies_in_the_way_is_a_store_error_at_once(tmp_path, make):
 KILLED = """
 import sys, ullage
 store, number = ullage.FileStore(sys.argv[1], session="s"), int(sys.argv[2]) * 10**6
-print("ready", flush=True)
 while True:
     number += 1
     content = b"%d " % number * (number % 7 * 20_000 + 1)
     for tool in ("one", "two"):
         store.put(content, reference=f"{tool}-{number:016x}")
+    print("written", flush=True)
 """
 
 

@@ -5,11 +5,9 @@ The faults are those of Cyber-AutoAgent's own code, and of Strands' managers ben
 
 # mypy: disable-error-code="arg-type,assignment,attr-defined,union-attr,list-item,override"
 
-import asyncio
 import copy
 import gc
 import logging
-import time
 import weakref
 
 import pytest
@@ -19,6 +17,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 import ullage
 from demo.rules import check_history
+from tests.python.loop_probe import LoopProbe
 from tests.python.players import TASK, Player, fetch, size_of
 from ullage.strands import (
     LargeToolResultMapper,
@@ -350,24 +349,11 @@ def test_an_agent_for_summaries_may_share_the_manager():
 
 
 def test_a_summary_does_not_hold_up_the_event_done():
-    waits = []
-
-    async def run():
-        async def tick():
-            while True:
-                start = time.monotonic()
-                await asyncio.sleep(0.01)
-                waits.append(time.monotonic() - start)
-
-        model = Player(limit=60_000, takes=0.5)
-        agent = agent_of(MappingConversationManager(), done(45, "word " * 600), model)
-        ticking = asyncio.create_task(tick())
-        await agent.invoke_async("Go on.")
-        ticking.cancel()
-        return model
-
-    assert len(asyncio.run(run()).requests) == 2
-    assert max(waits) < 0.3
+    probe = LoopProbe()
+    model = Player(limit=60_000, probe=probe)
+    agent = agent_of(MappingConversationManager(), done(45, "word " * 600), model)
+    probe.run(agent.invoke_async("Go on."))
+    assert probe.was_free == [True, True], "one summary, one answer"
 
 
 # Refusals

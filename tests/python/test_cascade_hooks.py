@@ -2,9 +2,6 @@
 
 # mypy: disable-error-code="arg-type,attr-defined,list-item,override"
 
-import asyncio
-import time
-
 import pytest
 from strands import Agent
 from strands.hooks import MessageAddedEvent
@@ -12,31 +9,25 @@ from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 
 import ullage
+from tests.python.loop_probe import LoopProbe
 from tests.python.players import TASK, Player, fetch
 from ullage.strands import MappingConversationManager
-
-# Seconds that the store and the summarizer take for each thing; less holds up nobody.
-SLOW = 0.2
 
 
 class SlowStore:
     """Writes slowly, as disks that are full of other work do."""
 
-    def __init__(self):
+    def __init__(self, probe):
+        self.probe = probe
         self.content: dict[str, bytes] = {}
 
     def put(self, content, *, reference, tool=None, **_):
-        time.sleep(SLOW)
+        self.probe.work()
         self.content[reference] = content
         return reference
 
     def get(self, reference):
         return self.content[reference]
-
-
-async def slow_summary(_request):
-    await asyncio.sleep(SLOW)
-    return "So far nothing happened."
 
 
 def talk(turns, words=40):
@@ -57,43 +48,30 @@ def agent_of(manager, model=None, **more):
     )
 
 
-def layered():
-    return MappingConversationManager(window_size=10, store=SlowStore())
+def layered(probe):
+    return MappingConversationManager(window_size=10, store=SlowStore(probe))
 
 
-def stored():
+def stored(probe):
     policy = ullage.Policy(window=3_000, reserve_output=500)
-    engine = ullage.ContextManager(policy, store=SlowStore(), format="bedrock")
+    engine = ullage.ContextManager(policy, store=SlowStore(probe), format="bedrock")
     return MappingConversationManager(engine=engine)
 
 
-def summarized():
+def summarized(probe):
+    async def slow_summary(_request):
+        await probe.work_async()
+        return "So far nothing happened."
+
     policy = ullage.Policy(window=3_000, reserve_output=500)
     engine = ullage.ContextManager(policy, summarizer=slow_summary, format="bedrock")
     return MappingConversationManager(engine=engine)
 
 
-async def longest_stall(agent):
-    stalls = [0.0]
-
-    async def heart():
-        while True:
-            before = time.perf_counter()
-            await asyncio.sleep(0.005)
-            stalls.append(time.perf_counter() - before)
-
-    beating = asyncio.create_task(heart())
-    await asyncio.sleep(0.02)
-    await agent.invoke_async("Go on.")
-    # The heart says how long it waited when it beats again.
-    await asyncio.sleep(0.02)
-    beating.cancel()
-    return max(stalls)
-
-
 @pytest.mark.parametrize("manager", [layered, stored, summarized])
 def test_what_an_invocation_leaves_to_be_done_does_not_hold_up_the_loop(manager):
-    agent = agent_of(manager(), messages=talk(1))
+    probe = LoopProbe()
+    agent = agent_of(manager(probe), messages=talk(1))
 
     def lengthen(event):
         # After the last check before a model call, so that it is left for the end.
@@ -101,12 +79,13 @@ def test_what_an_invocation_leaves_to_be_done_does_not_hold_up_the_loop(manager)
             agent.messages[2:2] = talk(40)
 
     agent.add_hook(lengthen, MessageAddedEvent)
-    assert asyncio.run(longest_stall(agent)) < SLOW / 2
+    probe.run(agent.invoke_async("Go on."))
+    assert set(probe.was_free) == {True}
     assert len(agent.messages) < 60, "it was done"
 
 
 def test_without_a_loop_it_is_done_at_once():
-    agent = agent_of(layered(), messages=talk(20))
+    agent = agent_of(MappingConversationManager(window_size=10), messages=talk(20))
     agent.conversation_manager.apply_management(agent)
     assert len(agent.messages) <= 10
 
@@ -157,8 +136,9 @@ def test_attributes_may_change_while_an_agent_lives():
 def test_what_was_put_off_is_in_the_session(manager, tmp_path):
     def begun(**more):
         sessions = FileSessionManager("s", storage_dir=str(tmp_path))
-        return agent_of(manager(), agent_id="a", session_manager=sessions, **more)
+        return agent_of(manager(probe), agent_id="a", session_manager=sessions, **more)
 
+    probe = LoopProbe()
     agent = begun(messages=talk(1))
 
     def lengthen(event):
@@ -166,6 +146,6 @@ def test_what_was_put_off_is_in_the_session(manager, tmp_path):
             agent.messages[2:2] = talk(40)
 
     agent.add_hook(lengthen, MessageAddedEvent)
-    agent("Go on.")
+    probe.run(agent.invoke_async("Go on."))
     assert len(agent.messages) < 60
     assert [m["content"] for m in begun().messages] == [m["content"] for m in agent.messages]

@@ -9,7 +9,6 @@ import os
 import shlex
 import subprocess
 import threading
-import time
 import types
 from typing import Any
 
@@ -18,6 +17,7 @@ from strands import Agent, tool
 from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent
 
 import ullage
+from tests.python.loop_probe import LoopProbe
 from tests.python.players import Player
 from ullage.strands import LargeToolResultMapper, ToolRouterHook, retrieval_tool
 from ullage.strands.shell import command_line
@@ -249,28 +249,16 @@ def test_one_hook_may_serve_agents_in_many_threads(tmp_path, caplog):
 def test_files_are_written_beside_the_event_loop():
     class Slow(ullage.MemoryStore):
         def put(self, content, **more):
-            time.sleep(0.3)
+            probe.work()
             return super().put(content, **more)
 
+    probe = LoopProbe()
     hook = ToolRouterHook(store=Slow())
-    waits = []
-
-    async def run():
-        async def tick():
-            while True:
-                start = time.monotonic()
-                await asyncio.sleep(0.01)
-                waits.append(time.monotonic() - start)
-
-        ticking = asyncio.create_task(tick())
-        agent = Agent(
-            model=Player(1), tools=[tool_of("fetch", LONG)], hooks=[hook], callback_handler=None
-        )
-        await agent.invoke_async("Look around.")
-        ticking.cancel()
-
-    asyncio.run(run())
-    assert max(waits) < 0.2
+    agent = Agent(
+        model=Player(1), tools=[tool_of("fetch", LONG)], hooks=[hook], callback_handler=None
+    )
+    probe.run(agent.invoke_async("Look around."))
+    assert probe.was_free == [True]
 
 
 @pytest.mark.parametrize(

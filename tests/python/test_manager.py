@@ -17,6 +17,7 @@ import ullage
 
 from .conversations import FORMATS, long_conversation, render
 from .judges import Snapshot, count, faults, host_number
+from .loop_probe import LoopProbe
 
 POLICY = ullage.Policy(window=6_000, reserve_output=1_000)
 
@@ -375,19 +376,12 @@ def test_acompact_loses_no_message_that_comes_in_meanwhile(messages, times):
 def test_acompact_leaves_the_event_loop_free(messages):
     class Slow(ullage.MemoryStore):
         def put(self, content, *, reference, tool=None, **_):
-            gate.wait(5)
+            probe.work()
             return super().put(content, reference=reference, tool=tool)
 
-    gate = threading.Event()
-
-    async def both():
-        task = asyncio.create_task(ullage.ContextManager(POLICY, store=Slow()).acompact(messages))
-        await asyncio.sleep(0.05)
-        assert not task.done()
-        gate.set()
-        return await task
-
-    assert asyncio.run(both()).saved > 0
+    probe = LoopProbe()
+    assert probe.run(ullage.ContextManager(POLICY, store=Slow()).acompact(messages)).saved > 0
+    assert set(probe.was_free) == {True}
 
 
 def in_threads(works):

@@ -24,6 +24,11 @@ def engine(listens: Any, **arguments: Any) -> ullage.ContextManager:
     return ullage.ContextManager(POLICY, on_compaction=listens, **arguments)
 
 
+async def others() -> None:
+    """Returns once all other tasks of the loop have ended."""
+    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+
+
 def test_each_compaction_is_told_once_with_its_report():
     told: list[ullage.Report] = []
     manager = engine(told.append, store=ullage.MemoryStore())
@@ -111,7 +116,7 @@ def test_compact_begins_an_async_function_in_the_loop_that_runs():
     async def run() -> None:
         report = engine(listens).compact(conversation())
         assert told == []
-        await asyncio.sleep(0.05)
+        await others()
         assert told == [report]
 
     asyncio.run(run())
@@ -135,7 +140,7 @@ def test_an_error_in_it_is_logged_and_the_compaction_stands(listens, beside, cap
         if beside == "acompact":
             return await manager.acompact(messages)
         report = manager.compact(messages)
-        await asyncio.sleep(0.05)
+        await others()
         return report
 
     report = manager.compact(messages) if beside == "no loop" else asyncio.run(run())

@@ -234,10 +234,9 @@ def test_a_request_that_makes_no_sense_is_refused(kept, how, says):
 
 def test_a_hostile_pattern_takes_no_longer_than_the_text():
     store = ullage.MemoryStore()
-    store.put(b"a" * 200_000, reference=REFERENCE)
-    start = time.perf_counter()
+    # Quadratic steps would take hours here, and pytest-timeout would end the test.
+    store.put(b"a" * 5_000_000, reference=REFERENCE)
     ullage.retrieve(store, REFERENCE, pattern="(a+)+$|(a|a)*b")
-    assert time.perf_counter() - start < 5
 
 
 @given(
@@ -258,11 +257,11 @@ def test_anything_may_be_retrieved(content, pattern, context, limit):
 WRITER = """
 import sys, ullage
 store, name, rounds = ullage.FileStore(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-print("ready", flush=True)
 for i in range(rounds):
     for owner in ("both", name):
         reference = f"{owner}-{i:016x}"
         store.put(reference.encode() * 5_000, reference=reference)
+    print("written", flush=True)
 """
 
 

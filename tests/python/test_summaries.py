@@ -9,7 +9,6 @@ import gc
 import json
 import logging
 import threading
-import time
 from functools import partial
 
 import pytest
@@ -20,7 +19,7 @@ import ullage
 
 from .conversations import FORMATS, long_conversation, render
 from .judges import Snapshot, count, faults
-from .summarizers import POLICY, engine_of, later, lazy, plainly, sleepy, wordy
+from .summarizers import POLICY, engine_of, later, lazy, plainly, release, sleepy, wordy
 
 
 @pytest.fixture
@@ -118,9 +117,12 @@ FAILURES = [
 @pytest.mark.parametrize(("summarizer", "reason"), FAILURES)
 @pytest.mark.parametrize("beside", [False, True])
 def test_a_failure_gives_an_account_and_a_line(summarizer, reason, beside, messages, caplog):
-    engine = engine_of(summarizer, summary_timeout=0.1)
+    # Only those that hang are left behind, so that a busy machine gives the others their time.
+    timeout = 0.1 if summarizer in (sleepy, lazy) else 30
+    engine = engine_of(summarizer, summary_timeout=timeout)
     with caplog.at_level(logging.WARNING, logger="ullage"):
         report = asyncio.run(engine.acompact(messages)) if beside else engine.compact(messages)
+    release()
     assert report.summary is not None
     assert report.summary.by == "engine"
     (line,) = report.warnings
@@ -141,8 +143,14 @@ def test_what_is_no_exception_passes_through(error, messages):
 
 def test_a_cancelled_compaction_leaves_the_messages(messages):
     async def main():
-        task = asyncio.create_task(engine_of(sleepy).acompact(messages))
-        await asyncio.sleep(0.2)
+        begun = asyncio.Event()
+
+        async def hangs(request):
+            begun.set()
+            await sleepy(request)
+
+        task = asyncio.create_task(engine_of(hangs).acompact(messages))
+        await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -177,22 +185,23 @@ def test_whatever_an_error_says_becomes_a_bounded_line(error, reason, beside, me
 
 
 def test_one_that_swallows_its_cancellation_is_left_behind(messages, caplog):
-    async def deaf(request):
-        until = time.monotonic() + 1.5
-        while time.monotonic() < until:
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.sleep(0.1)
-        raise RuntimeError("nobody listens")
-
     async def main():
-        start = time.monotonic()
-        report = await engine_of(deaf, summary_timeout=0.1).acompact(messages)
-        return report, time.monotonic() - start
+        compacted = asyncio.Event()
 
+        async def deaf(request):
+            while not compacted.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await compacted.wait()
+            raise RuntimeError("nobody listens")
+
+        report = await engine_of(deaf, summary_timeout=0.1).acompact(messages)
+        compacted.set()
+        return report
+
+    # Whoever waits for it is ended by pytest-timeout.
     with caplog.at_level(logging.ERROR, logger="asyncio"):
-        report, seconds = asyncio.run(main())
+        report = asyncio.run(main())
         gc.collect()
-    assert seconds < 1
     assert "no answer within 0.1 seconds" in report.warnings[0]
     assert caplog.records == []
 

@@ -62,7 +62,11 @@ def test_the_summarizer_is_given_the_chosen_messages_and_its_words_are_taken():
 
     messages = wordy(10)
     summary = engine_of(summarize).summarize(messages, range(2, 6), previous="They met.")
-    assert (summary.text, summary.by, summary.warnings) == ("They agreed on port_8443.", "summarizer", [])
+    assert (summary.text, summary.by, summary.warnings) == (
+        "They agreed on port_8443.",
+        "summarizer",
+        [],
+    )
     (request,) = asked
     assert request.messages == messages[2:6]
     assert request.previous == "They met."
@@ -74,7 +78,10 @@ def test_the_summarizer_is_given_the_chosen_messages_and_its_words_are_taken():
 def test_what_a_summary_leaves_out_is_in_its_lines_and_goes_on_to_the_next():
     messages = [
         {"role": "user", "content": "Set up the service."},
-        {"role": "assistant", "content": "The port is set: listener_port=8443 in /etc/app/server.conf"},
+        {
+            "role": "assistant",
+            "content": "The port is set: listener_port=8443 in /etc/app/server.conf",
+        },
         {"role": "user", "content": "Now open /etc/app/server.conf and change listener_port=8443."},
         {"role": "assistant", "content": "Done."},
     ]

@@ -320,7 +320,12 @@ def test_the_summary_of_an_async_client_is_awaited_in_its_loop():
 
 
 class SlowClient(AsyncClient):
+    def __init__(self):
+        super().__init__()
+        self.begun = asyncio.Event()
+
     async def chat(self, messages):
+        self.begun.set()
         await asyncio.sleep(0.02)
         return await super().chat(messages)
 
@@ -339,11 +344,12 @@ def test_two_that_ask_for_a_summary_at_once_get_the_same():
 
 
 def test_a_shorter_history_does_not_take_the_summary_of_a_longer_one_away():
-    made = manager(llm=SlowClient())
+    client = SlowClient()
+    made = manager(llm=client)
 
     async def run():
         longer = asyncio.create_task(made.agenerate_summary(history(40)))
-        await asyncio.sleep(0.005)
+        await client.begun.wait()
         # In the loop of the other, which it cannot wait for.
         made.llm = Client()
         shorter = made.generate_summary(history(10))

@@ -1,7 +1,5 @@
 """Counting. The demo runs this file as its quick tests, so it takes a second or two."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,11 +55,10 @@ def test_text_of_special_tokens_is_ordinary(encoding, text):
     ],
 )
 def test_a_megabyte_of_anything_is_counted_in_time(encoding, unit):
+    # Quadratic merging would take many minutes, and pytest-timeout would end the test.
     text = unit * (1_000_000 // len(unit.encode()))
-    start = time.perf_counter()
     tokens = ullage.count_tokens(text, encoding)
     assert 0 < tokens <= len(text.encode())
-    assert time.perf_counter() - start < 5
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
@@ -112,10 +109,9 @@ def test_a_limit_may_be_any_whole_number(limit, fits):
 
 def test_fits_stops_once_the_answer_is_known():
     counter, text = ullage.TokenCounter(), "one two three four " * 500_000
-    start = time.perf_counter()
-    for _ in range(20):
+    # Counting all of it so often would take minutes, and pytest-timeout would end the test.
+    for _ in range(10_000):
         assert not counter.fits(text, 100)
-    assert time.perf_counter() - start < 1
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 //! HTML and XML, shortened to their text.
 
-use std::time::Instant;
-
 use crate::support::cases;
 use crate::support::shrinking::{check_guarantees, saved, shrink, tokens};
 use proptest::prelude::*;
@@ -67,22 +65,20 @@ fn elements_of_xml_keep_their_names() {
 
 #[test]
 fn depth_and_breakage_take_no_longer() {
+    // A quadratic step would take many minutes.
     let cases = [
-        "<div>".repeat(100_000) + "text </div>",
-        "<a href=x>".repeat(100_000) + "</a>",
-        "<p>".to_owned() + &"<p <!-- </p>".repeat(50_000) + ">",
-        "<p></p>".to_owned() + &"&amp".repeat(100_000) + "<b>",
-        "<x a='".to_owned() + &"b='<y>' ".repeat(60_000) + "</x>",
-        "<r></r>".to_owned() + &"<![CDATA[".repeat(60_000) + "</r>",
-        "<svg><style></p>".repeat(30_000) + "</svg>",
-        "<t ".to_owned() + &(0..60_000).map(|i| format!("a{i}=1 ")).collect::<String>() + "></t>",
+        "<div>".repeat(300_000) + "text </div>",
+        "<a href=x>".repeat(300_000) + "</a>",
+        "<p>".to_owned() + &"<p <!-- </p>".repeat(300_000) + ">",
+        "<p></p>".to_owned() + &"&amp".repeat(300_000) + "<b>",
+        "<x a='".to_owned() + &"b='<y>' ".repeat(300_000) + "</x>",
+        "<r></r>".to_owned() + &"<![CDATA[".repeat(300_000) + "</r>",
+        "<svg><style></p>".repeat(300_000) + "</svg>",
+        "<t ".to_owned() + &(0..300_000).map(|i| format!("a{i}=1 ")).collect::<String>() + "></t>",
     ];
     for text in cases {
-        let start = Instant::now();
         let short = shrink("", &text, Aim::Tokens(200));
-        assert!(short.is_some_and(|short| short.text.len() < 2_000));
-        // Quadratic would be minutes.
-        assert!(start.elapsed().as_secs() < 20, "{}", &text[..40]);
+        assert!(short.is_some_and(|short| short.text.len() < 2_000), "{}", &text[..40]);
     }
 }
 

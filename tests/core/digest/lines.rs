@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use crate::support::{Block, Item, Message, Outcome, compact, engine, estimate, exact, fresh_count, render};
 use serde_json::{Value, json};
@@ -425,19 +424,19 @@ fn unpleasant() -> Vec<(&'static str, String)> {
         })
     };
     vec![
-        ("one line", "x".repeat(1_000_000)),
-        ("one line of words", "word_1, other; ".repeat(70_000)),
-        ("one line of no ASCII", "東京都の天気".repeat(60_000)),
-        ("many lines", many(200_000)),
-        ("blank lines", "\n".repeat(200_000)),
-        ("lines of spaces", "   \r\n".repeat(100_000)),
+        ("one line", "x".repeat(100_000)),
+        ("one line of words", "word_1, other; ".repeat(7_000)),
+        ("one line of no ASCII", "東京都の天気".repeat(6_000)),
+        ("many lines", many(10_000)),
+        ("blank lines", "\n".repeat(10_000)),
+        ("lines of spaces", "   \r\n".repeat(10_000)),
         ("CRLF", many(5_000).replace('\n', "\r\n")),
         ("CR", many(5_000).replace('\n', "\r")),
         ("NUL", many(5_000).replace('i', "\0")),
         ("broken", "\u{fffd}\u{feff}\u{202e}\u{2028} e\u{301}\n".repeat(5_000)),
         ("titles", "[from somewhere]\n12→what\n[ullage: 3 earlier messages]\n".repeat(5_000)),
         ("numbers", "1→\n2→\n9999999→x\n99999999→y\n0→z\n".repeat(5_000)),
-        ("one number", "4294967296\t".repeat(50_000)),
+        ("one number", "4294967296\t".repeat(5_000)),
         ("nothing", String::new()),
     ]
 }
@@ -463,26 +462,15 @@ fn no_output_is_too_unpleasant() {
     }
 }
 
-/// The time of planning for one output of so many lines, the shortest of a few.
-fn time(lines: usize) -> Duration {
-    let text: String = (0..lines).map(|line| format!("item_{line} of the list is {}\n", line * 31)).collect();
+#[test]
+fn planning_takes_time_in_proportion_to_the_lines() {
+    // A quadratic step would take many minutes.
+    let text: String = (0..300_000).map(|line| format!("item_{line} of the list is {}\n", line * 31)).collect();
     let mut session = Session::new("Have a look.");
     session.call("First this.", "bash", json!({ "command": "cat it" }), &text);
     session.say("I see.", "And now?");
-    let input = render(&session.messages, Format::Anthropic);
-    let run = |_| {
-        let start = Instant::now();
-        pressed(&input, 30, &estimate());
-        start.elapsed()
-    };
-    (0..3).map(run).min().unwrap()
-}
-
-#[test]
-fn four_times_the_lines_take_four_times_the_time() {
-    // Four times four would be quadratic; what a busy machine adds is in both.
-    let ratio = time(40_000).as_secs_f64() / time(10_000).as_secs_f64();
-    assert!(ratio < 10.0, "{ratio:.1}");
+    let outcome = pressed(&render(&session.messages, Format::Anthropic), 30, &estimate());
+    assert!(outcome.plan.tokens_after <= outcome.plan.budget.limit);
 }
 
 #[test]

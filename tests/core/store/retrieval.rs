@@ -1,7 +1,5 @@
 //! Reading stored content back, a bounded piece at a time.
 
-use std::time::{Duration, Instant};
-
 use ullage::error::Error;
 use ullage::store::{Reference, Request, Storing, marked, marked_reference, retrieve};
 
@@ -117,12 +115,11 @@ fn a_pattern_that_is_none_is_a_clear_error() {
 
 #[test]
 fn a_hostile_pattern_stays_fast() {
-    let content = format!("{}!", "a".repeat(100_000));
-    let started = Instant::now();
+    // Quadratic steps would take hours.
+    let content = format!("{}!", "a".repeat(5_000_000));
     for pattern in ["(a+)+$", "(a|aa)+$", "(a*)*b", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*)(.*)(.*)(.*)x"] {
         read(content.as_bytes(), &Request { pattern: Some(pattern), ..ALL });
     }
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
 /// The model chooses the context; with the lines of every match filled anew this would take minutes.

@@ -1,7 +1,7 @@
 //! What the published encodings say, by other means: tiktoken-rs for tokens, the published patterns for boundaries, and a
 //! merge by the book for pieces that tiktoken-rs cannot take.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use fancy_regex::Regex;
@@ -44,23 +44,28 @@ pub fn count(encoding: Encoding, text: &str) -> usize {
 pub fn merged_by_the_book(encoding: Encoding, piece: &str) -> usize {
     let ranks = ranks(encoding);
     let bytes = piece.as_bytes();
-    let mut ends: Vec<usize> = (0..=bytes.len()).collect();
-    let rank = |ends: &[usize], part: usize| {
-        ends.get(part + 2).and_then(|&end| ranks.get(&bytes[ends[part]..end])).copied().unwrap_or(u32::MAX)
+    // For the part that begins at each byte: where it ends, and where the part before it begins.
+    let mut ends: Vec<usize> = (1..=bytes.len()).collect();
+    let mut before: Vec<Option<usize>> = (0..bytes.len()).map(|start| start.checked_sub(1)).collect();
+    let ranked = |ends: &[usize], start: usize| {
+        let end = *ends.get(ends[start])?;
+        ranks.get(&bytes[start..end]).map(|&rank| (rank, start))
     };
-    let mut pairs: Vec<u32> = (0..bytes.len()).map(|part| rank(&ends, part)).collect();
-    while let Some((part, _)) =
-        (pairs.iter().enumerate()).min_by_key(|&(_, rank)| rank).filter(|&(_, rank)| *rank < u32::MAX)
-    {
-        ends.remove(part + 1);
-        pairs.remove(part);
-        for changed in part.saturating_sub(1)..=part {
-            if let Some(pair) = pairs.get_mut(changed) {
-                *pair = rank(&ends, changed);
-            }
+    let mut pairs: BTreeSet<(u32, usize)> = (0..bytes.len()).filter_map(|start| ranked(&ends, start)).collect();
+    let mut tokens = bytes.len();
+    while let Some((_, start)) = pairs.pop_first() {
+        let middle = ends[start];
+        for pair in before[start].into_iter().chain([middle]).filter_map(|start| ranked(&ends, start)) {
+            pairs.remove(&pair);
         }
+        ends[start] = ends[middle];
+        if let Some(after) = before.get_mut(ends[middle]) {
+            *after = Some(start);
+        }
+        pairs.extend(before[start].into_iter().chain([start]).filter_map(|start| ranked(&ends, start)));
+        tokens -= 1;
     }
-    ends.len() - 1
+    tokens
 }
 
 fn ranks(encoding: Encoding) -> &'static HashMap<Vec<u8>, u32> {

@@ -134,7 +134,9 @@ fn counts_and_boundaries_equal_the_published_ones_on_every_two_characters_of_the
 #[test]
 fn every_character_has_the_class_that_the_published_patterns_give_it() {
     // Each character stands where its class decides the boundaries: at the start, after a letter, in white space.
-    let characters: Vec<char> = ('\0'..=char::MAX).collect();
+    // From plane 4 on, all are unassigned or for private use but for a few in plane 14: of the others, a sample will do.
+    let sampled = ('\u{40000}'..='\u{dffff}').chain('\u{f0000}'..=char::MAX).step_by(101);
+    let characters: Vec<char> = ('\0'..='\u{3ffff}').chain('\u{e0000}'..='\u{effff}').chain(sampled).collect();
     for group in characters.chunks(64) {
         let text: String = group.iter().flat_map(|&c| [c, 'a', c, 'A', c, ' ', c, '.', '\'', c, '1']).collect();
         for encoding in Encoding::ALL {
