@@ -19,8 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What follows ``ullage`` on the command line; ``sys.argv`` has it if not given.
 
     Returns:
-        0 if all is well, 1 if something was found, 2 if the command could not do its work, 130 if
-        it was interrupted.
+        0 if all is well, 1 if something was found, 2 if the command could not do its work, 3 if it
+        did it without a part of the input, which could not be read, 130 if it was interrupted.
     """
     try:
         # Here, since a person may also interrupt what is imported.

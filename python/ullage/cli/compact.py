@@ -19,6 +19,7 @@ from ullage.cli.options import (
 )
 from ullage.cli.output import add_output, change
 from ullage.cli.plan import stage_lines
+from ullage.cli.unread import Unread
 from ullage.wording import many
 
 if TYPE_CHECKING:
@@ -52,17 +53,19 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compacts, and says what was done."""
     engine = engine_of(options, store_of(options.store))
+    unread = Unread()
 
     def compact(name: str, messages: list[Any]) -> Report:
         with about(name, messages, options.format):
             return engine.compact(messages, options.budget, options.hard, pins=tuple(options.pin))
 
-    for changed in change(options, compact):
+    done = change(options, compact, unread)
+    for changed in done:
         if options.json:
             say_json(changed.to_dict(report=changed.said.to_dict()))
         elif not options.quiet:
             note(_in_words(changed.name, changed.said, options.store))
-    return FINE
+    return unread.ended(FINE, did=bool(done))
 
 
 def _in_words(name: str, report: Report, store: Path | None) -> str:

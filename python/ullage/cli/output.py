@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from ullage.cli.unread import Unread
     from ullage.sessions import SessionFile
 
 # What a change says of itself.
@@ -68,35 +71,43 @@ class Changed(Generic[Said]):
 
 
 def change(
-    options: argparse.Namespace, how: Callable[[str, list[Any]], Said]
+    options: argparse.Namespace, how: Callable[[str, list[Any]], Said], unread: Unread
 ) -> list[Changed[Said]]:
     """Changes each conversation of a file, and writes all of them where the options say.
 
     Args:
         options: Those of the command.
         how: Takes the name and the messages, which it changes in place, and says what it did.
+        unread: Collects what cannot be read. Nothing is written in place then.
 
     Raises:
         UllageError: If that fails, or the outcome cannot be written. What was there is as it was.
     """
     stamp = _stamp(options.file)
-    source = read(options.file)
-    _require_writable(options, source)
+    source = read(options.file, unread)
+    _require_writable(options, source, unread)
     if options.in_place and (options.transcript or source.kind == TRANSCRIPT):
         return [Changed(source.name, _change_transcript(options.file, how), None)]
     is_shown = options.json and options.output is None and not options.in_place
     changed, outcome = [], []
+    done = []
+    # In place all or nothing is written. One that stands alone is the failure of the command.
+    going_on = nullcontext() if options.in_place or len(source.sessions) == 1 else unread
     for session in source.sessions:
         messages = list(session.messages)
-        said = how(session.name, messages)
-        changed.append(Changed(session.name, said, messages if is_shown else None))
-        outcome.append(messages)
+        with going_on:
+            said = how(session.name, messages)
+            changed.append(Changed(session.name, said, messages if is_shown else None))
+            outcome.append(messages)
+            done.append(session)
+    if len(done) < len(source.sessions):
+        source = replace(source, sessions=done, put=None)
     if options.in_place and _stamp(options.file) != stamp:
         raise CommandError(
             f"--in-place: {options.file} was changed while it was read; it is left as it is. Try"
             " again when nothing writes to it, or use -o FILE"
         )
-    if not is_shown:
+    if not is_shown and (done or not unread):
         _write(options, source, outcome)
     return changed
 
@@ -120,8 +131,13 @@ def _stamp(file: str) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _require_writable(options: argparse.Namespace, source: SessionFile) -> None:
+def _require_writable(options: argparse.Namespace, source: SessionFile, unread: Unread) -> None:
     """Makes sure that the outcome can be written, before the work is done."""
+    if unread and _is_same_file(options):
+        raise CommandError(
+            f"{unread[0]}; {options.file} is left as it is, for what cannot be read would be lost."
+            " Use -o with another name"
+        )
     if not options.in_place:
         return
     if options.file == STANDARD_INPUT:
@@ -133,6 +149,16 @@ def _require_writable(options: argparse.Namespace, source: SessionFile) -> None:
             f"--in-place: {options.file} is {source.kind}, which only the program that wrote it"
             " should change; use -o FILE, which gets the messages as JSON"
         )
+
+
+def _is_same_file(options: argparse.Namespace) -> bool:
+    """True if the outcome would be written over the file that was read."""
+    if options.in_place or options.output is None:
+        return bool(options.in_place)
+    try:
+        return Path(options.output).samefile(options.file)
+    except (OSError, ValueError):
+        return False
 
 
 def _write(options: argparse.Namespace, source: SessionFile, outcome: list[list[Any]]) -> None:

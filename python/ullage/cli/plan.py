@@ -18,6 +18,7 @@ from ullage.cli.options import (
     engine_of,
     store_of,
 )
+from ullage.cli.unread import Unread
 from ullage.wording import many
 
 if TYPE_CHECKING:
@@ -49,20 +50,23 @@ def run(options: argparse.Namespace) -> int:
     """Prints the plan of each conversation."""
     engine = engine_of(options, store_of(options.store))
     code = FINE
-    sessions = read(options.file).sessions
+    did = False
+    unread = Unread()
+    sessions = read(options.file, unread).sessions
     for session in sessions:
-        with about(session.name, session.messages, options.format):
+        with unread, about(session.name, session.messages, options.format):
             plan = engine.plan(
                 session.messages, options.budget, options.hard, pins=tuple(options.pin)
             )
-        if options.json:
-            say_json({"file": session.name, **plan.to_dict()})
-        else:
-            if len(sessions) > 1:
-                say(session.name, "bold")
-            say(plan.explain().rstrip("\n") if options.explain else _shortly(plan))
-        code = code if plan.is_empty else FOUND
-    return code
+            did = True
+            if options.json:
+                say_json({"file": session.name, **plan.to_dict()})
+            else:
+                if len(sessions) > 1:
+                    say(session.name, "bold")
+                say(plan.explain().rstrip("\n") if options.explain else _shortly(plan))
+            code = code if plan.is_empty else FOUND
+    return unread.ended(code, did=did)
 
 
 def _shortly(plan: Plan) -> str:

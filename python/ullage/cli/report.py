@@ -13,6 +13,7 @@ from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
 from ullage.cli.options import add_file, add_policy, at_least, command, completed, store_of
 from ullage.cli.policies import chosen
+from ullage.cli.unread import Unread
 from ullage.files import write_whole
 from ullage.recording import is_recording
 
@@ -71,16 +72,20 @@ def run(options: argparse.Namespace) -> int:
     from ullage.replay import follow
 
     store = store_of(options.store)
+    unread = Unread()
     if options.file != STANDARD_INPUT and is_recording(options.file):
         recorder = ullage.Recorder(options.file)
     else:
-        session = _session(read(options.file).sessions, options.session)
+        sessions = read(options.file, unread).sessions
+        if unread and not sessions:
+            return unread.ended(FINE, did=False)
+        session = _session(sessions, options.session)
         policy, model = _policy(options)
         recorder = follow(session, policy, model=model, store=store)
     if options.output == _STANDARD_OUTPUT:
         # As bytes: the page is UTF-8, whatever the terminal shows.
         sys.stdout.buffer.write(recorder.html(store=store).encode())
-        return FINE
+        return unread.ended(FINE, did=True)
     page = Path(options.output)
     try:
         write_whole(page, recorder.html(store=store, folder=page.parent).encode())
@@ -88,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
         complain(f"cannot write the page: {error}")
         return FAILED
     say(str(page))
-    return FINE
+    return unread.ended(FINE, did=True)
 
 
 def _session(found: list[Session], number: int) -> Session:

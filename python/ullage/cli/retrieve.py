@@ -32,6 +32,7 @@ def add_to(commands: Any) -> None:
         " reference, all outputs are searched for the pattern; without a pattern, they are listed.",
         run,
         found="nothing was found",
+        reads=False,
     )
     add = parser.add_argument
     add("reference", nargs="?", metavar="REFERENCE", help="as it stands in the conversation")

@@ -22,6 +22,7 @@ from ullage.cli.options import (
     engine_of,
 )
 from ullage.cli.policies import of_agent
+from ullage.cli.unread import Unread
 from ullage.notes import note_in
 
 if TYPE_CHECKING:
@@ -74,9 +75,11 @@ def run(options: argparse.Namespace) -> int:
     engine = engine_of(options)
     keeper = _supyagents(options)
     code = FINE
-    sessions = read(options.file).sessions
+    did = False
+    unread = Unread()
+    sessions = read(options.file, unread).sessions
     for session in sessions:
-        with about(session.name, session.messages, options.format):
+        with unread, about(session.name, session.messages, options.format):
             status = engine.status(session.messages)
             due = status.due != "none"
             drawn: Status | ContextStatus = status
@@ -88,15 +91,16 @@ def run(options: argparse.Namespace) -> int:
                 said = summary_of(session.messages, engine.policy, options.format)
             elif not options.json:
                 said = drawn.tokens_line() if options.tokens else drawn.render()
-        if options.json:
-            say_json({"file": session.name, **asdict(status)})
-        else:
-            if len(sessions) > 1:
-                say(session.name, "bold")
-            say(said)
-        if due and not options.summarize:
-            code = FOUND
-    return code
+            did = True
+            if options.json:
+                say_json({"file": session.name, **asdict(status)})
+            else:
+                if len(sessions) > 1:
+                    say(session.name, "bold")
+                say(said)
+            if due and not options.summarize:
+                code = FOUND
+    return unread.ended(code, did=did)
 
 
 def summary_of(messages: Sequence[Any], policy: ullage.Policy, format: str | None) -> str:

@@ -18,8 +18,8 @@ def is_transcript(text: str) -> bool:
     return text.startswith(_RECORD) or f"\n{_RECORD}" in text
 
 
-def view(data: bytes) -> list[Any]:
-    """What the model sees of the conversation in it.
+def view(data: bytes) -> tuple[list[Any], str | None]:
+    """Returns what the model sees of the conversation, and which lines were skipped, if any.
 
     A copy is read: opening a transcript mends its last line, and an agent may be writing to it.
 
@@ -34,4 +34,4 @@ def view(data: bytes) -> list[Any]:
         copy = Path(folder) / "transcript.jsonl"
         copy.write_bytes(data)
         with Transcript(copy, fsync="never", lock=False) as transcript:
-            return transcript.view()
+            return transcript.view(), transcript.recovered
