@@ -130,7 +130,7 @@ def test_what_cannot_be_read_is_never_written_over(tmp_path):
     file = tmp_path / "a.jsonl"
     before = lines(MESSAGES) + "{\n"
     file.write_text(before)
-    for where in (["-i"], ["-o", file]):
+    for where in (["-i", "--force"], ["-o", file, "--force"]):
         code, _, err = inside("compact", file, *SMALL, *where)
         assert (code, file.read_text()) == (2, before)
         assert "a.jsonl:42: " in err

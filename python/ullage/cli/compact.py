@@ -35,9 +35,9 @@ def add_to(commands: Any) -> None:
         commands,
         "compact",
         "bring a conversation inside its budget",
-        "Compacts a conversation and writes it in the form that it was read in. What was done is"
-        " said on standard error. With --store, all that leaves can be read back by `ullage"
-        " retrieve`; without, it is in the outcome no more.",
+        "Compacts a conversation and writes it in the form that it was read in. A report goes to"
+        " standard error. With --store, `ullage retrieve` reads back all that was removed. Without"
+        " it, what was removed is lost, so --in-place then needs --force.",
         run,
         found="",
     )
@@ -80,7 +80,7 @@ def _in_words(name: str, report: Report, store: Path | None) -> str:
             f"  {report.rewritten:,} tokens to be cached again",
         ]
         if store is None:
-            lines.append("  what left is not stored: no --store was given")
+            lines.append("  what was removed is not stored: no --store was given")
         else:
             lines.append(f"  {many(len(report.references), 'output')} stored in {store}")
     return "\n".join([*lines, *(f"  warning: {warning}" for warning in report.warnings)])

@@ -13,6 +13,7 @@ from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
 from ullage.cli.locks import require_unlocked
 from ullage.cli.options import completed
+from ullage.cli.overwriting import add_force, lost_messages, require_new
 from ullage.files import write_whole
 from ullage.sessions.packing import packed
 from ullage.sessions.shapes import LINES
@@ -36,12 +37,13 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="write to this file, which is there whole or not at all; standard output if not given",
+        help="write to this file, whole or not at all; standard output if not given",
     )
     completed(file, "file")
     group.add_argument(
         "-i", "--in-place", action="store_true", help="write back into FILE, in the same way"
     )
+    add_force(parser)
     parser.add_argument(
         "--transcript",
         action="store_true",
@@ -83,6 +85,8 @@ def change(
     Raises:
         UllageError: If that fails, or the outcome cannot be written. What was there is as it was.
     """
+    if options.output is not None:
+        require_new(options.output, options)
     stamp = _stamp(options.file)
     source = read(options.file, unread)
     _require_writable(options, source, unread)
@@ -107,6 +111,8 @@ def change(
             f"--in-place: {options.file} was changed while it was read; it is left as it is. Try"
             " again when nothing writes to it, or use -o FILE"
         )
+    if options.in_place:
+        _require_nothing_lost(options, source, outcome)
     if not is_shown and (done or not unread):
         _write(options, source, outcome)
     return changed
@@ -148,6 +154,28 @@ def _require_writable(options: argparse.Namespace, source: SessionFile, unread: 
         raise CommandError(
             f"--in-place: {options.file} is {source.kind}, which only the program that wrote it"
             " should change; use -o FILE, which gets the messages as JSON"
+        )
+
+
+def _require_nothing_lost(
+    options: argparse.Namespace, source: SessionFile, outcome: list[list[Any]]
+) -> None:
+    """Makes sure that what leaves the file can be read back.
+
+    Raises:
+        CommandError: If it cannot, and ``--force`` is not given.
+    """
+    can_store = "store" in options
+    if options.force or (can_store and options.store is not None):
+        return
+    pairs = zip(source.sessions, outcome, strict=True)
+    lost = sum(lost_messages(session.messages, messages) for session, messages in pairs)
+    if lost:
+        total = sum(len(session.messages) for session in source.sessions)
+        store = "--store FOLDER to keep the originals, " if can_store else ""
+        raise CommandError(
+            f"--in-place: {lost:,} of {total:,} messages would be lost or shortened for good;"
+            f" {options.file} is left as it is. Use {store}-o FILE to write elsewhere, or --force"
         )
 
 

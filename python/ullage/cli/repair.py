@@ -22,9 +22,9 @@ def add_to(commands: Any) -> None:
     parser = command(
         commands,
         "repair",
-        "mend a conversation that a provider would reject",
-        "Mends what `ullage lint` finds and writes the conversation in the form that it was read"
-        " in. What was done is said on standard error. Nothing goes away that can stay.",
+        "repair a conversation that a provider would reject",
+        "Repairs what `ullage lint` finds and writes the conversation in the form that it was read"
+        " in. A report goes to standard error. It removes nothing that can stay.",
         run,
         found="",
     )

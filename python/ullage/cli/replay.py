@@ -12,6 +12,7 @@ from ullage.cli.console import complain, progress, require_tables, say_json
 from ullage.cli.conversations import read_all
 from ullage.cli.errors import CommandError
 from ullage.cli.options import add_files, add_json, at_least, command, completed, value_of
+from ullage.cli.overwriting import add_force, require_new
 from ullage.cli.replay_table import show
 from ullage.cli.unread import Unread
 from ullage.files import write_whole
@@ -80,6 +81,7 @@ def add_to(commands: Any) -> None:
     add_json(parser, "print rows, cuts and costs as JSON")
     page = add("--html", type=Path, metavar="FILE", help="write a page with plots")
     completed(page, "file")
+    add_force(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -92,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
     # The other commands need none of it, and it takes a while.
     from ullage.replay import Sweep, grid, html, read_policy, replay
 
+    if options.html:
+        require_new(options.html, options)
     unread = Unread()
     settings = grid([read_policy(name) for name in options.policy or ["default"]], _grid(options))
     sessions = read_all(options.files, unread)

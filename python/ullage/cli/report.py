@@ -12,6 +12,7 @@ from ullage.cli.console import complain, note, say
 from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
 from ullage.cli.options import add_file, add_policy, at_least, command, completed, store_of
+from ullage.cli.overwriting import add_force, require_new
 from ullage.cli.policies import chosen
 from ullage.cli.unread import Unread
 from ullage.files import write_whole
@@ -45,9 +46,14 @@ def add_to(commands: Any) -> None:
     add_file(parser)
     add = parser.add_argument
     page = add(
-        "-o", "--output", default="report.html", metavar="FILE", help="the page; - for stdout"
+        "-o",
+        "--output",
+        default="report.html",
+        metavar="FILE",
+        help="the page (report.html); - for standard output",
     )
     completed(page, "file")
+    add_force(parser)
     store = add("--store", type=Path, metavar="FOLDER", help="where what left is stored")
     completed(store, "folder")
     add_policy(parser)
@@ -71,6 +77,8 @@ def run(options: argparse.Namespace) -> int:
     # The other commands need none of it, and it takes a while.
     from ullage.replay import follow
 
+    if options.output != _STANDARD_OUTPUT:
+        require_new(options.output, options)
     store = store_of(options.store)
     unread = Unread()
     if options.file != STANDARD_INPUT and is_recording(options.file):
