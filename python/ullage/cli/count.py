@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from ullage.cli.console import Progress
     from ullage.sessions import SessionFile
 
 # Files that hold conversations; what cannot be read in any other is plain text.
@@ -80,12 +81,10 @@ def run(options: argparse.Namespace) -> int:
     engine = ullage.ContextManager(counter=counter, format=options.format)
     counts: list[Count] = []
     unread = Unread()
-    with progress("files", len(options.files)) as step:
+    with progress("conversations", len(options.files)) as work:
         for file in options.files:
             with unread:
-                counts += _counts(file, engine, options, unread)
-            if step is not None:
-                step()
+                counts += _counts(file, engine, options, unread, work)
     if options.json:
         for count in counts:
             say_json(asdict(count))
@@ -95,13 +94,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _counts(
-    file: str, engine: ullage.ContextManager, options: argparse.Namespace, unread: Unread
+    file: str,
+    engine: ullage.ContextManager,
+    options: argparse.Namespace,
+    unread: Unread,
+    work: Progress,
 ) -> Iterator[Count]:
     found = _read(file, unread, as_text=options.text)
     if isinstance(found, str):
         tokens = engine.counter.count(found)
         yield Count(file, tokens, parts={_TEXT: tokens})
+        work()
         return
+    if work.total is not None:
+        work.total += len(found.sessions) - 1
     for session in found.sessions:
         with unread, about(session.name, session.messages, options.format):
             status = engine.status(session.messages)
@@ -112,6 +118,7 @@ def _counts(
                 _format(session.messages),
                 status.parts,
             )
+        work()
 
 
 def _read(file: str, unread: Unread, *, as_text: bool) -> SessionFile | str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.cli.codes import FINE, FOUND
-from ullage.cli.console import say, say_json
+from ullage.cli.console import progress, say, say_json
 from ullage.cli.conversations import read_all
 from ullage.cli.errors import about
 from ullage.cli.options import add_files, add_format, add_json, command
@@ -35,17 +35,21 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints what a provider would reject."""
     unread = Unread()
-    code = FINE
+    found: list[tuple[str, ullage.Violation]] = []
     did = False
-    for session in read_all(options.files, unread):
-        with unread, about(session.name, session.messages, options.format):
-            violations = ullage.validate(session.messages, options.format)
-            did = True
-            code = FOUND if violations else code
-            for violation in violations:
-                if options.json:
-                    say_json({"file": session.name, **asdict(violation)})
-                else:
-                    say(f"{session.name}: {violation}", "bold")
-                    say(f"    {violation.provider_says}")
-    return unread.ended(code, did=did)
+    with progress("conversations") as work:
+        sessions = read_all(options.files, unread)
+        work.total = len(sessions)
+        for session in sessions:
+            with unread, about(session.name, session.messages, options.format):
+                violations = ullage.validate(session.messages, options.format)
+                found += [(session.name, violation) for violation in violations]
+                did = True
+            work()
+    for name, violation in found:
+        if options.json:
+            say_json({"file": name, **asdict(violation)})
+        else:
+            say(f"{name}: {violation}", "bold")
+            say(f"    {violation.provider_says}")
+    return unread.ended(FOUND if found else FINE, did=did)

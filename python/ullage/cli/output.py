@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ullage import Transcript
+from ullage.cli.console import progress
 from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
 from ullage.cli.locks import require_unlocked
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ullage.cli.unread import Unread
-    from ullage.sessions import SessionFile
+    from ullage.sessions import Session, SessionFile
 
 # What a change says of itself.
 Said = TypeVar("Said")
@@ -88,22 +89,26 @@ def change(
     if options.output is not None:
         require_new(options.output, options)
     stamp = _stamp(options.file)
-    source = read(options.file, unread)
-    _require_writable(options, source, unread)
-    if options.in_place and (options.transcript or source.kind == TRANSCRIPT):
-        return [Changed(source.name, _change_transcript(options.file, how), None)]
-    is_shown = options.json and options.output is None and not options.in_place
-    changed, outcome = [], []
-    done = []
-    # In place all or nothing is written. One that stands alone is the failure of the command.
-    going_on = nullcontext() if options.in_place or len(source.sessions) == 1 else unread
-    for session in source.sessions:
-        messages = list(session.messages)
-        with going_on:
-            said = how(session.name, messages)
-            changed.append(Changed(session.name, said, messages if is_shown else None))
-            outcome.append(messages)
-            done.append(session)
+    changed: list[Changed[Said]] = []
+    outcome: list[list[Any]] = []
+    done: list[Session] = []
+    with progress("conversations") as work:
+        source = read(options.file, unread)
+        work.total = len(source.sessions)
+        _require_writable(options, source, unread)
+        if options.in_place and (options.transcript or source.kind == TRANSCRIPT):
+            return [Changed(source.name, _change_transcript(options.file, how), None)]
+        is_shown = options.json and options.output is None and not options.in_place
+        # In place all or nothing is written. One that stands alone is the failure of the command.
+        going_on = nullcontext() if options.in_place or len(source.sessions) == 1 else unread
+        for session in source.sessions:
+            messages = list(session.messages)
+            with going_on:
+                said = how(session.name, messages)
+                changed.append(Changed(session.name, said, messages if is_shown else None))
+                outcome.append(messages)
+                done.append(session)
+            work()
     if len(done) < len(source.sessions):
         source = replace(source, sessions=done, put=None)
     if options.in_place and _stamp(options.file) != stamp:

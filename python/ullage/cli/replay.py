@@ -98,7 +98,6 @@ def run(options: argparse.Namespace) -> int:
         require_new(options.html, options)
     unread = Unread()
     settings = grid([read_policy(name) for name in options.policy or ["default"]], _grid(options))
-    sessions = read_all(options.files, unread)
     sweep = Sweep(
         settings,
         contexts=options.context,
@@ -111,8 +110,10 @@ def run(options: argparse.Namespace) -> int:
     has_table = not options.json and not options.html
     if has_table:
         require_tables()
-    with progress("sessions", len(sessions)) as step:
-        measured = replay(sessions, sweep, jobs=options.jobs, progress=step)
+    with progress("sessions") as work:
+        sessions = read_all(options.files, unread)
+        work.total = len(sessions)
+        measured = replay(sessions, sweep, jobs=options.jobs, progress=work)
     unread += [
         UnreadableSessionError(session.name, session.problem) for session in measured.unreadable
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import ullage
 from ullage.cli.codes import FAILED, FINE
-from ullage.cli.console import complain, note, say
+from ullage.cli.console import complain, note, progress, say
 from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
 from ullage.cli.options import add_file, add_policy, at_least, command, completed, store_of
@@ -81,26 +81,31 @@ def run(options: argparse.Namespace) -> int:
         require_new(options.output, options)
     store = store_of(options.store)
     unread = Unread()
+    is_page = options.output != _STANDARD_OUTPUT
+    folder = Path(options.output).parent if is_page else None
     if options.file != STANDARD_INPUT and is_recording(options.file):
-        recorder = ullage.Recorder(options.file)
+        with progress("pages"):
+            page = ullage.Recorder(options.file).html(store=store, folder=folder).encode()
     else:
-        sessions = read(options.file, unread).sessions
+        with progress("conversations"):
+            sessions = read(options.file, unread).sessions
         if unread and not sessions:
             return unread.ended(FINE, did=False)
         session = _session(sessions, options.session)
         policy, model = _policy(options)
-        recorder = follow(session, policy, model=model, store=store)
-    if options.output == _STANDARD_OUTPUT:
+        with progress("requests") as work:
+            recorder = follow(session, policy, model=model, store=store, progress=work.at)
+            page = recorder.html(store=store, folder=folder).encode()
+    if not is_page:
         # As bytes: the page is UTF-8, whatever the terminal shows.
-        sys.stdout.buffer.write(recorder.html(store=store).encode())
+        sys.stdout.buffer.write(page)
         return unread.ended(FINE, did=True)
-    page = Path(options.output)
     try:
-        write_whole(page, recorder.html(store=store, folder=page.parent).encode())
+        write_whole(options.output, page)
     except OSError as error:
         complain(f"cannot write the page: {error}")
         return FAILED
-    say(str(page))
+    say(str(Path(options.output)))
     return unread.ended(FINE, did=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ullage.files import temporary
 from ullage.transcript import Transcript
 
 KIND = "a transcript of ullage"
@@ -30,7 +31,7 @@ def view(data: bytes) -> tuple[list[Any], str | None]:
     # Few files are transcripts, and it takes a while.
     from tempfile import TemporaryDirectory
 
-    with TemporaryDirectory(prefix="ullage-") as folder:
+    with TemporaryDirectory(prefix="ullage-") as folder, temporary(Path(folder)):
         copy = Path(folder) / "transcript.jsonl"
         copy.write_bytes(data)
         with Transcript(copy, fsync="never", lock=False) as transcript:
