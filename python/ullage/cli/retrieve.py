@@ -11,7 +11,7 @@ from typing import Any
 import ullage
 from ullage import _core
 from ullage.cli.codes import FINE, FOUND
-from ullage.cli.console import say, say_json
+from ullage.cli.console import progress, say, say_json
 from ullage.cli.errors import CommandError
 from ullage.cli.options import add_json, at_least, command, completed
 from ullage.cli.readable import ReadableStore
@@ -80,17 +80,18 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return FINE
-    text = ullage.retrieve(
-        ReadableStore(store) if _is_for_lines(options) else store,
-        reference,
-        options.pattern,
-        options.lines,
-        options.pointer,
-        options.context,
-        head=options.head,
-        tail=options.tail,
-        limit=options.limit,
-    )
+    with progress("outputs"):
+        text = ullage.retrieve(
+            ReadableStore(store) if _is_for_lines(options) else store,
+            reference,
+            options.pattern,
+            options.lines,
+            options.pointer,
+            options.context,
+            head=options.head,
+            tail=options.tail,
+            limit=options.limit,
+        )
     if options.json:
         say_json({"reference": reference, "text": text})
     else:
@@ -109,9 +110,10 @@ def _look_through(store: ullage.FileStore, options: argparse.Namespace) -> int:
         for reference in () if options.json else references:
             say(reference)
         return FINE if references else FOUND
-    text = ullage.search(
-        ReadableStore(store), options.pattern, options.context, limit=options.limit
-    )
+    with progress("outputs"):
+        text = ullage.search(
+            ReadableStore(store), options.pattern, options.context, limit=options.limit
+        )
     if options.json:
         say_json({"pattern": options.pattern, "text": text})
     else:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # What a folder is searched for.
 _ENDINGS = (".json", ".jsonl")
+_DECODER = json.JSONDecoder()
 # What Windows' shells write before UTF-16.
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -182,12 +183,11 @@ def _objects_on(line: str) -> list[Any]:
     Raises:
         ValueError: If the line holds anything else.
     """
-    decoder = json.JSONDecoder()
     values: list[Any] = []
     at = _skip_blanks(line, 0)
     while at < len(line):
         try:
-            value, at = decoder.raw_decode(line, at)
+            value, at = _DECODER.raw_decode(line, at)
         except json.JSONDecodeError as error:
             raise ValueError(f"it is not valid JSON: {error.msg}, column {error.colno}") from error
         if not isinstance(value, dict):
