@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Of a name, in that of the temporary file: most systems take 255 bytes.
 _LONGEST_NAME = 32
@@ -14,6 +19,30 @@ _LONGEST_NAME = 32
 # Permissions of a new file: what the user's umask leaves, or the owner's alone, for what was said
 # in a conversation.
 BY_UMASK, OWNER_ONLY = 0o666, 0o600
+
+
+# Temporary files and folders that are in use.
+_unfinished: set[Path] = set()
+
+
+@contextmanager
+def temporary(path: Path) -> Iterator[None]:
+    """Has a temporary file or folder removed if the process ends at once."""
+    _unfinished.add(path)
+    try:
+        yield
+    finally:
+        _unfinished.discard(path)
+
+
+def remove_unfinished() -> None:
+    """Removes temporary files and folders that are in use: the process ends at once."""
+    for path in list(_unfinished):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes, *, permissions: int = BY_UMASK) -> None:
@@ -46,20 +75,21 @@ def write_whole(path: str | os.PathLike[str], data: bytes, *, permissions: int =
     new = target.with_name(f".{target.name[:_LONGEST_NAME]}.{unique}.part")
     # Nobody reads in the meantime what they could not read before.
     first = permissions if old is None else OWNER_ONLY
-    try:
-        with open(new, "xb", opener=lambda name, flags: os.open(name, flags, first)) as file:
-            file.write(data)
-            file.flush()
-            # Without it a loss of power may leave the new name with nothing in it.
-            os.fsync(file.fileno())
-        if old is not None:
-            _take_over(new, old)
-        new.replace(target)
-    except BaseException:
-        # Also after an interruption: nothing is left lying about.
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-        raise
+    with temporary(new):
+        try:
+            with open(new, "xb", opener=lambda name, flags: os.open(name, flags, first)) as file:
+                file.write(data)
+                file.flush()
+                # Without it a loss of power may leave the new name with nothing in it.
+                os.fsync(file.fileno())
+            if old is not None:
+                _take_over(new, old)
+            new.replace(target)
+        except BaseException:
+            # Also after an interruption: nothing is left lying about.
+            with suppress(OSError):
+                new.unlink(missing_ok=True)
+            raise
 
 
 def _take_over(file: Path, old: os.stat_result) -> None:

@@ -31,7 +31,7 @@ class Trigger:
     def drawn(self, label: str) -> list[str]:
         """The figures, and the bar under them."""
         share = percent(self.part, self.whole)
-        filled = share * _CELLS // _WHOLE
+        filled = min(_CELLS, share * _CELLS // _WHOLE)
         figures = f"  {label + ':':<9} {self.part:,} / {self.whole:,} ({share}%)"
         return [figures, f"{_INDENT}[{_FILLED * filled}{_EMPTY * (_CELLS - filled)}]"]
 
@@ -72,7 +72,7 @@ class Picture:
             lines.append(f"  Last summary: {said}")
         if self.created is not None:
             lines.append(f"  Created: {self.created:%Y-%m-%d %H:%M}")
-        which = "K tokens" if self.messages is None else "N messages OR K tokens"
+        which = "tokens" if self.messages is None else "N messages OR K tokens"
         lines += ["", f"Summarization Triggers ({which})"]
         if self.messages is not None:
             lines += self.messages.drawn("Messages")
@@ -81,12 +81,12 @@ class Picture:
 
 
 def percent(part: float, whole: float) -> int:
-    """Whole percents, rounded down and never above 100; of nothing, anything is all."""
-    return _WHOLE if whole <= 0 else min(_WHOLE, int(part * _WHOLE / whole))
+    """Returns whole percents, rounded down: above 100 if the part exceeds the whole."""
+    return _WHOLE if whole <= 0 else int(part * _WHOLE / whole)
 
 
 def tokens_line(messages: int, tools: int, limit: int) -> str:
     """What a request takes, in the line that stands behind each turn."""
     used = messages + tools
-    share = int(used * _WHOLE / limit) if limit > 0 else _WHOLE
+    share = percent(used, limit)
     return f"tokens: {messages:,} msgs + {tools:,} tools | context: {used:,} / {limit:,} ({share}%)"

@@ -83,7 +83,7 @@ def test_a_transcript_that_nothing_tells_is_named(tmp_path):
         transcript.extend(MESSAGES)
         before = path.read_bytes()
         # While an agent has it open, it is not replaced.
-        code, _, err = inside("compact", "-i", path, *SMALL)
+        code, _, err = inside("compact", "-i", "--force", path, *SMALL)
         assert (code, path.read_bytes()) == (2, before)
         assert "open in another program" in err
     assert inside("compact", "-i", "--transcript", path, *SMALL, "-q") == (0, "", "")
@@ -127,7 +127,7 @@ def test_links_and_permissions_stay(tmp_path):
     path.write_text(json.dumps(MESSAGES))
     path.chmod(0o640)
     link.symlink_to(path.name)
-    assert run("compact", "-i", link, *SMALL)[0] == 0
+    assert run("compact", "-i", "--force", link, *SMALL)[0] == 0
     assert link.is_symlink()
     assert max(tokens(path)) <= 3_500
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -177,7 +177,7 @@ def test_a_file_that_may_not_be_written_stays(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(MESSAGES))
     path.chmod(0o440)
-    code, _, err = run("compact", "-i", path, *SMALL)
+    code, _, err = run("compact", "-i", "--force", path, *SMALL)
     assert (code, "Permission denied" in err) == (2, True)
 
 
@@ -229,7 +229,7 @@ def test_an_interruption_is_no_fault(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "fsync", stopped)
-    assert main(["compact", "-i", str(file), *SMALL]) == 130
+    assert main(["compact", "-i", "--force", str(file), *SMALL]) == 130
     assert file.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.json"]
 
@@ -250,7 +250,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(bytes_left, tmp_path):
     before = file.read_bytes()
     full = [sys.executable, "-c", LIMITED, str(bytes_left)]
     for more in ((), ("--store", tmp_path / "store")):
-        code, out, err = run("compact", "-i", file, *SMALL, *more, command=full)
+        code, out, err = run("compact", "-i", "--force", file, *SMALL, *more, command=full)
         assert (code, out) == (2, "")
         assert "a.json" in err
         assert file.read_bytes() == before
@@ -306,5 +306,5 @@ def test_what_the_terminal_cannot_show_is_written_as_it_is(tmp_path):
 def test_one_file_may_be_compacted_into_itself(tmp_path):
     file = tmp_path / "a.json"
     file.write_text(json.dumps(MESSAGES))
-    assert inside("compact", file, *SMALL, "-o", file, "-q") == (0, "", "")
+    assert inside("compact", file, *SMALL, "-o", file, "-q", "--force") == (0, "", "")
     assert max(tokens(file)) <= 3_500

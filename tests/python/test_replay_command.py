@@ -101,13 +101,6 @@ def test_a_budget_that_cannot_be_kept_is_found(file):
     assert json.loads(out)["rows"][0]["failed"] > 0
 
 
-def test_what_cannot_be_read_stops_nothing_and_is_told(file, tmp_path):
-    code, out, err = run(file, tmp_path / "none.json", "--context", "4000", "--json")
-    assert code == 2
-    assert json.loads(out)["rows"]
-    assert "none.json" in err
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -187,8 +187,8 @@ def test_what_came_before_a_compaction_of_claude_code_is_read_too(tmp_path):
     ("name", "content", "says"),
     [
         ("a.json", b"{", "line 1"),
-        ("a.json", b"", "no JSON"),
-        ("a.jsonl", b'{"role": "user", "content": "x"}\n{', "line 2 is no JSON"),
+        ("a.json", b"", "not valid JSON"),
+        ("a.jsonl", b'{"role": "user", "content": "x"}\n{', "jsonl:2: it is not valid JSON"),
         ("a.json", b'"text"', "a str"),
         ("a.json", b'{"model": "x"}', "no list of messages"),
         ("a.json", b'[{"model": "x"}]', "no list of messages"),
@@ -234,7 +234,7 @@ def test_what_shells_of_windows_write_is_read():
 
 
 def test_blank_lines_count_when_a_line_is_named():
-    with pytest.raises(UnreadableSessionError, match="line 4 is no JSON"):
+    with pytest.raises(UnreadableSessionError, match="a:4: it is not valid JSON"):
         session_file_of("a", b'{"role": "user"}\n\n\n{\n')
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 # As linters have them: all is well; something was found; the command could not do its work.
 FINE, FOUND, FAILED = 0, 1, 2
+# The command did its work for a part of its input. It could not read the rest.
+INCOMPLETE = 3
 # What shells say of a program that the user stopped: 128 and the number of the signal.
 INTERRUPTED = 130
 
 
-def told(found: str) -> str:
-    """What the help of a command says of its codes.
+def told(found: str, *, reads: bool = True) -> str:
+    """Returns what the help of a command says of its exit codes.
 
     Args:
-        found: When it is 1; empty if it never is.
+        found: When the code is 1; empty if it never is.
+        reads: True if the command reads input of which a part may be unreadable.
     """
     one = f"1 if {found}, " if found else ""
-    return f"exit codes: 0 if all is well, {one}2 if it failed, 130 if it was interrupted"
+    three = "3 if a part of the input could not be read, " if reads else ""
+    return f"exit codes: 0 if all is well, {one}2 if it failed, {three}130 if it was interrupted"

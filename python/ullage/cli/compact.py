@@ -19,6 +19,7 @@ from ullage.cli.options import (
 )
 from ullage.cli.output import add_output, change
 from ullage.cli.plan import stage_lines
+from ullage.cli.unread import Unread
 from ullage.wording import many
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ def add_to(commands: Any) -> None:
         commands,
         "compact",
         "bring a conversation inside its budget",
-        "Compacts a conversation and writes it in the form that it was read in. What was done is"
-        " said on standard error. With --store, all that leaves can be read back by `ullage"
-        " retrieve`; without, it is in the outcome no more.",
+        "Compacts a conversation and writes it in the form that it was read in. A report goes to"
+        " standard error. With --store, `ullage retrieve` reads back all that was removed. Without"
+        " it, what was removed is lost, so --in-place then needs --force.",
         run,
         found="",
     )
@@ -52,17 +53,19 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compacts, and says what was done."""
     engine = engine_of(options, store_of(options.store))
+    unread = Unread()
 
     def compact(name: str, messages: list[Any]) -> Report:
         with about(name, messages, options.format):
             return engine.compact(messages, options.budget, options.hard, pins=tuple(options.pin))
 
-    for changed in change(options, compact):
+    done = change(options, compact, unread)
+    for changed in done:
         if options.json:
             say_json(changed.to_dict(report=changed.said.to_dict()))
         elif not options.quiet:
             note(_in_words(changed.name, changed.said, options.store))
-    return FINE
+    return unread.ended(FINE, did=bool(done))
 
 
 def _in_words(name: str, report: Report, store: Path | None) -> str:
@@ -77,7 +80,7 @@ def _in_words(name: str, report: Report, store: Path | None) -> str:
             f"  {report.rewritten:,} tokens to be cached again",
         ]
         if store is None:
-            lines.append("  what left is not stored: no --store was given")
+            lines.append("  what was removed is not stored: no --store was given")
         else:
             lines.append(f"  {many(len(report.references), 'output')} stored in {store}")
     return "\n".join([*lines, *(f"  warning: {warning}" for warning in report.warnings)])

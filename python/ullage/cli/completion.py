@@ -26,6 +26,7 @@ def add_to(commands: Any) -> None:
         " _ullage in a folder of fpath; for fish, ~/.config/fish/completions/ullage.fish.",
         run,
         found="",
+        reads=False,
     )
     parser.add_argument("shell", choices=SHELLS)
 

@@ -10,14 +10,16 @@ import json
 import os
 import re
 import sys
+import time
 from contextlib import contextmanager
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ullage.cli.errors import MissingExtraError
 from ullage.records import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Where there is no terminal, what is read by a program or a file is not broken into lines.
 _WIDTH_OF_A_FILE = 160
-# Of fewer a bar says nothing.
-_SEVERAL = 2
+# Seconds after which work is long, and its progress is shown.
+SHOWN_AFTER = 1.0
+# Seconds between two lines about progress where there is no bar, and between two frames of a bar.
+LINE_EVERY, _FRAME = 10.0, 0.1
 
 
 def say(text: str, style: str | None = None) -> None:
@@ -95,23 +99,73 @@ def require_tables(instead: str = "use --json") -> None:
         raise MissingExtraError("the table", "rich", instead)
 
 
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[], object] | None]:
-    """A bar on the terminal, where there is one, what draws it is installed, and there are several.
+class Progress:
+    """How far long work is. Any thread may count a step.
 
-    Yields:
-        What is called for each that is done, or None without a bar.
+    Attributes:
+        what: What is counted, in the plural.
+        total: Number of steps; None while it is not known.
+        done: Steps that are done.
     """
-    console = None if sys.stderr is None or total < _SEVERAL else _console(sys.stderr)
-    if console is None or not console.is_terminal:
-        yield None
-        return
-    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
-    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)
+    def __init__(self, what: str, total: int | None) -> None:
+        self.what, self.total, self.done = what, total, 0
+        self._counting = Lock()
+
+    def __call__(self) -> None:
+        """Counts one step."""
+        with self._counting:
+            self.done += 1
+
+    def at(self, done: int, total: int) -> None:
+        """Sets both counts."""
+        self.done, self.total = done, total
+
+    def __str__(self) -> str:
+        if self.total is None:
+            return "reading"
+        return f"{self.done:,} of {self.total:,} {self.what}"
+
+
+@contextmanager
+def progress(what: str, total: int | None = None) -> Iterator[Progress]:
+    """Shows on standard error how far work is that takes long.
+
+    On a terminal that is a bar, if rich is installed. Otherwise it is a line now and then. Nothing
+    may be printed meanwhile.
+    """
+    work, ended = Progress(what, total), Event()
+    shown = Thread(target=_show, args=(work, ended), daemon=True)
+    shown.start()
+    try:
+        yield work
+    finally:
+        ended.set()
+        shown.join()
+
+
+def _show(work: Progress, ended: Event) -> None:
+    start = time.monotonic()
+    if sys.stderr is None or ended.wait(SHOWN_AFTER):
+        return
+    console = _console(sys.stderr)
+    if console is not None and console.is_terminal:
+        _draw(work, ended, console)
+    while not ended.wait(LINE_EVERY):
+        note(f"ullage: {work} after {time.monotonic() - start:.0f} s")
+
+
+def _draw(work: Progress, ended: Event, console: Console) -> None:
+    """Draws a bar until the work has ended."""
+    from rich.progress import MofNCompleteColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (*Bar.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
+    # What is printed belongs to standard output, even while the bar is drawn.
+    with Bar(*columns, console=console, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task(work.what, total=work.total)
+        while not ended.wait(_FRAME):
+            bar.update(task, completed=work.done, total=work.total)
 
 
 def _print(text: str, style: str | None, file: TextIO | None) -> None:

@@ -7,23 +7,45 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ullage.cli.errors import CommandError
-from ullage.sessions import SessionFile, UnreadableSessionError, read_session_file, session_file_of
+from ullage.sessions import UnreadableSessionError, read_session_file, session_file_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from ullage.cli.unread import Unread
+    from ullage.sessions import Session, SessionFile
 
 STANDARD_INPUT = "-"
 
 
-def read(source: str) -> SessionFile:
-    """What a file or folder holds, or standard input for "-".
+def read(source: str, unread: Unread) -> SessionFile:
+    """Reads a file or folder, or standard input for "-".
+
+    Args:
+        source: Its name.
+        unread: Collects lines and files that cannot be read.
 
     Raises:
-        UnreadableSessionError: If it cannot be read or holds no messages.
+        UnreadableSessionError: If nothing in it can be read.
     """
     if source != STANDARD_INPUT:
-        return read_session_file(source)
-    return session_file_of(source, standard_input())
+        return read_session_file(source, unread.append)
+    return session_file_of(source, standard_input(), unread.append)
+
+
+def read_all(sources: Sequence[str], unread: Unread) -> list[Session]:
+    """Reads the sessions in several files.
+
+    Args:
+        sources: Their names.
+        unread: Collects the files, and the lines of files, that cannot be read.
+    """
+    sessions: list[Session] = []
+    for source in sources:
+        with unread:
+            sessions += read(source, unread).sessions
+    return sessions
 
 
 def standard_input() -> bytes:
@@ -33,11 +55,11 @@ def standard_input() -> bytes:
         UnreadableSessionError: If it cannot be read.
     """
     if sys.stdin is None:
-        raise UnreadableSessionError("-: standard input is closed")
+        raise UnreadableSessionError(STANDARD_INPUT, "standard input is closed")
     try:
         return sys.stdin.buffer.read()
     except OSError as error:
-        raise UnreadableSessionError(f"-: {error.strerror or error}") from error
+        raise UnreadableSessionError(STANDARD_INPUT, error.strerror or str(error)) from error
 
 
 def system_in(path: Path | None) -> Any:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.cli.codes import FAILED, FINE
-from ullage.cli.console import complain, progress, require_tables, say_json, table
+from ullage.cli.codes import FINE
+from ullage.cli.console import progress, require_tables, say_json, table
 from ullage.cli.conversations import STANDARD_INPUT, read, standard_input
-from ullage.cli.errors import CommandError
+from ullage.cli.errors import CommandError, about
 from ullage.cli.options import (
     add_counting,
     add_files,
@@ -20,12 +20,14 @@ from ullage.cli.options import (
     command,
     counter_of,
 )
+from ullage.cli.unread import Unread
 from ullage.sessions import UnreadableSessionError, session_file_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from ullage.cli.console import Progress
     from ullage.sessions import SessionFile
 
 # Files that hold conversations; what cannot be read in any other is plain text.
@@ -72,55 +74,58 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the counts; what cannot be read stops nothing."""
+    """Prints the counts."""
     if not options.json:
         require_tables()
     counter = counter_of(options) or ullage.TokenCounter()
     engine = ullage.ContextManager(counter=counter, format=options.format)
     counts: list[Count] = []
-    code = FINE
-    with progress("files", len(options.files)) as step:
+    unread = Unread()
+    with progress("conversations", len(options.files)) as work:
         for file in options.files:
-            try:
-                counts.extend(_counts(file, engine, as_text=options.text))
-            except ullage.UllageError as error:
-                complain(str(error))
-                code = FAILED
-            if step is not None:
-                step()
+            with unread:
+                counts += _counts(file, engine, options, unread, work)
     if options.json:
         for count in counts:
             say_json(asdict(count))
     elif counts:
         _show(counts, counter.name)
-    return code
+    return unread.ended(FINE, did=bool(counts))
 
 
-def _counts(file: str, engine: ullage.ContextManager, *, as_text: bool) -> Iterator[Count]:
-    found = _read(file, as_text=as_text)
+def _counts(
+    file: str,
+    engine: ullage.ContextManager,
+    options: argparse.Namespace,
+    unread: Unread,
+    work: Progress,
+) -> Iterator[Count]:
+    found = _read(file, unread, as_text=options.text)
     if isinstance(found, str):
         tokens = engine.counter.count(found)
         yield Count(file, tokens, parts={_TEXT: tokens})
+        work()
         return
+    if work.total is not None:
+        work.total += len(found.sessions) - 1
     for session in found.sessions:
-        try:
+        with unread, about(session.name, session.messages, options.format):
             status = engine.status(session.messages)
-        except ullage.MessageError as error:
-            raise CommandError(f"{session.name}: {error}") from error
-        yield Count(
-            session.name,
-            status.tokens,
-            len(session.messages),
-            _format(session.messages),
-            status.parts,
-        )
+            yield Count(
+                session.name,
+                status.tokens,
+                len(session.messages),
+                _format(session.messages),
+                status.parts,
+            )
+        work()
 
 
-def _read(file: str, *, as_text: bool) -> SessionFile | str:
-    """The conversations in a file, or its text."""
+def _read(file: str, unread: Unread, *, as_text: bool) -> SessionFile | str:
+    """Returns the conversations in a file, or its text."""
     is_folder = os.path.isdir(file)  # noqa: PTH112 - unlike a `Path`, it refuses no name
     if not as_text and (is_folder or Path(file).suffix.lower() in _CONVERSATIONS):
-        return read(file)
+        return read(file, unread)
     data = _bytes(file)
     if as_text:
         return _text(file, data)

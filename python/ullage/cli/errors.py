@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+# The one rule whose violation `ullage repair` cannot repair.
+_UNREADABLE = "message-can-be-read"
+
+
 class CommandError(UllageError):
     """A command cannot do its work; its text says why, to the person who typed it."""
 
@@ -24,13 +28,13 @@ class MissingExtraError(CommandError):
 
 @contextmanager
 def about(name: str, messages: list[Any], format: str | None) -> Iterator[None]:
-    """Says which conversation an error is about, and what mends it."""
+    """Names the conversation in an error, and the command that repairs it."""
     try:
         yield
     except MessageError as error:
         hint = ""
-        if validate(messages, format):
-            hint = "; `ullage lint` says all that is wrong, `ullage repair` mends it"
+        if any(found.rule != _UNREADABLE for found in validate(messages, format)):
+            hint = "; `ullage lint` lists all that is wrong, `ullage repair` repairs it"
         raise CommandError(f"{name}: {error}{hint}") from error
     except (BudgetError, SummaryError, StoreError) as error:
         raise CommandError(f"{name}: {error}") from error

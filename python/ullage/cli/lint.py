@@ -6,10 +6,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.cli.codes import FAILED, FINE, FOUND
-from ullage.cli.console import complain, say, say_json
-from ullage.cli.conversations import read
+from ullage.cli.codes import FINE, FOUND
+from ullage.cli.console import progress, say, say_json
+from ullage.cli.conversations import read_all
+from ullage.cli.errors import about
 from ullage.cli.options import add_files, add_format, add_json, command
+from ullage.cli.unread import Unread
 
 if TYPE_CHECKING:
     import argparse
@@ -31,30 +33,23 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints what is found; what cannot be read stops nothing."""
-    code = FINE
-    for file in options.files:
-        try:
-            sessions = read(file).sessions
-        except ullage.UllageError as error:
-            complain(str(error))
-            code = FAILED
-            continue
+    """Prints what a provider would reject."""
+    unread = Unread()
+    found: list[tuple[str, ullage.Violation]] = []
+    did = False
+    with progress("conversations") as work:
+        sessions = read_all(options.files, unread)
+        work.total = len(sessions)
         for session in sessions:
-            code = max(code, _lint(session.name, session.messages, options))
-    return code
-
-
-def _lint(name: str, messages: list[Any], options: argparse.Namespace) -> int:
-    try:
-        violations = ullage.validate(messages, options.format)
-    except ullage.MessageError as error:
-        complain(f"{name}: {error}")
-        return FAILED
-    for violation in violations:
+            with unread, about(session.name, session.messages, options.format):
+                violations = ullage.validate(session.messages, options.format)
+                found += [(session.name, violation) for violation in violations]
+                did = True
+            work()
+    for name, violation in found:
         if options.json:
             say_json({"file": name, **asdict(violation)})
         else:
             say(f"{name}: {violation}", "bold")
             say(f"    {violation.provider_says}")
-    return FOUND if violations else FINE
+    return unread.ended(FOUND if found else FINE, did=did)

@@ -23,7 +23,14 @@ _CONVERSATION = "a file or folder with a conversation, - for standard input"
 
 
 def command(
-    commands: Any, name: str, help: str, description: str, run: Callable[..., int], *, found: str
+    commands: Any,
+    name: str,
+    help: str,
+    description: str,
+    run: Callable[..., int],
+    *,
+    found: str,
+    reads: bool = True,
 ) -> argparse.ArgumentParser:
     """Adds a command.
 
@@ -34,9 +41,10 @@ def command(
         description: What it does, in its own help.
         run: Does it.
         found: When its code is 1; empty if it never is.
+        reads: True if it reads input of which a part may be unreadable.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=help, description=description, epilog=told(found)
+        name, help=help, description=description, epilog=told(found, reads=reads)
     )
     parser.set_defaults(run=run)
     return parser

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ullage import Transcript
+from ullage.cli.console import progress
 from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
 from ullage.cli.locks import require_unlocked
 from ullage.cli.options import completed
+from ullage.cli.overwriting import add_force, lost_messages, require_new
 from ullage.files import write_whole
 from ullage.sessions.packing import packed
 from ullage.sessions.shapes import LINES
@@ -20,7 +24,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from ullage.sessions import SessionFile
+    from ullage.cli.unread import Unread
+    from ullage.sessions import Session, SessionFile
 
 # What a change says of itself.
 Said = TypeVar("Said")
@@ -33,12 +38,13 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="write to this file, which is there whole or not at all; standard output if not given",
+        help="write to this file, whole or not at all; standard output if not given",
     )
     completed(file, "file")
     group.add_argument(
         "-i", "--in-place", action="store_true", help="write back into FILE, in the same way"
     )
+    add_force(parser)
     parser.add_argument(
         "--transcript",
         action="store_true",
@@ -68,35 +74,51 @@ class Changed(Generic[Said]):
 
 
 def change(
-    options: argparse.Namespace, how: Callable[[str, list[Any]], Said]
+    options: argparse.Namespace, how: Callable[[str, list[Any]], Said], unread: Unread
 ) -> list[Changed[Said]]:
     """Changes each conversation of a file, and writes all of them where the options say.
 
     Args:
         options: Those of the command.
         how: Takes the name and the messages, which it changes in place, and says what it did.
+        unread: Collects what cannot be read. Nothing is written in place then.
 
     Raises:
         UllageError: If that fails, or the outcome cannot be written. What was there is as it was.
     """
+    if options.output is not None:
+        require_new(options.output, options)
     stamp = _stamp(options.file)
-    source = read(options.file)
-    _require_writable(options, source)
-    if options.in_place and (options.transcript or source.kind == TRANSCRIPT):
-        return [Changed(source.name, _change_transcript(options.file, how), None)]
-    is_shown = options.json and options.output is None and not options.in_place
-    changed, outcome = [], []
-    for session in source.sessions:
-        messages = list(session.messages)
-        said = how(session.name, messages)
-        changed.append(Changed(session.name, said, messages if is_shown else None))
-        outcome.append(messages)
+    changed: list[Changed[Said]] = []
+    outcome: list[list[Any]] = []
+    done: list[Session] = []
+    with progress("conversations") as work:
+        source = read(options.file, unread)
+        work.total = len(source.sessions)
+        _require_writable(options, source, unread)
+        if options.in_place and (options.transcript or source.kind == TRANSCRIPT):
+            return [Changed(source.name, _change_transcript(options.file, how), None)]
+        is_shown = options.json and options.output is None and not options.in_place
+        # In place all or nothing is written. One that stands alone is the failure of the command.
+        going_on = nullcontext() if options.in_place or len(source.sessions) == 1 else unread
+        for session in source.sessions:
+            messages = list(session.messages)
+            with going_on:
+                said = how(session.name, messages)
+                changed.append(Changed(session.name, said, messages if is_shown else None))
+                outcome.append(messages)
+                done.append(session)
+            work()
+    if len(done) < len(source.sessions):
+        source = replace(source, sessions=done, put=None)
     if options.in_place and _stamp(options.file) != stamp:
         raise CommandError(
             f"--in-place: {options.file} was changed while it was read; it is left as it is. Try"
             " again when nothing writes to it, or use -o FILE"
         )
-    if not is_shown:
+    if options.in_place:
+        _require_nothing_lost(options, source, outcome)
+    if not is_shown and (done or not unread):
         _write(options, source, outcome)
     return changed
 
@@ -120,8 +142,13 @@ def _stamp(file: str) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _require_writable(options: argparse.Namespace, source: SessionFile) -> None:
+def _require_writable(options: argparse.Namespace, source: SessionFile, unread: Unread) -> None:
     """Makes sure that the outcome can be written, before the work is done."""
+    if unread and _is_same_file(options):
+        raise CommandError(
+            f"{unread[0]}; {options.file} is left as it is, for what cannot be read would be lost."
+            " Use -o with another name"
+        )
     if not options.in_place:
         return
     if options.file == STANDARD_INPUT:
@@ -133,6 +160,38 @@ def _require_writable(options: argparse.Namespace, source: SessionFile) -> None:
             f"--in-place: {options.file} is {source.kind}, which only the program that wrote it"
             " should change; use -o FILE, which gets the messages as JSON"
         )
+
+
+def _require_nothing_lost(
+    options: argparse.Namespace, source: SessionFile, outcome: list[list[Any]]
+) -> None:
+    """Makes sure that what leaves the file can be read back.
+
+    Raises:
+        CommandError: If it cannot, and ``--force`` is not given.
+    """
+    can_store = "store" in options
+    if options.force or (can_store and options.store is not None):
+        return
+    pairs = zip(source.sessions, outcome, strict=True)
+    lost = sum(lost_messages(session.messages, messages) for session, messages in pairs)
+    if lost:
+        total = sum(len(session.messages) for session in source.sessions)
+        store = "--store FOLDER to keep the originals, " if can_store else ""
+        raise CommandError(
+            f"--in-place: {lost:,} of {total:,} messages would be lost or shortened for good;"
+            f" {options.file} is left as it is. Use {store}-o FILE to write elsewhere, or --force"
+        )
+
+
+def _is_same_file(options: argparse.Namespace) -> bool:
+    """True if the outcome would be written over the file that was read."""
+    if options.in_place or options.output is None:
+        return bool(options.in_place)
+    try:
+        return Path(options.output).samefile(options.file)
+    except (OSError, ValueError):
+        return False
 
 
 def _write(options: argparse.Namespace, source: SessionFile, outcome: list[list[Any]]) -> None:

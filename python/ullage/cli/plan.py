@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ullage.cli.codes import FINE, FOUND
-from ullage.cli.console import say, say_json
+from ullage.cli.console import progress, say, say_json
 from ullage.cli.conversations import read
 from ullage.cli.errors import about
 from ullage.cli.options import (
@@ -18,6 +18,7 @@ from ullage.cli.options import (
     engine_of,
     store_of,
 )
+from ullage.cli.unread import Unread
 from ullage.wording import many
 
 if TYPE_CHECKING:
@@ -49,20 +50,27 @@ def run(options: argparse.Namespace) -> int:
     """Prints the plan of each conversation."""
     engine = engine_of(options, store_of(options.store))
     code = FINE
-    sessions = read(options.file).sessions
-    for session in sessions:
-        with about(session.name, session.messages, options.format):
-            plan = engine.plan(
-                session.messages, options.budget, options.hard, pins=tuple(options.pin)
-            )
+    plans: list[tuple[str, Plan]] = []
+    unread = Unread()
+    with progress("conversations") as work:
+        sessions = read(options.file, unread).sessions
+        work.total = len(sessions)
+        for session in sessions:
+            with unread, about(session.name, session.messages, options.format):
+                plan = engine.plan(
+                    session.messages, options.budget, options.hard, pins=tuple(options.pin)
+                )
+                plans.append((session.name, plan))
+            work()
+    for name, plan in plans:
         if options.json:
-            say_json({"file": session.name, **plan.to_dict()})
+            say_json({"file": name, **plan.to_dict()})
         else:
             if len(sessions) > 1:
-                say(session.name, "bold")
+                say(name, "bold")
             say(plan.explain().rstrip("\n") if options.explain else _shortly(plan))
         code = code if plan.is_empty else FOUND
-    return code
+    return unread.ended(code, did=bool(plans))
 
 
 def _shortly(plan: Plan) -> str:

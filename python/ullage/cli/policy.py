@@ -14,6 +14,7 @@ from ullage.cli.errors import MissingExtraError
 from ullage.cli.faults import faults
 from ullage.cli.options import add_json, command, completed
 from ullage.cli.policies import chosen
+from ullage.cli.unread import Unread
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +40,13 @@ def add_to(commands: Any) -> None:
     )
     inner = parser.add_subparsers(required=True, metavar="COMMAND")
     presets = command(
-        inner, "presets", "list the presets", "Lists the presets.", list_presets, found=""
+        inner,
+        "presets",
+        "list the presets",
+        "Lists the presets.",
+        list_presets,
+        found="",
+        reads=False,
     )
     add_json(presets, "print an object with the settings of each")
     showing = command(
@@ -50,6 +57,7 @@ def add_to(commands: Any) -> None:
         " asked for. What is not set in the file is as it is by default.",
         show,
         found="",
+        reads=False,
     )
     policy = showing.add_argument("policy", metavar="NAME|FILE", help="a preset or a file")
     completed(policy, "file")
@@ -111,15 +119,20 @@ def show(options: argparse.Namespace) -> int:
 def check(options: argparse.Namespace) -> int:
     """Prints what is wrong in files."""
     code = FINE
+    did = False
+    unread = Unread()
     for file in options.files:
-        for fault in faults(Path(file)):
-            code = FOUND
-            if options.json:
-                say_json({"file": file, **fault._asdict()})
-            else:
-                line = "" if fault.line is None else f":{fault.line}"
-                say(f"{file}{line}: {fault.problem}", "bold")
-    return code
+        with unread:
+            found = faults(Path(file))
+            did = True
+            for fault in found:
+                code = FOUND
+                if options.json:
+                    say_json({"file": file, **fault._asdict()})
+                else:
+                    line = "" if fault.line is None else f":{fault.line}"
+                    say(f"{file}{line}: {fault.problem}", "bold")
+    return unread.ended(code, did=did)
 
 
 def _toml(settings: dict[str, Any]) -> str:

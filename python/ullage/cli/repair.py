@@ -11,6 +11,7 @@ from ullage.cli.console import note, say_json
 from ullage.cli.errors import CommandError
 from ullage.cli.options import add_file, add_format, add_json, command
 from ullage.cli.output import add_output, change
+from ullage.cli.unread import Unread
 
 if TYPE_CHECKING:
     import argparse
@@ -21,9 +22,9 @@ def add_to(commands: Any) -> None:
     parser = command(
         commands,
         "repair",
-        "mend a conversation that a provider would reject",
-        "Mends what `ullage lint` finds and writes the conversation in the form that it was read"
-        " in. What was done is said on standard error. Nothing goes away that can stay.",
+        "repair a conversation that a provider would reject",
+        "Repairs what `ullage lint` finds and writes the conversation in the form that it was read"
+        " in. A report goes to standard error. It removes nothing that can stay.",
         run,
         found="",
     )
@@ -41,7 +42,8 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Mends, and says what was done."""
+    """Repairs conversations, and says what was done."""
+    unread = Unread()
 
     def repair(name: str, messages: list[Any]) -> list[ullage.Repair]:
         try:
@@ -52,10 +54,11 @@ def run(options: argparse.Namespace) -> int:
         messages[:] = mended
         return mended.repairs
 
-    for changed in change(options, repair):
+    done = change(options, repair, unread)
+    for changed in done:
         if options.json:
-            say_json(changed.to_dict(repairs=[asdict(done) for done in changed.said]))
+            say_json(changed.to_dict(repairs=[asdict(one) for one in changed.said]))
         elif not options.quiet:
-            for done in map(str, changed.said) if changed.said else ["in order"]:
-                note(f"{changed.name}: {done}")
-    return FINE
+            for said in map(str, changed.said) if changed.said else ["in order"]:
+                note(f"{changed.name}: {said}")
+    return unread.ended(FINE, did=bool(done))

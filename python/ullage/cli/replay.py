@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage.cli.codes import FAILED, FINE, FOUND
 from ullage.cli.console import complain, progress, require_tables, say_json
-from ullage.cli.conversations import read
+from ullage.cli.conversations import read_all
+from ullage.cli.errors import CommandError
 from ullage.cli.options import add_files, add_json, at_least, command, completed, value_of
+from ullage.cli.overwriting import add_force, require_new
 from ullage.cli.replay_table import show
+from ullage.cli.unread import Unread
 from ullage.files import write_whole
 from ullage.sessions import UnreadableSessionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from ullage.sessions import Session
 
 # The high mark of the simulated cost that the project's own figures are of.
 _COST_AT = 50_000
@@ -80,6 +81,7 @@ def add_to(commands: Any) -> None:
     add_json(parser, "print rows, cuts and costs as JSON")
     page = add("--html", type=Path, metavar="FILE", help="write a page with plots")
     completed(page, "file")
+    add_force(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,18 +89,15 @@ def run(options: argparse.Namespace) -> int:
 
     Returns:
         0 if every compaction kept its budget and its validity, 1 if one did not, 2 if there was
-        nothing to measure or a file could not be read.
+        nothing to measure, 3 if a part of the sessions could not be read.
     """
     # The other commands need none of it, and it takes a while.
     from ullage.replay import Sweep, grid, html, read_policy, replay
 
-    code = FINE
+    if options.html:
+        require_new(options.html, options)
+    unread = Unread()
     settings = grid([read_policy(name) for name in options.policy or ["default"]], _grid(options))
-    sessions: list[Session] = []
-    for file in options.files:
-        found = _read(file)
-        sessions.extend(found)
-        code = code if found else FAILED
     sweep = Sweep(
         settings,
         contexts=options.context,
@@ -111,40 +110,34 @@ def run(options: argparse.Namespace) -> int:
     has_table = not options.json and not options.html
     if has_table:
         require_tables()
-    with progress("sessions", len(sessions)) as step:
-        measured = replay(sessions, sweep, jobs=options.jobs, progress=step)
+    with progress("sessions") as work:
+        sessions = read_all(options.files, unread)
+        work.total = len(sessions)
+        measured = replay(sessions, sweep, jobs=options.jobs, progress=work)
+    unread += [
+        UnreadableSessionError(session.name, session.problem) for session in measured.unreadable
+    ]
     if options.json:
         say_json(measured.to_dict())
     elif has_table and measured.cuts:
         show(measured)
     if options.html and measured.cuts:
-        code = max(code, _write(options.html, html(measured)))
+        _write(options.html, html(measured))
     if not measured.cuts:
         least = min(options.context)
-        complain(f"no session reaches {least:,} tokens with {sweep.least_after} messages to follow")
-        return FAILED
-    for row in measured.rows():
-        if row.failed or row.overshoot or row.violations:
-            code = max(code, FOUND)
-    return code
+        complain(
+            f"no session reaches {least:,} tokens with {sweep.least_after} messages after that"
+        )
+    is_broken = any(row.failed or row.overshoot or row.violations for row in measured.rows())
+    code = unread.ended(FOUND if is_broken else FINE, did=bool(measured.cuts))
+    return code if measured.cuts else FAILED
 
 
-def _write(file: Path, page: str) -> int:
+def _write(file: Path, page: str) -> None:
     try:
         write_whole(file, page.encode())
     except OSError as error:
-        complain(f"cannot write the page: {error}")
-        return FAILED
-    return FINE
-
-
-def _read(file: str) -> list[Session]:
-    """The sessions in a file; none, with a complaint, where it cannot be read."""
-    try:
-        return read(file).sessions
-    except UnreadableSessionError as error:
-        complain(str(error))
-        return []
+        raise CommandError(f"cannot write the page: {error}") from error
 
 
 def _for_model(model: str | None) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import ullage
 from ullage.cli.codes import FAILED, FINE
-from ullage.cli.console import complain, note, say
+from ullage.cli.console import complain, note, progress, say
 from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
 from ullage.cli.options import add_file, add_policy, at_least, command, completed, store_of
+from ullage.cli.overwriting import add_force, require_new
 from ullage.cli.policies import chosen
+from ullage.cli.unread import Unread
 from ullage.files import write_whole
 from ullage.recording import is_recording
 
@@ -44,9 +46,14 @@ def add_to(commands: Any) -> None:
     add_file(parser)
     add = parser.add_argument
     page = add(
-        "-o", "--output", default="report.html", metavar="FILE", help="the page; - for stdout"
+        "-o",
+        "--output",
+        default="report.html",
+        metavar="FILE",
+        help="the page (report.html); - for standard output",
     )
     completed(page, "file")
+    add_force(parser)
     store = add("--store", type=Path, metavar="FOLDER", help="where what left is stored")
     completed(store, "folder")
     add_policy(parser)
@@ -70,25 +77,36 @@ def run(options: argparse.Namespace) -> int:
     # The other commands need none of it, and it takes a while.
     from ullage.replay import follow
 
+    if options.output != _STANDARD_OUTPUT:
+        require_new(options.output, options)
     store = store_of(options.store)
+    unread = Unread()
+    is_page = options.output != _STANDARD_OUTPUT
+    folder = Path(options.output).parent if is_page else None
     if options.file != STANDARD_INPUT and is_recording(options.file):
-        recorder = ullage.Recorder(options.file)
+        with progress("pages"):
+            page = ullage.Recorder(options.file).html(store=store, folder=folder).encode()
     else:
-        session = _session(read(options.file).sessions, options.session)
+        with progress("conversations"):
+            sessions = read(options.file, unread).sessions
+        if unread and not sessions:
+            return unread.ended(FINE, did=False)
+        session = _session(sessions, options.session)
         policy, model = _policy(options)
-        recorder = follow(session, policy, model=model, store=store)
-    if options.output == _STANDARD_OUTPUT:
+        with progress("requests") as work:
+            recorder = follow(session, policy, model=model, store=store, progress=work.at)
+            page = recorder.html(store=store, folder=folder).encode()
+    if not is_page:
         # As bytes: the page is UTF-8, whatever the terminal shows.
-        sys.stdout.buffer.write(recorder.html(store=store).encode())
-        return FINE
-    page = Path(options.output)
+        sys.stdout.buffer.write(page)
+        return unread.ended(FINE, did=True)
     try:
-        write_whole(page, recorder.html(store=store, folder=page.parent).encode())
+        write_whole(options.output, page)
     except OSError as error:
         complain(f"cannot write the page: {error}")
         return FAILED
-    say(str(page))
-    return FINE
+    say(str(Path(options.output)))
+    return unread.ended(FINE, did=True)
 
 
 def _session(found: list[Session], number: int) -> Session:

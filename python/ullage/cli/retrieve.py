@@ -1,4 +1,4 @@
-"""``ullage retrieve``: what left a conversation, read back from a store."""
+"""``ullage retrieve``: reads back from a store what was removed from a conversation."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 import ullage
 from ullage import _core
 from ullage.cli.codes import FINE, FOUND
-from ullage.cli.console import say, say_json
+from ullage.cli.console import progress, say, say_json
 from ullage.cli.errors import CommandError
 from ullage.cli.options import add_json, at_least, command, completed
+from ullage.cli.readable import ReadableStore
 from ullage.retrieval import DEFAULT_LIMIT
 
 _LINES = re.compile(r"(\d+)(?:-(\d+))?")
@@ -27,18 +28,24 @@ def add_to(commands: Any) -> None:
     parser = command(
         commands,
         "retrieve",
-        "read back what left a conversation",
-        "Reads an output back from the store that it was moved to, or a piece of it. Without a"
-        " reference, all outputs are searched for the pattern; without a pattern, they are listed.",
+        "read back what was removed from a conversation",
+        "Reads an output, or a piece of it, from the store that it was moved to. Options that"
+        " choose lines read removed messages as lines of text. Without a reference, the pattern is"
+        " searched in all outputs; without a pattern, they are listed.",
         run,
         found="nothing was found",
+        reads=False,
     )
     add = parser.add_argument
     add("reference", nargs="?", metavar="REFERENCE", help="as it stands in the conversation")
     store = add("--store", type=Path, required=True, metavar="FOLDER", help="the folder of a store")
     completed(store, "folder")
     add("--session", metavar="NAME", help="the session of the store, if it was given one")
-    add("--pattern", metavar="REGEX", help="only lines that match")
+    add(
+        "--pattern",
+        metavar="REGEX",
+        help="only lines that match",
+    )
     add("--context", type=at_least(0), default=0, metavar="N", help="lines around each match")
     add("--lines", type=_lines, metavar="FROM-TO", help="only these lines, counted from 1")
     add("--pointer", metavar="PATH", help="only the value in JSON that this JSON pointer leads to")
@@ -52,12 +59,12 @@ def add_to(commands: Any) -> None:
         help=f"print at most so many characters ({DEFAULT_LIMIT:,})",
     )
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--raw", action="store_true", help="print the whole, byte for byte")
+    shown.add_argument("--raw", action="store_true", help="print all of it, byte for byte")
     add_json(shown, "print a JSON object")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints what is asked for."""
+    """Prints an output, a piece of it, or what a search found."""
     if not options.store.is_dir():
         raise CommandError(f"--store: there is no folder {options.store}")
     store = ullage.FileStore(options.store, options.session, keep=None, clean_above=None)
@@ -73,17 +80,18 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return FINE
-    text = ullage.retrieve(
-        store,
-        reference,
-        options.pattern,
-        options.lines,
-        options.pointer,
-        options.context,
-        head=options.head,
-        tail=options.tail,
-        limit=options.limit,
-    )
+    with progress("outputs"):
+        text = ullage.retrieve(
+            ReadableStore(store) if _is_for_lines(options) else store,
+            reference,
+            options.pattern,
+            options.lines,
+            options.pointer,
+            options.context,
+            head=options.head,
+            tail=options.tail,
+            limit=options.limit,
+        )
     if options.json:
         say_json({"reference": reference, "text": text})
     else:
@@ -102,12 +110,21 @@ def _look_through(store: ullage.FileStore, options: argparse.Namespace) -> int:
         for reference in () if options.json else references:
             say(reference)
         return FINE if references else FOUND
-    text = ullage.search(store, options.pattern, options.context, limit=options.limit)
+    with progress("outputs"):
+        text = ullage.search(
+            ReadableStore(store), options.pattern, options.context, limit=options.limit
+        )
     if options.json:
         say_json({"pattern": options.pattern, "text": text})
     else:
         say(text.rstrip("\n"))
     return FINE if any(reference in text for reference in references) else FOUND
+
+
+def _is_for_lines(options: argparse.Namespace) -> bool:
+    """True if lines are chosen; a pointer leads into the JSON as it is stored."""
+    asked = (options.pattern, options.lines, options.head, options.tail)
+    return options.pointer is None and any(option is not None for option in asked)
 
 
 def _require_none(options: argparse.Namespace, why: str, *names: str) -> None:

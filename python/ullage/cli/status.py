@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage import policy_file
 from ullage.cli.codes import FINE, FOUND
-from ullage.cli.console import say, say_json
+from ullage.cli.console import progress, say, say_json
 from ullage.cli.conversations import read
 from ullage.cli.errors import CommandError, about
 from ullage.cli.options import (
@@ -22,6 +22,7 @@ from ullage.cli.options import (
     engine_of,
 )
 from ullage.cli.policies import of_agent
+from ullage.cli.unread import Unread
 from ullage.notes import note_in
 
 if TYPE_CHECKING:
@@ -73,30 +74,36 @@ def run(options: argparse.Namespace) -> int:
     """
     engine = engine_of(options)
     keeper = _supyagents(options)
-    code = FINE
-    sessions = read(options.file).sessions
-    for session in sessions:
-        with about(session.name, session.messages, options.format):
-            status = engine.status(session.messages)
-            due = status.due != "none"
-            drawn: Status | ContextStatus = status
-            if keeper is not None and _is_supyagents(session.messages, options.format):
-                drawn = _drawn(keeper, session.messages, engine.tools, status)
-                due = drawn.triggers["will_trigger"]
-            said = ""
-            if options.summarize:
-                said = summary_of(session.messages, engine.policy, options.format)
-            elif not options.json:
-                said = drawn.tokens_line() if options.tokens else drawn.render()
+    unread = Unread()
+    found: list[tuple[str, Status, str]] = []
+    is_due = False
+    with progress("conversations") as work:
+        sessions = read(options.file, unread).sessions
+        work.total = len(sessions)
+        for session in sessions:
+            with unread, about(session.name, session.messages, options.format):
+                status = engine.status(session.messages)
+                due = status.due != "none"
+                drawn: Status | ContextStatus = status
+                if keeper is not None and _is_supyagents(session.messages, options.format):
+                    drawn = _drawn(keeper, session.messages, engine.tools, status)
+                    due = drawn.triggers["will_trigger"]
+                said = ""
+                if options.summarize:
+                    said = summary_of(session.messages, engine.policy, options.format)
+                elif not options.json:
+                    said = drawn.tokens_line() if options.tokens else drawn.render()
+                found.append((session.name, status, said))
+                is_due = is_due or (due and not options.summarize)
+            work()
+    for name, status, said in found:
         if options.json:
-            say_json({"file": session.name, **asdict(status)})
+            say_json({"file": name, **asdict(status)})
         else:
             if len(sessions) > 1:
-                say(session.name, "bold")
+                say(name, "bold")
             say(said)
-        if due and not options.summarize:
-            code = FOUND
-    return code
+    return unread.ended(FOUND if is_due else FINE, did=bool(found))
 
 
 def summary_of(messages: Sequence[Any], policy: ullage.Policy, format: str | None) -> str:

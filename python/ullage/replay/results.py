@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -139,6 +139,19 @@ class Row:
 
 
 @dataclass(frozen=True)
+class UnreadableSession:
+    """A session whose messages cannot be read.
+
+    Attributes:
+        name: The name of the session.
+        problem: Why they cannot be read.
+    """
+
+    name: str
+    problem: str
+
+
+@dataclass(frozen=True)
 class Replay:
     """What a replay measured.
 
@@ -147,11 +160,13 @@ class Replay:
         costs: What each session costs, where that was asked for.
         repaired: Sessions that no provider would take as they were recorded, and so were
             repaired.
+        unreadable: Sessions that were left out, as their messages cannot be read.
     """
 
     cuts: list[Cut]
     costs: list[Cost]
     repaired: list[str]
+    unreadable: list[UnreadableSession] = field(default_factory=list)
 
     def rows(self) -> list[Row]:
         """A row for each policy, context and share, in the order in which they were asked for."""

@@ -6,13 +6,14 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from ullage.replay.measure import measure
-from ullage.replay.results import Replay
+from ullage._core import MessageError
+from ullage.replay.measure import Measured, measure
+from ullage.replay.results import Replay, UnreadableSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ullage.replay.measure import Measured, Sweep
+    from ullage.replay.measure import Sweep
     from ullage.sessions import Session
 
 
@@ -33,17 +34,17 @@ def replay(
         jobs: Sessions that are measured at a time; if not given, one for each core. The engine lets
             other threads run while it works.
         progress: Called when a session is done, from the thread that did it.
-
-    Raises:
-        MessageError: If the messages of a session cannot be read.
     """
     sessions = list(sessions)
 
-    def measured(session: Session) -> Measured:
-        found = measure(session, sweep)
-        if progress is not None:
-            progress()
-        return found
+    def measured(session: Session) -> Measured | UnreadableSession:
+        try:
+            return measure(session, sweep)
+        except MessageError as error:
+            return UnreadableSession(session.name, str(error))
+        finally:
+            if progress is not None:
+                progress()
 
     threads = ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1)
     try:
@@ -51,11 +52,11 @@ def replay(
     finally:
         # After an error or an interruption, what has not begun is not begun.
         threads.shutdown(cancel_futures=True)
-    names = (
-        session.name for session, measured in zip(sessions, found, strict=True) if measured.repaired
-    )
+    pairs = zip(sessions, found, strict=True)
+    read = [(session.name, done) for session, done in pairs if isinstance(done, Measured)]
     return Replay(
-        cuts=[cut for measured in found for cut in measured.cuts],
-        costs=[cost for measured in found for cost in measured.costs],
-        repaired=list(names),
+        cuts=[cut for _, done in read for cut in done.cuts],
+        costs=[cost for _, done in read for cost in done.costs],
+        repaired=[name for name, done in read if done.repaired],
+        unreadable=[done for done in found if isinstance(done, UnreadableSession)],
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage._core import UllageError
 from ullage.records import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ullage.sessions.shapes import Put
 
@@ -20,7 +20,53 @@ _INDENTED = re.compile(r"\s*[\[{]\r?\n(?P<blanks>[ \t]+)")
 
 
 class UnreadableSessionError(UllageError):
-    """A file or folder that holds no session; its text says why."""
+    """A file, or a line of it, cannot be read as a session.
+
+    Attributes:
+        file: The file or the folder.
+        problem: Why it cannot be read.
+        line: The line, counted from 1; None if the problem is about the whole file.
+    """
+
+    file: str
+    problem: str
+    line: int | None
+
+    def __init__(self, file: str, problem: str, line: int | None = None) -> None:
+        super().__init__(f"{file}: {problem}" if line is None else f"{file}:{line}: {problem}")
+        self.file, self.problem, self.line = file, problem, line
+
+
+# Called with what cannot be read.
+OnUnreadable: TypeAlias = "Callable[[UnreadableSessionError], object]"
+
+
+class Problems:
+    """What cannot be read in a file.
+
+    Args:
+        file: The file.
+        on_unreadable: Called with each problem; None to raise the first.
+
+    Attributes:
+        is_strict: True if the first problem is raised.
+    """
+
+    def __init__(self, file: str, on_unreadable: OnUnreadable | None) -> None:
+        self.is_strict = on_unreadable is None
+        self._file = file
+        self._on_unreadable = on_unreadable
+
+    def add(self, problem: str, line: int | None = None) -> None:
+        """Reports a problem.
+
+        Raises:
+            UnreadableSessionError: The problem, if nothing is called with it.
+        """
+        error = UnreadableSessionError(self._file, problem, line)
+        if self._on_unreadable is None:
+            raise error
+        self._on_unreadable(error)
 
 
 @dataclass(frozen=True)
@@ -73,7 +119,15 @@ class SessionFile:
 
 
 class Lines(list[Any]):
-    """Values that stand on a line each."""
+    """Values from JSON lines.
+
+    Attributes:
+        numbers: The line of each value, counted from 1; empty if they were not read from a file.
+    """
+
+    def __init__(self, values: Iterable[Any] = (), numbers: Iterable[int] = ()) -> None:
+        super().__init__(values)
+        self.numbers = list(numbers)
 
 
 @dataclass(frozen=True)

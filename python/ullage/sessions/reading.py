@@ -9,32 +9,46 @@ from typing import TYPE_CHECKING, Any
 
 from ullage._core import UllageError
 from ullage.sessions import strands, transcripts
-from ullage.sessions.file import Lines, Session, SessionFile, Style, UnreadableSessionError
+from ullage.sessions.file import (
+    Lines,
+    OnUnreadable,
+    Problems,
+    Session,
+    SessionFile,
+    Style,
+    UnreadableSessionError,
+)
 from ullage.sessions.packing import ENDINGS, unpacked
 from ullage.sessions.shapes import shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from ullage.sessions.shapes import Shape
 
 # What a folder is searched for.
 _ENDINGS = (".json", ".jsonl")
+_DECODER = json.JSONDecoder()
 # What Windows' shells write before UTF-16.
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read_sessions(path: str | Path) -> list[Session]:
-    """The sessions in a file or a folder, see :func:`read_session_file`."""
-    return read_session_file(path).sessions
+def read_sessions(path: str | Path, on_unreadable: OnUnreadable | None = None) -> list[Session]:
+    """Returns the sessions in a file or a folder, see :func:`read_session_file`."""
+    return read_session_file(path, on_unreadable).sessions
 
 
-def read_session_file(path: str | Path) -> SessionFile:
-    """What a file or a folder holds.
+def read_session_file(path: str | Path, on_unreadable: OnUnreadable | None = None) -> SessionFile:
+    """Reads a file or a folder.
 
     A file holds a list of messages in any wire format, an object with such a list ("messages",
     "contents" or "input"), a message on each line, such an object on each line, a session of Google
     ADK, a transcript of Claude Code, of which the main chain is followed, or one of ullage, of
     which the view is read. It may be packed by xz or gzip. A folder is a session of Strands, with
     its agents, or is searched for files.
+
+    Args:
+        path: The file or the folder.
+        on_unreadable: If given, it is called with each line of a file and each file of a folder
+            that cannot be read, and the rest is read. Otherwise the first of them is raised.
 
     Raises:
         UnreadableSessionError: If it cannot be read or holds no messages.
@@ -43,44 +57,69 @@ def read_session_file(path: str | Path) -> SessionFile:
     try:
         data = None if path.is_dir() else path.read_bytes()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UnreadableSessionError(f"{path}: {reason}") from error
-    return _folder(path) if data is None else session_file_of(str(path), data)
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableSessionError(str(path), reason) from error
+    if data is None:
+        return _folder(path, on_unreadable)
+    return session_file_of(str(path), data, on_unreadable)
 
 
-def session_file_of(name: str, data: bytes) -> SessionFile:
-    """What the content of a file holds; the ending of its name says whether it is packed.
+def session_file_of(
+    name: str, data: bytes, on_unreadable: OnUnreadable | None = None
+) -> SessionFile:
+    """Reads the content of a file; the ending of its name says whether it is packed.
+
+    Args:
+        name: The name of the file.
+        data: Its content.
+        on_unreadable: See :func:`read_session_file`.
 
     Raises:
         UnreadableSessionError: If it holds no messages.
     """
+    found = Problems(name, on_unreadable)
     try:
         data = unpacked(name, data)
         # Editors and shells of Windows put a mark before UTF-8.
         text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
         if transcripts.is_transcript(text):
-            return SessionFile(name, transcripts.KIND, [Session(name, transcripts.view(data))])
-        shape = shape_of(_values(text))
+            return _transcript(name, data, found)
+        shape = shape_of(_values(text, found), found)
     except RecursionError as error:
-        raise UnreadableSessionError(f"{name} is nested too deep to be read") from error
+        raise UnreadableSessionError(name, "it is nested too deeply") from error
+    except UnreadableSessionError:
+        raise
     except (OSError, ValueError, UllageError) as error:
-        raise UnreadableSessionError(f"{name}: {error}") from error
-    sessions = _named(name, shape.conversations)
-    return SessionFile(name, shape.kind, sessions, shape.put, Style.of(text))
+        raise UnreadableSessionError(name, str(error)) from error
+    return SessionFile(name, shape.kind, _named(name, shape), shape.put, Style.of(text))
 
 
-def _folder(path: Path) -> SessionFile:
-    try:
-        found = strands.agents(path)
-    except (OSError, ValueError, RecursionError) as error:
-        raise UnreadableSessionError(f"{path}: {error}") from error
+def _transcript(name: str, data: bytes, problems: Problems) -> SessionFile:
+    messages, recovered = transcripts.view(data)
+    # An agent may be writing the last line at this moment, so this is never raised.
+    if recovered is not None and not problems.is_strict:
+        problems.add(recovered)
+    return SessionFile(name, transcripts.KIND, [Session(name, messages)])
+
+
+def _folder(path: Path, on_unreadable: OnUnreadable | None) -> SessionFile:
+    found = strands.agents(path, on_unreadable)
     if found:
         named = [Session(f"{path}: {agent}", messages) for agent, messages in found]
         return SessionFile(str(path), "a session of Strands", named)
     files = sorted(file for file in path.rglob("*") if file.is_file() and _is_session(file))
     if not files:
-        raise UnreadableSessionError(f"{path}: no session of Strands and no JSON is in this folder")
-    sessions = [session for file in files for session in read_sessions(file)]
+        raise UnreadableSessionError(
+            str(path), "no session of Strands and no JSON is in this folder"
+        )
+    sessions: list[Session] = []
+    for file in files:
+        try:
+            sessions += read_sessions(file, on_unreadable)
+        except UnreadableSessionError as error:  # noqa: PERF203 - the others are read
+            if on_unreadable is None:
+                raise
+            on_unreadable(error)
     return SessionFile(str(path), "a folder", sessions)
 
 
@@ -89,28 +128,76 @@ def _is_session(file: Path) -> bool:
     return name.suffix.lower() in _ENDINGS
 
 
-def _named(name: str, found: list[list[Any]]) -> list[Session]:
-    if len(found) == 1:
-        return [Session(name, found[0])]
-    return [Session(f"{name}:{line}", messages) for line, messages in enumerate(found, 1)]
+def _named(name: str, shape: Shape) -> list[Session]:
+    if len(shape.conversations) == 1:
+        return [Session(name, shape.conversations[0])]
+    numbered = zip(shape.numbers, shape.conversations, strict=True)
+    return [Session(f"{name}:{number}", messages) for number, messages in numbered]
 
 
-def _values(text: str) -> Any:
-    """The value in a text of JSON, or those on its lines."""
+def _values(text: str, problems: Problems) -> Any:
+    """Returns the value in a text of JSON, or those on its lines."""
     try:
         return json.loads(text)
     except ValueError as error:
-        # JSON lines. Strings may hold every other character that Python ends a line at.
-        lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-        if len(lines) < 2:  # noqa: PLR2004 - of a single line the first error says what is wrong
-            raise ValueError(f"it is no JSON: {error}") from error
-        return Lines(_on_lines(lines))
+        values = _on_lines(text, problems)
+        if values is None:
+            raise ValueError(f"it is not valid JSON: {error}") from error
+        return values
 
 
-def _on_lines(lines: Iterable[tuple[int, str]]) -> Iterable[Any]:
-    number = 0
-    try:
-        for number, line in lines:  # noqa: B007 - the error says it
-            yield json.loads(line)
-    except ValueError as error:
-        raise ValueError(f"line {number} is no JSON: {error}") from error
+def _on_lines(text: str, problems: Problems) -> Lines | None:
+    """Returns the objects on the lines of a text; None if this is not a file of JSON lines."""
+    values, numbers = [], []
+    damaged: list[tuple[str, int]] = []
+    read = unread = 0
+    # Strings may hold every other character that Python ends a line at.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found = _objects_on(line)
+        except (ValueError, RecursionError) as error:
+            unread += 1
+            problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            damaged.append((problem, number))
+        else:
+            read += 1
+            values += found
+            numbers += [number] * len(found)
+            if len(found) > 1:
+                damaged.append((f"{len(found)} JSON values are on one line, all were read", number))
+        if damaged and problems.is_strict:
+            # The rest, which may be long, would not be used.
+            break
+    if not read or unread > read:
+        return None
+    for problem, number in damaged:
+        problems.add(problem, number)
+    return Lines(values, numbers)
+
+
+def _objects_on(line: str) -> list[Any]:
+    """Returns the objects on a line, which should be one.
+
+    Raises:
+        ValueError: If the line holds anything else.
+    """
+    values: list[Any] = []
+    at = _skip_blanks(line, 0)
+    while at < len(line):
+        try:
+            value, at = _DECODER.raw_decode(line, at)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"it is not valid JSON: {error.msg}, column {error.colno}") from error
+        if not isinstance(value, dict):
+            raise ValueError(f"it holds a {type(value).__name__}, not an object")  # noqa: TRY004
+        values.append(value)
+        at = _skip_blanks(line, at)
+    return values
+
+
+def _skip_blanks(line: str, at: int) -> int:
+    while at < len(line) and line[at].isspace():
+        at += 1
+    return at

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ullage.sessions import adk, claude_code
 from ullage.sessions.file import Lines
+
+if TYPE_CHECKING:
+    from ullage.sessions.file import Problems
 
 # The value of a file, with other conversations in it.
 Put = Callable[[list[list[Any]]], Any]
@@ -21,15 +24,27 @@ _FIELDS_OF_A_MESSAGE = ("role", "parts", "type")
 
 
 class Shape(NamedTuple):
-    """The conversations in a value, what it is, and how others are put in their place."""
+    """The conversations in a value.
+
+    Attributes:
+        kind: What the value is, in words.
+        conversations: The messages of each conversation.
+        put: Puts other conversations in the place of these, see ``SessionFile``.
+        numbers: The line or the place of each conversation, counted from 1.
+    """
 
     kind: str
     conversations: list[list[Any]]
     put: Put | None
+    numbers: list[int] = [1]  # noqa: RUF012 - a named tuple takes it as a default
 
 
-def shape_of(value: Any) -> Shape:
-    """What a value holds.
+def shape_of(value: Any, problems: Problems) -> Shape:
+    """Returns the conversations in a value.
+
+    Args:
+        value: The value of a file.
+        problems: Collects lines and records without messages.
 
     Raises:
         ValueError: If it holds no messages.
@@ -45,25 +60,47 @@ def shape_of(value: Any) -> Shape:
         return Shape("a transcript of Claude Code", [claude_code.main_chain(value)], None)
     records = [entry for entry in value if isinstance(entry, dict)]
     if records and all(not _is_message(entry) for entry in records):
-        return _of_records(records, type(value))
-    kind = LINES if isinstance(value, Lines) else "a list of messages"
-    return Shape(kind, [value], lambda others: type(value)(others[0]))
+        return _of_records(value, problems)
+    if not isinstance(value, Lines):
+        return Shape("a list of messages", [value], lambda others: list(others[0]))
+    messages = []
+    for message, number in zip(value, value.numbers, strict=True):
+        if _is_message(message):
+            messages.append(message)
+        else:
+            problems.add("it holds no message", number)
+    return Shape(LINES, [messages], lambda others: Lines(others[0]))
 
 
-def _of_records(records: list[dict[str, Any]], several: type[list[Any]]) -> Shape:
-    found = [_of_object(record) for record in records]
+def _of_records(records: list[Any], problems: Problems) -> Shape:
+    is_lines = isinstance(records, Lines)
+    numbers = records.numbers if isinstance(records, Lines) else range(1, len(records) + 1)
+    found, read = [], []
+    unread: list[tuple[str, int | None]] = []
+    for record, number in zip(records, numbers, strict=True):
+        try:
+            found.append(_of_object(record))
+            read.append(number)
+        except ValueError as error:  # noqa: PERF203 - the others are read
+            unread.append((str(error), number) if is_lines else (f"record {number}: {error}", None))
+    if not found:
+        raise ValueError(unread[0][0])
+    for problem, line in unread:
+        problems.add(problem, line)
+    several = Lines if is_lines else list
     puts = [put for _, _, put in found if put is not None]
 
     def put(others: list[list[Any]]) -> Any:
         return several(put(other) for put, other in zip(puts, others, strict=True))
 
     whole = len(puts) == len(found)
-    return Shape(
-        "several conversations", [messages for _, messages, _ in found], put if whole else None
-    )
+    conversations = [messages for _, messages, _ in found]
+    return Shape("several conversations", conversations, put if whole else None, read)
 
 
-def _of_object(value: dict[str, Any]) -> tuple[str, list[Any], Callable[[list[Any]], Any] | None]:
+def _of_object(value: Any) -> tuple[str, list[Any], Callable[[list[Any]], Any] | None]:
+    if not isinstance(value, dict):
+        raise ValueError(f"it is a {type(value).__name__}, not an object")  # noqa: TRY004 - likewise
     if adk.is_session(value):
         return "a session of Google ADK", adk.contents(value), None
     field = next((field for field in _FIELDS if isinstance(value.get(field), list)), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ullage.files import temporary
 from ullage.transcript import Transcript
 
 KIND = "a transcript of ullage"
@@ -18,8 +19,8 @@ def is_transcript(text: str) -> bool:
     return text.startswith(_RECORD) or f"\n{_RECORD}" in text
 
 
-def view(data: bytes) -> list[Any]:
-    """What the model sees of the conversation in it.
+def view(data: bytes) -> tuple[list[Any], str | None]:
+    """Returns what the model sees of the conversation, and which lines were skipped, if any.
 
     A copy is read: opening a transcript mends its last line, and an agent may be writing to it.
 
@@ -30,8 +31,8 @@ def view(data: bytes) -> list[Any]:
     # Few files are transcripts, and it takes a while.
     from tempfile import TemporaryDirectory
 
-    with TemporaryDirectory(prefix="ullage-") as folder:
+    with TemporaryDirectory(prefix="ullage-") as folder, temporary(Path(folder)):
         copy = Path(folder) / "transcript.jsonl"
         copy.write_bytes(data)
         with Transcript(copy, fsync="never", lock=False) as transcript:
-            return transcript.view()
+            return transcript.view(), transcript.recovered

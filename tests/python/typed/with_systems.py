@@ -88,13 +88,20 @@ def replaying() -> None:
     try:
         sessions = replay.read_sessions(Path("sessions"))
     except replay.UnreadableSessionError as error:
-        print(error)
+        print(error.file, error.line, error.problem)
+        unread: list[replay.UnreadableSessionError] = []
+        sessions = replay.read_sessions("sessions", on_unreadable=unread.append)
         sessions = [replay.Session("mine", messages)]
     outcome = replay.replay(sessions, sweep, jobs=1)
     assert_type(outcome, replay.Replay)
     assert_type(outcome.rows(), list[replay.Row])
     assert_type(outcome.cuts, list[replay.Cut])
     assert_type(outcome.costs, list[replay.Cost])
+    assert_type(outcome.unreadable, list[replay.UnreadableSession])
+    assert_type(
+        [(left_out.name, left_out.problem) for left_out in outcome.unreadable],
+        list[tuple[str, str]],
+    )
     kept = [cut.retention for cut in outcome.cuts]
     assert_type(kept, list[replay.Retention])
     assert_type(replay.follow(sessions[0], ullage.Policy(), model="gpt-4o"), ullage.Recorder)
