@@ -515,10 +515,12 @@ class Policy:
     ) -> Policy: ...
     @staticmethod
     def preset(name: str) -> Policy:
-        """A policy by name.
+        """Returns a policy by name.
 
-        "default"; "cyber-autoagent", "amplifier-simple", "amplifier-smart", "supyagent",
-        "sre-agent" and "valis" with the thresholds and the ladders of those systems.
+        "default" is what ``ContextManager`` runs. The others are what adapters run if they are
+        given no arguments: "cyber-autoagent" (``ullage.strands.MappingConversationManager``),
+        "amplifier-simple" and "amplifier-smart" (``ullage.amplifier``), "supyagent", "sre-agent"
+        (``ullage.adk.sre_agent``), "adk-session" (``ullage.adk.SessionCompactor``) and "valis".
 
         Raises:
             PolicyError: If there is none of that name.

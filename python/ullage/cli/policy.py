@@ -26,6 +26,7 @@ PRESETS = (
     "amplifier-smart",
     "supyagent",
     "sre-agent",
+    "adk-session",
     "valis",
 )
 
