@@ -84,13 +84,20 @@ pub enum Error {
     #[error("the messages have changed since the plan was made; make a new plan for them")]
     Changed,
 
-    /// A setting is out of its range, or contradicts another.
+    /// An argument is unknown or out of its range.
     #[error("{setting}: {problem}")]
     Policy {
         /// Name of the setting.
         setting: String,
         /// What is wrong with it, and what it may be.
         problem: String,
+    },
+
+    /// Settings of a policy are unknown, out of their range, or contradict each other: all of them.
+    #[error("{}", listed(problems))]
+    Settings {
+        /// The problem of each wrong setting.
+        problems: Vec<SettingProblem>,
     },
 
     /// A store has other content under a reference.
@@ -108,6 +115,25 @@ pub enum Error {
         /// What to do about it.
         remedy: String,
     },
+}
+
+/// What is wrong with one setting.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct SettingProblem {
+    /// Where the setting stands, such as `high` or `levels[2].recent`.
+    pub path: String,
+    /// What it must be, and what it is.
+    pub problem: String,
+}
+
+/// A single problem in its own line, several as a list.
+fn listed(problems: &[SettingProblem]) -> String {
+    if let [problem] = problems {
+        return problem.to_string();
+    }
+    let lines: Vec<String> = problems.iter().map(SettingProblem::to_string).collect();
+    format!("{} settings are wrong:\n  {}", problems.len(), lines.join("\n  "))
 }
 
 fn kept_free(learned: usize) -> String {

@@ -39,6 +39,7 @@ __all__ = [
     "longest_beginning",
     "nearest",
     "plan_cost",
+    "policy_error",
     "reference_of",
     "references_in",
     "repair",
@@ -85,7 +86,14 @@ class MessagesChangedError(MessageError):
     """The messages are not those that a plan was made for."""
 
 class PolicyError(UllageError):
-    """A setting is unknown, out of range, or contradicts another."""
+    """A setting or an argument is unknown, out of range, or contradicts another.
+
+    Attributes:
+        problems: The path of each wrong setting, such as ``levels[2].recent``, and what is wrong
+            with it. Empty where the message alone says it.
+    """
+
+    problems: tuple[tuple[str, str], ...]
 
 class SummaryError(UllageError):
     """A summary is required, and there is none."""
@@ -95,6 +103,9 @@ class StoreError(UllageError):
 
 class ReferenceTakenError(StoreError):
     """A store has other content under a reference."""
+
+def policy_error(problems: Sequence[tuple[str, str]]) -> PolicyError:
+    """The error about these settings: the path and the problem of each."""
 
 def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     """Number of tokens in ``text``, exactly as tiktoken counts them.
@@ -422,7 +433,8 @@ class Policy:
             the last level runs at once, and the engine's own summary stands.
 
     Raises:
-        PolicyError: If a setting is unknown or out of range.
+        PolicyError: If settings are unknown, out of range or contradict each other. It names all
+            of them, see ``PolicyError.problems``.
     """
 
     window: int
@@ -503,10 +515,12 @@ class Policy:
     ) -> Policy: ...
     @staticmethod
     def preset(name: str) -> Policy:
-        """A policy by name.
+        """Returns a policy by name.
 
-        "default"; "cyber-autoagent", "amplifier-simple", "amplifier-smart", "supyagent",
-        "sre-agent" and "valis" with the thresholds and the ladders of those systems.
+        "default" is what ``ContextManager`` runs. The others are what adapters run if they are
+        given no arguments: "cyber-autoagent" (``ullage.strands.MappingConversationManager``),
+        "amplifier-simple" and "amplifier-smart" (``ullage.amplifier``), "supyagent", "sre-agent"
+        (``ullage.adk.sre_agent``), "adk-session" (``ullage.adk.SessionCompactor``) and "valis".
 
         Raises:
             PolicyError: If there is none of that name.
@@ -530,15 +544,33 @@ class Policy:
             environ: The variables; ``os.environ`` if not given.
 
         Raises:
-            PolicyError: If a variable cannot be read, or a setting is out of range; it names the
-                variable.
+            PolicyError: If variables cannot be read, are out of range or contradict each other; it
+                names all of them. A wrong preset is named alone.
         """
     @staticmethod
     def from_dict(settings: dict[str, Any]) -> Policy:
         """The policy of these settings.
 
         Raises:
-            PolicyError: If a setting is unknown or out of range.
+            PolicyError: As for the constructor.
+        """
+    def replace(self, **changes: Any) -> Policy:
+        """Returns a checked policy with some settings changed. This policy stays as it is.
+
+        A new value or list replaces the old one. ``levels`` can also be a dict that maps the
+        number of a level to changes of that level. It is merged into the ladder: the level's
+        other settings and all other levels stay as they are.
+
+        >>> preset = ullage.Policy.preset("amplifier-smart")
+        >>> policy = preset.replace(window=32_000, levels={0: {"keep_results": 3}})
+        >>> policy.levels[1:] == preset.levels[1:]
+        True
+
+        Args:
+            changes: Settings, as for the constructor.
+
+        Raises:
+            PolicyError: As for the constructor.
         """
     def to_dict(self) -> dict[str, Any]:
         """The settings; ``Policy.from_dict(policy.to_dict())`` is the same policy."""

@@ -6,10 +6,10 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import Policy, PolicyError
+from ullage._core import Policy, PolicyError, policy_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 # Cyber-AutoAgent's sizes are characters; its own ratio makes tokens of them.
 _CHARACTERS_PER_TOKEN = 3.7
@@ -54,9 +54,6 @@ _BOUNDED = (("shrink_to", "shrink_above"), ("offload_preview", "offload_above"))
 # The settings that may be None, whatever a preset says, and what else they are.
 _OPTIONAL: dict[str, Callable[[str], Any]] = {"escalate": float, "max_messages": int}
 
-# Characters of a variable that an error repeats.
-_LONGEST_VALUE = 100
-
 
 def policy_from_env(prefix: str, environ: Mapping[str, str] | None = None) -> Policy:
     """See ``Policy.from_env``."""
@@ -64,41 +61,64 @@ def policy_from_env(prefix: str, environ: Mapping[str, str] | None = None) -> Po
     preset = environ.get(prefix + "PRESET") or (
         "cyber-autoagent" if prefix == _CYBER else "default"
     )
-    ground = _read(prefix + "PRESET", preset, Policy.preset).to_dict()
+    try:
+        policy = Policy.preset(preset)
+    except PolicyError as error:
+        problems = [(prefix + "PRESET", problem) for _, problem in error.problems]
+        raise policy_error(problems) from None
+    ground = policy.to_dict()
     own = {setting.upper(): ((setting,), _reader(setting, now)) for setting, now in ground.items()}
     given: dict[str, Any] = {}
-    # The variable that each setting comes from, and its text.
-    sources: dict[str, tuple[str, str]] = {}
+    # The variable that each setting comes from.
+    sources: dict[str, str] = {}
     for name, (targets, read) in (*_NAMED.items(), *own.items()):
         if text := environ.get(prefix + name, "").strip():
-            given.update(dict.fromkeys(targets, _read(prefix + name, text, read)))
-            sources.update(dict.fromkeys(targets, (prefix + name, text)))
-    firm = {setting for setting in given if sources[setting][0] != prefix + _CLAMPED}
+            given.update(dict.fromkeys(targets, _read(text, read)))
+            sources.update(dict.fromkeys(targets, prefix + name))
+    firm = {setting for setting in given if sources[setting] != prefix + _CLAMPED}
     try:
-        return Policy.from_dict(_agreeing(ground, given, firm))
+        return policy.replace(**_agreeing(ground, given, firm))
     except PolicyError as error:
-        # It begins with the setting.
-        source = sources.get(str(error).partition(":")[0])
-        if source is not None:
-            raise _unreadable(*source, error) from error
-        # A setting of the preset that does not go with one of a variable.
-        names = ", ".join(dict.fromkeys(name for name, _ in sources.values()))
-        raise PolicyError(f"{error} (variables that are set: {names})") from error
+        raise policy_error(_named(error.problems, sources)) from None
 
 
 def _agreeing(ground: dict[str, Any], given: dict[str, Any], firm: set[str]) -> dict[str, Any]:
     """The settings, of which those that are not firm give way where two contradict each other."""
     settings = {**ground, **given}
+
+    def is_above(one: str, other: str) -> bool:
+        pair = (settings[one], settings[other])
+        # What could not be read is still a text.
+        return not any(isinstance(value, str) for value in pair) and pair[0] > pair[1]
+
     for smaller, larger in _BOUNDED:
-        if smaller not in firm and settings[smaller] > settings[larger]:
+        if smaller not in firm and is_above(smaller, larger):
             settings[smaller] = settings[larger]
-    if "compress_to" in given and "compress_to" not in firm:
+    if (
+        "compress_to" not in firm
+        and "compress_to" in given
+        and is_above("compress_to", "shrink_above")
+    ):
         # One variable gives both.
-        settings["compress_to"] = min(settings["compress_to"], settings["shrink_above"])
-    if "low" not in firm and settings["low"] > settings["high"]:
+        settings["compress_to"] = settings["shrink_above"]
+    if "low" not in firm and is_above("low", "high"):
         # At the high mark itself, every turn would compact.
         settings["low"] = settings["high"] * (ground["low"] / ground["high"])
     return settings
+
+
+def _named(problems: Iterable[tuple[str, str]], sources: dict[str, str]) -> list[tuple[str, str]]:
+    """The problems, each at the variable that gives the setting; once where it gives several."""
+    names = ", ".join(dict.fromkeys(sources.values()))
+    named = {}
+    for path, problem in problems:
+        setting, at, rest = path.partition("[")
+        if setting in sources:
+            named[sources[setting] + at + rest] = problem
+        else:
+            # A setting of the preset that contradicts one of a variable.
+            named[path] = f"{problem} (variables that are set: {names})"
+    return list(named.items())
 
 
 def _reader(setting: str, now: Any) -> Callable[[str], Any]:
@@ -109,33 +129,12 @@ def _reader(setting: str, now: Any) -> Callable[[str], Any]:
         return type(now)
     if isinstance(now, str):
         return str
-    return _json
+    return json.loads
 
 
-def _json(text: str) -> Any:
-    value = json.loads(text)
-    _refuse_booleans(value)
-    return value
-
-
-def _refuse_booleans(value: Any) -> None:
-    """Python takes them for numbers."""
-    if isinstance(value, bool):
-        raise ValueError(f"it holds {json.dumps(value)}; no setting is true or false")  # noqa: TRY004
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for part in value:
-            _refuse_booleans(part)
-
-
-def _read(name: str, text: str, read: Callable[[str], Any]) -> Any:
+def _read(text: str, read: Callable[[str], Any]) -> Any:
+    """The value; the text itself where it cannot be read, which no such setting takes."""
     try:
         return read(text)
-    except (ValueError, OverflowError, RecursionError, PolicyError) as error:
-        raise _unreadable(name, text, error) from error
-
-
-def _unreadable(name: str, text: str, error: Exception) -> PolicyError:
-    shown = text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
-    return PolicyError(f"the variable {name} is {shown!r}: {error}")
+    except (ValueError, OverflowError, RecursionError):
+        return text

@@ -3,9 +3,10 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use super::raised;
-use crate::error::Error;
+use crate::error::{Error, SettingProblem};
 
 create_exception!(ullage, UllageError, PyException, "Base of everything that ullage raises.");
 create_exception!(ullage, BudgetError, UllageError, "The conversation cannot be brought inside its budget.");
@@ -37,11 +38,25 @@ impl From<Error> for PyErr {
             Error::Changed => {
                 with_attributes(MessagesChangedError::new_err(text), |value| value.setattr("index", None::<usize>))
             }
-            Error::Policy { .. } => PolicyError::new_err(text),
+            Error::Policy { setting, problem } => settings_error(text, vec![(setting, problem)]),
+            Error::Settings { problems } => {
+                settings_error(text, problems.into_iter().map(|wrong| (wrong.path, wrong.problem)).collect())
+            }
             Error::Taken { .. } => ReferenceTakenError::new_err(text),
             Error::Store { .. } => StoreError::new_err(text),
         }
     }
+}
+
+fn settings_error(text: String, problems: Vec<(String, String)>) -> PyErr {
+    with_attributes(PolicyError::new_err(text), |value| value.setattr("problems", PyTuple::new(value.py(), problems)?))
+}
+
+/// The error about wrong settings, for what the package reads by itself.
+#[pyfunction]
+pub fn policy_error(py: Python<'_>, problems: Vec<(String, String)>) -> Bound<'_, PyAny> {
+    let problems = problems.into_iter().map(|(path, problem)| SettingProblem { path, problem }).collect();
+    PyErr::from(Error::Settings { problems }).into_value(py).into_bound(py).into_any()
 }
 
 fn message_error(text: String, index: Option<usize>) -> PyErr {

@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::{
         BudgetError, MessageError, MessagesChangedError, PolicyError, ReferenceTakenError, StoreError, SummaryError,
-        UllageError,
+        UllageError, policy_error,
     };
     #[pymodule_export]
     use super::format::detect_format;
@@ -67,9 +67,13 @@ mod _core {
     use super::validity::{repair, validate};
 
     use pyo3::prelude::*;
+    use pyo3::types::PyTuple;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // An error that Python raises itself is about no setting, unless it says so.
+        let py = module.py();
+        py.get_type::<PolicyError>().setattr("problems", PyTuple::empty(py))?;
         module.add("RETRIEVAL_LIMIT", crate::store::RETRIEVAL_LIMIT)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -2,31 +2,54 @@
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyList};
-use pythonize::{depythonize, pythonize};
+use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyMapping, PySequence, PyString};
+use pythonize::pythonize;
+use serde_json::Value;
 
-use crate::error::Error;
-use crate::policy::Policy;
+use super::text::PyText;
+use crate::policy::{Policy, Settings};
 
-fn read(settings: &Bound<'_, PyDict>, name: &str) -> Result<Policy, Error> {
-    depythonize(settings).map_err(|error| Error::Policy { setting: name.to_owned(), problem: error.to_string() })
-}
-
-/// How deep the values of a setting are nested: its levels are a list of dicts, of which some values are lists.
+/// How deep the values of a setting are nested: levels are lists of dicts, and some values in them are lists.
 const NESTING: usize = 3;
 
-/// A true or false in the value of a setting, `nesting` levels deep at most: to Python it is the number 1 or 0.
-fn truth_in<'py>(value: &Bound<'py, PyAny>, nesting: usize) -> Option<Bound<'py, PyAny>> {
-    if value.is_instance_of::<PyBool>() {
-        return Some(value.clone());
+/// Settings by name. The core judges them, so whatever JSON does not have becomes a text that no setting takes.
+fn settings_of(settings: &Bound<'_, PyDict>) -> Settings {
+    settings.iter().map(|(name, value)| (text_of(&name), json_of(&value, NESTING))).collect()
+}
+
+fn json_of(value: &Bound<'_, PyAny>, nesting: usize) -> Value {
+    if value.is_none() {
+        Value::Null
+    } else if let Ok(truth) = value.cast::<PyBool>() {
+        Value::Bool(truth.is_true())
+    } else if value.is_instance_of::<PyString>() {
+        Value::String(text_of(value))
+    } else if let Ok(number) = value.extract::<u64>() {
+        number.into()
+    } else if let Ok(number) = value.extract::<i64>() {
+        number.into()
+    } else if let Some(number) = value.extract().ok().and_then(serde_json::Number::from_f64) {
+        number.into()
+    } else {
+        container_of(value, nesting).unwrap_or_else(|| Value::String(text_of(value)))
     }
-    let inner = match (value.cast::<PyDict>(), value.cast::<PyList>()) {
-        _ if nesting == 0 => return None,
-        (Ok(dict), _) => dict.values(),
-        (_, Ok(list)) => list.clone(),
-        _ => return None,
-    };
-    inner.iter().find_map(|value| truth_in(&value, nesting - 1))
+}
+
+/// The list or the dict that a value is.
+fn container_of(value: &Bound<'_, PyAny>, nesting: usize) -> Option<Value> {
+    let below = nesting.checked_sub(1)?;
+    if let Ok(mapping) = value.cast::<PyMapping>() {
+        let items = mapping.items().ok()?;
+        let pairs = items.iter().filter_map(|item| item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>().ok());
+        return Some(pairs.map(|(name, value)| (text_of(&name), json_of(&value, below))).collect());
+    }
+    let elements = value.cast::<PySequence>().ok()?.to_list().ok()?;
+    Some(elements.iter().map(|element| json_of(&element, below)).collect())
+}
+
+/// A text, or what stands for something else in an error.
+fn text_of(value: &Bound<'_, PyAny>) -> String {
+    value.str().map_or_else(|_| value.get_type().to_string(), |text| PyText::of(&text).to_string())
 }
 
 #[pyclass(frozen, eq, skip_from_py_object, name = "Policy", module = "ullage")]
@@ -38,23 +61,17 @@ impl PyPolicy {
     #[new]
     #[pyo3(signature = (**settings))]
     fn new(settings: Option<&Bound<'_, PyDict>>) -> PyResult<PyPolicy> {
-        let Some(settings) = settings else { return Ok(PyPolicy(Policy::default())) };
-        // One by one first, so that an error names the setting.
-        for (name, value) in settings {
-            if let Some(truth) = truth_in(&value, NESTING) {
-                let problem = format!("it is {truth}; no setting is true or false");
-                return Err(Error::Policy { setting: name.to_string(), problem }.into());
-            }
-            let one = PyDict::new(settings.py());
-            one.set_item(&name, value)?;
-            read(&one, &name.to_string())?;
-        }
-        Ok(PyPolicy(read(settings, "settings")?.checked()?))
+        PyPolicy(Policy::default()).replace(settings)
     }
 
     #[staticmethod]
     fn from_dict(settings: &Bound<'_, PyDict>) -> PyResult<PyPolicy> {
         PyPolicy::new(Some(settings))
+    }
+
+    #[pyo3(signature = (**changes))]
+    fn replace(&self, changes: Option<&Bound<'_, PyDict>>) -> PyResult<PyPolicy> {
+        Ok(PyPolicy(self.0.replace(changes.map(settings_of).unwrap_or_default())?))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {

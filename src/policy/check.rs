@@ -1,103 +1,130 @@
-//! Whether settings make sense together.
+//! Checks that the settings of a policy are in range and agree with each other.
+
+use std::fmt::Display;
 
 use super::{Policy, StageName};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SettingProblem};
 
 /// The longest that anything may be waited for, in seconds: a day. Threads cannot wait for just any number.
 const LONGEST_TIMEOUT: f64 = 86_400.0;
 
 impl Policy {
-    /// The policy itself, if its settings make sense together.
+    /// The policy itself, if its settings are in range and agree with each other.
     ///
     /// # Errors
-    /// `Policy` with the first setting that does not.
+    /// `Settings` with every setting that is wrong.
     pub fn checked(self) -> Result<Policy> {
-        let refuse = |setting: &str, problem: String| Err(Error::Policy { setting: setting.to_owned(), problem });
-        if self.window == 0 {
-            return refuse("window", "it must be at least 1 token".to_owned());
+        self.without_problems(Vec::new())
+    }
+
+    /// The policy itself, if there are no `problems` and a check finds no more.
+    pub(super) fn without_problems(self, problems: Vec<SettingProblem>) -> Result<Policy> {
+        let mut check = Check { problems };
+        self.check_sizes(&mut check);
+        self.check_shares(&mut check);
+        self.check_ladder(&mut check);
+        if check.problems.is_empty() { Ok(self) } else { Err(Error::Settings { problems: check.problems }) }
+    }
+
+    fn check_sizes(&self, check: &mut Check) {
+        let sizes = [
+            ("window", self.window),
+            ("compress_to", self.compress_to),
+            ("summary_tokens", self.summary_tokens),
+            ("summary_input", self.summary_input),
+        ];
+        for (setting, tokens) in sizes {
+            check.require(tokens > 0, setting, "be at least 1 token", tokens);
         }
-        if self.reserve_output >= self.window {
-            let problem = format!("{} tokens leave nothing of a window of {}", self.reserve_output, self.window);
-            return refuse("reserve_output", problem);
+        if check.is_fine("window") {
+            let must = format!("be below `window` ({})", self.window);
+            check.require(self.reserve_output < self.window, "reserve_output", &must, self.reserve_output);
         }
-        if !(self.high > 0.0 && self.high <= 1.0) {
-            return refuse("high", format!("it is {}, and must be above 0 and at most 1", self.high));
-        }
-        if !(self.low > 0.0 && self.low <= self.high) {
-            return refuse(
-                "low",
-                format!("it is {}, and must be above 0 and at most `high` ({})", self.low, self.high),
-            );
-        }
-        if let Some(share) = self.escalate.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
-            return refuse("escalate", format!("it is {share}, and must be above 0 and at most 1"));
-        }
-        if !(self.cache_relax >= 0.0 && self.cache_relax <= 1.0) {
-            return refuse("cache_relax", format!("it is {}, and must be from 0 to 1", self.cache_relax));
-        }
-        if !(self.ceiling > 0.0 && self.ceiling <= 1.0) {
-            return refuse("ceiling", format!("it is {}, and must be above 0 and at most 1", self.ceiling));
-        }
-        if self.shrink_to == 0 || self.shrink_to > self.shrink_above {
-            return refuse("shrink_to", format!("it must be from 1 to `shrink_above` ({})", self.shrink_above));
-        }
-        if self.offload_preview == 0 || self.offload_preview > self.offload_above {
-            return refuse("offload_preview", format!("it must be from 1 to `offload_above` ({})", self.offload_above));
-        }
-        if self.compress_to == 0 {
-            return refuse("compress_to", "it must be at least 1 token".to_owned());
-        }
-        for (setting, tokens) in [("summary_tokens", self.summary_tokens), ("summary_input", self.summary_input)] {
-            if tokens == 0 {
-                return refuse(setting, "it must be at least 1 token".to_owned());
+        let left = [
+            ("shrink_to", self.shrink_to, "shrink_above", self.shrink_above),
+            ("offload_preview", self.offload_preview, "offload_above", self.offload_above),
+        ];
+        for (setting, tokens, larger, most) in left {
+            if check.is_fine(larger) {
+                let must = format!("be from 1 to `{larger}` ({most})");
+                check.require((1..=most).contains(&tokens), setting, &must, tokens);
             }
         }
-        if self.max_messages == Some(0) {
-            return refuse("max_messages", "it must be at least 1 message, or nothing for any number".to_owned());
+        for (setting, seconds) in [("summary_timeout", self.summary_timeout), ("time_limit", self.time_limit)] {
+            let must = format!("be above 0 and at most {LONGEST_TIMEOUT} seconds");
+            check.require(seconds > 0.0 && seconds <= LONGEST_TIMEOUT, setting, &must, seconds);
         }
-        if self.max_messages.is_some() && !self.stages.contains(&StageName::Window) {
-            return refuse(
-                "max_messages",
-                "only the stage `window` removes messages, and it is none of `stages`".to_owned(),
-            );
-        }
-        if !(self.keep_recent_share >= 0.0 && self.keep_recent_share <= 1.0) {
-            return refuse("keep_recent_share", format!("it is {}, and must be from 0 to 1", self.keep_recent_share));
-        }
-        let shares = [
+    }
+
+    fn check_shares(&self, check: &mut Check) {
+        let above_nothing = [
+            ("high", self.high),
+            ("escalate", self.escalate.unwrap_or(1.0)),
+            ("ceiling", self.ceiling),
             ("low_messages", self.low_messages),
             ("summary_ratio", self.summary_ratio),
             ("summary_ahead", self.summary_ahead),
         ];
-        for (setting, share) in shares {
-            if !(share > 0.0 && share <= 1.0) {
-                return refuse(setting, format!("it is {share}, and must be above 0 and at most 1"));
-            }
+        for (setting, share) in above_nothing {
+            check.require(share > 0.0 && share <= 1.0, setting, "be above 0 and at most 1", share);
         }
-        for (setting, seconds) in [("summary_timeout", self.summary_timeout), ("time_limit", self.time_limit)] {
-            if !(seconds > 0.0 && seconds <= LONGEST_TIMEOUT) {
-                let problem = format!("it is {seconds}, and must be above 0 and at most {LONGEST_TIMEOUT} seconds");
-                return refuse(setting, problem);
-            }
+        for (setting, share) in [("cache_relax", self.cache_relax), ("keep_recent_share", self.keep_recent_share)] {
+            check.require((0.0..=1.0).contains(&share), setting, "be from 0 to 1", share);
         }
+        if check.is_fine("high") {
+            let must = format!("be above 0 and at most `high` ({})", self.high);
+            check.require(self.low > 0.0 && self.low <= self.high, "low", &must, self.low);
+        } else {
+            check.require(self.low > 0.0 && self.low <= 1.0, "low", "be above 0 and at most 1", self.low);
+        }
+    }
+
+    fn check_ladder(&self, check: &mut Check) {
         let mut seen = self.stages.clone();
         seen.sort_unstable();
         seen.dedup();
-        if self.stages.is_empty() || seen.len() != self.stages.len() {
-            return refuse("stages", "name at least one stage, and each at most once".to_owned());
+        let is_list = !self.stages.is_empty() && seen.len() == self.stages.len();
+        let stages: Vec<&str> = self.stages.iter().map(|stage| stage.name()).collect();
+        let stages = format!("[{}]", stages.join(", "));
+        check.require(is_list, "stages", "name at least one stage, and each at most once", &stages);
+        let runs = |stage: &StageName| self.stages.contains(stage);
+        let stages_are_known = check.is_fine("stages");
+        if let Some(most) = self.max_messages {
+            check.require(most > 0, "max_messages", "be at least 1 message, or null for any number", most);
+            let has_window = runs(&StageName::Window) || !stages_are_known;
+            check.require(has_window, "max_messages", "be null where `stages` has no `window`", most);
         }
-        if self.levels.is_empty() {
-            return refuse("levels", "a ladder has at least one level".to_owned());
-        }
+        check.require(!self.levels.is_empty(), "levels", "have at least one level", "[]");
         for (index, level) in self.levels.iter().enumerate() {
-            if let Some(stage) = level.stages.iter().find(|stage| !self.stages.contains(stage)) {
-                let problem = format!("levels[{index}] runs {}, which is none of `stages`", stage.name());
-                return refuse("levels", problem);
+            for (name, share) in level.shares() {
+                let path = format!("levels[{index}].{name}");
+                check.require((0.0..=1.0).contains(&share), &path, "be from 0 to 1", share);
             }
-            if let Some((name, share)) = level.shares().into_iter().find(|(_, share)| !(0.0..=1.0).contains(share)) {
-                return refuse("levels", format!("levels[{index}].{name} is {share}, and must be from 0 to 1"));
+            if let Some(stage) = level.stages.iter().find(|stage| stages_are_known && !runs(stage)) {
+                let must = format!("be among `stages` {stages}");
+                check.require(false, &format!("levels[{index}].stages"), &must, stage.name());
             }
         }
-        Ok(self)
+    }
+}
+
+/// Collects the problems of settings. A setting has one problem at most, and one with a problem is not compared with others.
+struct Check {
+    problems: Vec<SettingProblem>,
+}
+
+impl Check {
+    /// True if neither the setting, what holds it nor anything in it has a problem.
+    fn is_fine(&self, setting: &str) -> bool {
+        let is_in = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        !self.problems.iter().any(|known| is_in(&known.path, setting) || is_in(setting, &known.path))
+    }
+
+    fn require(&mut self, holds: bool, path: &str, must: &str, got: impl Display) {
+        if !holds && self.is_fine(path) {
+            self.problems.push(SettingProblem { path: path.to_owned(), problem: format!("must {must}; got {got}") });
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod check;
 mod level;
 mod presets;
+mod settings;
 mod stage;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use crate::store::MarkStyle;
 use crate::summary::{Summaries, SummaryFallback, SummaryPrompt};
 
 pub use level::{Level, ShortenTo, Superseded};
+pub use settings::Settings;
 pub use stage::StageName;
 
 /// What an engine aims at. Sizes are tokens unless a field says otherwise.

@@ -1,6 +1,6 @@
-//! Policies by name: the systems that ullage stands in for.
+//! Policies by name. Each is what the adapter of that system runs where nothing else is asked for.
 
-use super::{Level, Policy, StageName, Superseded};
+use super::{Level, Policy, ShortenTo, StageName, Superseded};
 use crate::compress::Compressor;
 use crate::error::{Error, Result};
 use crate::store::MarkStyle;
@@ -13,8 +13,16 @@ const GEMINI_OUTPUT: usize = 65_536;
 
 impl Policy {
     /// The names that [`Policy::preset`] knows.
-    pub const PRESETS: [&'static str; 7] =
-        ["default", "cyber-autoagent", "amplifier-simple", "amplifier-smart", "supyagent", "sre-agent", "valis"];
+    pub const PRESETS: [&'static str; 8] = [
+        "default",
+        "cyber-autoagent",
+        "amplifier-simple",
+        "amplifier-smart",
+        "supyagent",
+        "sre-agent",
+        "adk-session",
+        "valis",
+    ];
 
     /// A policy by name.
     ///
@@ -29,6 +37,7 @@ impl Policy {
             "supyagent" => Ok(supyagent()),
             "valis" => Ok(valis()),
             "sre-agent" => Ok(sre_agent()),
+            "adk-session" => Ok(adk_session()),
             _ => Err(Error::Policy {
                 setting: "preset".to_owned(),
                 problem: format!("there is no preset '{name}'; known are: {}", Policy::PRESETS.join(", ")),
@@ -47,14 +56,15 @@ impl Policy {
     }
 }
 
-/// Cyber-AutoAgent's cascade: 65 % triggers, up to two passes above 90 %, never above 98 %, 30 seconds; 100 messages, pruned
-/// to 90 of them, the first and the last 15 left alone. Its sizes in characters are tokens here by its own 3.7.
+/// Cyber-AutoAgent's cascade: 65 % triggers, 30 % of that go, up to two more passes above 90 %, never above 98 %, 30 seconds;
+/// 100 messages, pruned to 90 of them, the first and the last 15 left alone. Its sizes in characters are tokens here by its
+/// own 3.7.
 fn cyber_autoagent() -> Policy {
     Policy {
         window: 200_000,
         reserve_output: 4_000,
         high: 0.65,
-        low: 0.5,
+        low: 0.455,
         escalate: Some(0.9),
         cache_relax: 0.1,
         ceiling: 0.98,
@@ -90,8 +100,18 @@ fn ladder(recent: &[f64]) -> Vec<Level> {
     std::iter::once(Level::default()).chain(later).collect()
 }
 
-/// Amplifier's simple way: the system messages and the last ten stay, whatever they take; the task does too.
+/// Amplifier counts four characters for a token, and leaves 250 characters of a result.
+const AMPLIFIER_RESULT: usize = 250 / 4;
+
+/// Amplifier's simple way: the system messages and the last ten stay, and the task does too. Where they take too much, their
+/// results are shortened, and then all but what must stay may go.
 fn amplifier_simple() -> Policy {
+    let shortened = Level { stages: vec![StageName::Compress], recent: 0.0, recent_results: 0.0, ..Level::default() };
+    let least = Level {
+        stages: vec![StageName::Window, StageName::Compress],
+        shorten_to: ShortenTo::OffloadPreview,
+        ..shortened.clone()
+    };
     Policy {
         window: 200_000,
         reserve_output: 1_800,
@@ -101,15 +121,16 @@ fn amplifier_simple() -> Policy {
         keep_first: 0,
         keep_recent: 10,
         compressor: Compressor::Amplifier,
-        stages: vec![StageName::Window],
-        levels: ladder(&[0.0]),
+        offload_preview: AMPLIFIER_RESULT,
+        stages: vec![StageName::Compress, StageName::Window],
+        levels: vec![Level { stages: vec![StageName::Window], ..Level::default() }, shortened, least],
         ..Policy::default()
     }
 }
 
 /// Amplifier's eight levels: results are cut a quarter at a time, the last five of them spared, and in between messages go,
-/// of ever more of the recent ones; it stops as soon as half of the window is free. Where Amplifier ends by stubbing the
-/// first request, everything but what must stay may go: the task stays.
+/// of ever more of the recent ones; it stops as soon as half of the window is free. Lines of what goes are kept. Where
+/// Amplifier ends by stubbing the first request, everything but what must stay may go: the task stays.
 fn amplifier_smart() -> Policy {
     const PROTECTED_RESULTS: usize = 5;
     let results = |share: f64| Level {
@@ -130,10 +151,10 @@ fn amplifier_smart() -> Policy {
         keep_recent: 1,
         keep_recent_share: 0.3,
         compressor: Compressor::Amplifier,
-        offload_above: 63,
-        offload_preview: 63,
-        compress_to: 63,
-        stages: vec![StageName::Offload, StageName::Compress, StageName::Window],
+        offload_above: AMPLIFIER_RESULT,
+        offload_preview: AMPLIFIER_RESULT,
+        compress_to: AMPLIFIER_RESULT,
+        stages: vec![StageName::Offload, StageName::Compress, StageName::Window, StageName::Digest],
         levels: vec![
             results(0.25),
             results(0.5),
@@ -172,23 +193,30 @@ fn sre_agent() -> Policy {
     }
 }
 
-/// Supyagent's: a summary in its five sections after thirty messages, of which the last six stay, or where the window fills up;
-/// then long texts are cut to their first 1,000 and last 500 characters.
+/// The working context of a session of ADK, `ullage.adk.SessionCompactor`: the last five contents stay, and an account of the
+/// others stands in front of them.
+fn adk_session() -> Policy {
+    Policy { window: 32_000, reserve_output: 0, keep_recent: 5, summaries: Summaries::Always, ..Policy::default() }
+}
+
+/// Supyagent's: a summary in its five sections after thirty messages, of which the last six stay; and a request is filled
+/// with whole messages, down to four fifths where it was full.
 fn supyagent() -> Policy {
     Policy {
         window: 128_000,
         reserve_output: 4_096,
-        high: 0.9,
-        low: 0.5,
-        escalate: Some(0.9),
+        high: 1.0,
+        low: 0.8,
+        escalate: Some(1.0),
+        keep_first: 0,
         keep_recent: 6,
         max_messages: Some(30),
-        low_messages: 0.3,
+        low_messages: 0.2,
         compressor: Compressor::Supyagent,
         summary_prompt: SummaryPrompt::Supyagent,
         summary_ratio: 0.3,
-        stages: vec![StageName::Compress, StageName::Window, StageName::Digest, StageName::Summarize],
-        levels: ladder(&[1.0, 0.0]),
+        stages: vec![StageName::Window, StageName::Summarize],
+        levels: ladder(&[0.0]),
         ..Policy::default()
     }
 }
@@ -205,6 +233,8 @@ fn valis() -> Policy {
     levels.insert(0, pointers);
     Policy {
         window: 128_000,
+        // Its thresholds are shares of the whole window.
+        reserve_output: 0,
         high: 0.85,
         low: 0.2,
         escalate: Some(0.95),

@@ -71,7 +71,7 @@ def test_every_fault_is_named_with_its_line(form, tmp_path):
     code, out, err = inside("policy", "check", file)
     assert (code, err) == (1, "")
     found = [line.removeprefix(f"{file}:") for line in out.splitlines()]
-    expected = [(3, "high: it is 2"), (4, "hihg: there is no such setting; the nearest: high"), (5, "stages: "), (14, "levels: levels[1].results is 7")]  # fmt: skip
+    expected = [(3, "high: must be above 0"), (4, "hihg: there is no such setting; the nearest: high"), (5, "stages[1]: "), (14, "levels[1].results: must be from 0 to 1; got 7")]  # fmt: skip
     assert len(found) == len(expected)
     for line, (number, says) in zip(found, expected, strict=True):
         assert line.startswith(f"{number}: {says}")
@@ -87,11 +87,15 @@ def test_every_fault_is_named_with_its_line(form, tmp_path):
         ("a.toml", "high = 0.5\nlow =\n", "2: it is no TOML"),
         ("a.json", '{"high": 0.5,\n"low" 1}', "2: it is no JSON"),
         ("a.yaml", "high: 0.5\nlow: [1\n", "3: it is no YAML"),
-        ("a.json", '{"low": 0.9}', "1: low: it is 0.9, and must be above 0 and at most `high`"),
-        ("a.json", '{"stages": ["window"],\n"high": 0.1}', "2: low: it is 0.25"),
-        ("a.json", '{"levels": [{}, {}, {"a": 1}]}', "1: levels: unknown field `a`"),
-        ("a.json", '{"levels": [3]}', "1: levels"),
-        ("a.json", '{"levels": []}', "1: levels: a ladder has at least one level"),
+        ("a.json", '{"low": 0.9}', "1: low: must be above 0 and at most `high` (0.85); got 0.9"),
+        (
+            "a.json",
+            '{"stages": ["window"],\n"high": 0.1}',
+            "2: low: must be above 0 and at most `high` (0.1); got 0.25",
+        ),
+        ("a.json", '{"levels": [{}, {}, {"a": 1}]}', "1: levels[2].a: there is no such setting"),
+        ("a.json", '{"levels": [3]}', "1: levels[0]: must hold the settings of a level"),
+        ("a.json", '{"levels": []}', "1: levels: must have at least one level"),
         ("a.json", '{"window": "many"}', "1: window"),
         ("a.yaml", "context:\n  max_messages: 3\n", "context: there is no max_messages"),
     ],

@@ -147,6 +147,7 @@ def raising() -> list[Any]:
         ("ullage.Policy", ullage.PolicyError, lambda: ullage.Policy(window=0)),
         ("ullage.Policy.preset", ullage.PolicyError, lambda: ullage.Policy.preset("x")),
         ("ullage.Policy.from_dict", ullage.PolicyError, lambda: ullage.Policy.from_dict({"x": 1})),
+        ("ullage.Policy.replace", ullage.PolicyError, lambda: ullage.Policy().replace(x=1)),
         (
             "ullage.Policy.from_env",
             ullage.PolicyError,

@@ -2,23 +2,16 @@
 
 # mypy: disable-error-code="no-untyped-def,type-arg,arg-type"
 
+import pickle
 import threading
+from fractions import Fraction
 
 import pytest
 
 import ullage
+from ullage.cli.policy import PRESETS
 
 from .conversations import long_conversation, render
-
-PRESETS = (
-    "default",
-    "cyber-autoagent",
-    "amplifier-simple",
-    "amplifier-smart",
-    "supyagent",
-    "sre-agent",
-    "valis",
-)
 
 
 def talk():
@@ -50,14 +43,102 @@ def test_a_ladder_that_makes_no_sense_is_refused(levels):
 
 
 def test_true_is_no_number_however_deep_it_stands():
-    for settings in ({"low": True}, {"levels": [{"recent": True}]}, {"stages": [False]}):
-        with pytest.raises(ullage.PolicyError, match="no setting is true or false"):
+    for path, settings in (
+        ("low", {"low": True}),
+        ("levels[0].recent", {"levels": [{"recent": True}]}),
+        ("stages[0]", {"stages": [False]}),
+    ):
+        with pytest.raises(ullage.PolicyError, match=r"got (true|false)") as caught:
             ullage.Policy(**settings)
+        assert [wrong for wrong, _ in caught.value.problems] == [path]
     nested: list[object] = []
     for _ in range(100_000):
         nested = [nested]
     with pytest.raises(ullage.PolicyError):
         ullage.Policy(levels=nested)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_changed_policy_differs_in_the_changes_alone(name):
+    preset = ullage.Policy.preset(name)
+    before = preset.to_dict()
+    assert preset.replace() == preset == ullage.Policy().replace(**before)
+    changed = preset.replace(window=90_000, levels={0: {"recent": 0.3}})
+    expected = {**before, "window": 90_000}
+    expected["levels"] = [{**before["levels"][0], "recent": 0.3}, *before["levels"][1:]]
+    assert changed.to_dict() == expected
+    assert preset.to_dict() == before
+    assert preset.replace(stages=("window",), levels=[{}], max_messages=None).stages == ["window"]
+
+
+class Whole:
+    """A number as NumPy has them, which is no int."""
+
+    def __index__(self):
+        return 9_000
+
+    def __float__(self):
+        return 9_000.0
+
+
+def test_numbers_of_any_class_are_taken():
+    policy = ullage.Policy(window=Whole(), low=Fraction(1, 4), high=1)
+    assert (policy.window, policy.low, policy.high) == (9_000, 0.25, 1.0)
+
+
+WRONG = {
+    "high": "x",
+    "hihg": 1,
+    "levels": [{}, {"recent": 5}],
+    "window": 0,
+    "stages": ["window", 3],
+}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda settings: ullage.Policy(**settings),
+        ullage.Policy.from_dict,
+        lambda settings: ullage.Policy.preset("valis").replace(**settings),
+        lambda settings: ullage.model_limits("gpt-4o").policy(**settings),
+    ],
+    ids=["constructor", "from_dict", "replace", "limits"],
+)
+def test_every_wrong_setting_is_in_the_error(make):
+    with pytest.raises(ullage.PolicyError) as caught:
+        make(WRONG)
+    error = caught.value
+    assert {path for path, _ in error.problems} == {
+        "high",
+        "hihg",
+        "levels[1].recent",
+        "window",
+        "stages[1]",
+    }
+    assert dict(error.problems)["levels[1].recent"] == "must be from 0 to 1; got 5"
+    assert "the nearest: high" in dict(error.problems)["hihg"]
+    lines = [f"  {path}: {problem}" for path, problem in error.problems]
+    assert str(error).splitlines() == ["5 settings are wrong:", *lines]
+    assert pickle.loads(pickle.dumps(error)).problems == error.problems
+
+
+def test_every_wrong_variable_is_in_the_error():
+    with pytest.raises(ullage.PolicyError) as caught:
+        from_env(HIGH="2", WINDOW="many", LEVELS='[{}, {"recent": 5}]', TOOL_COMPRESS_TRUNCATE="x")
+    assert dict(caught.value.problems) == {
+        "X_HIGH": "must be above 0 and at most 1; got 2",
+        "X_WINDOW": 'must be a whole number from 0 on; got "many"',
+        "X_LEVELS[1].recent": "must be from 0 to 1; got 5",
+        "X_TOOL_COMPRESS_TRUNCATE": 'must be a whole number from 0 on; got "x"',
+    }
+
+
+def test_an_error_about_something_else_has_no_settings():
+    assert ullage.PolicyError("it is wrong").problems == ()
+    with pytest.raises(ullage.PolicyError) as caught:
+        ullage.TokenCounter("x")
+    assert len(caught.value.problems) == 1
 
 
 def test_the_variables_of_cyber_autoagent_are_read():

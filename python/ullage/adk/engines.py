@@ -103,9 +103,8 @@ def sre_agent(
     Raises:
         PolicyError: If a setting is unknown or out of range.
     """
-    preset = {**Policy.preset("sre-agent").to_dict(), "cache_relax": 0.0}
     return ContextManager(
-        Policy.from_dict({**preset, **settings}),
+        Policy.preset("sre-agent").replace(**settings),
         counter=TokenCounter.with_ratio(_SRE_CHARS_A_TOKEN),
         store=store,
         summarizer=summarizer,

@@ -112,7 +112,9 @@ def contents_within(  # noqa: PLR0917 - a step of one caller
     contents = list(repair(contents, FORMAT))
     if counter.count_messages(contents, FORMAT) <= config.token_budget:
         return contents
-    policy = Policy(keep_recent=config.recent_events_count, summaries="always")
+    policy = Policy.preset("adk-session").replace(
+        window=config.token_budget, keep_recent=config.recent_events_count
+    )
     engine = ContextManager(policy, counter=counter, store=store, format=FORMAT)
     return engine.view(contents, config.token_budget)
 

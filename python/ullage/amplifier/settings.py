@@ -19,8 +19,8 @@ CHARACTERS_A_TOKEN = 4
 # a long talk. It is taken from lines that tools printed: in 87 cuts of recorded coding sessions one
 # of 700 tokens left 89.8 % of the names that were needed later, where without it 91.4 % were left.
 _ACCOUNT_SHARE = 0.2
-# The shares of `protected_recent` that Amplifier's third, fifth and seventh level leave alone.
-_MESSAGE_LEVELS = frozenset({2, 4, 6})
+# The levels of "amplifier-smart" that spare the last results.
+_RESULT_LEVELS = (0, 1, 3, 5)
 # The tool results that its first two levels may shorten, as parts of `truncate_boundary`.
 _FIRST_RESULTS = (0.5, 1.0)
 
@@ -53,7 +53,7 @@ class Settings:
     told: Told = "lines"
 
     def policy(self, room: int) -> Policy:
-        """The policy of a request that may take so many tokens.
+        """The preset of the strategy with these settings, for a request of so many tokens.
 
         Raises:
             PolicyError: If a setting is out of range.
@@ -63,49 +63,33 @@ class Settings:
                 f"compaction_strategy is {self.strategy!r}; it must be one of"
                 f" {', '.join(STRATEGIES)}"
             )
-        made = self._simple() if self.strategy == "simple" else self._smart()
+        name = "simple" if self.strategy == "simple" else "smart"
+        preset = Policy.preset(f"amplifier-{name}")
+        changes = self._simple() if name == "simple" else self._smart()
         if self.told == "account":
-            made |= {
-                "stages": [*made["stages"], "summarize"],
+            changes |= {
+                "stages": [*preset.stages, "summarize"],
                 "summaries": "always",
                 "summary_tokens": max(1, int(room * self.target * _ACCOUNT_SHARE)),
             }
-        return Policy.from_dict({**made, "window": room, "reserve_output": 0})
+        return preset.replace(window=room, reserve_output=0, **changes)
 
     def _simple(self) -> dict[str, Any]:
-        """The system messages, the task and the last ones; what of these is too long is cut."""
-        last = [
-            {"stages": ["window"]},
-            {"stages": ["compress"], "recent": 0.0, "recent_results": 0.0},
-            {
-                "stages": ["window", "compress"],
-                "recent": 0.0,
-                "recent_results": 0.0,
-                "shorten_to": "offload_preview",
-            },
-        ]
         return {
-            **Policy.preset("amplifier-simple").to_dict(),
             "high": self.threshold,
             "escalate": self.threshold,
             "keep_recent": self.keep,
             "offload_preview": self._shortened,
-            "stages": ["compress", "window"],
-            "levels": last,
         }
 
     def _smart(self) -> dict[str, Any]:
-        """Amplifier's eight levels, and the lines of what goes that are likely to be needed."""
-        preset = Policy.preset("amplifier-smart").to_dict()
         low = min(self.target, self.threshold)
-        levels = [dict(level) for level in preset["levels"]]
-        for index, level in enumerate(levels):
-            if index not in _MESSAGE_LEVELS:
-                level["keep_results"] = self.results if index < len(levels) - 1 else 0
-        for level, part in zip(levels, _FIRST_RESULTS, strict=False):
-            level["results"] = self.boundary * part
+        levels: dict[int, dict[str, Any]] = {
+            number: {"keep_results": self.results} for number in _RESULT_LEVELS
+        }
+        for number, part in enumerate(_FIRST_RESULTS):
+            levels[number]["results"] = self.boundary * part
         return {
-            **preset,
             "high": self.threshold,
             "low": low,
             "escalate": low,
@@ -113,7 +97,6 @@ class Settings:
             "offload_above": self._shortened,
             "offload_preview": self._shortened,
             "compress_to": self._shortened,
-            "stages": [*preset["stages"], "digest"],
             "levels": levels,
         }
 

@@ -6,19 +6,18 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ullage import Policy, PolicyError
-from ullage._core import nearest
 from ullage.cli.lines import line_of
 from ullage.cli.policies import of_agent
 from ullage.policy_file import PolicyFileError, is_policy_file, parse, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ullage.cli.lines import Place
 
-_LEVELS = "levels"
-# How an error names a setting of a level.
-_LEVEL = re.compile(r"levels\[(\d+)\](?:\.(\w+))?")
+# The steps of a path, such as those of `levels[2].recent`.
+_STEP = re.compile(r"\[(\d+)\]|\w+")
 
 
 class Fault(NamedTuple):
@@ -56,65 +55,39 @@ def faults(path: Path) -> list[Fault]:
     except PolicyError as error:
         return [Fault(None, None, str(error))]
     found = [
-        Fault(line_of(path, text, place), str(place[0]), problem)
-        for place, problem in _wrong(settings)
+        Fault(line_of(path, text, place), str(place[0]), f"{at}: {problem}")
+        for place, at, problem in _wrong(settings)
     ]
     return sorted(found, key=lambda fault: fault.line or 0)
 
 
-def _wrong(settings: dict[str, Any]) -> list[tuple[Place, str]]:
-    """The places of settings that are wrong, and what is."""
-    known = list(Policy().to_dict())
-    found: list[tuple[Place, str]] = []
-    for name in [name for name in settings if name not in known]:
-        near = ", ".join(nearest(str(name), known))
-        found.append(((name,), f"{name}: there is no such setting; the nearest: {near}"))
-    left = {name: value for name, value in settings.items() if name in known}
-    # What is wrong is left out, until nothing is: each time the first is named.
-    while (error := _refused(left)) is not None:
-        setting = error.partition(":")[0]
-        if setting not in left:
+def _wrong(settings: dict[str, Any]) -> Iterator[tuple[Place, str, str]]:
+    """The place of each setting that is wrong, its path and what is wrong."""
+    for at, problem in _problems(settings):
+        place = _place(at, settings)
+        if place[0] not in settings:
             # A default that contradicts one that is given: the one without which it would not.
-            setting = next(name for name in left if _refused(_without(left, (name,))) != error)
-        place = _place(setting, left[setting], error)
-        found.append((place, error))
-        left = _without(left, place)
-    return found
+            place = next(
+                (name,)
+                for name in settings
+                if at not in dict(_problems({k: v for k, v in settings.items() if k != name}))
+            )
+        yield place, at, problem
 
 
-def _without(value: Any, place: Place) -> Any:
-    """The same without what is at that place; a level leaves an empty one, so that others stay."""
-    at, *inner = place
-    if isinstance(value, list) and isinstance(at, int):
-        left = _without(value[at], tuple(inner)) if inner else {}
-        return [left if number == at else other for number, other in enumerate(value)]
-    if inner:
-        return {**value, at: _without(value[at], tuple(inner))}
-    return {name: other for name, other in value.items() if name != at}
+def _place(path: str, settings: dict[str, Any]) -> Place:
+    """Where a path leads. The name of a stage stands on the line of its list."""
+    for name in settings:
+        if str(name) == path:
+            return (name,)
+    steps = [int(step[1]) if step[1] else step[0] for step in _STEP.finditer(path)]
+    return tuple(steps[: steps.index("stages") + 1] if "stages" in steps else steps)
 
 
-def _place(setting: str, value: Any, error: str) -> Place:
-    if setting != _LEVELS or not isinstance(value, list):
-        return (setting,)
-    if (named := _LEVEL.search(error)) is not None:
-        level = int(named[1])
-        return (setting, level, named[2]) if named[2] else (setting, level)
-    # It names no level, so each is tried alone, and then each of its settings.
-    for number, level in enumerate(value):
-        if _refused({_LEVELS: [level]}) != error:
-            continue
-        names = level if isinstance(level, dict) else ()
-        for name in names:
-            if _refused({_LEVELS: [{name: level[name]}]}) == error:
-                return setting, number, name
-        return setting, number
-    return (setting,)
-
-
-def _refused(settings: dict[str, Any]) -> str | None:
-    """Why these are no settings of a policy; None if they are."""
+def _problems(settings: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What is wrong with these as settings of a policy."""
     try:
         Policy.from_dict(settings)
     except PolicyError as error:
-        return str(error)
-    return None
+        return error.problems
+    return ()

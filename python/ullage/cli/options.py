@@ -145,7 +145,7 @@ def policy_of(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | 
     changes = dict(_setting(given) for given in options.set)
     if changes:
         ground = policy or (ullage.model_limits(model).policy() if model else ullage.Policy())
-        policy = ullage.Policy.from_dict({**ground.to_dict(), **changes})
+        policy = ground.replace(**changes)
     return policy, model
 
 

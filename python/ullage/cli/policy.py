@@ -27,6 +27,7 @@ PRESETS = (
     "amplifier-smart",
     "supyagent",
     "sre-agent",
+    "adk-session",
     "valis",
 )
 

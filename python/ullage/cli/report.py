@@ -126,5 +126,4 @@ def _policy(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | No
         return policy, model
     ground = policy or (ullage.model_limits(model).policy() if model else ullage.Policy())
     reserve = min(ground.reserve_output, int(options.window * _RESERVED))
-    changes = {"window": options.window, "reserve_output": reserve}
-    return ullage.Policy.from_dict({**ground.to_dict(), **changes}), model
+    return ground.replace(window=options.window, reserve_output=reserve), model

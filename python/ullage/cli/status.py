@@ -108,14 +108,14 @@ def run(options: argparse.Namespace) -> int:
 
 def summary_of(messages: Sequence[Any], policy: ullage.Policy, format: str | None) -> str:
     """What the engine says, without a model, of all but the recent messages."""
-    settings = policy.to_dict() | {
-        "max_messages": 1,
-        "low_messages": 1.0,
-        "summaries": "always",
-        "stages": ["window", "summarize"],
-        "levels": [{}],
-    }
-    engine = ullage.ContextManager(ullage.Policy.from_dict(settings), format=format)
+    policy = policy.replace(
+        max_messages=1,
+        low_messages=1.0,
+        summaries="always",
+        stages=["window", "summarize"],
+        levels=[{}],
+    )
+    engine = ullage.ContextManager(policy, format=format)
     note = note_in(engine.view(messages))
     return note.body if note is not None and note.body else "There is nothing to summarize."
 

@@ -53,7 +53,7 @@ def grid(settings: Sequence[Setting], values: Mapping[str, Sequence[Any]]) -> li
     for setting, combination in product(settings, product(*values.values())):
         changes = dict(zip(values, combination, strict=True))
         try:
-            policy = Policy.from_dict({**setting.policy.to_dict(), **changes})
+            policy = setting.policy.replace(**changes)
         except PolicyError as error:
             wrong = error
             continue

@@ -16,11 +16,7 @@ from ullage.strands.agents import (
     tool_specs,
     usage_of,
 )
-from ullage.strands.settings import (
-    ESCALATION_THRESHOLD_RATIO,
-    PROMPT_TOKEN_FALLBACK_LIMIT,
-    WINDOW_PRUNE_RATIO,
-)
+from ullage.strands.settings import PROMPT_TOKEN_FALLBACK_LIMIT
 
 if TYPE_CHECKING:
     from ullage.store import Store
@@ -30,7 +26,6 @@ logger = Logger(__name__)
 
 _MODELS = ModelCatalog(default={"window": PROMPT_TOKEN_FALLBACK_LIMIT})
 
-# The settings of the layers; what an agent and its manager say goes on top.
 _PRESET = Policy.preset("cyber-autoagent")
 # So many times would what a summary is made from fit into the window: it is counted by our count.
 _SUMMARY_INPUTS = 2
@@ -62,6 +57,7 @@ def engines_of(
     *,
     counter: TokenCounter | None,
     limit: int,
+    high: float,
     low: float,
     window: int,
     zones: tuple[int, int],
@@ -74,6 +70,7 @@ def engines_of(
         model: A model of Strands.
         counter: What counts; if not given, a new one for the model.
         limit: The tokens that a prompt may have.
+        high: The share of the limit from which on it is reduced.
         low: The share of the limit to which a reduction goes down.
         window: Messages that a conversation may have.
         zones: Messages of the first and of the last zone.
@@ -85,25 +82,21 @@ def engines_of(
         counter = TokenCounter() if identity is None else TokenCounter.for_model(identity)
     first, last = zones
     limits = ModelLimits(identity or "", limit, limit, None, "override").policy()
-    common = {
-        **_PRESET.to_dict(),
-        "window": limits.window,
-        "reserve_output": min(limits.reserve_output, _PRESET.reserve_output),
-        # The thresholds are shares of an estimate, and looked after beside the engine. It counts
-        # better, and does by itself what the estimate has not seen coming.
-        "high": ESCALATION_THRESHOLD_RATIO,
-        "low": low,
-        "keep_first": first,
-        "keep_recent": last,
-        "max_messages": None,
+    policy = _PRESET.replace(
+        window=limits.window,
+        reserve_output=min(limits.reserve_output, _PRESET.reserve_output),
+        high=high,
+        low=low,
+        keep_first=first,
+        keep_recent=last,
+        max_messages=window,
         # The model that is asked for the summary has the same window.
-        "summary_input": max(1, min(_PRESET.summary_input, limit // _SUMMARY_INPUTS)),
-    }
-    few = {"stages": ["window"], "max_messages": window, "low_messages": WINDOW_PRUNE_RATIO}
+        summary_input=max(1, min(_PRESET.summary_input, limit // _SUMMARY_INPUTS)),
+    )
 
-    def made(settings: dict[str, Any], asks: AgentSummarizer | None) -> ContextManager:
+    def made(policy: Policy, asks: AgentSummarizer | None) -> ContextManager:
         return ContextManager(
-            Policy.from_dict(settings),
+            policy,
             counter=counter,
             store=store,
             summarizer=asks,
@@ -112,7 +105,11 @@ def engines_of(
             append_only=True,
         )
 
-    return Engines(made(common | few, None), made(common, summarizer))
+    # The cascade counts the messages first, and reduces what is still too large after that.
+    return Engines(
+        made(policy.replace(stages=["window"]), None),
+        made(policy.replace(max_messages=None), summarizer),
+    )
 
 
 def fixed(agent: Any) -> dict[str, Any]:

@@ -26,8 +26,6 @@ PROMPT_CACHE_RELAX = 0.1
 NO_REDUCTION_WARNING_RATIO = 0.8
 # Share of the window, in messages, from which on tool results are compressed.
 PROACTIVE_COMPRESSION_THRESHOLD = 0.7
-# Share of the window to which messages are pruned: room for new ones.
-WINDOW_PRUNE_RATIO = 0.9
 # Share of the limit above which one reduction was not enough.
 ESCALATION_THRESHOLD_RATIO = 0.9
 # Whatever relaxes the threshold, it stays below this share.

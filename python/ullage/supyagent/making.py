@@ -102,13 +102,10 @@ class SummaryMaker:
     def __init__(
         self, policy: ullage.Policy, counter: ullage.TokenCounter, llm: Any, context_limit: int
     ) -> None:
-        settings = policy.to_dict()
         room = int(context_limit * _REQUEST_SHARE) - _REQUEST_FRAME
-        settings["summary_input"] = max(1, min(settings["summary_input"], room))
+        policy = policy.replace(summary_input=max(1, min(policy.summary_input, room)))
         self._counter = counter
-        self._engine = asking.summarizing_engine(
-            ullage.Policy.from_dict(settings), counter, FORMAT, summarizer_of(llm)
-        )
+        self._engine = asking.summarizing_engine(policy, counter, FORMAT, summarizer_of(llm))
 
     def make(self, going: Going) -> ContextSummary:
         """The summary.

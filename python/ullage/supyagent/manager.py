@@ -47,8 +47,7 @@ class ContextManager:
         min_recent_messages: Messages at the end that are never summarized, and stay in every
             request as they are as long as the rest suffices.
         response_reserve: Tokens kept free for the answer; at most half of the window is.
-        policy: Further settings; if not given, ``Policy.preset("supyagent")`` with a ``low`` of 0.8
-            and without the stage "digest", which would take room from whole messages.
+        policy: Further settings; if not given, ``Policy.preset("supyagent")``.
         on_compaction: Called with the ``Report`` of each cut, see ``ullage.ContextManager``. A
             summary is no cut; :attr:`summary` tells of it.
         recorder: Records cuts and requests, for a report of the session.

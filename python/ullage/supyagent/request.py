@@ -18,17 +18,13 @@ if TYPE_CHECKING:
 _SUMMARY_SHARE = 0.3
 # The part of a window that a reserve may take. A reserve of all of it would leave no room at all.
 _RESERVE_SHARE = 0.5
-# To this share of the room the window goes down when it is full. Supyagent fills it to the last
-# token, and cuts again on the next turn; each cut costs the provider's prompt cache.
-_FILL = 0.8
 
 
 class Requests:
     """Makes the messages of requests.
 
     Args:
-        policy: The settings of the window; if not given, those of the preset, but that a request
-            is filled with messages, as Supyagent's document has it.
+        policy: The settings of the window; if not given, ``Policy.preset("supyagent")``.
         counter: What counts.
         on_compaction: Is told of each cut.
     """
@@ -36,11 +32,7 @@ class Requests:
     def __init__(
         self, policy: Policy | None, counter: TokenCounter, on_compaction: OnCompaction | None
     ) -> None:
-        if policy is None:
-            settings = ullage.Policy.preset("supyagent").to_dict()
-            settings |= {"low": _FILL, "stages": ["window", "summarize"]}
-            policy = ullage.Policy.from_dict(settings)
-        self.policy = policy
+        self.policy = ullage.Policy.preset("supyagent") if policy is None else policy
         self._counter = counter
         self._on_compaction = on_compaction
         self._window: tuple[int, Window] | None = None

@@ -24,6 +24,9 @@ _CONTEXT, _MODEL, _PROVIDER = "context", "model", "provider"
 _UNKNOWN_MODEL = "default"
 # What the engine leaves beside the recent messages: the task, and its note about the others.
 _STAY = 2
+# The part of the high mark to which an engine goes down. A request of the manager stays fuller, but
+# its summary, which this stands for too, leaves only the recent messages.
+_DOWN_TO = 5 / 9
 
 
 @dataclass(frozen=True)
@@ -111,27 +114,24 @@ class ContextSettings:
         model = model or self.model
         window = get_context_limit(model or _UNKNOWN_MODEL)
         reserve = reserve_in(window, self.response_reserve)
-        settings = ullage.Policy.preset("supyagent").to_dict()
-        down_to = settings["low"] / settings["high"]
-        settings |= {
-            "window": window,
-            "reserve_output": reserve,
-            "high": 1.0,
-            "keep_recent": self.min_recent_messages,
-            "max_messages": None,
-        }
+        preset = ullage.Policy.preset("supyagent")
+        changes: dict[str, Any]
         if self.auto_summarize:
             least = _STAY + self.min_recent_messages + LEAST_TO_SUMMARIZE
             most = max(self.max_messages_before_summary, least)
-            settings |= {
-                "high": min(1.0, self.max_tokens_before_summary / (window - reserve)),
+            high = min(preset.high, self.max_tokens_before_summary / (window - reserve))
+            changes = {
+                "high": high,
+                "low": high * _DOWN_TO,
                 "max_messages": most,
                 "low_messages": self.min_recent_messages / most,
             }
         else:
-            settings["stages"] = [name for name in settings["stages"] if name != "summarize"]
-        settings["low"] = min(settings["low"], settings["high"] * down_to)
-        return ullage.Policy.from_dict(settings)
+            stages = [name for name in preset.stages if name != "summarize"]
+            changes = {"max_messages": None, "stages": stages}
+        return preset.replace(
+            window=window, reserve_output=reserve, keep_recent=self.min_recent_messages, **changes
+        )
 
     def manager(
         self,

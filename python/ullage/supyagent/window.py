@@ -93,19 +93,22 @@ class Window:
         self._counter = counter
         self._min_recent = min_recent
         digest = [stage for stage in policy.stages if stage == "digest"]
-        settings = policy.to_dict() | {
-            "max_messages": None,
-            "keep_first": 0,
-            "keep_recent_share": 0.0,
-            "high": 1.0,
-            "stages": ["window", *digest],
-            "levels": [{}],
-        }
+        # The host counts the messages, makes the summaries and shortens the recent messages.
+        policy = policy.replace(
+            max_messages=None,
+            keep_first=0,
+            keep_recent_share=0.0,
+            high=1.0,
+            stages=["window", *digest],
+            levels=[{}],
+        )
 
         def engine(keep_recent: int) -> ullage.ContextManager:
-            policy = ullage.Policy.from_dict(settings | {"keep_recent": keep_recent})
             return ullage.ContextManager(
-                policy, counter=counter, format=FORMAT, on_compaction=on_compaction
+                policy.replace(keep_recent=keep_recent),
+                counter=counter,
+                format=FORMAT,
+                on_compaction=on_compaction,
             )
 
         self._engine = engine(min_recent)

@@ -46,17 +46,17 @@ class Summaries:
     """
 
     def __init__(self, counter: ullage.TokenCounter, limit: int, room: int) -> None:
-        settings = ullage.Policy.preset("valis").to_dict()
+        preset = ullage.Policy.preset("valis")
         words = max(1, room - _FRAME)
-        # No more than half of the window: an agent has a prompt of its own, too.
-        settings["summary_input"] = max(1, min(settings["summary_input"], limit // 2))
-        tokens = max(1, min(settings["summary_tokens"], limit // _SUMMARY, words * 2 // 3))
-        settings["summary_tokens"] = tokens
-        lines = max(0, min(settings["summary_lines"], limit // _LINES_OF, words - tokens))
-        settings["summary_lines"] = lines
-        self._policy = ullage.Policy.from_dict(settings)
+        tokens = max(1, min(preset.summary_tokens, limit // _SUMMARY, words * 2 // 3))
+        self._policy = preset.replace(
+            # No more than half of the window: an agent has a prompt of its own, too.
+            summary_input=max(1, min(preset.summary_input, limit // 2)),
+            summary_tokens=tokens,
+            summary_lines=max(0, min(preset.summary_lines, limit // _LINES_OF, words - tokens)),
+        )
         # What is told without a model leaves out nothing for lack of understanding.
-        self._told = ullage.Policy.from_dict(settings | {"summary_lines": 0})
+        self._told = self._policy.replace(summary_lines=0)
         self._counter = counter
 
     @staticmethod

@@ -3,9 +3,9 @@
 use crate::support::{Message, compact, engine, exact, render, small_policy, undigested};
 use serde_json::json;
 use ullage::budget::Budget;
-use ullage::error::Error;
+use ullage::error::{Error, Result};
 use ullage::planner::Urgency;
-use ullage::policy::{Level, Policy, StageName};
+use ullage::policy::{Level, Policy, Settings, StageName};
 use ullage::store::Storing;
 use ullage::wire::Format;
 
@@ -37,10 +37,10 @@ fn a_setting_out_of_range_is_named() {
         ("low_messages", Policy { low_messages: 0.0, ..base() }),
         ("time_limit", Policy { time_limit: 0.0, ..base() }),
         ("levels", Policy { levels: vec![], ..base() }),
-        ("levels", Policy { levels: vec![Level { recent: 1.5, ..Level::default() }], ..base() }),
-        ("levels", Policy { levels: vec![Level { results: f64::NAN, ..Level::default() }], ..base() }),
+        ("levels[0].recent", Policy { levels: vec![Level { recent: 1.5, ..Level::default() }], ..base() }),
+        ("levels[0].results", Policy { levels: vec![Level { results: f64::NAN, ..Level::default() }], ..base() }),
         (
-            "levels",
+            "levels[0].stages",
             Policy {
                 stages: vec![StageName::Window],
                 levels: vec![Level { stages: vec![StageName::Prune], ..Level::default() }],
@@ -50,8 +50,110 @@ fn a_setting_out_of_range_is_named() {
         ("stages", Policy { stages: vec![], ..base() }),
         ("stages", Policy { stages: twice, ..base() }),
     ] {
-        let said = policy.clone().checked();
-        assert!(matches!(&said, Err(Error::Policy { setting: named, .. }) if named == setting), "{setting}: {said:?}");
+        assert_eq!(paths(policy.checked()), [setting]);
+    }
+}
+
+/// The paths of the settings that are wrong.
+fn paths(outcome: Result<Policy>) -> Vec<String> {
+    match outcome {
+        Err(Error::Settings { problems }) => problems.into_iter().map(|problem| problem.path).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn changes(value: &serde_json::Value) -> Settings {
+    value.as_object().expect("settings by name").clone()
+}
+
+#[test]
+fn every_wrong_setting_is_reported_once_and_alone_or_together_in_the_same_words() {
+    let wrong = [
+        ("window", json!(0)),
+        ("high", json!(2)),
+        ("low", json!(1.5)),
+        ("hihg", json!(0.5)),
+        ("compressor", json!("klingon")),
+        ("max_messages", json!("many")),
+        ("stages", json!(["window", "shred", 3])),
+        ("levels", json!([{}, { "recent": true, "rung": 1 }, 3, { "results": 7, "stages": ["x"] }])),
+    ];
+    let message = |settings: &serde_json::Value| Policy::default().replace(changes(settings)).unwrap_err().to_string();
+    let mut together = serde_json::Map::new();
+    let mut lines = 0;
+    for (name, value) in wrong {
+        let alone = message(&json!({ name: value }));
+        let said: Vec<&str> = alone.lines().map(str::trim).filter(|line| !line.ends_with("wrong:")).collect();
+        together.insert(name.to_owned(), value);
+        let all = message(&json!(together));
+        lines += said.len();
+        for line in said {
+            // With a high mark that is wrong, the low one is not compared with it.
+            let line = line.replace("`high` (0.85)", "1");
+            assert_eq!(all.matches(line.as_str()).count(), 1, "{line} in {all}");
+        }
+        assert_eq!(all.lines().count(), lines + usize::from(lines > 1), "{all}");
+    }
+}
+
+#[test]
+fn the_error_says_where_what_must_be_and_what_is() {
+    let error = Policy::default().replace(changes(&json!({
+        "hihg": 1,
+        "high": 2,
+        "stages": ["window", "x"],
+        "levels": [{}, {}, { "keep_results": -1 }],
+    })));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "4 settings are wrong:\n  \
+         hihg: there is no such setting; the nearest: high, ceiling, shrink_to\n  \
+         stages[1]: must be one of `offload`, `compress`, `prune`, `window`, `digest`, `summarize`; got \"x\"\n  \
+         levels[2].keep_results: must be a whole number from 0 on; got -1\n  \
+         high: must be above 0 and at most 1; got 2"
+    );
+}
+
+#[test]
+fn a_setting_that_cannot_be_read_is_not_compared_with_others() {
+    let base = Policy::default();
+    for (given, wrong) in [
+        (json!({ "high": "x", "low": 0.9 }), vec!["high"]),
+        (json!({ "window": 100, "reserve_output": "x" }), vec!["reserve_output"]),
+        (json!({ "stages": 5, "max_messages": 9, "levels": [{ "stages": ["prune"] }] }), vec!["stages"]),
+        (json!({ "levels": 3, "stages": ["window"] }), vec!["levels"]),
+        (json!({ "high": 0.2, "low": 0.3, "shrink_above": 1 }), vec!["shrink_to", "low"]),
+    ] {
+        assert_eq!(paths(base.replace(changes(&given))), wrong, "{given}");
+    }
+}
+
+#[test]
+fn a_changed_policy_has_the_changes_and_is_otherwise_the_same() {
+    for name in Policy::PRESETS {
+        let preset = Policy::preset(name).expect("it is known");
+        let whole = serde_json::to_value(&preset).expect("it is JSON");
+        assert_eq!(preset.replace(Settings::new()), Ok(preset.clone()));
+        for other in Policy::PRESETS.map(|other| Policy::preset(other).expect("it is known")) {
+            assert_eq!(other.replace(changes(&whole)), Ok(preset.clone()));
+        }
+        let changed = preset.replace(changes(&json!({ "window": 90_000, "time_limit": 7 })));
+        assert_eq!(changed, Ok(Policy { window: 90_000, time_limit: 7.0, ..preset }));
+    }
+}
+
+#[test]
+fn levels_are_replaced_by_a_list_and_changed_by_their_number() {
+    let preset = Policy::preset("amplifier-smart").expect("it is known");
+    let listed = preset.replace(changes(&json!({ "levels": [{ "recent": 0.3 }] }))).unwrap();
+    assert_eq!(listed.levels, [Level { recent: 0.3, ..Level::default() }]);
+    let mut levels = preset.levels.clone();
+    levels[2].recent = 0.3;
+    let changed = preset.replace(changes(&json!({ "levels": { "2": { "recent": 0.3 }, "7": {} } })));
+    assert_eq!(changed, Ok(Policy { levels, ..preset.clone() }));
+    for number in ["8", "-1", "x", ""] {
+        let unknown = preset.replace(changes(&json!({ "levels": { number: {} } })));
+        assert_eq!(paths(unknown), [format!("levels[{number}]")]);
     }
 }
 

@@ -48,6 +48,11 @@ def policies() -> ullage.Policy:
     assert_type(preset.max_messages, int | None)
     assert_type(ullage.Policy.from_env(prefix="MINE_", environ={}), ullage.Policy)
     assert_type(ullage.Policy.from_dict(preset.to_dict()), ullage.Policy)
+    assert_type(preset.replace(window=64_000, levels={0: {"recent": 0.5}}), ullage.Policy)
+    try:
+        preset.replace(high=2)
+    except ullage.PolicyError as error:
+        assert_type(error.problems, tuple[tuple[str, str], ...])
     return ullage.Policy(window=32_000, stages=["window", "summarize"], levels=preset.levels)
 
 

@@ -1,0 +1,126 @@
+"""A preset is what its adapter runs where nothing else is asked for, in every setting."""
+
+# mypy: disable-error-code="no-untyped-def"
+
+import importlib
+from types import SimpleNamespace
+
+import pytest
+
+import ullage
+from ullage.amplifier.budget import MARGIN
+from ullage.cli.policy import PRESETS
+from ullage.valis import ContextConfig
+
+
+def needs_host(name):
+    """Skips where the host is not installed, or is too old for its adapter."""
+    try:
+        return importlib.import_module(f"ullage.{name}")
+    except ImportError as error:
+        pytest.skip(str(error))
+
+
+def amplifier(strategy):
+    from ullage.amplifier import SimpleContextManager
+
+    manager = SimpleContextManager(compaction_strategy=strategy)
+    policy = manager._settings().policy(manager.max_tokens)
+    # The window of a request is what Amplifier leaves of the window of a model.
+    assert policy.reserve_output == 0
+    return policy.replace(reserve_output=manager.compaction_notice_token_reserve + MARGIN)
+
+
+def strands():
+    strands = needs_host("strands")
+    manager = strands.MappingConversationManager()
+    agent = SimpleNamespace(messages=[], model=None)
+    engines = manager._layers().engines(agent, manager._known.of(agent))
+    # The cascade's two engines share the work: one the number of messages, one their tokens.
+    stages, most = engines.reduction.policy.stages, engines.window.policy.max_messages
+    assert engines.window.policy.stages == ["window"]
+    assert engines.reduction.policy.max_messages is None
+    policy = engines.reduction.policy.replace(max_messages=most)
+    assert policy == engines.window.policy.replace(stages=stages)
+    return policy
+
+
+def supyagent():
+    from ullage.supyagent import ContextManager, ContextSettings
+
+    policy = ContextManager("a-model-that-nobody-knows")._requests.policy
+    # An engine by itself has to leave room for what the manager does by a summary.
+    assert policy == ContextSettings().policy().replace(low=policy.low)
+    return policy
+
+
+def sre_agent():
+    return needs_host("adk").sre_agent().policy
+
+
+def adk_session(monkeypatch):
+    adk = needs_host("adk")
+    from google.adk.events.event import Event
+    from google.genai import types
+
+    from ullage.adk import working_context
+
+    made = []
+
+    class Seen(ullage.ContextManager):
+        def __init__(self, policy, **options):
+            made.append(policy)
+            super().__init__(policy, **options)
+
+    monkeypatch.setattr(working_context, "ContextManager", Seen)
+    events = [
+        Event(
+            author="user" if number % 2 == 0 else "agent",
+            content=types.Content(
+                role="user" if number % 2 == 0 else "model",
+                parts=[types.Part(text="word " * 9_000)],
+            ),
+        )
+        for number in range(8)
+    ]
+    config = adk.CompactionConfig()
+    working_context.contents_within(None, events, events, config, ullage.TokenCounter(), None)
+    return made[0]
+
+
+def valis():
+    from ullage.valis.summarizing import Summaries
+
+    config, limit = ContextConfig(), 128_000
+    summaries = Summaries(ullage.TokenCounter(), limit, Summaries.most(limit))
+    return summaries._policy.replace(
+        window=limit,
+        reserve_output=config.response_reserve or 0,
+        high=config.compaction_threshold,
+        escalate=config.summarization_threshold,
+        shrink_above=config.large_result_tokens,
+    )
+
+
+RUN = {
+    "default": lambda: ullage.ContextManager().policy,
+    "cyber-autoagent": strands,
+    "amplifier-simple": lambda: amplifier("simple"),
+    "amplifier-smart": lambda: amplifier("smart"),
+    "supyagent": supyagent,
+    "sre-agent": sre_agent,
+    "valis": valis,
+}
+
+
+def test_every_preset_is_compared():
+    assert {*RUN, "adk-session"} == set(PRESETS)
+
+
+@pytest.mark.parametrize("preset", RUN)
+def test_a_preset_is_what_its_adapter_runs(preset):
+    assert RUN[preset]().to_dict() == ullage.Policy.preset(preset).to_dict()
+
+
+def test_the_preset_of_sessions_is_what_a_working_context_is_made_by(monkeypatch):
+    assert adk_session(monkeypatch).to_dict() == ullage.Policy.preset("adk-session").to_dict()
