@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage._core import (
     BudgetError,
+    Conversation,
     FileStore,
     MemoryStore,
     MessageError,
@@ -29,6 +30,8 @@ from ullage._core import (
     StoreError,
     SummaryError,
     TokenCounter,
+    ToolCall,
+    ToolResult,
     UllageError,
     __version__,
     count_tokens,
@@ -59,6 +62,7 @@ __all__ = [
     "Compressed",
     "CompressionMetadata",
     "ContextManager",
+    "Conversation",
     "Economics",
     "FileStore",
     "FullStore",
@@ -88,6 +92,8 @@ __all__ = [
     "SummaryReport",
     "SummaryRequest",
     "TokenCounter",
+    "ToolCall",
+    "ToolResult",
     "Transcript",
     "UllageError",
     "Usage",

@@ -10,6 +10,7 @@ from typing_extensions import Self
 __all__ = [
     "RETRIEVAL_LIMIT",
     "BudgetError",
+    "Conversation",
     "Engine",
     "FileStore",
     "MemoryStore",
@@ -27,6 +28,8 @@ __all__ = [
     "StoreError",
     "SummaryError",
     "TokenCounter",
+    "ToolCall",
+    "ToolResult",
     "TranscriptFile",
     "UllageError",
     "__version__",
@@ -146,6 +149,129 @@ def repair(
     messages: Sequence[Any], format: str | None = None, *, remove_open_calls: bool
 ) -> tuple[list[Any], list[tuple[str, int, str]]]:
     """The mended messages and what was done, see ``ullage.repair``."""
+
+@final
+class Conversation:
+    """A list of messages, read once: calls, results, cut points, requests, pins and texts.
+
+    Every place that it names is an index in the list. It holds the texts of the messages as they
+    were; later changes to the list do not show. Making one costs O(messages), with no copy of any
+    text but lone surrogates.
+
+        >>> import ullage
+        >>> conversation = ullage.Conversation([{"role": "user", "content": "Fix the test."}])
+        >>> conversation.roles, conversation.requests, conversation.cut_points
+        (['user'], [0], [0, 1])
+
+    Args:
+        messages: A list of messages in any of the six formats. It may break a provider's rules.
+        format: The wire format; detected from the messages if not given.
+
+    Raises:
+        MessageError: If the messages cannot be read.
+        PolicyError: If there is no such format.
+    """
+
+    def __new__(cls, messages: Sequence[Any], format: str | None = None) -> Self: ...
+    def __len__(self) -> int: ...
+    @property
+    def format(self) -> str:
+        """The wire format."""
+    @property
+    def roles(self) -> list[str]:
+        """The role of each message: "system", "user", "assistant" or "tool".
+
+        A message that holds tool results is "tool" in every format.
+        """
+    @property
+    def texts(self) -> list[str]:
+        """The words of each message, without reasoning, calls and results. O(length)."""
+    @property
+    def calls(self) -> list[ToolCall]:
+        """Every tool call, oldest first."""
+    @property
+    def open_calls(self) -> list[ToolCall]:
+        """The calls without a result, oldest first."""
+    @property
+    def results(self) -> list[ToolResult]:
+        """Every tool result, oldest first. One that answers no call of the list has no ``call``."""
+    @property
+    def cut_points(self) -> list[int]:
+        """Where the list may be cut: at ``i``, messages from ``i`` on can be parted from the rest.
+
+        A call is never parted from its result, nor from one that may still come, nor signed
+        reasoning from its tool loop. The first is 0. The last is the number of messages, unless a
+        call waits. A user's message directly after a result belongs to that result.
+        """
+    @property
+    def requests(self) -> list[int]:
+        """The messages in which the user says something. Those that hold results are not."""
+    @property
+    def pins(self) -> list[int]:
+        """The messages that an engine never changes or removes, whatever the policy.
+
+        These are pinned by a marker in the message, or are the newest compaction of a provider.
+        """
+
+@final
+class ToolCall:
+    """A tool call in a ``Conversation``."""
+
+    @property
+    def message(self) -> int:
+        """Index of its message."""
+    @property
+    def number(self) -> int:
+        """Which of the calls of its message it is, from 0."""
+    @property
+    def id(self) -> str:
+        """Its id; empty if it has none."""
+    @property
+    def tool(self) -> str:
+        """Name of the tool."""
+    @property
+    def arguments(self) -> str:
+        """The arguments as JSON, or whatever text the model wrote instead."""
+    @property
+    def result(self) -> ToolResult | None:
+        """Its result; None if there is none.
+
+        A result belongs to the newest open call with its id. A result without an id belongs to the
+        oldest open call of its tool.
+        """
+    @property
+    def waits(self) -> bool:
+        """True if its result may still come.
+
+        It has none, and only system messages and other results stand after it; or a person has to
+        approve it.
+        """
+
+@final
+class ToolResult:
+    """A tool result in a ``Conversation``."""
+
+    @property
+    def message(self) -> int:
+        """Index of its message."""
+    @property
+    def number(self) -> int:
+        """Which of the results of its message it is, from 0."""
+    @property
+    def id(self) -> str:
+        """The id of the call that it names; empty if it names none."""
+    @property
+    def tool(self) -> str:
+        """Name of the tool, from its call or the result itself; empty if neither has it."""
+    @property
+    def text(self) -> str:
+        """Its texts and JSON, joined by newlines; without pictures and files."""
+    @property
+    def call(self) -> ToolCall | None:
+        """The call that it answers.
+
+        None if no call has its id, or if another result answered that call before.
+        """
 
 def retrieve(
     reference: str,

@@ -1,6 +1,7 @@
 //! The Python extension module `ullage._core`: names, types and errors. No decision is taken here.
 
 mod compress;
+mod conversation;
 mod counter;
 mod counting;
 mod economics;
@@ -32,6 +33,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::compress::{compress, sample_json};
+    #[pymodule_export]
+    use super::conversation::{PyConversation, PyToolCall, PyToolResult};
     #[pymodule_export]
     use super::counter::{PyTokenCounter, count_tokens};
     #[pymodule_export]
