@@ -5,8 +5,9 @@
 
 use std::ops::Range;
 
+use crate::calls;
 use crate::invariants::{Awaits, CallSite, CutPoints, Pairs};
-use crate::message::{Conversation, Item, Part, Pin, Role, Text};
+use crate::message::{Conversation, Item, Outcome, Part, Pin, Role, Text};
 
 /// What an entry of the list is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,6 +163,16 @@ impl<T: Text> History<T> {
     pub fn result_text(&self, result: &ResultSite) -> String {
         let Part::Result { items, .. } = self.part(result.site) else { return String::new() };
         items.iter().filter_map(|item| Item::text(item).map(|(text, _)| text)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// What came of the call of a result, as far as the result says it. O(length).
+    pub fn outcome(&self, result: &ResultSite) -> Outcome {
+        let call = result.call.map(|call| &self.pairs.calls()[call]);
+        let path = call.and_then(|call| match self.part((call.message, call.part)) {
+            Part::Call { input, .. } => calls::read(input).path,
+            _ => None,
+        });
+        calls::outcome_of(self.part(result.site), path.as_deref())
     }
 
     /// The tool of a result, by its call where it does not name it.

@@ -36,6 +36,7 @@ from ullage._core import (
     __version__,
     count_tokens,
     detect_format,
+    tool_outcome,
 )
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ __all__ = [
     "repair",
     "retrieve",
     "search",
+    "tool_outcome",
     "validate",
 ]
 

@@ -50,6 +50,7 @@ __all__ = [
     "session_cuts",
     "summary_request",
     "summary_without_model",
+    "tool_outcome",
     "unchanged_tokens",
     "unknown_limits",
     "validate",
@@ -267,11 +268,40 @@ class ToolResult:
     def text(self) -> str:
         """Its texts and JSON, joined by newlines; without pictures and files."""
     @property
+    def outcome(self) -> str:
+        """Whether the call went well: "succeeded", "failed" or "unknown". See ``tool_outcome``.
+
+        A flag of the format counts too: ``is_error``, ``status``, or the type of an output. The
+        path that the call names is not read as a word about the outcome.
+        """
+    @property
+    def failed(self) -> bool:
+        """True if the result says that the call failed."""
+    @property
     def call(self) -> ToolCall | None:
         """The call that it answers.
 
         None if no call has its id, or if another result answered that call before.
         """
+
+def tool_outcome(result: Any) -> str:
+    """Whether a tool call went well, by what it returned: "succeeded", "failed" or "unknown".
+
+    JSON is judged by its fields, such as ``error``, ``isError``, ``success``, ``status`` and
+    ``exit_code``, also within an envelope. Text is judged by how it begins, and by lines near its
+    beginning and its end with which a program reports a failure. A failure outweighs everything
+    else. Without a sign of success the outcome is unknown.
+
+        >>> import ullage
+        >>> ullage.tool_outcome("Error: no such file"), ullage.tool_outcome({"success": True})
+        ('failed', 'succeeded')
+
+    Args:
+        result: A text, or any value that can be written as JSON.
+
+    Raises:
+        MessageError: If the value is nested too deeply, or cannot be read.
+    """
 
 def retrieve(
     reference: str,

@@ -8,10 +8,11 @@ use super::format::named_format;
 use super::node::PyNode;
 use super::raised::nothing_raised;
 use super::text::PyText;
+use crate::calls;
 use crate::history::{History, Place, ResultSite};
 use crate::invariants::CallSite;
-use crate::message::Part;
-use crate::wire;
+use crate::message::{Outcome, Part};
+use crate::wire::{self, Node};
 
 /// A list of messages, read once.
 #[derive(Debug)]
@@ -213,6 +214,16 @@ impl PyToolResult {
     }
 
     #[getter]
+    fn outcome(&self) -> &'static str {
+        self.history.outcome(self.site()).name()
+    }
+
+    #[getter]
+    fn failed(&self) -> bool {
+        self.history.outcome(self.site()) == Outcome::Failed
+    }
+
+    #[getter]
     fn call(&self) -> Option<PyToolCall> {
         let index = self.site().call?;
         Some(PyToolCall { history: Arc::clone(&self.history), index })
@@ -221,4 +232,15 @@ impl PyToolResult {
     fn __repr__(&self) -> String {
         format!("ToolResult(message={}, tool='{}', id='{}')", self.message(), self.tool(), self.id())
     }
+}
+
+#[pyfunction]
+pub fn tool_outcome(result: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+    let node = PyNode(result.clone());
+    let text = match node.text() {
+        Some(text) => text,
+        None => node.rendered()?,
+    };
+    nothing_raised()?;
+    Ok(calls::outcome(&text, None).name())
 }

@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use super::compress::{compress, sample_json};
     #[pymodule_export]
-    use super::conversation::{PyConversation, PyToolCall, PyToolResult};
+    use super::conversation::{PyConversation, PyToolCall, PyToolResult, tool_outcome};
     #[pymodule_export]
     use super::counter::{PyTokenCounter, count_tokens};
     #[pymodule_export]

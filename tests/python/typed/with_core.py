@@ -205,6 +205,8 @@ def reading() -> None:
         assert_type((result.message, result.number), tuple[int, int])
         assert_type((result.id, result.tool, result.text), tuple[str, str, str])
         assert_type(result.call, ullage.ToolCall | None)
+        assert_type((result.outcome, result.failed), tuple[str, bool])
+    assert_type(ullage.tool_outcome({"success": True}), str)
 
 
 def shortening() -> None:
