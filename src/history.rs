@@ -202,10 +202,26 @@ impl<T: Text> History<T> {
     pub fn cut_points(&self) -> Vec<usize> {
         let waiting = (0..self.calls().len()).find(|call| self.waits(*call));
         let end = waiting.map_or(self.conversation.messages.len(), |call| self.calls()[call].message);
-        let legal = (0..=end).filter(|message| self.cuts.is_legal(*message));
         let entry = |message: usize| {
             self.conversation.messages.get(message).map_or(self.entries(), |message| message.span.entries().start)
         };
-        legal.map(entry).collect()
+        let legal = (0..=end).filter(|message| self.cuts.is_legal(*message));
+        legal
+            .flat_map(|message| {
+                [message.checked_sub(1).and_then(|before| self.words_after_results(before)), Some(entry(message))]
+            })
+            .flatten()
+            .collect()
+    }
+
+    /// The entry of a message in which the user's words follow its results. Where the message ends, so do its calls: in
+    /// front of the words the list may be cut too.
+    fn words_after_results(&self, message: usize) -> Option<usize> {
+        let content = &self.conversation.messages[message];
+        let is_result = |part: &Part<T>| matches!(part, Part::Result { .. });
+        let answers_until = content.parts.iter().rposition(is_result)?;
+        let first = *content.span.later_entries().iter().find(|first| **first > answers_until)?;
+        let is_bound = content.ties.iter().any(|(part, _)| *part >= first);
+        (!is_bound).then(|| content.span.entry_of(first).0)
     }
 }

@@ -202,7 +202,7 @@ class Conversation:
 
         A call is never parted from its result, nor from one that may still come, nor signed
         reasoning from its tool loop. The first is 0. The last is the number of messages, unless a
-        call waits. A user's message directly after a result belongs to that result.
+        call waits.
         """
     @property
     def requests(self) -> list[int]:

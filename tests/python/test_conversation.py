@@ -111,7 +111,12 @@ def test_calls_of_one_message_are_numbered():
 
 def test_a_reminder_among_results_belongs_to_their_call():
     messages = [user(), calling("a", "b"), answer("a"), SYSTEM, answer("b"), user()]
-    assert ullage.Conversation(messages, "openai").cut_points == [0, 1, 6]
+    assert ullage.Conversation(messages, "openai").cut_points == [0, 1, 5, 6]
+
+
+def test_words_after_a_result_may_be_parted_from_it():
+    messages = [user(), calling("a"), answer("a"), user("Stop."), calling("b"), answer("b")]
+    assert ullage.Conversation(messages, "openai").cut_points == [0, 1, 3, 4, 6]
 
 
 @pytest.mark.parametrize(
