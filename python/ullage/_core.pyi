@@ -38,12 +38,14 @@ __all__ = [
     "compress",
     "count_tokens",
     "detect_format",
+    "is_retrieved",
     "known_limits",
     "longest_beginning",
     "nearest",
     "plan_cost",
     "reference_of",
     "references_in",
+    "removal_note",
     "repair",
     "retrieve",
     "sample_json",
@@ -320,6 +322,16 @@ def retrieve(
 
 def nearest(wanted: str, known: list[str]) -> list[str]:
     """Up to three of the known names, those most like ``wanted`` first."""
+
+def is_retrieved(text: str) -> bool:
+    """True if the text is a piece of a stored output that a retrieval returned. O(1)."""
+
+def removal_note(text: str) -> tuple[int, str] | None:
+    """The number of messages that a note of the engine stands for, and what it says of them.
+
+    Returns:
+        None if the text is not such a note, or does not hold as much as the note says. O(length).
+    """
 
 def references_in(value: Any) -> list[str]:
     """Every reference that stands in a string anywhere inside ``value``, sorted.

@@ -11,6 +11,7 @@ mod format;
 mod formula;
 mod identity;
 mod limits;
+mod marks;
 mod node;
 mod payload;
 mod plan;
@@ -50,6 +51,8 @@ mod _core {
     use super::format::detect_format;
     #[pymodule_export]
     use super::limits::{known_limits, longest_beginning, unknown_limits, window_and_reserve};
+    #[pymodule_export]
+    use super::marks::{is_retrieved, removal_note};
     #[pymodule_export]
     use super::payload::{PyPayload, reference_of};
     #[pymodule_export]
