@@ -11,7 +11,7 @@
 //! | 1 words | [`numbers`], [`slices`], [`anchors`], [`error`], [`parallel`], [`shared`], [`media`], [`tokens`] |
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
-//! | 4 means | [`compress`], [`store`], [`validity`], and above them [`calls`], [`digest`] |
+//! | 4 means | [`compress`], [`store`], [`validity`], and above them [`calls`], [`digest`], [`history`] |
 //! | 5 decisions as data | [`summary`], [`policy`], [`economics`], [`budget`], [`edit`], [`draft`], [`report`] |
 //! | 6 stages | [`stages`] |
 //! | 7 planner | [`planner`] |
@@ -27,6 +27,7 @@ pub mod economics;
 pub mod edit;
 pub mod engine;
 pub mod error;
+pub mod history;
 pub mod invariants;
 pub mod ledger;
 pub mod media;

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage._core import (
     BudgetError,
+    Conversation,
     FileStore,
     MemoryStore,
     MessageError,
@@ -29,10 +30,13 @@ from ullage._core import (
     StoreError,
     SummaryError,
     TokenCounter,
+    ToolCall,
+    ToolResult,
     UllageError,
     __version__,
     count_tokens,
     detect_format,
+    tool_outcome,
 )
 
 if TYPE_CHECKING:
@@ -60,6 +64,7 @@ __all__ = [
     "Compressed",
     "CompressionMetadata",
     "ContextManager",
+    "Conversation",
     "Economics",
     "FileStore",
     "FullStore",
@@ -90,6 +95,8 @@ __all__ = [
     "SummaryReport",
     "SummaryRequest",
     "TokenCounter",
+    "ToolCall",
+    "ToolResult",
     "Transcript",
     "UllageError",
     "Usage",
@@ -105,6 +112,7 @@ __all__ = [
     "repair",
     "retrieve",
     "search",
+    "tool_outcome",
     "validate",
 ]
 

@@ -10,6 +10,7 @@ from typing_extensions import Self
 __all__ = [
     "RETRIEVAL_LIMIT",
     "BudgetError",
+    "Conversation",
     "Engine",
     "FileStore",
     "MemoryStore",
@@ -27,6 +28,8 @@ __all__ = [
     "StoreError",
     "SummaryError",
     "TokenCounter",
+    "ToolCall",
+    "ToolResult",
     "TranscriptFile",
     "UllageError",
     "__version__",
@@ -35,6 +38,7 @@ __all__ = [
     "compress",
     "count_tokens",
     "detect_format",
+    "is_retrieved",
     "known_limits",
     "longest_beginning",
     "nearest",
@@ -42,12 +46,14 @@ __all__ = [
     "policy_error",
     "reference_of",
     "references_in",
+    "removal_note",
     "repair",
     "retrieve",
     "sample_json",
     "session_cuts",
     "summary_request",
     "summary_without_model",
+    "tool_outcome",
     "unchanged_tokens",
     "unknown_limits",
     "validate",
@@ -158,6 +164,158 @@ def repair(
 ) -> tuple[list[Any], list[tuple[str, int, str]]]:
     """The mended messages and what was done, see ``ullage.repair``."""
 
+@final
+class Conversation:
+    """A list of messages, read once: calls, results, cut points, requests, pins and texts.
+
+    Every place that it names is an index in the list. It holds the texts of the messages as they
+    were; later changes to the list do not show. Making one costs O(messages), with no copy of any
+    text but lone surrogates.
+
+        >>> import ullage
+        >>> conversation = ullage.Conversation([{"role": "user", "content": "Fix the test."}])
+        >>> conversation.roles, conversation.requests, conversation.cut_points
+        (['user'], [0], [0, 1])
+
+    Args:
+        messages: A list of messages in any of the six formats. It may break a provider's rules.
+        format: The wire format; detected from the messages if not given.
+
+    Raises:
+        MessageError: If the messages cannot be read.
+        PolicyError: If there is no such format.
+    """
+
+    def __new__(cls, messages: Sequence[Any], format: str | None = None) -> Self: ...
+    def __len__(self) -> int: ...
+    @property
+    def format(self) -> str:
+        """The wire format."""
+    @property
+    def roles(self) -> list[str]:
+        """The role of each message: "system", "user", "assistant" or "tool".
+
+        A message that holds tool results is "tool" in every format.
+        """
+    @property
+    def texts(self) -> list[str]:
+        """The words of each message, without reasoning, calls and results. O(length)."""
+    @property
+    def calls(self) -> list[ToolCall]:
+        """Every tool call, oldest first."""
+    @property
+    def open_calls(self) -> list[ToolCall]:
+        """The calls without a result, oldest first."""
+    @property
+    def results(self) -> list[ToolResult]:
+        """Every tool result, oldest first. One that answers no call of the list has no ``call``."""
+    @property
+    def cut_points(self) -> list[int]:
+        """Where the list may be cut: at ``i``, messages from ``i`` on can be parted from the rest.
+
+        A call is never parted from its result, nor from one that may still come, nor signed
+        reasoning from its tool loop. The first is 0. The last is the number of messages, unless a
+        call waits.
+        """
+    @property
+    def requests(self) -> list[int]:
+        """The messages in which the user says something. Those that hold results are not."""
+    @property
+    def pins(self) -> list[int]:
+        """The messages that an engine never changes or removes, whatever the policy.
+
+        These are pinned by a marker in the message, or are the newest compaction of a provider.
+        """
+
+@final
+class ToolCall:
+    """A tool call in a ``Conversation``."""
+
+    @property
+    def message(self) -> int:
+        """Index of its message."""
+    @property
+    def number(self) -> int:
+        """Which of the calls of its message it is, from 0."""
+    @property
+    def id(self) -> str:
+        """Its id; empty if it has none."""
+    @property
+    def tool(self) -> str:
+        """Name of the tool."""
+    @property
+    def arguments(self) -> str:
+        """The arguments as JSON, or whatever text the model wrote instead."""
+    @property
+    def result(self) -> ToolResult | None:
+        """Its result; None if there is none.
+
+        A result belongs to the newest open call with its id. A result without an id belongs to the
+        oldest open call of its tool.
+        """
+    @property
+    def waits(self) -> bool:
+        """True if its result may still come.
+
+        It has none, and only system messages and other results stand after it; or a person has to
+        approve it.
+        """
+
+@final
+class ToolResult:
+    """A tool result in a ``Conversation``."""
+
+    @property
+    def message(self) -> int:
+        """Index of its message."""
+    @property
+    def number(self) -> int:
+        """Which of the results of its message it is, from 0."""
+    @property
+    def id(self) -> str:
+        """The id of the call that it names; empty if it names none."""
+    @property
+    def tool(self) -> str:
+        """Name of the tool, from its call or the result itself; empty if neither has it."""
+    @property
+    def text(self) -> str:
+        """Its texts and JSON, joined by newlines; without pictures and files."""
+    @property
+    def outcome(self) -> str:
+        """Whether the call went well: "succeeded", "failed" or "unknown". See ``tool_outcome``.
+
+        A flag of the format counts too: ``is_error``, ``status``, or the type of an output. The
+        path that the call names is not read as a word about the outcome.
+        """
+    @property
+    def failed(self) -> bool:
+        """True if the result says that the call failed."""
+    @property
+    def call(self) -> ToolCall | None:
+        """The call that it answers.
+
+        None if no call has its id, or if another result answered that call before.
+        """
+
+def tool_outcome(result: Any) -> str:
+    """Whether a tool call went well, by what it returned: "succeeded", "failed" or "unknown".
+
+    JSON is judged by its fields, such as ``error``, ``isError``, ``success``, ``status`` and
+    ``exit_code``, also within an envelope. Text is judged by how it begins, and by lines near its
+    beginning and its end with which a program reports a failure. A failure outweighs everything
+    else. Without a sign of success the outcome is unknown.
+
+        >>> import ullage
+        >>> ullage.tool_outcome("Error: no such file"), ullage.tool_outcome({"success": True})
+        ('failed', 'succeeded')
+
+    Args:
+        result: A text, or any value that can be written as JSON.
+
+    Raises:
+        MessageError: If the value is nested too deeply, or cannot be read.
+    """
+
 def retrieve(
     reference: str,
     content: bytes,
@@ -175,6 +333,16 @@ def retrieve(
 
 def nearest(wanted: str, known: list[str]) -> list[str]:
     """Up to three of the known names, those most like ``wanted`` first."""
+
+def is_retrieved(text: str) -> bool:
+    """True if the text is a piece of a stored output that a retrieval returned. O(1)."""
+
+def removal_note(text: str) -> tuple[int, str] | None:
+    """The number of messages that a note of the engine stands for, and what it says of them.
+
+    Returns:
+        None if the text is not such a note, or does not hold as much as the note says. O(length).
+    """
 
 def references_in(value: Any) -> list[str]:
     """Every reference that stands in a string anywhere inside ``value``, sorted.

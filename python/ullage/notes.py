@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ullage._core import removal_note
 from ullage.report import LastSummary
 
 if TYPE_CHECKING:
@@ -14,15 +14,11 @@ if TYPE_CHECKING:
 
     from ullage._core import TokenCounter
 
-# What the engine writes, without a store and with one.
+# What the engine writes where it has no store.
 NOTE = "[ullage: "
 REMOVED = "earlier messages were removed to fit the context window"
-_STORED = r"earlier messages are stored as [^;\]]+; retrieve them by that reference"
 SUMMARY = "Summary of them:\n"
 LINES = "\n\nLines of them with what the summary leaves out:\n"
-_FIRST_LINE = re.compile(
-    rf"{re.escape(NOTE)}([\d,]+) (?:{REMOVED}|{_STORED})(?:; [\d,]+ characters follow)?\](?:\n|$)"
-)
 # The note stands at the first message that left: in front of it are system messages, the task, what
 # ``keep_first`` keeps and pins, and hardly ever more than these.
 _FRONT = 64
@@ -61,10 +57,8 @@ def last_summary(messages: Iterable[Any], counter: TokenCounter) -> LastSummary 
 
 def _found(value: Any) -> Note | None:
     if isinstance(value, str):
-        if not value.startswith(NOTE):
-            return None
-        first = _FIRST_LINE.match(value)
-        return None if first is None else Note(_number(first[1]), value[first.end() :])
+        said = removal_note(value) if value.startswith(NOTE) else None
+        return None if said is None else Note(*said)
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, (list, tuple)):
@@ -73,7 +67,3 @@ def _found(value: Any) -> Note | None:
         if value == (None, None):
             return None
     return next((note for part in value if (note := _found(part))), None)
-
-
-def _number(text: str) -> int:
-    return int(text.replace(",", ""))

@@ -1,6 +1,7 @@
 //! The Python extension module `ullage._core`: names, types and errors. No decision is taken here.
 
 mod compress;
+mod conversation;
 mod counter;
 mod counting;
 mod economics;
@@ -10,6 +11,7 @@ mod format;
 mod formula;
 mod identity;
 mod limits;
+mod marks;
 mod node;
 mod payload;
 mod plan;
@@ -33,6 +35,8 @@ mod _core {
     #[pymodule_export]
     use super::compress::{compress, sample_json};
     #[pymodule_export]
+    use super::conversation::{PyConversation, PyToolCall, PyToolResult, tool_outcome};
+    #[pymodule_export]
     use super::counter::{PyTokenCounter, count_tokens};
     #[pymodule_export]
     use super::economics::{PyPromptCache, cache_factors, plan_cost, unchanged_tokens};
@@ -47,6 +51,8 @@ mod _core {
     use super::format::detect_format;
     #[pymodule_export]
     use super::limits::{known_limits, longest_beginning, unknown_limits, window_and_reserve};
+    #[pymodule_export]
+    use super::marks::{is_retrieved, removal_note};
     #[pymodule_export]
     use super::payload::{PyPayload, reference_of};
     #[pymodule_export]

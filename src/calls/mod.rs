@@ -1,12 +1,14 @@
-//! What a tool call says about files: which one it is about, what it writes and what it replaces.
+//! What a tool call says about files: which one it is about, what it writes and what it replaces; and what came of it.
 //!
 //! Told by the names of its arguments, which the tools of most agents share, never by the name of the tool.
 
+mod outcome;
 mod texts;
 
 use serde_json::{Map, Value};
 
 use crate::store::is_ours;
+pub use outcome::{failed, has_failed, outcome, outcome_of};
 pub use texts::{ArgumentText, Sense, texts};
 
 /// Arguments that name the file a call is about.

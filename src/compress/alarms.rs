@@ -63,25 +63,45 @@ static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
 
 /// Lines by which a program says that it failed, whatever the text around them is: a file that was printed before, a list
 /// of files. Said at the beginning of a line, so that code and prose about failures do not count.
-static REPORTS: LazyLock<Regex> = LazyLock::new(|| {
-    const FORMS: [&str; 6] = [
-        // What programs and shells say first.
-        r"(?i:traceback \(most recent call last\):|exception in thread |panic: |npm err! |\[?exit code:? [1-9])|E   ",
-        r"thread '[^'\n]*' panicked at|curl: \(\d+\) |(?i:segmentation fault)|error(?:\[E\d+\])?: |fatal: ",
-        // A level, alone, behind a time or in JSON.
-        r"(?:\d{4}-\d\d-\d\d[T ][\d:.,Z+-]+ )?\[?(?:ERROR|FATAL|CRITICAL|FAILED|PANIC|SEVERE)[\]: ]|[EF]\d{4} \d\d:\d\d:",
-        r#"\{[^\n]{0,200}"level": ?"(?:error|fatal|critical|panic)""#,
-        // An exception with or without its words; a compiler's place.
-        r"[\w.]*(?:Error|Exception)(?::|\r?$)|[ \t]*[^\s:]{1,200}:\d+(?::\d+)?: (?:fatal )?error: ",
-        // Who, and why.
-        r"[\w./-]+: [^\n]*(?:Permission denied|No such file or directory|cannot |command not found|Operation not permitted|Input/output error|No space left on device)",
-    ];
-    Regex::new(&format!("(?m)^(?:{})", FORMS.join("|"))).expect("a fixed pattern compiles")
-});
+static REPORTS: LazyLock<Regex> =
+    LazyLock::new(|| lines_that_begin_with(&[&OWN_FAILURES[..], &LOGGED_FAILURES[..]].concat()));
+
+/// The same without what a program logs: a log that was read tells of failures of others.
+static OWN_REPORTS: LazyLock<Regex> = LazyLock::new(|| lines_that_begin_with(&OWN_FAILURES));
+
+const OWN_FAILURES: [&str; 4] = [
+    // What programs and shells say first.
+    r"(?i:traceback \(most recent call last\):|exception in thread |panic: |npm err! |\[?exit code:? [1-9])|E   ",
+    r"thread '[^'\n]*' panicked at|curl: \(\d+\) |(?i:segmentation fault)|error(?:\[E\d+\])?: |fatal: |FAILED[: ]",
+    // An exception with or without its words; a compiler's place.
+    r"[\w.]*(?:Error|Exception)(?::|\r?$)|[ \t]*[^\s:]{1,200}:\d+(?::\d+)?: (?:fatal )?error: ",
+    // Who, and why.
+    r"[\w./-]+: [^\n]*(?:Permission denied|No such file or directory|cannot |command not found|Operation not permitted|Input/output error|No space left on device)",
+];
+
+/// A level, alone, behind a time or in JSON.
+const LOGGED_FAILURES: [&str; 2] = [
+    r"(?:\d{4}-\d\d-\d\d[T ][\d:.,Z+-]+ )?\[?(?:ERROR|FATAL|CRITICAL|FAILED|PANIC|SEVERE)[\]: ]|[EF]\d{4} \d\d:\d\d:",
+    r#"\{[^\n]{0,200}"level": ?"(?:error|fatal|critical|panic)""#,
+];
+
+fn lines_that_begin_with(forms: &[&str]) -> Regex {
+    Regex::new(&format!("(?m)^(?:{})", forms.join("|"))).expect("a fixed pattern compiles")
+}
 
 /// The offsets in `text` of lines by which a program says that it failed. O(length).
 pub fn reports(text: &str) -> Vec<usize> {
     REPORTS.find_iter(text).map(|found| found.start()).collect()
+}
+
+/// Whether a line of `text` is one by which a program says that it failed itself. O(length).
+pub fn reports_own_failure(text: &str) -> bool {
+    /// What stands behind the words where nothing failed, as in `error: none`.
+    const NOTHING: [&str; 5] = ["0", "none", "nothing", "null", "false"];
+    OWN_REPORTS.find_iter(text).any(|found| {
+        let said = text[found.end()..].lines().next().unwrap_or_default().trim_matches([' ', '.']);
+        !NOTHING.contains(&said)
+    })
 }
 
 /// The offsets in `text` of words that report a failure, in its order. O(length).

@@ -37,7 +37,7 @@ mod table;
 mod test_run;
 mod trace;
 
-pub use alarms::reports;
+pub use alarms::{reports, reports_own_failure};
 pub use choose::Aim;
 pub use focus::Focus;
 pub use gap::{Gap, LeftOut, is_gap_line};

@@ -78,6 +78,29 @@ pub enum Signature {
     Unsigned,
 }
 
+/// What came of a tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Outcome {
+    /// It says that it did what it was asked.
+    Succeeded,
+    /// It says that it failed.
+    Failed,
+    /// It says neither.
+    #[default]
+    Unknown,
+}
+
+impl Outcome {
+    /// Its public name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Succeeded => "succeeded",
+            Outcome::Failed => "failed",
+            Outcome::Unknown => "unknown",
+        }
+    }
+}
+
 /// A file: its words, where they are at hand, and what is counted by its size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document<T> {
@@ -129,6 +152,8 @@ pub enum Part<T> {
         id: T,
         /// Name of the tool, where the format says it.
         tool: Option<T>,
+        /// What the format says beside the pieces of what came of the call.
+        outcome: Outcome,
         /// The pieces of the result, in order.
         items: Vec<Item<T>>,
     },

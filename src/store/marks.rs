@@ -3,7 +3,7 @@
 
 use super::reference::safe_name;
 use super::style::{Framed, framed};
-use super::superseded::{self, GONE, behind_reason, is_retrieved};
+use super::superseded::{self, GONE, behind_reason, tells_of_retrieval};
 use super::{Reference, Storing};
 use crate::numbers::thousands;
 
@@ -82,12 +82,17 @@ pub fn marked_reference(text: &str) -> Option<Reference> {
     let rest = match line.strip_prefix(RETRIEVED) {
         Some(rest) => rest,
         None => match behind_reason(line.strip_prefix(MARK)?) {
-            rest if is_retrieved(rest) => &rest[RETRIEVED.len() - MARK.len()..],
+            rest if tells_of_retrieval(rest) => &rest[RETRIEVED.len() - MARK.len()..],
             rest => rest.split_once(STORED)?.1,
         },
     };
     let end = rest.find([',', ';', ']'])?;
     Reference::parse(&rest[..end]).ok()
+}
+
+/// Whether a text is a piece of a stored output that a retrieval returned. O(1).
+pub fn is_retrieved(text: &str) -> bool {
+    text.starts_with(RETRIEVED) && marked_reference(text).is_some()
 }
 
 /// A text that ullage has shortened or retrieved before.

@@ -68,12 +68,12 @@ pub(super) fn behind_reason(said: &str) -> &str {
 pub(super) fn said(line: &str) -> Option<&str> {
     let inside = line.strip_prefix(MARK)?.strip_suffix(']')?;
     let rest = behind_reason(inside);
-    let tells = rest.len() < inside.len() && (rest.contains(STORED) || rest.contains(GONE) || is_retrieved(rest));
+    let tells = rest.len() < inside.len() && (rest.contains(STORED) || rest.contains(GONE) || tells_of_retrieval(rest));
     tells.then(|| &line[..line.len() - 1])
 }
 
 /// Whether what a line says behind its reason is that something was retrieved.
-pub(super) fn is_retrieved(rest: &str) -> bool {
+pub(super) fn tells_of_retrieval(rest: &str) -> bool {
     RETRIEVED.strip_prefix(MARK).is_some_and(|retrieved| rest.starts_with(retrieved))
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Removed;
 use super::cut::{first_line, shown};
 use super::removed::Said;
+use crate::calls::has_failed;
 use crate::compress::reports;
 use crate::message::{Role, Text};
 
@@ -71,10 +72,10 @@ impl<V: Default> Newest<V> {
     }
 }
 
-/// A call that failed, and whether the same worked later.
+/// A line about a failure, and what became of it.
 struct Failure {
     said: String,
-    mended: bool,
+    end: &'static str,
 }
 
 /// What is known while the messages are gone through.
@@ -122,17 +123,22 @@ impl Facts {
                 match said {
                     Said::Words(text) => facts.words(removed.role(message), text, &mut gathering),
                     Said::Call { tool, input } => facts.call(tool, input, (message, part), &mut gathering),
-                    Said::Result { tool, call, items } => {
-                        let line = items.iter().filter_map(|item| item.text()).find_map(|(text, _)| failure(text));
-                        facts.result(tool, call, line, &mut gathering);
+                    Said::Result { tool, call, items, result } => {
+                        let mut texts = items.iter().filter_map(|item| item.text()).map(|(text, _)| text);
+                        let reported = texts.clone().find_map(failure);
+                        let failed = has_failed(result)
+                            .then(|| reported.clone().or_else(|| texts.next().map(|text| first_line(text, LINE))));
+                        match failed {
+                            Some(line) => facts.failed(tool, call, line.unwrap_or_default(), &mut gathering),
+                            None => gathering.worked(tool, call, reported),
+                        }
                     }
                     Said::Thought(_) | Said::Thing(_) => {}
                 }
             }
         }
         for failure in gathering.failures {
-            let end = if failure.mended { "it worked later" } else { "not seen to work since" };
-            facts.errors.push(format!("{}; {end}", failure.said));
+            facts.errors.push(format!("{}{}", failure.said, failure.end));
         }
         let unanswered = gathering.unanswered.map(|request| format!("not answered yet: {request}"));
         gathering.tasks.into_iter().chain(unanswered).for_each(|line| {
@@ -173,20 +179,36 @@ impl Facts {
         gathering.abouts.insert(place, (name, shown(about, ABOUT)));
     }
 
-    fn result(&mut self, tool: &str, call: Option<(usize, usize)>, line: Option<String>, gathering: &mut Gathering) {
-        let known = call.and_then(|call| gathering.abouts.remove(&call));
-        let (tool, about) = known.unwrap_or_else(|| (shown(tool, ABOUT), String::new()));
-        let Some(line) = line else {
-            for failure in gathering.unmended.remove(&(tool, about)).unwrap_or_default() {
-                gathering.failures[failure].mended = true;
-            }
-            return;
-        };
+    fn failed(&mut self, tool: &str, call: Option<(usize, usize)>, line: String, gathering: &mut Gathering) {
+        let (tool, about) = gathering.subject(tool, call);
         self.tools.push(tool.clone()).1 += 1;
-        let said = if about.is_empty() { format!("{tool}: {line}") } else { format!("{tool} `{about}`: {line}") };
+        let said = described(&tool, &about, &line);
         gathering.unmended.entry((tool, about)).or_default().push(gathering.failures.len());
-        gathering.failures.push(Failure { said, mended: false });
+        gathering.failures.push(Failure { said, end: "; not seen to work since" });
     }
+}
+
+impl Gathering {
+    /// The tool of a result, and what its call was about.
+    fn subject(&mut self, tool: &str, call: Option<(usize, usize)>) -> (String, String) {
+        let known = call.and_then(|call| self.abouts.remove(&call));
+        known.unwrap_or_else(|| (shown(tool, ABOUT), String::new()))
+    }
+
+    /// A call worked; what it returned may still report a failure, as a log does.
+    fn worked(&mut self, tool: &str, call: Option<(usize, usize)>, reported: Option<String>) {
+        let (tool, about) = self.subject(tool, call);
+        if let Some(line) = reported {
+            self.failures.push(Failure { said: described(&tool, &about, &line), end: "" });
+        }
+        for failure in self.unmended.remove(&(tool, about)).unwrap_or_default() {
+            self.failures[failure].end = "; it worked later";
+        }
+    }
+}
+
+fn described(tool: &str, about: &str, line: &str) -> String {
+    if about.is_empty() { format!("{tool}: {line}") } else { format!("{tool} `{about}`: {line}") }
 }
 
 /// The line by which a result says that it failed: of a traceback the words behind it.

@@ -47,6 +47,8 @@ pub enum Said<'a, T> {
         call: Option<(usize, usize)>,
         /// What it returned.
         items: &'a [Item<T>],
+        /// All of it.
+        result: &'a Part<T>,
     },
     /// Something that has no words.
     Thing(&'static str),
@@ -89,13 +91,13 @@ impl<'a, T: Text> Removed<'a, T> {
                 Part::Text(text) => Said::Words(text),
                 Part::Reasoning { text, .. } => Said::Thought(text),
                 Part::Call { name, input, .. } => Said::Call { tool: name, input },
-                Part::Result { tool, items, .. } => {
+                result @ Part::Result { tool, items, .. } => {
                     let call = self.calls.get(&(message, index)).copied();
                     let named = call.and_then(|(message, part)| match &conversation.messages[message].parts[part] {
                         Part::Call { name, .. } => Some(&**name),
                         _ => None,
                     });
-                    Said::Result { tool: named.or(tool.as_deref()).unwrap_or_default(), call, items }
+                    Said::Result { tool: named.or(tool.as_deref()).unwrap_or_default(), call, items, result }
                 }
                 Part::Media(_) => Said::Thing("a picture, sound or film"),
                 Part::Document(_) => Said::Thing("a file"),

@@ -44,7 +44,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     if of_tools && is_one_result(entry, content.as_ref()) {
         let items = read_items(content.as_ref(), index, result::read_item)?;
         let id = id_beside(entry).unwrap_or_else(|| String::new().into());
-        let parts = vec![Part::Result { id, tool: tool_beside(entry), items }];
+        let parts = vec![Part::Result { id, tool: tool_beside(entry), outcome: result::outcome(entry), items }];
         return Ok(Entry { role, parts, pin, joins: Joins::Results, ties: vec![] });
     }
     let content = content.map_or_else(|| required_content(entry, index), Ok)?;
@@ -174,6 +174,7 @@ fn read_part<N: Node>(part: &N, name: Option<&str>, index: usize) -> Result<Part
         Some("tool-result") => Some(Part::Result {
             id: required_text(part, Key::ToolCallIdCamel, "tool-result", index)?,
             tool: field(part, Key::ToolName),
+            outcome: result::outcome(part),
             items: result::read(part, index)?,
         }),
         _ => None,

@@ -7,8 +7,8 @@ use super::change::EntryEdit;
 use super::compose::Composition;
 use super::content::write::{compose_blocks, compose_message, edit_content, new_message, with_arguments, with_items};
 use super::content::{
-    check_map, field, item_of, pin_of, read_content, read_items, refuse_calls_beside, rendered, required_content,
-    required_text, role_of, signed_by,
+    check_map, declared, field, item_of, pin_of, read_content, read_items, refuse_calls_beside, rendered,
+    required_content, required_text, role_of, signed_by,
 };
 use super::dialect::{Entry, Joins};
 use super::format::Format;
@@ -73,7 +73,7 @@ pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Tex
         "tool_result" => {
             let id = required_text(block, Key::ToolUseId, "tool_result", index)?;
             let items = read_items(block.present(Key::Content).as_ref(), index, read_item)?;
-            Some(Part::Result { id, tool: None, items })
+            Some(Part::Result { id, tool: None, outcome: declared(block, Key::IsError), items })
         }
         "thinking" | "redacted_thinking" => read_reasoning(block, &name),
         "image" => Some(Part::Media(media::sized(block, MediaKind::Image))),

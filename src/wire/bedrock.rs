@@ -18,7 +18,7 @@ use super::rewrite::{replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::{Media, MediaKind};
-use crate::message::{Item, Part, Role, Signature};
+use crate::message::{Item, Outcome, Part, Role, Signature};
 
 /// The API has two; Strands' own lists may hold a system message.
 const ROLES: [(&str, Role); 3] = [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
@@ -47,7 +47,12 @@ fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
     if let Some(result) = block.present(Key::ToolResult) {
         let id = required_text(&result, Key::ToolUseIdCamel, "toolResult", index)?;
         let items = read_items(result.present(Key::Content).as_ref(), index, read_item)?;
-        return Ok(Part::Result { id, tool: None, items });
+        let outcome = match field(&result, Key::Status).as_deref() {
+            Some("error") => Outcome::Failed,
+            Some("success") => Outcome::Succeeded,
+            _ => Outcome::Unknown,
+        };
+        return Ok(Part::Result { id, tool: None, outcome, items });
     }
     if let Some(call) = block.present(Key::ToolUse) {
         return Ok(Part::Call {

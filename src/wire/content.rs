@@ -7,7 +7,7 @@ use super::json::compact;
 use super::key::Key;
 use super::node::{Bytes, Kind, MAX_DEPTH, Node};
 use crate::error::{Error, Result, shown};
-use crate::message::{Item, Part, Pin, Role, Signature};
+use crate::message::{Item, Outcome, Part, Pin, Role, Signature};
 
 /// Refuses what is no message.
 pub(super) fn check_map<N: Node>(entry: &N, index: usize) -> Result<()> {
@@ -49,6 +49,17 @@ pub(super) fn role_named(role: Option<&str>, index: usize, names: &[(&str, Role)
     };
     let found = names.iter().find(|(name, _)| *name == role).map(|(_, role)| *role);
     found.ok_or_else(|| bad(index, format!("its role is '{}'", shown(role)), &format!("use {}", known())))
+}
+
+/// What a flag of a result says: that its call failed, or that it did not.
+pub(super) fn declared<N: Node>(result: &N, flag: Key) -> Outcome {
+    match result.present(flag) {
+        None => Outcome::Unknown,
+        Some(flag) if flag.is_true() || flag.text().is_some_and(|text| !text.is_empty() && &*text != "false") => {
+            Outcome::Failed
+        }
+        Some(_) => Outcome::Succeeded,
+    }
 }
 
 /// The pin of Strands: `metadata.custom.pinned` is true. Read in every format, so that a history keeps its pins when

@@ -16,7 +16,7 @@ use super::media;
 use super::node::{Kind, Node};
 use crate::error::Result;
 use crate::media::Media;
-use crate::message::{Document, Item, Part, Pin, Role};
+use crate::message::{Document, Item, Outcome, Part, Pin, Role};
 
 /// The API has two, older versions of it had one for results, and the list of a host may hold a system message.
 const ROLES: [(&str, Role); 5] = [
@@ -117,7 +117,11 @@ fn read_words<N: Node>(part: &N, text: N::Text) -> Part<N::Text> {
 /// A result: first what the function returned, where it returned anything, then the media beside it.
 fn read_response<N: Node>(response: &N, index: usize) -> Result<Part<N::Text>> {
     let mut items = Vec::new();
+    let mut outcome = Outcome::Unknown;
     if let Some(returned) = response.present(Key::Response) {
+        if matches!(only_text(&returned), Some((Key::Error, _))) {
+            outcome = Outcome::Failed;
+        }
         items.push(read_returned(&returned)?);
     }
     if let Some(parts) = response.present(Key::Parts) {
@@ -129,6 +133,7 @@ fn read_response<N: Node>(response: &N, index: usize) -> Result<Part<N::Text>> {
     Ok(Part::Result {
         id: id_or_none(response, Key::Id, "function_response", index)?,
         tool: field(response, Key::Name),
+        outcome,
         items,
     })
 }

@@ -50,6 +50,7 @@ pub enum Key {
     Input,
     InputAudio,
     IsError,
+    IsErrorCamel,
     Json,
     MediaType,
     Metadata,
@@ -107,7 +108,7 @@ pub enum Key {
 
 impl Key {
     /// Every key with its name on the wire, in the order of the variants.
-    pub const ALL: [(Key, &str); 95] = [
+    pub const ALL: [(Key, &str); 96] = [
         (Key::Action, "action"),
         (Key::Actions, "actions"),
         (Key::ApprovalId, "approvalId"),
@@ -150,6 +151,7 @@ impl Key {
         (Key::Input, "input"),
         (Key::InputAudio, "input_audio"),
         (Key::IsError, "is_error"),
+        (Key::IsErrorCamel, "isError"),
         (Key::Json, "json"),
         (Key::MediaType, "mediaType"),
         (Key::Metadata, "metadata"),

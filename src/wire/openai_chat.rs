@@ -19,7 +19,7 @@ use super::node::Node;
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
-use crate::message::{Item, Part, Role, Signature};
+use crate::message::{Item, Outcome, Part, Role, Signature};
 
 const ROLES: [(&str, Role); 6] = [
     ("user", Role::User),
@@ -118,7 +118,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     if is_result(entry) {
         let items = read_items(entry.present(Key::Content).as_ref(), index, read_item)?;
         let id = id_or_none(entry, Key::ToolCallId, "tool", index)?;
-        let parts = vec![Part::Result { id, tool: field(entry, Key::Name), items }];
+        let parts = vec![Part::Result { id, tool: field(entry, Key::Name), outcome: Outcome::Unknown, items }];
         return Ok(Entry { role, parts, pin, joins: Joins::Results, ties: vec![] });
     }
     let spots = spots(entry);

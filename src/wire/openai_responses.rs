@@ -18,7 +18,7 @@ use super::node::Node;
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::MediaKind;
-use crate::message::{Item, Part, Pin, Role, Signature, Tie};
+use crate::message::{Item, Outcome, Part, Pin, Role, Signature, Tie};
 
 const ROLES: [(&str, Role); 4] =
     [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System), ("developer", Role::System)];
@@ -187,6 +187,6 @@ fn read_output<N: Node>(entry: &N, id: Key, pin: Pin, index: usize) -> Result<En
         }
     };
     let id = required_text(entry, id, "tool output", index)?;
-    let parts = vec![Part::Result { id, tool: None, items }];
+    let parts = vec![Part::Result { id, tool: None, outcome: Outcome::Unknown, items }];
     Ok(Entry { role: Role::User, parts, pin, joins: Joins::Results, ties: vec![] })
 }

@@ -23,7 +23,7 @@ const FLOORS: &[(Neighbours, &[&str])] = &[
     (Neighbours::Apart, &["message"]),
     (Neighbours::Apart, &["wire", "invariants", "ledger"]),
     (Neighbours::Apart, &["compress", "store", "validity"]),
-    (Neighbours::InOrder, &["calls", "digest"]),
+    (Neighbours::InOrder, &["calls", "digest", "history"]),
     (Neighbours::InOrder, &["summary", "policy", "economics", "budget", "edit", "draft", "report"]),
     (Neighbours::Apart, &["stages"]),
     (Neighbours::Apart, &["planner"]),

@@ -14,6 +14,7 @@
     reason = "a helper of a test fails the test, and may be slow"
 )]
 
+mod calls;
 mod compress;
 mod digest;
 mod floors;

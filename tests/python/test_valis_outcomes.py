@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ullage.valis.outcomes import _without, succeeded
+from ullage.valis.outcomes import succeeded
 
 from .valis_sessions import middleware
 
@@ -128,24 +128,3 @@ def test_what_a_tool_says_is_read_at_once(text, tmp_path):
     """Expressions that go back took minutes for some of these."""
     messages = [{"role": "system", "content": text}, *openai(text), *ai_sdk(result=text)]
     assert pointers_in(messages, tmp_path) == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("wrote a/b.py", "wrote "),
-        ("a/b.py: wrote 3 lines, see a/b.py", ": wrote 3 lines, see "),
-        ("wrote a/b.pyc, la/b.py and a/b.py_", "wrote a/b.pyc, la/b.py and a/b.py_"),
-        ("wrote", "wrote"),
-        ("", ""),
-    ],
-)
-def test_the_path_of_a_write_is_no_word_of_its_result(text, left):
-    assert _without("a/b.py", text) == left
-
-
-def test_a_long_path_takes_no_longer_than_the_text():
-    """An expression looked for all of the path at each place: 4 seconds for 20 KB of it."""
-    path = "-" * 200_000 + "x"
-    text = "-" * 4_000_000
-    assert _without(path, text) == text

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from ullage._core import MessageError, Payload
+from ullage._core import MessageError, Payload, tool_outcome
 from ullage.adk.brief import (
     EXAMPLES,
     PIECE,
@@ -27,6 +27,9 @@ from ullage.adk.trace_lines import trace, traces
 
 # Characters of a line.
 LINE = 400
+
+# Fields with the words of a failure, the most telling first.
+_FAILURE_WORDS = ("error", "message", "content", "result")
 
 Survey: TypeAlias = Mapping[str, Any]
 
@@ -51,16 +54,19 @@ def failure(response: Any) -> str:
 
     An empty error, or an error of "none", is none, whatever words stand in a message.
     """
-    for frame in frames(response):
-        if not isinstance(frame, Mapping):
-            continue
-        error = frame.get("error")
-        if error and not is_none(error):
-            return brief(error)
-        failed = str(frame.get("status", "")).lower() in {"error", "failed", "failure"}
-        if failed or frame.get("isError") is True:
-            return brief(frame.get("message") or frame.get("content") or "no words about it")
-    return ""
+    if _outcome(response) != "failed":
+        return ""
+    said = [frame for frame in frames(response) if isinstance(frame, Mapping)]
+    words = [frame.get(key) for key in _FAILURE_WORDS for frame in said] or [response]
+    return brief(next((one for one in words if not is_none(one)), "no words about it"))
+
+
+def _outcome(response: Any) -> str:
+    try:
+        return tool_outcome(response)
+    except MessageError:
+        # A result that holds itself, or is nested too deeply.
+        return "unknown"
 
 
 def _survey(tool: str, response: Any) -> Survey:

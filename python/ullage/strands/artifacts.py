@@ -23,8 +23,6 @@ logger = Logger(__name__)
 # they are well below the size from which on tool results are compressed.
 PREVIEW_CHARS = 4_000
 
-# How the answer of a retrieval begins.
-_RETRIEVED = re.compile(r"\[ullage: retrieved from [a-z0-9_]+-[0-9a-f]{16}\b")
 # References that are tried for content whose own is taken by other content.
 _TRIES = 3
 # Characters of a tool's name that stand in the name of its artifact.
@@ -74,11 +72,6 @@ def previewed(text: str, place: str, most: int) -> str:
         f"[Tool output: {len(text):,} chars total | Preview: {len(head):,} chars below"
         f" | Full: {place}]\n\n{head}\n\n[Complete output saved to: {place}]"
     )
-
-
-def is_retrieved(text: str) -> bool:
-    """Whether it is what a retrieval tool read back, which is stored already."""
-    return _RETRIEVED.match(text) is not None
 
 
 class ArtifactFolder:

@@ -14,14 +14,13 @@ from strands.hooks import (
 )
 
 from ullage import FileStore, PolicyError
-from ullage._core import references_in
+from ullage._core import is_retrieved, references_in
 from ullage.logger import Logger
 from ullage.strands.agents import PerAgent
 from ullage.strands.artifacts import (
     PREVIEW_CHARS,
     ArtifactFolder,
     Output,
-    is_retrieved,
     previewed,
     truncated,
 )

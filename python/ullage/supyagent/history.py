@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import ullage
+from ullage.supyagent.tokens import FORMAT
+
 # OpenAI's newer models call the first role by the second name.
 _SYSTEM = frozenset({"system", "developer"})
 
@@ -21,7 +24,11 @@ def summarizable(messages: list[Any], begin: int, last: int, recent: int) -> int
     That is the message ``last`` at most, none of the ``recent`` ones, and no call without its
     results. It is ``begin``, or less, if there is none.
     """
-    return before_results(messages, begin, min(last + 1, len(messages) - recent))
+    end = min(last + 1, len(messages) - recent)
+    if end <= begin:
+        return end
+    cuts = ullage.Conversation(messages[begin:], FORMAT).cut_points
+    return begin + max(cut for cut in cuts if cut <= end - begin)
 
 
 def beginning(messages: list[Any]) -> int:
@@ -46,15 +53,6 @@ def as_others(messages: list[Any], begin: int, role: str, head: str = "") -> dic
     return found
 
 
-def before_results(messages: list[Any], begin: int, end: int) -> int:
-    """The end, moved in front of a call whose results stand behind it, or are still to come."""
-    while begin < end < len(messages) and _role(messages[end]) == "tool":
-        end -= 1
-    while begin < end and waits(messages[begin:end]):
-        end -= 1
-    return end
-
-
 def first_request(messages: list[Any], end: int) -> int | None:
     """Where the first message of the user is, in front of ``end``."""
     return next((place for place in range(end) if _role(messages[place]) == "user"), None)
@@ -67,18 +65,10 @@ def last_request(messages: list[Any]) -> int | None:
 
 
 def waits(messages: list[Any]) -> bool:
-    """Whether the last call has not all of its results: the turn was interrupted."""
-    answered: set[Any] = set()
-    for message in reversed(messages):
-        if _role(message) in _SYSTEM:
-            # Some hosts put a reminder among the results of a call.
-            continue
-        if _role(message) != "tool":
-            calls = message.get("tool_calls") if isinstance(message, dict) else None
-            ids = {call.get("id") for call in calls or () if isinstance(call, dict)}
-            return not ids <= answered
-        answered.add(message.get("tool_call_id"))
-    return False
+    """True if the last call has not all of its results: the turn was interrupted."""
+    # Nothing before the last request can wait.
+    since = messages[last_request(messages) or 0 :]
+    return any(call.waits for call in ullage.Conversation(since, FORMAT).open_calls)
 
 
 def _role(message: Any) -> Any:

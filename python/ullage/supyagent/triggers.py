@@ -47,13 +47,11 @@ class Triggers:
         begin = 0 if summary is None else summary.last_message_idx + 1
         if len(messages) - begin < self.recent + LEAST_TO_SUMMARIZE:
             return False
-        if summarizable(messages, begin, len(messages), self.recent) <= begin:
-            # The results of one call reach back to the last summary.
-            return False
         since = self.since(messages, summary)
-        if len(since) >= self.messages:
-            return True
-        return count_messages_tokens(since, self.model) >= self.tokens
+        if len(since) < self.messages and count_messages_tokens(since, self.model) < self.tokens:
+            return False
+        # The results of one call may reach back to the last summary.
+        return summarizable(messages, begin, len(messages), self.recent) > begin
 
     def status(self, messages: list[Any], summary: ContextSummary | None) -> dict[str, Any]:
         """How near the next summary is, both ways, under Supyagent's names."""

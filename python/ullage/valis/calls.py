@@ -70,12 +70,6 @@ def results_in(message: Any) -> list[Result]:
     return [Result(_id(h), _tool(h), h, _outcome_field(h)) for h in holders]
 
 
-def answers(message: Any) -> bool:
-    """Whether a message holds results, which belong to the call before it."""
-    is_tool = isinstance(message, dict) and message.get("role") == "tool"
-    return is_tool or bool(results_in(message))
-
-
 def with_arguments(message: Any, arguments: Mapping[int, dict[str, Any]]) -> Any:
     """The message with other arguments for some of its calls; itself where there are none."""
     if not arguments:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage.valis.calls import answers
+import ullage
 from ullage.valis.messages import role_of, written
-from ullage.valis.notes import PROMPTS, noted_in
+from ullage.valis.notes import PROMPTS, format_of, noted_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,18 +59,17 @@ def cut(messages: list[Any], recent: int, notes: int, count: Callable[[Any], int
             break
         end -= 1
     end = min(max(end, begin), max(begin, len(messages) - 1))
-    forward = end
-    while forward < len(messages) and answers(messages[forward]):
-        forward += 1
-    # Behind the results, if something is left there; else in front of their call.
-    while forward == len(messages) and end > begin and answers(messages[end]):
-        end -= 1
-    end = forward if forward < len(messages) else end
+    # After the results, if something is left there; else before their call.
+    conversation = ullage.Conversation(messages[begin:], format_of(messages))
+    cuts = [begin + cut for cut in conversation.cut_points]
+    later = (cut for cut in cuts if end <= cut < len(messages))
+    end = next(later, None) or max(cut for cut in cuts if cut <= end)
     # A summary is newer than what it stands for, and never among what stays as it is.
     noted = [message for message in messages[begin:] if noted_in(message) is not None]
     going = [message for message in messages[begin:end] if noted_in(message) is None]
     staying = [message for message in messages[end:] if noted_in(message) is None]
-    task = next((m for m in going if role_of(m) == "user" and not answers(m)), None)
+    requests = (messages[begin + place] for place in conversation.requests if begin + place < end)
+    task = next((message for message in requests if noted_in(message) is None), None)
     said, going = _notes_in(going, staying, notes, count)
     return Cut(messages[:begin], noted, going, said, staying, task)
 

@@ -1,7 +1,7 @@
 //! What calls wrote into files, and what they replaced there: by now it stands in the file, or no longer does.
 
 use super::Form;
-use super::answers::{Answer, Outcome};
+use super::answers::Answer;
 use super::files::Files;
 use crate::calls::{Sense, Writing, texts};
 use crate::draft::{Draft, Proposal, Rewriting, Rewritten};
@@ -41,7 +41,7 @@ pub(super) fn find<T: Text>(
     for (index, answer) in answers.iter().enumerate() {
         let (message, part) = answer.call;
         let Part::Call { input, .. } = &draft.conversation.messages[message].parts[part] else { continue };
-        let writes = answer.said.writing != Writing::Nothing && answer.outcome == Outcome::Fine;
+        let writes = answer.said.writing != Writing::Nothing && !answer.failed;
         // What stands for characters that are none would not come back as it was.
         if !writes || input.len() < LEAST || input.contains(char::REPLACEMENT_CHARACTER) {
             continue;

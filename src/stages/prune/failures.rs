@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::answers::{Answer, Extent, Outcome};
+use super::answers::{Answer, Extent};
 use super::{Form, Superseded, newest_first, successor};
 use crate::store::shown;
 
@@ -22,13 +22,13 @@ pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
     let mut found = Vec::new();
     for (_, answer) in newest_first(answers).filter(|(_, answer)| answer.extent != Extent::Gone) {
         let key = (answer.tool, target(answer));
-        match (answer.outcome, went_well.get(&key)) {
-            (Outcome::Failed, Some(message)) => {
+        match (answer.failed, went_well.get(&key)) {
+            (true, Some(message)) => {
                 let by = successor(*message, &format!("a later call of {} that went well", shown(answer.tool)));
                 found.push(Superseded { place: answer.place, by, form: Form::Newer });
             }
-            (Outcome::Failed, None) => {}
-            (Outcome::Fine, _) => {
+            (true, None) => {}
+            (false, _) => {
                 went_well.insert(key, answer.place.message);
             }
         }

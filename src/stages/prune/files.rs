@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use foldhash::fast::RandomState;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::answers::{Answer, Extent, Outcome};
+use super::answers::{Answer, Extent};
 use super::{Form, Superseded, newest_first, successor};
 use crate::anchors::strip_line_number;
 use crate::calls::Writing;
@@ -57,7 +57,7 @@ impl Files {
         // Writes that something was left out for.
         let mut needed: HashSet<usize, RandomState> = HashSet::default();
         for (index, answer) in newest_first(answers) {
-            let (Some(path), Outcome::Fine) = (&answer.said.path, answer.outcome) else { continue };
+            let (Some(path), false) = (&answer.said.path, answer.failed) else { continue };
             let next = later.ids.len() as u64;
             let file = *later.ids.entry(path).or_insert(next);
             if answer.said.writing != Writing::Nothing {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::answers::{Answer, Extent, Outcome};
+use super::answers::{Answer, Extent};
 use super::failures::bare;
 use super::{Form, Superseded, newest_first, successor};
 use crate::store::shown;
@@ -77,7 +77,7 @@ pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
                 let by = successor(*message, &by);
                 found.push(Superseded { place: answer.place, by, form: Form::Newer });
             }
-            None if answer.outcome == Outcome::Fine && answer.extent != Extent::Rest => {
+            None if !answer.failed && answer.extent != Extent::Rest => {
                 newest.insert(answer.question, answer.place.message);
             }
             None => {}

@@ -3,9 +3,9 @@
 use super::{is_a, media_kind, read_file};
 use crate::error::Result;
 use crate::media::MediaKind;
-use crate::message::Item;
+use crate::message::{Item, Outcome};
 use crate::wire::anthropic::text_block;
-use crate::wire::content::{field, json_item, read_items};
+use crate::wire::content::{declared, field, json_item, read_items};
 use crate::wire::key::Key;
 use crate::wire::media;
 use crate::wire::node::{Build, Kind, Node};
@@ -40,6 +40,16 @@ fn places<N: Node>(part: &N) -> impl Iterator<Item = Place<N>> {
         _ => Place::Opaque(output),
     };
     [Some(place), None].into_iter().flatten()
+}
+
+/// What the part says of how it went: by a flag, or by the type of its output.
+pub(super) fn outcome<N: Node>(part: &N) -> Outcome {
+    let output = part.present(Key::Output);
+    let name = output.as_ref().and_then(|output| field(output, Key::Type));
+    match name.as_deref() {
+        Some("error-text" | "error-json" | "execution-denied") => Outcome::Failed,
+        _ => declared(part, Key::IsErrorCamel),
+    }
 }
 
 pub(super) fn read<N: Node>(part: &N, index: usize) -> Result<Vec<Item<N::Text>>> {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
 use ullage::store::{
-    FileStore, MarkStyle, NOTE_ANSWER, Noted, Places, Reference, Store, Storing, Whereabouts, marked, marked_reference,
-    noted_removals, removal_note,
+    FileStore, MarkStyle, NOTE_ANSWER, Noted, Places, Reference, Store, Storing, Whereabouts, is_retrieved, marked,
+    marked_reference, noted_removals, removal_note, retrieval_marked,
 };
 use ullage::wire::Format;
 
@@ -33,6 +33,16 @@ fn the_words_are_those_of_the_systems() {
             "[Large output saved to {reference}]\n\nPreview:\nhead\n\nUse read_file(\"{reference}\") to view full content."
         )
     );
+}
+
+#[test]
+fn only_what_a_retrieval_returned_is_retrieved() {
+    let reference = Reference::of("nmap", b"out");
+    assert!(is_retrieved(&retrieval_marked(&reference, "lines 1 to 3 of 9", "a\nb\nc")));
+    let output = MarkStyle::Ullage.frame("nmap", 9, "o", &Whereabouts::Stored(&reference), None);
+    for other in ["", "[ullage: retrieved from nowhere]", "a [ullage: retrieved from", &output] {
+        assert!(!is_retrieved(other), "{other}");
+    }
 }
 
 #[test]

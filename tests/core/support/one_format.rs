@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use ullage::message::{Conversation, Document, Item, Message, Part};
+use ullage::message::{Conversation, Document, Item, Message, Outcome, Part};
 use ullage::wire::{Arguments, Change, Format, Step, item_node, read, rewrite};
 
 /// Texts that a tree may hold.
@@ -41,7 +41,8 @@ fn owned(part: &Part<Cow<'_, str>>) -> Part<String> {
         Part::Text(text) => Part::Text(own(text)),
         Part::Reasoning { text, signature } => Part::Reasoning { text: own(text), signature: *signature },
         Part::Call { id, name, input } => Part::Call { id: own(id), name: own(name), input: own(input) },
-        Part::Result { id, tool, items } => Part::Result {
+        Part::Result { id, tool, items, .. } => Part::Result {
+            outcome: Outcome::Unknown,
             id: own(id),
             tool: tool.as_ref().map(own),
             items: items

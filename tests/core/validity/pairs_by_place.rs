@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ullage::invariants::{Awaits, CallSite, CutPoints, Pairs};
-use ullage::message::{Conversation, Message, Part, Pin, Role, Span};
+use ullage::message::{Conversation, Message, Outcome, Part, Pin, Role, Span};
 
 const TOOLS: [&str; 3] = ["read_file", "bash", "grep"];
 
@@ -12,7 +12,7 @@ fn call(id: &str, tool: &str) -> Part<String> {
 }
 
 fn result(id: &str, tool: Option<&str>) -> Part<String> {
-    Part::Result { id: id.to_owned(), tool: tool.map(str::to_owned), items: vec![] }
+    Part::Result { id: id.to_owned(), tool: tool.map(str::to_owned), outcome: Outcome::Unknown, items: vec![] }
 }
 
 fn words() -> Part<String> {

@@ -9,7 +9,7 @@ use ullage::error::Error;
 use ullage::invariants::{CutPoints, Pairs};
 use ullage::ledger::fingerprint;
 use ullage::media::{Media, MediaKind, Size};
-use ullage::message::{Conversation, Document, Item, Part, Pin, Role, Signature};
+use ullage::message::{Conversation, Document, Item, Outcome, Part, Pin, Role, Signature};
 use ullage::wire::{Change, Format, detect_format, item_node, read, rewrite};
 
 const GEMINI: Format = Format::Gemini;
@@ -63,7 +63,8 @@ fn owned<T: ullage::message::Text>(part: &Part<T>) -> Part<String> {
         Part::Text(text) => Part::Text(own(text)),
         Part::Reasoning { text, signature } => Part::Reasoning { text: own(text), signature: *signature },
         Part::Call { id, name, input } => Part::Call { id: own(id), name: own(name), input: own(input) },
-        Part::Result { id, tool, items } => Part::Result {
+        Part::Result { id, tool, items, .. } => Part::Result {
+            outcome: Outcome::Unknown,
             id: own(id),
             tool: tool.as_ref().map(own),
             items: items
@@ -146,7 +147,7 @@ fn calls_are_read_with_and_without_ids() {
 fn a_response_that_is_one_string_in_a_wrapper_reads_as_that_string() {
     let items = |response: &Value| match part(&json!({ "function_response": { "name": "bash", "response": response } }))
     {
-        Part::Result { id, tool, items } if id.is_empty() && tool.as_deref() == Some("bash") => items,
+        Part::Result { id, tool, items, .. } if id.is_empty() && tool.as_deref() == Some("bash") => items,
         other => panic!("{other:?}"),
     };
     for wrapper in ["result", "output", "error"] {
@@ -185,7 +186,10 @@ fn media_beside_a_response_are_further_items() {
         Item::Document(pdf),
         Item::Opaque(r#"{"future":1}"#.to_owned()),
     ];
-    assert_eq!(part(&value), Part::Result { id: "1".to_owned(), tool: Some("look".to_owned()), items });
+    assert_eq!(
+        part(&value),
+        Part::Result { id: "1".to_owned(), tool: Some("look".to_owned()), outcome: Outcome::Unknown, items }
+    );
 }
 
 #[test]
@@ -485,12 +489,12 @@ fn use_it(messages: &Value) {
     let written: Vec<_> = again.messages.iter().flat_map(|message| &message.parts).map(owned).collect();
     assert_eq!(written.iter().filter(|part| **part == note).count(), conversation.messages.len());
     let expected = conversation.messages.iter().flat_map(|message| &message.parts).map(|part| match owned(part) {
-        Part::Result { id, tool, items } => {
+        Part::Result { id, tool, outcome, items } => {
             let short = |item| match item {
                 Item::Text(_) | Item::Json(_) => Item::Text("short".to_owned()),
                 other => other,
             };
-            Part::Result { id, tool, items: items.into_iter().map(short).collect() }
+            Part::Result { id, tool, outcome, items: items.into_iter().map(short).collect() }
         }
         other => other,
     });

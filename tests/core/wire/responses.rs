@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use ullage::error::Error;
 use ullage::invariants::Pairs;
 use ullage::media::{Media, MediaKind};
-use ullage::message::{Document, Item, Part, Pin, Role, Signature};
+use ullage::message::{Document, Item, Outcome, Part, Pin, Role, Signature};
 use ullage::wire::{Change, Format, detect_format, format_to_read, item_node, read, rewrite};
 
 const FORMAT: Format = Format::OpenAiResponses;
 
 fn result(id: &str, items: Vec<Item<String>>) -> Part<String> {
-    Part::Result { id: id.to_owned(), tool: None, items }
+    Part::Result { id: id.to_owned(), tool: None, outcome: Outcome::Unknown, items }
 }
 
 /// A tool loop with everything in it: two calls at once, a person's words between the answers of two turns.

@@ -195,6 +195,28 @@ def judging() -> None:
     print(first, *violations)
 
 
+def reading() -> None:
+    conversation = ullage.Conversation(messages, "openai")
+    assert_type(conversation.format, str)
+    assert_type(len(conversation), int)
+    assert_type([conversation.roles, conversation.texts], list[list[str]])
+    assert_type(
+        [conversation.cut_points, conversation.requests, conversation.pins], list[list[int]]
+    )
+    calls: list[ullage.ToolCall] = [*conversation.calls, *conversation.open_calls]
+    for call in calls:
+        assert_type((call.message, call.number), tuple[int, int])
+        assert_type((call.id, call.tool, call.arguments), tuple[str, str, str])
+        assert_type(call.result, ullage.ToolResult | None)
+        assert_type(call.waits, bool)
+    for result in conversation.results:
+        assert_type((result.message, result.number), tuple[int, int])
+        assert_type((result.id, result.tool, result.text), tuple[str, str, str])
+        assert_type(result.call, ullage.ToolCall | None)
+        assert_type((result.outcome, result.failed), tuple[str, bool])
+    assert_type(ullage.tool_outcome({"success": True}), str)
+
+
 def shortening() -> None:
     compressed = ullage.compress("a log\n" * 900, tool="bash", budget=100)
     assert_type(compressed, ullage.Compressed)

@@ -1,0 +1,303 @@
+//! Whether a call failed: the one judge that every stage, summary and adapter asks.
+//!
+//! A result may declare it (`is_error`, `status`), say it in the fields of JSON, or say it in words. A result that says
+//! neither is of unknown outcome, so that nobody takes silence for success.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::compress::reports_own_failure;
+use crate::message::{Outcome, Part, Text};
+
+/// Bytes at either end of an output in which it says that it failed.
+const ENDS: usize = 2_000;
+
+/// How outputs begin that say that a call failed, in lower case.
+const BEGINNINGS: [&str; 12] = [
+    "error",
+    "<tool_use_error>",
+    "<error",
+    "traceback (most recent call last)",
+    "exception",
+    "fatal:",
+    "failed",
+    "failure",
+    "command failed",
+    "invalid",
+    "exit code",
+    "no such",
+];
+
+/// What may stand behind such a word where nothing failed.
+const NOTHING: [&str; 5] = ["0", "none", "nothing", "null", "false"];
+
+/// What the first line of a short output of a shell holds where the command failed.
+const SHELL: [&str; 5] =
+    ["command not found", "no such file or directory", "permission denied", "not found", "cannot "];
+
+/// An output longer than this says more than that it failed.
+const SHORT: usize = 400;
+
+/// Bytes of the first line that are read.
+const LINE: usize = 160;
+
+/// Longer JSON is judged by how it begins: an answer of a tool that says how it went is short.
+const LONGEST_JSON: usize = 1 << 16;
+
+/// How deep an answer within an answer is looked for.
+const DEEPEST: usize = 6;
+
+/// Fields that frame another answer, and those that may hold one beside other things.
+const FRAMES: [&str; 5] = ["value", "result", "output", "content", "text"];
+const DATA: &str = "data";
+
+/// Fields with words for people.
+const WORDS: [&str; 8] = ["message", "msg", "detail", "details", "status", "stdout", "filediff", "description"];
+
+/// Types of the AI SDK's outputs that are no success.
+const FAILED_TYPES: [&str; 3] = ["error-text", "error-json", "execution-denied"];
+
+const FAILED_STATUS: [&str; 3] = ["error", "failed", "failure"];
+const GOOD_STATUS: [&str; 7] = ["ok", "success", "successful", "succeeded", "done", "completed", "complete"];
+
+/// Bytes of words that are read for success: a sentence or two. What comes after is of the file.
+const READ: usize = 300;
+
+/// How the preview of an output begins that lies elsewhere: nobody knows what comes behind.
+const PREVIEW: &str = "[Large output saved to ";
+
+static YES: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(?:ok|okay|success\w*|succeeded|done|completed?|wrote|written|created?|updated|saved|edited|modified|replaced|applied|overwritten|inserted|appended|has been changed)\b",
+    )
+});
+static NO: LazyLock<Regex> = LazyLock::new(|| {
+    const WORDS: [&str; 4] = [
+        r"errors?|err|fail(?:ed|s|ure|ing)?|exception|traceback|fatal|denied|forbidden|refused|rejected|declined|cancell?ed",
+        r"abort(?:ed)?|interrupted|timed? ?out|timeout|unable|cannot|can ?not|could|would|will|pending|queued|skipped|ignored",
+        r"invalid|illegal|missing|unknown|unchanged|nothing|no|not|never|without|instead|except|but|only|partial(?:ly)?|incomplete",
+        r"unsuccessful(?:ly)?|dry.run|read.only|conflict|already|e[a-z]*(?:acces|noent|nospc|perm|exist|rofs|isdir)",
+    ];
+    regex(&format!(r"(?i)\b(?:{})\b|n['’]t\b", WORDS.join("|")))
+});
+/// "0 errors" and "no errors" are no failures.
+static NONE_FAILED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\b(?:no|0|zero|without(?: any)?) (?:errors?|failures?|warnings?)\b"));
+static FAILING_LINE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?im)^[^\w\n]*(?:error|failed|failure|exception|traceback|fatal|cannot|could not|denied|permission)\b")
+});
+/// The first line of a diff, as tools give it back.
+static DIFF: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^(?:@@ |--- |\+\+\+ |diff |Index: |[+-][^\n]*\n[+-])"));
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a fixed pattern compiles")
+}
+
+/// Whether a text result says that its call failed. O(1) but for short JSON.
+pub fn failed(text: &str) -> bool {
+    Evidence::of(text).failed
+}
+
+/// What a text result says of its call, where `path` is the file that the call was about: its name says nothing of how
+/// the call went. O(length).
+pub fn outcome(text: &str, path: Option<&str>) -> Outcome {
+    Evidence::of(text).outcome(path)
+}
+
+/// What a result says of its call: what it declares, then what its texts say; see [`outcome`].
+pub fn outcome_of<T: Text>(result: &Part<T>, path: Option<&str>) -> Outcome {
+    let Part::Result { outcome: declared, items, .. } = result else { return Outcome::Unknown };
+    let mut evidence = Evidence::default();
+    evidence.declare(*declared);
+    for (text, _) in items.iter().filter_map(|item| item.text()) {
+        evidence.read(text, 0, true);
+    }
+    evidence.outcome(path)
+}
+
+/// Whether a result says that its call failed; see [`failed`].
+pub fn has_failed<T: Text>(result: &Part<T>) -> bool {
+    let Part::Result { outcome, items, .. } = result else { return false };
+    *outcome == Outcome::Failed || items.iter().any(|item| item.text().is_some_and(|(text, _)| failed(text)))
+}
+
+/// What was found in a result.
+#[derive(Default)]
+struct Evidence {
+    failed: bool,
+    /// Something else than success may have come of it.
+    doubtful: bool,
+    good: bool,
+    words: String,
+}
+
+impl Evidence {
+    fn of(text: &str) -> Evidence {
+        let mut evidence = Evidence::default();
+        evidence.read(text, 0, true);
+        evidence
+    }
+
+    fn declare(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Failed => self.failed = true,
+            Outcome::Succeeded => self.good = true,
+            Outcome::Unknown => {}
+        }
+    }
+
+    /// Takes in a text. In a frame it is what the tool says; elsewhere it is of something that the tool found.
+    fn read(&mut self, text: &str, depth: usize, framed: bool) {
+        let trimmed = text.trim();
+        if (trimmed.starts_with(['{', '[']) || matches!(trimmed, "true" | "false"))
+            && text.len() <= LONGEST_JSON
+            && let Ok(value) = serde_json::from_str::<Value>(text)
+        {
+            return self.value(&value, depth + 1, framed);
+        }
+        self.failed |= framed && says_failure(text);
+        if !text.starts_with(PREVIEW) {
+            self.words.push_str(text);
+            self.words.push('\n');
+        }
+    }
+
+    fn value(&mut self, value: &Value, depth: usize, framed: bool) {
+        if depth > DEEPEST {
+            return;
+        }
+        match value {
+            Value::Bool(true) => self.good = true,
+            Value::Bool(false) => self.doubtful = true,
+            Value::String(text) => self.read(text, depth, framed),
+            Value::Array(items) => {
+                items.iter().for_each(|item| self.value(item, depth + 1, framed && items.len() == 1))
+            }
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    let plain = name.to_lowercase().replace('_', "");
+                    self.field(&plain, value, framed);
+                    if FRAMES.contains(&name.as_str()) || name == DATA {
+                        if !value.is_boolean() {
+                            self.value(value, depth + 1, framed && name != DATA);
+                        }
+                    } else if WORDS.contains(&name.as_str()) {
+                        self.value(value, depth + 1, false);
+                    }
+                }
+            }
+            Value::Null | Value::Number(_) => {}
+        }
+    }
+
+    fn field(&mut self, name: &str, value: &Value, framed: bool) {
+        let text = value.as_str().unwrap_or_default().to_lowercase();
+        match name {
+            "type" if FAILED_TYPES.contains(&&*text) => self.fails(framed),
+            "iserror" if is_nothing(value) => self.good = true,
+            "error" | "iserror" if !is_nothing(value) => self.fails(framed),
+            "errors" | "err" | "stderr" | "exception" if !is_nothing(value) => self.doubtful = true,
+            "success" | "ok" | "succeeded" => match value {
+                Value::Null => {}
+                Value::Bool(true) => self.good = true,
+                _ => self.fails(framed),
+            },
+            "exitcode" | "returncode" if !value.is_null() => match value.as_i64() {
+                Some(0) => self.good = true,
+                _ => self.fails(framed),
+            },
+            "status" | "state" if GOOD_STATUS.contains(&&*text) => self.good = true,
+            "status" if FAILED_STATUS.contains(&&*text) => self.fails(framed),
+            "status" | "state" if NO.is_match(&text) => self.doubtful = true,
+            _ => {}
+        }
+    }
+
+    fn fails(&mut self, framed: bool) {
+        if framed {
+            self.failed = true;
+        } else {
+            self.doubtful = true;
+        }
+    }
+
+    fn outcome(&self, path: Option<&str>) -> Outcome {
+        if self.failed {
+            Outcome::Failed
+        } else if !self.doubtful && (self.good || sounds_good(&self.words, path)) {
+            Outcome::Succeeded
+        } else {
+            Outcome::Unknown
+        }
+    }
+}
+
+/// Whether a field under the name of an error holds none.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) => false,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => {
+            let text = text.trim().to_lowercase();
+            text.is_empty() || text == "no error" || NOTHING.contains(&&*text)
+        }
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
+/// Whether an output in words says that its call failed: in its first line, or where a program reports its own failure
+/// near either end. O(1).
+fn says_failure(text: &str) -> bool {
+    let text = text.trim();
+    let line = text[..text.floor_char_boundary(LINE)].lines().next().unwrap_or_default().to_lowercase();
+    let begins = |word: &&str| {
+        line.strip_prefix(*word).is_some_and(|rest| {
+            let said = rest.trim_start_matches('s').trim_matches([':', '=', ' ', '.']);
+            !NOTHING.contains(&said)
+        })
+    };
+    let shell = || text.len() <= SHORT && SHELL.iter().any(|words| line.contains(words));
+    let end = text.floor_char_boundary(ENDS);
+    let tail = text.ceil_char_boundary(text.len().saturating_sub(ENDS)).max(end);
+    // Whole lines: in the middle of one anything may stand.
+    let tail = text[tail..].find('\n').map_or("", |at| &text[tail + at..]);
+    BEGINNINGS.iter().any(|word| begins(&word))
+        || shell()
+        || reports_own_failure(&text[..end])
+        || reports_own_failure(tail)
+}
+
+/// Whether words say that something was done.
+fn sounds_good(words: &str, path: Option<&str>) -> bool {
+    let words = match path {
+        Some(path) if !path.is_empty() => &without(path, words),
+        _ => words,
+    };
+    let diff = DIFF.find(words);
+    let before = diff.map_or(words, |diff| &words[..diff.start()]);
+    if FAILING_LINE.is_match(before) {
+        return false;
+    }
+    let said = NONE_FAILED.replace_all(&before[..before.floor_char_boundary(READ)], "").into_owned();
+    !NO.is_match(&said) && (diff.is_some() || YES.is_match(&said))
+}
+
+/// The text without the path, wherever that is no part of a longer word.
+fn without(path: &str, text: &str) -> String {
+    let is_of_word = |character: Option<char>| character.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let mut out = String::with_capacity(text.len());
+    let mut rest = 0;
+    for (at, _) in text.match_indices(path) {
+        let end = at + path.len();
+        if !is_of_word(text[..at].chars().next_back()) && !is_of_word(text[end..].chars().next()) {
+            out.push_str(&text[rest..at]);
+            rest = end;
+        }
+    }
+    out.push_str(&text[rest..]);
+    out
+}

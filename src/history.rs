@@ -1,0 +1,227 @@
+//! A caller's list, as hosts ask about it: who says what, which result answers which call, where it may be cut.
+//!
+//! A message of the core may stand for several entries of the list. Every answer here names entries, so that a host can
+//! look up, pin or remove its own objects.
+
+use std::ops::Range;
+
+use crate::calls;
+use crate::invariants::{Awaits, CallSite, CutPoints, Pairs};
+use crate::message::{Conversation, Item, Outcome, Part, Pin, Role, Text};
+
+/// What an entry of the list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// Instructions.
+    System,
+    /// The user's words.
+    User,
+    /// The model's.
+    Assistant,
+    /// It holds tool results.
+    Tool,
+}
+
+impl EntryKind {
+    /// Its public name.
+    pub fn name(self) -> &'static str {
+        match self {
+            EntryKind::System => Role::System.name(),
+            EntryKind::User => Role::User.name(),
+            EntryKind::Assistant => Role::Assistant.name(),
+            EntryKind::Tool => "tool",
+        }
+    }
+}
+
+/// A call or a result by its place in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The entry.
+    pub entry: usize,
+    /// Which of the calls, or of the results, of that entry it is.
+    pub number: usize,
+}
+
+/// A tool result, and the call that it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResultSite {
+    /// Message and part.
+    pub site: (usize, usize),
+    /// Index of the call; `None` where no call of the list has its id, or another result answered it before.
+    pub call: Option<usize>,
+}
+
+/// A caller's list, read once.
+#[derive(Debug)]
+pub struct History<T> {
+    conversation: Conversation<T>,
+    pairs: Pairs,
+    cuts: CutPoints,
+    /// The message of each entry, and its parts in that message.
+    entries: Vec<(usize, Range<usize>)>,
+    /// Every result, oldest first.
+    results: Vec<ResultSite>,
+    /// The first message of those that may still be answered: a call and what was answered of it.
+    waiting_from: usize,
+}
+
+impl<T: Text> History<T> {
+    /// Matches calls and results, and finds the cut points. O(parts).
+    pub fn of(conversation: Conversation<T>) -> History<T> {
+        let pairs = Pairs::of(&conversation);
+        let cuts = CutPoints::of(&conversation, &pairs);
+        let mut answered: Vec<((usize, usize), usize)> =
+            pairs.calls().iter().enumerate().filter_map(|(call, site)| Some((site.result?, call))).collect();
+        answered.sort_unstable();
+        let mut entries = Vec::new();
+        let mut results = Vec::new();
+        for (message, content) in conversation.messages.iter().enumerate() {
+            let parts = content.parts.len();
+            let starts = std::iter::once(0).chain(content.span.later_entries().iter().copied());
+            let ends = content.span.later_entries().iter().copied().chain(std::iter::once(parts));
+            entries.extend(starts.zip(ends).map(|(start, end)| (message, start..end)));
+            for (part, _) in content.parts.iter().enumerate().filter(|(_, part)| matches!(part, Part::Result { .. })) {
+                let site = (message, part);
+                let call = answered.binary_search_by_key(&site, |(result, _)| *result).ok();
+                results.push(ResultSite { site, call: call.map(|index| answered[index].1) });
+            }
+        }
+        // Some hosts put a reminder among the results of a call.
+        let only_answers = |role: Role, parts: &[Part<T>]| {
+            role == Role::System || (!parts.is_empty() && parts.iter().all(|part| matches!(part, Part::Result { .. })))
+        };
+        let last_word = conversation.messages.iter().rposition(|message| !only_answers(message.role, &message.parts));
+        let waiting_from = last_word.unwrap_or(0);
+        History { conversation, pairs, cuts, entries, results, waiting_from }
+    }
+
+    /// Number of entries in the list.
+    pub fn entries(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Every call, oldest first.
+    pub fn calls(&self) -> &[CallSite] {
+        self.pairs.calls()
+    }
+
+    /// Every result, oldest first.
+    pub fn results(&self) -> &[ResultSite] {
+        &self.results
+    }
+
+    /// Index of the result that answers a call.
+    pub fn result_of(&self, call: usize) -> Option<usize> {
+        let site = self.pairs.calls()[call].result?;
+        self.results.binary_search_by_key(&site, |result| result.site).ok()
+    }
+
+    /// Whether the result of a call may still come: it has none, and only other results and system messages stand
+    /// after it, or a person has to approve it.
+    pub fn waits(&self, call: usize) -> bool {
+        let site = &self.pairs.calls()[call];
+        site.result.is_none() && (site.awaits == Awaits::Approval || site.message >= self.waiting_from)
+    }
+
+    /// A part of a message.
+    pub fn part(&self, (message, part): (usize, usize)) -> &Part<T> {
+        &self.conversation.messages[message].parts[part]
+    }
+
+    /// Where a call or a result stands in the list.
+    pub fn place(&self, (message, part): (usize, usize)) -> Place {
+        let content = &self.conversation.messages[message];
+        let (entry, first) = content.span.entry_of(part);
+        let kind = std::mem::discriminant(&content.parts[part]);
+        let before = &content.parts[first..part];
+        Place { entry, number: before.iter().filter(|part| std::mem::discriminant(*part) == kind).count() }
+    }
+
+    /// What an entry is.
+    pub fn kind(&self, entry: usize) -> EntryKind {
+        let (message, parts) = &self.entries[entry];
+        let message = &self.conversation.messages[*message];
+        match message.role {
+            _ if message.parts[parts.clone()].iter().any(|part| matches!(part, Part::Result { .. })) => EntryKind::Tool,
+            Role::System => EntryKind::System,
+            Role::User => EntryKind::User,
+            Role::Assistant => EntryKind::Assistant,
+        }
+    }
+
+    /// The words of an entry, without reasoning, calls and results.
+    pub fn words(&self, entry: usize) -> String {
+        let (message, parts) = &self.entries[entry];
+        let parts = self.conversation.messages[*message].parts[parts.clone()].iter();
+        let texts: Vec<&str> =
+            parts.filter_map(|part| if let Part::Text(text) = part { Some(&**text) } else { None }).collect();
+        texts.join("\n")
+    }
+
+    /// The text of a result, without pictures and files.
+    pub fn result_text(&self, result: &ResultSite) -> String {
+        let Part::Result { items, .. } = self.part(result.site) else { return String::new() };
+        items.iter().filter_map(|item| Item::text(item).map(|(text, _)| text)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// What came of the call of a result, as far as the result says it. O(length).
+    pub fn outcome(&self, result: &ResultSite) -> Outcome {
+        let call = result.call.map(|call| &self.pairs.calls()[call]);
+        let path = call.and_then(|call| match self.part((call.message, call.part)) {
+            Part::Call { input, .. } => calls::read(input).path,
+            _ => None,
+        });
+        calls::outcome_of(self.part(result.site), path.as_deref())
+    }
+
+    /// The tool of a result, by its call where it does not name it.
+    pub fn tool_of(&self, result: &ResultSite) -> Option<&str> {
+        let call = result.call.map(|call| &self.pairs.calls()[call]);
+        match (call.map(|call| self.part((call.message, call.part))), self.part(result.site)) {
+            (Some(Part::Call { name, .. }), _) => Some(name),
+            (_, Part::Result { tool, .. }) => tool.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The entries in which the user says something. O(entries).
+    pub fn requests(&self) -> Vec<usize> {
+        (0..self.entries()).filter(|entry| self.kind(*entry) == EntryKind::User).collect()
+    }
+
+    /// The entries that are never changed or removed: those that the host has pinned, and the newest compaction of a
+    /// provider. O(messages).
+    pub fn pins(&self) -> Vec<usize> {
+        let pinned = self.conversation.messages.iter().filter(|message| message.pin == Pin::Pinned);
+        pinned.flat_map(|message| message.span.entries()).collect()
+    }
+
+    /// The positions at which the list may be cut: position `i` lies in front of entry `i`. No result is parted from its
+    /// call, nor will be one that may still come. O(messages).
+    pub fn cut_points(&self) -> Vec<usize> {
+        let waiting = (0..self.calls().len()).find(|call| self.waits(*call));
+        let end = waiting.map_or(self.conversation.messages.len(), |call| self.calls()[call].message);
+        let entry = |message: usize| {
+            self.conversation.messages.get(message).map_or(self.entries(), |message| message.span.entries().start)
+        };
+        let legal = (0..=end).filter(|message| self.cuts.is_legal(*message));
+        legal
+            .flat_map(|message| {
+                [message.checked_sub(1).and_then(|before| self.words_after_results(before)), Some(entry(message))]
+            })
+            .flatten()
+            .collect()
+    }
+
+    /// The entry of a message in which the user's words follow its results. Where the message ends, so do its calls: in
+    /// front of the words the list may be cut too.
+    fn words_after_results(&self, message: usize) -> Option<usize> {
+        let content = &self.conversation.messages[message];
+        let is_result = |part: &Part<T>| matches!(part, Part::Result { .. });
+        let answers_until = content.parts.iter().rposition(is_result)?;
+        let first = *content.span.later_entries().iter().find(|first| **first > answers_until)?;
+        let is_bound = content.ties.iter().any(|(part, _)| *part >= first);
+        (!is_bound).then(|| content.span.entry_of(first).0)
+    }
+}
