@@ -173,7 +173,9 @@ impl Evidence {
             Value::Bool(false) => self.doubtful = true,
             Value::String(text) => self.read(text, depth, framed),
             Value::Array(items) => {
-                items.iter().for_each(|item| self.value(item, depth + 1, framed && items.len() == 1))
+                for item in items {
+                    self.value(item, depth + 1, framed && items.len() == 1);
+                }
             }
             Value::Object(fields) => {
                 for (name, value) in fields {
@@ -265,10 +267,7 @@ fn says_failure(text: &str) -> bool {
     let tail = text.ceil_char_boundary(text.len().saturating_sub(ENDS)).max(end);
     // Whole lines: in the middle of one anything may stand.
     let tail = text[tail..].find('\n').map_or("", |at| &text[tail + at..]);
-    BEGINNINGS.iter().any(|word| begins(&word))
-        || shell()
-        || reports_own_failure(&text[..end])
-        || reports_own_failure(tail)
+    BEGINNINGS.iter().any(begins) || shell() || reports_own_failure(&text[..end]) || reports_own_failure(tail)
 }
 
 /// Whether words say that something was done.

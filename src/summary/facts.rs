@@ -129,7 +129,7 @@ impl Facts {
                         let failed = has_failed(result)
                             .then(|| reported.clone().or_else(|| texts.next().map(|text| first_line(text, LINE))));
                         match failed {
-                            Some(line) => facts.failed(tool, call, line.unwrap_or_default(), &mut gathering),
+                            Some(line) => facts.failed(tool, call, &line.unwrap_or_default(), &mut gathering),
                             None => gathering.worked(tool, call, reported),
                         }
                     }
@@ -179,10 +179,10 @@ impl Facts {
         gathering.abouts.insert(place, (name, shown(about, ABOUT)));
     }
 
-    fn failed(&mut self, tool: &str, call: Option<(usize, usize)>, line: String, gathering: &mut Gathering) {
+    fn failed(&mut self, tool: &str, call: Option<(usize, usize)>, line: &str, gathering: &mut Gathering) {
         let (tool, about) = gathering.subject(tool, call);
         self.tools.push(tool.clone()).1 += 1;
-        let said = described(&tool, &about, &line);
+        let said = described(&tool, &about, line);
         gathering.unmended.entry((tool, about)).or_default().push(gathering.failures.len());
         gathering.failures.push(Failure { said, end: "; not seen to work since" });
     }
