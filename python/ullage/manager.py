@@ -302,8 +302,7 @@ class ContextManager:
 
         The summarizer is asked as in :meth:`compact`. If there is none, or it fails, the engine
         writes an account without a model, and ``warnings`` says why. The text takes at most
-        ``Policy.summary_tokens``, and no more than what it stands for; the lines at most
-        ``Policy.summary_lines``.
+        ``Policy.summary_tokens``, the lines at most ``Policy.summary_lines``.
 
         O(length of the conversation), and what the summarizer takes.
 

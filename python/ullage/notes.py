@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 
     from ullage._core import TokenCounter
 
-# What the engine writes where it has no store.
-NOTE = "[ullage: "
-REMOVED = "earlier messages were removed to fit the context window"
-SUMMARY = "Summary of them:\n"
-LINES = "\n\nLines of them with what the summary leaves out:\n"
+# Notes begin with the first; a summary in the body of one begins with the second.
+_NOTE = "[ullage: "
+_SUMMARY = "Summary of them:\n"
 # The note stands at the first message that left: in front of it are system messages, the task, what
 # ``keep_first`` keeps and pins, and hardly ever more than these.
 _FRONT = 64
@@ -39,7 +37,7 @@ class Note:
     @property
     def is_summary(self) -> bool:
         """Whether that is a summary, and not only lines of theirs."""
-        return self.body.startswith(SUMMARY)
+        return self.body.startswith(_SUMMARY)
 
 
 def note_in(messages: Iterable[Any]) -> Note | None:
@@ -57,7 +55,7 @@ def last_summary(messages: Iterable[Any], counter: TokenCounter) -> LastSummary 
 
 def _found(value: Any) -> Note | None:
     if isinstance(value, str):
-        said = removal_note(value) if value.startswith(NOTE) else None
+        said = removal_note(value) if value.startswith(_NOTE) else None
         return None if said is None else Note(*said)
     if isinstance(value, dict):
         value = value.values()

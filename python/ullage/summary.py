@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ullage.calling import in_pool
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from ullage.summarizer import Asker
 
 _NOTHING = Answer(None, "there was nothing to summarize")
-_LINES = "Lines of them with what the summary leaves out:"
+# Precedes the lines in the text of a summary.
+LINES = "Lines of them with what the summary leaves out:"
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,18 @@ class Summary:
     """
 
     text: str
-    lines: str
-    messages: list[range]
-    by: Literal["summarizer", "engine"]
-    warnings: list[str]
+    lines: str = ""
+    messages: list[range] = field(default_factory=list)
+    by: Literal["summarizer", "engine"] = "summarizer"
+    warnings: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"{self.text}\n\n{_LINES}\n{self.lines}" if self.lines else self.text
+        return f"{self.text}\n\n{LINES}\n{self.lines}" if self.lines else self.text
+
+    def left_out(self, places: range) -> list[int]:
+        """The places of ``places`` that it does not summarize. O(places)."""
+        summarized = {place for span in self.messages for place in span}
+        return [place for place in places if place not in summarized]
 
     @classmethod
     def _of(cls, values: dict[str, Any]) -> Summary:

@@ -7,13 +7,11 @@ use serde::Serialize;
 use super::{Engine, Reading};
 use crate::error::{Error, Result};
 use crate::invariants::{CutPoints, Pairs};
-use crate::ledger::Measured;
 use crate::message::{Conversation, Pin, Text};
 use crate::planner::{Answer, Plan, request_of, resumed, worded};
 use crate::policy::StageName;
 use crate::report::SummaryBy;
 use crate::summary::{Removed, Summaries, SummaryRequest, body, lost_lines, request};
-use crate::tokens::{CountTokens, TextKind};
 
 /// Whether the host has something that makes summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,12 +57,11 @@ impl Engine {
         let counter = self.ledger.now();
         let (removed, measured) = (chosen.removed(reading)?, counter.measure(&reading.conversation));
         let sizes: Vec<usize> = removed.messages().map(|message| measured.message(message)).collect();
-        let tokens = self.summary_tokens(&removed, &measured);
-        Ok(request(&removed, &sizes, self.policy.summary_prompt, tokens, self.policy.summary_input, &counter))
+        Ok(request(&removed, &sizes, self.policy.summary_prompt, self.policy.summary_tokens, self.policy.summary_input, &counter))
     }
 
-    /// The summary of `chosen`: the answer, at most as long as the policy's `summary_tokens` and the messages themselves, or
-    /// an account written without a model; with lines of what it leaves out. O(length of the conversation).
+    /// The summary of `chosen`: the answer, in at most the policy's `summary_tokens`, or an account written without a model;
+    /// with lines of what it leaves out. O(length of the conversation).
     ///
     /// # Errors
     /// `Conversation` if the places are not in the list.
@@ -76,20 +73,14 @@ impl Engine {
     ) -> Result<RangeSummary> {
         let counter = self.ledger.now();
         let (removed, measured) = (chosen.removed(reading)?, counter.measure(&reading.conversation));
-        let tokens = self.summary_tokens(&removed, &measured);
         let mut warnings = Vec::new();
-        let (text, by) = worded(&removed, answer, tokens, self.policy.summary_fallback, &counter, &mut warnings);
-        let lines = lost_lines(&removed, &measured, vec![&*text], self.policy.summary_lines, &counter);
+        let policy = &self.policy;
+        let (text, by) =
+            worded(&removed, answer, policy.summary_tokens, policy.summary_fallback, &counter, &mut warnings);
+        let lines = lost_lines(&removed, &measured, vec![&*text], policy.summary_lines, &counter);
         let spans = reading.conversation.spans();
         let messages = removed.ranges.iter().map(|range| spans.entries(range.clone())).collect();
         Ok(RangeSummary { text, lines, messages, by, warnings })
-    }
-
-    /// Tokens that a summary may take: never more than the messages and the summary before it.
-    fn summary_tokens<T: Text>(&self, removed: &Removed<'_, T>, measured: &Measured) -> usize {
-        let messages: usize = removed.messages().map(|message| measured.message(message)).sum();
-        let previous = self.ledger.now().count(&removed.previous, TextKind::Prose);
-        self.policy.summary_tokens.min(messages + previous)
     }
 
     /// The same for a host with or without a summarizer: with one, a plan that removes messages waits for its words.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import ullage
-from ullage import asking
 from ullage.supyagent.client import summarizer_of
 from ullage.supyagent.history import as_others, beginning, summarizable
 from ullage.supyagent.identity import fingerprint
@@ -17,8 +16,6 @@ from ullage.supyagent.tokens import FORMAT
 _REQUEST_SHARE = 0.8
 # Tokens of that request beside the messages: what to make of them, in five sections.
 _REQUEST_FRAME = 600
-# The engine never removes the last request; that of the conversation may be among those that go.
-_LAST = {"role": "user", "content": "Go on."}
 # What a system message in the middle begins with there, which is shown as one of the user.
 _SYSTEM = "[system message]\n"
 
@@ -53,35 +50,21 @@ class Going:
         others = as_others(self.messages, beginning(self.messages), "user", _SYSTEM)
         return [others.get(place, message) for place, message in enumerate(self.messages)]
 
-    def asked(self, shown: list[Any]) -> asking.Asked:
-        """The same as the engine is asked for it."""
-        previous, said = None, self.previous
-        if said is not None:
-            previous = asking.Previous(said.messages_summarized, said.content, said.lines)
-        # A session that was cut elsewhere has calls without results; the engine takes none.
-        going = ullage.repair(shown[self.begin : self.end], FORMAT)
-        staying = ullage.repair(shown[self.end :], FORMAT)
-        return asking.asked(previous, going, [*staying, _LAST])
+    def before(self) -> ullage.Summary | None:
+        """The summary that the new one continues."""
+        said = self.previous
+        return None if said is None else ullage.Summary(said.content, said.lines)
 
-    def summary(
-        self,
-        shown: list[Any],
-        asked: asking.Asked,
-        left: list[Any],
-        counter: ullage.TokenCounter,
-    ) -> ContextSummary:
-        """The summary in what the engine left."""
-        content, lines, stayed = asking.answered(left, asked)
-        pinned = {id(message) for message in stayed}
-        places = range(self.begin, self.end)
+    def summary(self, made: ullage.Summary, counter: ullage.TokenCounter) -> ContextSummary:
+        """The summary as Supyagent keeps it."""
         before = [] if self.previous is None else self.previous.kept
         summary = ContextSummary(
-            content=content,
+            content=made.text,
             messages_summarized=self.end,
             first_message_idx=0,
             last_message_idx=self.end - 1,
-            lines=lines,
-            kept=[*before, *(place for place in places if id(shown[place]) in pinned)],
+            lines=made.lines,
+            kept=[*before, *made.left_out(range(self.begin, self.end))],
             seen=len(self.messages),
             fingerprint=fingerprint(self.messages[: self.end]),
         )
@@ -105,7 +88,10 @@ class SummaryMaker:
         room = int(context_limit * _REQUEST_SHARE) - _REQUEST_FRAME
         policy = policy.replace(summary_input=max(1, min(policy.summary_input, room)))
         self._counter = counter
-        self._engine = asking.summarizing_engine(policy, counter, FORMAT, summarizer_of(llm))
+        policy = policy.replace(summaries="required")
+        self._engine = ullage.ContextManager(
+            policy, counter=counter, summarizer=summarizer_of(llm), format=FORMAT
+        )
 
     def make(self, going: Going) -> ContextSummary:
         """The summary.
@@ -113,15 +99,14 @@ class SummaryMaker:
         Raises:
             SummaryError: If the client gave none.
         """
-        shown = going.shown()
-        asked = going.asked(shown)
-        left = self._engine.view(asked.messages, budget=asking.ANY_SIZE, pins=asked.pins)
-        return going.summary(shown, asked, left, self._counter)
+        made = self._engine.summarize(
+            going.shown(), (going.begin, going.end), previous=going.before()
+        )
+        return going.summary(made, self._counter)
 
     async def amake(self, going: Going) -> ContextSummary:
         """The same beside the event loop, where an async client is awaited."""
-        shown = going.shown()
-        asked = going.asked(shown)
-        left = list(asked.messages)
-        await self._engine.acompact(left, budget=asking.ANY_SIZE, pins=asked.pins)
-        return going.summary(shown, asked, left, self._counter)
+        made = await self._engine.asummarize(
+            going.shown(), (going.begin, going.end), previous=going.before()
+        )
+        return going.summary(made, self._counter)

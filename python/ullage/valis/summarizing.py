@@ -6,14 +6,11 @@ import inspect
 from typing import Any
 
 import ullage
-from ullage import asking
 from ullage.logger import Logger
-from ullage.valis.messages import role_of
+from ullage.summary import LINES
 from ullage.valis.notes import format_of
 
 logger = Logger(__name__)
-
-_LINES = "Lines of them with what the summary leaves out:"
 
 # Valis' sections, and the engine's that stand in each where no model answers.
 _SECTIONS = {
@@ -24,10 +21,6 @@ _SECTIONS = {
     "Next Steps": ("Open",),
     "Important Details": ("Errors", "Files read"),
 }
-# What the engine finds behind what goes. Of the messages that stay it would keep the turn that they
-# belong to, too; here they are chosen already.
-_ANSWER = {"role": "assistant", "content": "Done."}
-_NEXT = {"role": "user", "content": "Go on."}
 # The parts of a window that a summary may take, and the lines behind it.
 _SUMMARY, _LINES_OF = 10, 20
 # Tokens of what stands around a summary: its frame, and where the history is.
@@ -69,31 +62,26 @@ class Summaries:
     ) -> tuple[str, list[Any]]:
         """The summary of ``going``, and those of them that stay all the same, such as pins."""
         shape = format_of([*going, *staying])
-        before = None if previous is None else asking.Previous(len(going), *_parts(previous))
-        # A session that was cut elsewhere has calls without results; the engine takes none.
+        before = None if previous is None else ullage.Summary(*_parts(previous))
+        # A pin of a session that was cut elsewhere may be a call without its result.
         mended = ullage.repair(going, shape)
-        # Two answers in a row are one, and the first is to go.
-        answered = bool(mended) and role_of(mended[-1]) == "assistant"
-        asked = asking.asked(before, mended, [_NEXT] if answered else [_ANSWER, _NEXT])
         if agent is not None:
             try:
-                return await self._answered(asked, shape, agent)
+                return await self._answered(mended, before, shape, agent)
             except ullage.SummaryError as error:
                 logger.warning("error=<%s> | the summary is made without a model", error)
-        content, stayed = await self._answered(asked, shape, None)
+        content, stayed = await self._answered(mended, before, shape, None)
         return _in_sections(content), stayed
 
     async def _answered(
-        self, asked: asking.Asked, format: str, agent: Any
+        self, going: list[Any], before: ullage.Summary | None, format: str, agent: Any
     ) -> tuple[str, list[Any]]:
         ask, policy = None, self._told
         if agent is not None:
-            ask, policy = summarizer_of(agent), self._policy
-        engine = asking.summarizing_engine(policy, self._counter, format, ask)
-        left = list(asked.messages)
-        await engine.acompact(left, budget=asking.ANY_SIZE, pins=asked.pins)
-        content, lines, stayed = asking.answered(left, asked)
-        return f"{content}\n\n{_LINES}\n{lines}" if lines else content, stayed
+            ask, policy = summarizer_of(agent), self._policy.replace(summaries="required")
+        engine = ullage.ContextManager(policy, counter=self._counter, summarizer=ask, format=format)
+        summary = await engine.asummarize(going, previous=before)
+        return str(summary), [going[place] for place in summary.left_out(range(len(going)))]
 
 
 def summarizer_of(agent: Any) -> Any:
@@ -121,7 +109,7 @@ def _said(response: Any) -> str:
 
 
 def _parts(summary: str) -> tuple[str, str]:
-    content, _, lines = summary.partition(f"\n\n{_LINES}\n")
+    content, _, lines = summary.partition(f"\n\n{LINES}\n")
     return content, lines
 
 
@@ -141,4 +129,4 @@ def _in_sections(account: str) -> str:
         nothing = _STATE if heading == "Current State" else _NOTHING
         out.append("\n".join([f"## {heading}", *(said or [nothing])]))
     text = "\n\n".join(out)
-    return f"{text}\n\n{_LINES}\n{lines}" if lines else text
+    return f"{text}\n\n{LINES}\n{lines}" if lines else text
