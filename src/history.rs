@@ -205,23 +205,31 @@ impl<T: Text> History<T> {
         let entry = |message: usize| {
             self.conversation.messages.get(message).map_or(self.entries(), |message| message.span.entries().start)
         };
-        let legal = (0..=end).filter(|message| self.cuts.is_legal(*message));
-        legal
-            .flat_map(|message| {
-                [message.checked_sub(1).and_then(|before| self.words_after_results(before)), Some(entry(message))]
-            })
-            .flatten()
-            .collect()
+        let mut cuts = Vec::new();
+        for message in 0..=end {
+            if self.cuts.is_legal(message) {
+                cuts.push(entry(message));
+            }
+            if message < end {
+                cuts.extend(self.cuts_within(message));
+            }
+        }
+        cuts
     }
 
-    /// The entry of a message in which the user's words follow its results. Where the message ends, so do its calls: in
-    /// front of the words the list may be cut too.
-    fn words_after_results(&self, message: usize) -> Option<usize> {
+    /// The entries of a message in front of which the list may be cut too, since nothing binds its parts: the user's words
+    /// after results, and a call after the model's words.
+    fn cuts_within(&self, message: usize) -> Vec<usize> {
         let content = &self.conversation.messages[message];
-        let is_result = |part: &Part<T>| matches!(part, Part::Result { .. });
-        let answers_until = content.parts.iter().rposition(is_result)?;
-        let first = *content.span.later_entries().iter().find(|first| **first > answers_until)?;
-        let is_bound = content.ties.iter().any(|(part, _)| *part >= first);
-        (!is_bound).then(|| content.span.entry_of(first).0)
+        let only_words =
+            |parts: &[Part<T>]| !parts.iter().any(|p| matches!(p, Part::Call { .. } | Part::Result { .. }));
+        if !content.ties.is_empty() || content.parts.iter().any(|part| matches!(part, Part::Reasoning { .. })) {
+            return Vec::new();
+        }
+        let is_free = |first: &&usize| {
+            let (head, tail) = content.parts.split_at(**first);
+            (only_words(head) && self.cuts.is_legal(message)) || (only_words(tail) && self.cuts.is_legal(message + 1))
+        };
+        content.span.later_entries().iter().filter(is_free).map(|first| content.span.entry_of(*first).0).collect()
     }
 }

@@ -54,7 +54,7 @@ const FRAMES: [&str; 5] = ["value", "result", "output", "content", "text"];
 const DATA: &str = "data";
 
 /// Fields with words for people.
-const WORDS: [&str; 8] = ["message", "msg", "detail", "details", "status", "stdout", "filediff", "description"];
+const WORDS: [&str; 6] = ["message", "msg", "detail", "details", "status", "stdout"];
 
 /// Types of the AI SDK's outputs that are no success.
 const FAILED_TYPES: [&str; 3] = ["error-text", "error-json", "execution-denied"];
@@ -256,8 +256,8 @@ fn is_nothing(value: &Value) -> bool {
 fn says_failure(text: &str) -> bool {
     let text = text.trim();
     let line = text[..text.floor_char_boundary(LINE)].lines().next().unwrap_or_default().to_lowercase();
-    let begins = |word: &&str| {
-        line.strip_prefix(*word).is_some_and(|rest| {
+    let begins = |word: &str| {
+        line.strip_prefix(word).is_some_and(|rest| {
             let said = rest.trim_start_matches('s').trim_matches([':', '=', ' ', '.']);
             !NOTHING.contains(&said)
         })
@@ -267,7 +267,10 @@ fn says_failure(text: &str) -> bool {
     let tail = text.ceil_char_boundary(text.len().saturating_sub(ENDS)).max(end);
     // Whole lines: in the middle of one anything may stand.
     let tail = text[tail..].find('\n').map_or("", |at| &text[tail + at..]);
-    BEGINNINGS.iter().any(begins) || shell() || reports_own_failure(&text[..end]) || reports_own_failure(tail)
+    BEGINNINGS.iter().any(|word| begins(word))
+        || shell()
+        || reports_own_failure(&text[..end])
+        || reports_own_failure(tail)
 }
 
 /// Whether words say that something was done.

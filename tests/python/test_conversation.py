@@ -119,6 +119,12 @@ def test_words_after_a_result_may_be_parted_from_it():
     assert ullage.Conversation(messages, "openai").cut_points == [0, 1, 3, 4, 6]
 
 
+def test_a_call_may_be_parted_from_the_words_before_it():
+    words = {"role": "assistant", "content": "It is read."}
+    messages = [user(), words, calling("a"), answer("a")]
+    assert ullage.Conversation(messages, "openai").cut_points == [0, 1, 2, 4]
+
+
 @pytest.mark.parametrize(
     ("messages", "waiting", "cuts"),
     [
