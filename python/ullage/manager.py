@@ -309,7 +309,8 @@ class ContextManager:
         Args:
             messages: The conversation.
             range: The first place to summarize and the one after the last; if not given, all.
-                Pinned messages in it are left out, with the calls and results they belong to.
+                System messages and pinned ones in it are left out, with the calls and results
+                they belong to.
             previous: The summary that the new one continues and takes the place of.
             pins: Places of further messages to leave out.
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Engine, Reading};
 use crate::error::{Error, Result};
 use crate::invariants::{CutPoints, Pairs};
-use crate::message::{Conversation, Pin, Text};
+use crate::message::{Conversation, Pin, Role, Text};
 use crate::planner::{Answer, Plan, request_of, resumed, worded};
 use crate::policy::StageName;
 use crate::report::SummaryBy;
@@ -25,7 +25,8 @@ pub enum Summarizer {
 /// Messages that a host has chosen for a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen<'a> {
-    /// Their places in the caller's list. Pinned messages among them, and calls or results that belong to those, are kept.
+    /// Their places in the caller's list. System messages and pinned ones among them are kept, with the calls and results
+    /// that belong to those.
     pub entries: Range<usize>,
     /// The summary that this one continues; empty if there is none.
     pub previous: &'a str,
@@ -57,7 +58,14 @@ impl Engine {
         let counter = self.ledger.now();
         let (removed, measured) = (chosen.removed(reading)?, counter.measure(&reading.conversation));
         let sizes: Vec<usize> = removed.messages().map(|message| measured.message(message)).collect();
-        Ok(request(&removed, &sizes, self.policy.summary_prompt, self.policy.summary_tokens, self.policy.summary_input, &counter))
+        Ok(request(
+            &removed,
+            &sizes,
+            self.policy.summary_prompt,
+            self.policy.summary_tokens,
+            self.policy.summary_input,
+            &counter,
+        ))
     }
 
     /// The summary of `chosen`: the answer, in at most the policy's `summary_tokens`, or an account written without a model;
@@ -79,7 +87,9 @@ impl Engine {
             worded(&removed, answer, policy.summary_tokens, policy.summary_fallback, &counter, &mut warnings);
         let lines = lost_lines(&removed, &measured, vec![&*text], policy.summary_lines, &counter);
         let spans = reading.conversation.spans();
-        let messages = removed.ranges.iter().map(|range| spans.entries(range.clone())).collect();
+        let Range { start, end } = chosen.entries;
+        let clipped = |entries: Range<usize>| entries.start.max(start)..entries.end.min(end);
+        let messages = removed.ranges.iter().map(|range| clipped(spans.entries(range.clone()))).collect();
         Ok(RangeSummary { text, lines, messages, by, warnings })
     }
 
@@ -126,14 +136,15 @@ impl Chosen<'_> {
                 remedy: "give the first message and the one after the last".to_owned(),
             });
         }
-        // A message of several entries, such as the results of parallel calls, is chosen if all of them are.
+        // A message of several entries, such as the results of parallel calls, is read whole if one of them is chosen.
         let all = &conversation.messages;
-        let first = all.partition_point(|message| message.span.entries().start < start);
-        let messages = first..all.partition_point(|message| message.span.entries().end <= end);
+        let first = all.partition_point(|message| message.span.entries().end <= start);
+        let messages = first..all.partition_point(|message| message.span.entries().start < end);
+        let is_fixed = |message: usize| all[message].pin == Pin::Pinned || all[message].role == Role::System;
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for group in CutPoints::of(conversation, &Pairs::of(conversation)).groups() {
             let part = group.start.max(messages.start)..group.end.min(messages.end);
-            if part.is_empty() || group.clone().any(|message| conversation.messages[message].pin == Pin::Pinned) {
+            if part.is_empty() || group.clone().any(is_fixed) {
                 continue;
             }
             match ranges.last_mut() {
