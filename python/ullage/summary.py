@@ -28,8 +28,8 @@ class Summary:
         text: The summary.
         lines: Lines of the messages that hold what the text leaves out; empty if it leaves out
             nothing of worth.
-        messages: The places of the summarized messages in the list. System messages and pinned ones,
-            with the calls and results that belong to them, are not summarized.
+        messages: The places of the summarized messages in the list. System messages and pinned
+            ones, with the calls and results that belong to them, are not summarized.
         by: "summarizer", or "engine" if it was written without a model.
         warnings: What did not go as wished, such as the error of the summarizer.
     """
