@@ -42,7 +42,9 @@ def strands():
     assert engines.reduction.policy.max_messages is None
     policy = engines.reduction.policy.replace(max_messages=most)
     assert policy == engines.window.policy.replace(stages=stages)
-    return policy
+    # The preset's high mark is the hook's; the engines act by themselves where it did not help.
+    assert policy.high == policy.escalate
+    return policy.replace(high=manager._layers().settings.prompt_telemetry_threshold)
 
 
 def supyagent():

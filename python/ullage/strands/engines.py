@@ -16,7 +16,7 @@ from ullage.strands.agents import (
     tool_specs,
     usage_of,
 )
-from ullage.strands.settings import PROMPT_TOKEN_FALLBACK_LIMIT
+from ullage.strands.settings import ESCALATION_THRESHOLD_RATIO, PROMPT_TOKEN_FALLBACK_LIMIT
 
 if TYPE_CHECKING:
     from ullage.store import Store
@@ -57,7 +57,6 @@ def engines_of(
     *,
     counter: TokenCounter | None,
     limit: int,
-    high: float,
     low: float,
     window: int,
     zones: tuple[int, int],
@@ -70,7 +69,6 @@ def engines_of(
         model: A model of Strands.
         counter: What counts; if not given, a new one for the model.
         limit: The tokens that a prompt may have.
-        high: The share of the limit from which on it is reduced.
         low: The share of the limit to which a reduction goes down.
         window: Messages that a conversation may have.
         zones: Messages of the first and of the last zone.
@@ -85,7 +83,9 @@ def engines_of(
     policy = _PRESET.replace(
         window=limits.window,
         reserve_output=min(limits.reserve_output, _PRESET.reserve_output),
-        high=high,
+        # The cascade compares its own estimate with the preset's mark. The engine counts better, and
+        # acts by itself only on what the estimate has not seen coming.
+        high=ESCALATION_THRESHOLD_RATIO,
         low=low,
         keep_first=first,
         keep_recent=last,

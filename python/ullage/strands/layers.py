@@ -41,11 +41,6 @@ class Layers:
     summarizer: tuple[Any, str | None]
 
     @property
-    def high(self) -> float:
-        """Share of the limit from which on a prompt is reduced."""
-        return min(self.settings.prompt_telemetry_threshold, 1.0)
-
-    @property
     def low(self) -> float:
         """Share of the limit to which a reduction goes down."""
         # Rounded, since 0.65 * 0.7 is 0.45499999999999996 to a computer.
@@ -66,8 +61,7 @@ class Layers:
     def engines(self, agent: Any, known: Known) -> Engines:
         """The engines of an agent; new ones where its model, its limit or an attribute changed."""
         limit, model = prompt_token_limit(agent, self.settings), getattr(agent, "model", None)
-        shares = (self.high, self.low)
-        key = (model, limit, shares, self.window, self.zones, self.store, self.summarizer)
+        key = (model, limit, self.low, self.window, self.zones, self.store, self.summarizer)
         before, made = known.engines or ((None,), None)
         if made is None or before != key:
             made = engines_of(
@@ -75,7 +69,6 @@ class Layers:
                 # What a counter has learned is about the model.
                 counter=made.reduction.counter if made and before[0] is model else None,
                 limit=limit,
-                high=self.high,
                 low=self.low,
                 window=self.window,
                 zones=self.zones,
