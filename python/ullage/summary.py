@@ -73,14 +73,15 @@ class RangeRequest:
     def arguments(self) -> dict[str, Any]:
         """The arguments that both calls of the core take."""
         previous = self.previous
-        is_ours = isinstance(previous, Summary)
+        if not isinstance(previous, Summary):
+            previous = Summary(previous or "")
         return {
             "messages": self.messages,
             "start": self.places.start,
             "end": self.places.stop,
             "pins": list(self.pins),
-            "previous": previous.text if is_ours else previous or "",
-            "previous_lines": previous.lines if is_ours else "",
+            "previous": previous.text,
+            "previous_lines": previous.lines,
         }
 
 
@@ -139,7 +140,7 @@ def request_for(
         places = range(len(held))
     elif isinstance(places, tuple):
         places = range(*places)
-    if not isinstance(places, range) or places.step != 1:
+    if getattr(places, "step", None) != 1:
         raise TypeError(f"the range must be (first, end) or a range of step 1; got {places!r}")
     if not isinstance(previous, (Summary, str, type(None))):
         raise TypeError(f"previous must be a Summary or text; got {type(previous).__name__}")

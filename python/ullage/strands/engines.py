@@ -83,8 +83,8 @@ def engines_of(
     policy = _PRESET.replace(
         window=limits.window,
         reserve_output=min(limits.reserve_output, _PRESET.reserve_output),
-        # The cascade compares its own estimate with the preset's mark. The engine counts better, and
-        # acts by itself only on what the estimate has not seen coming.
+        # The cascade compares its own estimate with the preset's mark. The engine counts better,
+        # and acts by itself only on what the estimate has not seen coming.
         high=ESCALATION_THRESHOLD_RATIO,
         low=low,
         keep_first=first,
