@@ -6,6 +6,7 @@ mod counting;
 mod economics;
 mod engine;
 mod errors;
+mod forks;
 mod format;
 mod formula;
 mod identity;
@@ -66,10 +67,12 @@ mod _core {
     #[pymodule_export]
     use super::validity::{repair, validate};
 
+    use super::forks;
     use pyo3::prelude::*;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        forks::register(module.py())?;
         module.add("RETRIEVAL_LIMIT", crate::store::RETRIEVAL_LIMIT)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -15,14 +15,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 pub(in crate::store) use name::reference_of as reference_of_file;
 pub use retention::{Retention, Sparing};
 
 use super::disk::{self, failed};
 use super::{Content, ContentKind, Deletion, Places, Reference, Store, unknown};
 use crate::error::Result;
+use crate::shared::Locked;
 use index::Index;
 
 /// Times that a name is looked for while other processes take and leave them.
@@ -35,7 +34,7 @@ pub struct FileStore {
     /// Below `folder`, where the store is that of a session.
     session: Option<String>,
     retention: Option<Retention>,
-    state: Mutex<State>,
+    state: Locked<State>,
 }
 
 /// What a store remembers of its folder. Nothing of it is needed: it saves looking.
@@ -94,7 +93,7 @@ impl FileStore {
     /// A store in `folder`, with the default retention. Touches nothing yet.
     pub fn new(folder: impl Into<PathBuf>) -> FileStore {
         let retention = Some(Retention::default());
-        FileStore { folder: folder.into(), session: None, retention, state: Mutex::default() }
+        FileStore { folder: folder.into(), session: None, retention, state: Locked::default() }
     }
 
     /// The same for one session: its files are in a folder of their own below `folder`. Any bytes are an id; two of them

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 
 use super::FileStore;
 use crate::error::Result;
+use crate::store::Reference;
 use crate::store::disk::{self, failed};
 use crate::store::mentions::hashes;
-use crate::store::{Reference, Store};
 
 /// How many artifacts a folder keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
