@@ -3,8 +3,12 @@
 //! A process that forks while one of its threads holds a lock leaves its child a lock that nobody will ever give back. So
 //! whoever asks for a [`Shared`] value does without it after a while. It is asked for again and again rather than waited
 //! for, because a queue of threads that wait is behind locks too.
+//!
+//! A [`Locked`] value is one that nobody can do without. A fork waits until no thread holds or awaits such a lock:
+//! [`before_fork`] and the two functions for afterwards are called by the host's hooks for forks.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -51,4 +55,100 @@ impl<T> Shared<T> {
         }
         guard
     }
+}
+
+/// Threads that hold or await a [`Locked`] value.
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// Threads that are about to fork.
+static FORKING: AtomicUsize = AtomicUsize::new(0);
+
+/// Naps before a fork, or a thread that a fork holds up, goes on regardless: about a second. A thread that is held up may
+/// keep the interpreter from the thread that forks.
+const FORK_NAPS: u32 = 5_000;
+
+/// A value for one thread at a time. No fork leaves it locked in the child. A thread holds one of these at a time.
+#[derive(Debug, Default)]
+pub struct Locked<T>(Mutex<T>);
+
+impl<T> Locked<T> {
+    /// A value that nobody holds.
+    pub fn new(value: T) -> Locked<T> {
+        Locked(Mutex::new(value))
+    }
+
+    /// The value, once no other thread has it.
+    pub fn lock(&self) -> LockedGuard<'_, T> {
+        let inside = Inside::enter();
+        LockedGuard { value: self.0.lock(), _inside: inside }
+    }
+}
+
+/// A [`Locked`] value while it is held.
+#[derive(Debug)]
+pub struct LockedGuard<'a, T> {
+    // Given back before the thread counts as outside: fields are dropped in this order.
+    value: MutexGuard<'a, T>,
+    _inside: Inside,
+}
+
+impl<T> Deref for LockedGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for LockedGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+/// A thread that counts as holding or awaiting a lock.
+#[derive(Debug)]
+struct Inside;
+
+impl Inside {
+    fn enter() -> Inside {
+        for _ in 0..FORK_NAPS {
+            INSIDE.fetch_add(1, Ordering::SeqCst);
+            if FORKING.load(Ordering::SeqCst) == 0 {
+                return Inside;
+            }
+            INSIDE.fetch_sub(1, Ordering::SeqCst);
+            thread::sleep(NAP);
+        }
+        INSIDE.fetch_add(1, Ordering::SeqCst);
+        Inside
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Waits until no thread holds or awaits a [`Locked`] value, and keeps the others out until the fork is done.
+pub fn before_fork() {
+    FORKING.fetch_add(1, Ordering::SeqCst);
+    for _ in 0..FORK_NAPS {
+        if INSIDE.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        thread::sleep(NAP);
+    }
+}
+
+/// Lets the threads of the parent go on.
+pub fn after_fork_in_parent() {
+    FORKING.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Lets the only thread of the child go on: those that were counted stayed in the parent.
+pub fn after_fork_in_child() {
+    FORKING.store(0, Ordering::SeqCst);
+    INSIDE.store(0, Ordering::SeqCst);
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pythonize::{depythonize, pythonize};
@@ -18,6 +17,7 @@ use super::whole::Amount;
 use crate::economics::{PlanCost, Prices, PromptCache};
 use crate::edit::Edit;
 use crate::error::{Error, Result};
+use crate::shared::Locked;
 use crate::wire::{self, Format};
 
 fn prices(given: &Bound<'_, PyDict>) -> Result<Prices> {
@@ -59,7 +59,7 @@ pub fn unchanged_tokens(plan: &PyPlan, messages: &Bound<'_, PyAny>, counter: &Py
 #[pyclass(frozen, name = "PromptCache", module = "ullage._core")]
 #[derive(Debug)]
 pub struct PyPromptCache {
-    cache: Mutex<PromptCache>,
+    cache: Locked<PromptCache>,
     counting: Arc<Counting>,
     format: Option<Format>,
 }
@@ -70,7 +70,7 @@ impl PyPromptCache {
     #[pyo3(signature = (counter, *, format = None))]
     fn new(counter: &PyTokenCounter, format: Option<&str>) -> PyResult<PyPromptCache> {
         let format = format.map(named_format).transpose()?;
-        Ok(PyPromptCache { cache: Mutex::default(), counting: Arc::clone(&counter.counting), format })
+        Ok(PyPromptCache { cache: Locked::default(), counting: Arc::clone(&counter.counting), format })
     }
 
     /// Sends a request with these messages.
@@ -93,12 +93,14 @@ impl PyPromptCache {
 
     /// Requests, tokens read and tokens written so far.
     fn used<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.cache.lock().used())?)
+        let used = self.cache.lock().used();
+        Ok(pythonize(py, &used)?)
     }
 
     /// What that costs, in tokens of plain input.
     #[pyo3(signature = (*, prices))]
     fn cost(&self, prices: &Bound<'_, PyDict>) -> PyResult<f64> {
-        Ok(self.cache.lock().used().cost(self::prices(prices)?))
+        let prices = self::prices(prices)?;
+        Ok(self.cache.lock().used().cost(prices))
     }
 }

@@ -7,6 +7,7 @@ mod counting;
 mod economics;
 mod engine;
 mod errors;
+mod forks;
 mod format;
 mod formula;
 mod identity;
@@ -72,6 +73,7 @@ mod _core {
     #[pymodule_export]
     use super::validity::{repair, validate};
 
+    use super::forks;
     use pyo3::prelude::*;
     use pyo3::types::PyTuple;
 
@@ -80,6 +82,7 @@ mod _core {
         // An error that Python raises itself is about no setting, unless it says so.
         let py = module.py();
         py.get_type::<PolicyError>().setattr("problems", PyTuple::empty(py))?;
+        forks::register(module.py())?;
         module.add("RETRIEVAL_LIMIT", crate::store::RETRIEVAL_LIMIT)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::RangeInclusive;
 
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
@@ -12,6 +11,7 @@ use super::raised::nothing_raised;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::error::Error;
+use crate::shared::Locked;
 use crate::store::{self, Reference, Request, Search, mentions};
 use crate::wire::{Kind, MAX_MESSAGE_DEPTH, Node, too_deep};
 
@@ -61,7 +61,7 @@ fn range_of_lines(first: &Bound<'_, PyAny>, last: &Bound<'_, PyAny>) -> PyResult
 /// A search through the artifacts of any store, one after the other.
 #[pyclass(frozen, name = "Search", module = "ullage._core")]
 #[derive(Debug)]
-pub struct PySearch(Mutex<Option<Search>>);
+pub struct PySearch(Locked<Option<Search>>);
 
 #[pymethods]
 impl PySearch {
@@ -69,7 +69,7 @@ impl PySearch {
     #[pyo3(signature = (pattern, *, context, limit))]
     fn new(pattern: &Bound<'_, PyString>, context: Amount, limit: Amount) -> PyResult<PySearch> {
         let search = Search::new(&PyText::of(pattern), context.0, limit.0)?;
-        Ok(PySearch(Mutex::new(Some(search))))
+        Ok(PySearch(Locked::new(Some(search))))
     }
 
     fn look(&self, py: Python<'_>, reference: &Bound<'_, PyString>, content: &Bound<'_, PyBytes>) -> PyResult<()> {

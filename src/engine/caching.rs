@@ -2,18 +2,17 @@
 
 use std::collections::VecDeque;
 
-use parking_lot::Mutex;
-
 use crate::economics::{PlanCost, Prices};
 use crate::planner::Plan;
 use crate::policy::Policy;
+use crate::shared::Locked;
 
 /// Conversations that are remembered: more than one engine works on at a time.
 const REMEMBERED: usize = 64;
 
 /// The conversations whose last request was answered from a cache, the newest last.
 #[derive(Debug, Default)]
-pub(super) struct CacheHits(Mutex<VecDeque<u128>>);
+pub(super) struct CacheHits(Locked<VecDeque<u128>>);
 
 impl CacheHits {
     /// Notes how the last request of the conversation with this beginning was answered.

@@ -10,8 +10,6 @@ mod summaries;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use caching::{CacheHits, reason_to_wait};
 
 use crate::budget::Budget;
@@ -22,6 +20,7 @@ use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::planner::{Answer, Deadline, Plan, Referring, Sealing, Urgency, reserve, resumed, wait_for_summary};
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
+use crate::shared::Locked;
 use crate::store::{Places, Reference, Storing};
 use crate::tokens::CountTokens;
 use crate::wire::{self, Format, Node};
@@ -76,7 +75,7 @@ pub struct Engine {
     places: Option<Arc<dyn Places>>,
     summarizer: Summarizer,
     cache_hits: CacheHits,
-    stats: Mutex<Stats>,
+    stats: Locked<Stats>,
 }
 
 impl Engine {
@@ -93,7 +92,7 @@ impl Engine {
             places: None,
             summarizer,
             cache_hits: CacheHits::default(),
-            stats: Mutex::default(),
+            stats: Locked::default(),
         })
     }
 

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
-
 use super::{Content, Deletion, Reference, Store, collision, unknown};
 use crate::error::Result;
+use crate::shared::Locked;
 
 /// Keeps content in memory, the same bytes once.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    contents: RwLock<Contents>,
+    contents: Locked<Contents>,
 }
 
 #[derive(Debug, Default)]
@@ -23,7 +22,7 @@ struct Contents {
 
 impl Store for MemoryStore {
     fn put(&self, reference: &Reference, content: &[u8]) -> Result<()> {
-        let mut contents = self.contents.write();
+        let mut contents = self.contents.lock();
         match contents.by_reference.get(reference) {
             Some(known) if **known == content => return Ok(()),
             Some(_) => return Err(collision(reference)),
@@ -37,17 +36,17 @@ impl Store for MemoryStore {
     }
 
     fn get(&self, reference: &Reference) -> Result<Content> {
-        let contents = self.contents.read();
+        let contents = self.contents.lock();
         let known = contents.by_reference.get(reference).map(Arc::clone);
         known.ok_or_else(|| unknown(reference, contents.by_reference.keys().map(Reference::as_str)))
     }
 
     fn list(&self) -> Result<Vec<Reference>> {
-        Ok(self.contents.read().by_reference.keys().cloned().collect())
+        Ok(self.contents.lock().by_reference.keys().cloned().collect())
     }
 
     fn delete(&self, reference: &Reference) -> Result<Deletion> {
-        let mut contents = self.contents.write();
+        let mut contents = self.contents.lock();
         if contents.by_reference.remove(reference).is_none() {
             return Ok(Deletion::NotFound);
         }

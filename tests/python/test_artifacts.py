@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -435,3 +436,44 @@ def test_references_are_found_anywhere_in_messages():
         deep = [deep]
     with pytest.raises(ullage.MessageError, match="nested deeper"):
         ullage._core.references_in(deep)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_stores_and_reads_whatever_threads_of_its_parent_did(tmp_path):
+    # Many names make the threads hold the lock for long.
+    for number in range(600):
+        (tmp_path / f"old_20260101_000000_{number:016x}.log").touch()
+    files, memory = ullage.FileStore(tmp_path, keep=None), ullage.MemoryStore()
+    engine = ullage.ContextManager(store=memory)
+    stopped = threading.Event()
+
+    def work(thread: int) -> None:
+        turn = 0
+        while not stopped.is_set():
+            turn += 1
+            reference = f"bash-{(thread << 32) + turn:016x}"
+            files.put(b"%d" % turn, reference=reference)
+            files.list()
+            memory.put(b"%d" % turn, reference=reference)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(5)]
+    try:
+        for thread in threads:
+            thread.start()
+        for fork in range(12):
+            child = os.fork()
+            if child == 0:
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(5)
+                reference = f"child-{fork:016x}"
+                for store in (files, memory):
+                    store.put(b"of the child", reference=reference)
+                    assert store.get(reference) == b"of the child"
+                assert engine.stats.compactions == 0
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stopped.set()
+        for thread in threads:
+            thread.join()

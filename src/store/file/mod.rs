@@ -15,14 +15,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 pub(in crate::store) use name::reference_of as reference_of_file;
 pub use retention::{Retention, Sparing};
 
 use super::disk::{self, failed};
 use super::{Content, ContentKind, Deletion, Places, Reference, Store, unknown};
 use crate::error::Result;
+use crate::shared::Locked;
 use index::Index;
 
 /// Times that a name is looked for while other processes take and leave them.
@@ -35,7 +34,7 @@ pub struct FileStore {
     /// Below `folder`, where the store is that of a session.
     session: Option<String>,
     retention: Option<Retention>,
-    state: Mutex<State>,
+    state: Locked<State>,
 }
 
 /// What a store remembers of its folder. Nothing of it is needed: it saves looking.
@@ -46,6 +45,8 @@ struct State {
     swept: bool,
     /// What this store has put or given back.
     own: BTreeSet<Reference>,
+    /// What threads are putting or giving back at the moment, and how many of them.
+    busy: BTreeMap<Reference, usize>,
     /// Names that were given out before the file is there.
     promised: BTreeMap<Reference, String>,
     /// The hashes that stand in stored content, which never changes.
@@ -64,13 +65,35 @@ impl State {
         self.own.remove(reference);
         self.named.remove(reference);
     }
+
+    /// Whether a cleaning must leave `reference` alone, whatever it found to be reachable.
+    fn is_spared(&self, reference: &Reference, sparing: Sparing) -> bool {
+        self.busy.contains_key(reference) || (sparing == Sparing::Own && self.own.contains(reference))
+    }
+}
+
+/// A reference that a thread is putting or giving back. No cleaning of this store removes its files until this is dropped.
+#[derive(Debug)]
+struct Busy<'a> {
+    store: &'a FileStore,
+    reference: &'a Reference,
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let mut state = self.store.state.lock();
+        match state.busy.get_mut(self.reference) {
+            Some(threads) if *threads > 1 => *threads -= 1,
+            _ => drop(state.busy.remove(self.reference)),
+        }
+    }
 }
 
 impl FileStore {
     /// A store in `folder`, with the default retention. Touches nothing yet.
     pub fn new(folder: impl Into<PathBuf>) -> FileStore {
         let retention = Some(Retention::default());
-        FileStore { folder: folder.into(), session: None, retention, state: Mutex::default() }
+        FileStore { folder: folder.into(), session: None, retention, state: Locked::default() }
     }
 
     /// The same for one session: its files are in a folder of their own below `folder`. Any bytes are an id; two of them
@@ -127,6 +150,12 @@ impl FileStore {
         Ok(self.looked_for(directory, reference)?.name(reference).map(str::to_owned))
     }
 
+    /// Keeps cleanings of this store away from `reference`, from before its file is looked for until it is acknowledged.
+    fn busy<'a>(&'a self, reference: &'a Reference) -> Busy<'a> {
+        *self.state.lock().busy.entry(reference.clone()).or_default() += 1;
+        Busy { store: self, reference }
+    }
+
     /// Looks for the files of `reference` and of others with its hash, and remembers them.
     fn looked_for(&self, directory: &Path, reference: &Reference) -> Result<Index> {
         let found = Index::of_hash(directory, reference.hash()).map_err(|error| failed("list", directory, &error))?;
@@ -143,18 +172,26 @@ impl FileStore {
         Ok(index)
     }
 
-    /// The content, however often another process moves it.
-    fn read(&self, reference: &Reference) -> Result<Vec<u8>> {
+    /// The content if it is stored, however often another process moves it.
+    fn read_stored(&self, reference: &Reference) -> Result<Option<Vec<u8>>> {
         let directory = self.checked_directory()?;
         for _ in 0..TRIES {
             let Some(name) = self.find(&directory, reference)? else { break };
             let path = directory.join(name);
             match disk::read(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => self.state.lock().forget(reference),
-                outcome => return outcome.map_err(|error| failed("read", &path, &error)),
+                outcome => return outcome.map(Some).map_err(|error| failed("read", &path, &error)),
             }
         }
-        Err(unknown(reference, self.listed(&directory)?.iter().map(|(known, _)| known.as_str())))
+        Ok(None)
+    }
+
+    fn read(&self, reference: &Reference) -> Result<Vec<u8>> {
+        if let Some(content) = self.read_stored(reference)? {
+            return Ok(content);
+        }
+        let listed = self.listed(&self.checked_directory()?)?;
+        Err(unknown(reference, listed.iter().map(|(known, _)| known.as_str())))
     }
 }
 
@@ -170,12 +207,14 @@ impl Places for FileStore {
 
 impl Store for FileStore {
     fn put(&self, reference: &Reference, content: &[u8]) -> Result<()> {
+        let _busy = self.busy(reference);
         self.write(reference, content)?;
         self.state.lock().own.insert(reference.clone());
         Ok(())
     }
 
     fn get(&self, reference: &Reference) -> Result<Content> {
+        let _busy = self.busy(reference);
         let content = self.read(reference)?;
         self.state.lock().own.insert(reference.clone());
         Ok(Arc::new(content))

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 
 use super::FileStore;
 use crate::error::Result;
+use crate::store::Reference;
 use crate::store::disk::{self, failed};
 use crate::store::mentions::hashes;
-use crate::store::{Reference, Store};
 
 /// How many artifacts a folder keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +78,13 @@ impl FileStore {
         let used = self.reachable(live, sparing, index.iter().map(|(reference, _)| reference))?;
         let mut removed = Vec::new();
         for (age, reference, names) in aged.into_iter().skip(keep) {
+            if used.contains(reference) {
+                continue;
+            }
+            // Under the lock: no thread of this process begins to put or read it between the look and the removal.
+            let mut state = self.state.lock();
             // Another process may have stored it again since.
-            if used.contains(reference) || newest(&directory, names) != age {
+            if state.is_spared(reference, sparing) || newest(&directory, names) != age {
                 continue;
             }
             for path in names.iter().map(|name| directory.join(name)) {
@@ -90,7 +95,7 @@ impl FileStore {
                     _ => {}
                 }
             }
-            self.state.lock().forget_all(reference);
+            state.forget_all(reference);
             removed.push(reference.clone());
         }
         removed.sort();
@@ -128,7 +133,8 @@ impl FileStore {
         if let Some(named) = self.state.lock().named.get(reference) {
             return Ok(named.clone());
         }
-        let content = self.peek(reference)?;
+        // Another cleaning may have removed it since it was listed; then it names nothing.
+        let Some(content) = self.read_stored(reference)? else { return Ok(Vec::new()) };
         let named: BTreeSet<String> = hashes(&content).map(str::to_owned).collect();
         let named: Vec<String> = named.into_iter().collect();
         self.state.lock().named.insert(reference.clone(), named.clone());

@@ -332,3 +332,33 @@ fn what_was_deleted_is_forgotten() {
     store.clean([live.as_bytes()], Sparing::Nothing).unwrap();
     assert_eq!(store.list().unwrap(), sorted(&[outputs[1].clone(), transcript]));
 }
+
+/// What is acknowledged stays, and no cleaning fails, however many threads store and clean at once.
+#[test]
+fn threads_that_clean_remove_nothing_that_was_acknowledged() {
+    const THREADS: u8 = 24;
+    const TURNS: u8 = 8;
+    let folder = tempdir().unwrap();
+    // Left by a store that is gone, for the cleanings to remove.
+    aged(folder.path(), &numbered(200));
+    let store = FileStore::new(folder.path()).retaining(Some(Retention::new(1, 1)));
+    let start = std::sync::Barrier::new(usize::from(THREADS));
+    let acknowledged: Vec<Reference> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let (store, start) = (&store, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    let turns = (0..TURNS).map(|turn| {
+                        let reference = put(store, "bash", &[thread, turn, 0]);
+                        store.clean([], Sparing::Own).unwrap();
+                        reference
+                    });
+                    turns.collect::<Vec<Reference>>()
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(store.list().unwrap(), sorted(&acknowledged));
+}

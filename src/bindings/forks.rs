@@ -1,0 +1,32 @@
+//! The hooks that keep locks free while the interpreter forks.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyModule};
+
+use crate::shared;
+
+#[pyfunction]
+fn before_fork() {
+    // The interpreter stays attached: no other thread of it then asks for a lock before the fork.
+    shared::before_fork();
+}
+
+#[pyfunction]
+fn after_fork_in_parent() {
+    shared::after_fork_in_parent();
+}
+
+#[pyfunction]
+fn after_fork_in_child() {
+    shared::after_fork_in_child();
+}
+
+/// Has the interpreter call the hooks at each fork, where its system has forks.
+pub fn register(py: Python<'_>) -> PyResult<()> {
+    let Some(register) = PyModule::import(py, "os")?.getattr_opt("register_at_fork")? else { return Ok(()) };
+    let hooks = PyDict::new(py);
+    hooks.set_item("before", wrap_pyfunction!(before_fork, py)?)?;
+    hooks.set_item("after_in_parent", wrap_pyfunction!(after_fork_in_parent, py)?)?;
+    hooks.set_item("after_in_child", wrap_pyfunction!(after_fork_in_child, py)?)?;
+    register.call((), Some(&hooks)).map(drop)
+}
