@@ -61,7 +61,7 @@ test: $(STAMPS)/extension $(STAMPS)/group-test ## Run the tests of both language
 .PHONY: test-all
 test-all: $(STAMPS)/extension $(STAMPS)/group-test ## Run the long tests too: thousands of turns, hundreds of kills
 	cargo test
-	$(PYTEST) -m 'not lint and not wheel'
+	$(PYTEST) -m 'not lint and not wheel' --hypothesis-profile=long
 
 .PHONY: lint
 lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, and the stub against the module

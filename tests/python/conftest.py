@@ -8,16 +8,17 @@ from hypothesis import HealthCheck, settings
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
-# A flaky test is a bug, so the examples are the same in every run; `--hypothesis-profile=thorough`
-# looks for new ones.
-settings.register_profile(
-    "default",
-    max_examples=40,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=_QUIET,
-)
+# A flaky test is a bug, so the examples are the same in every run. `make test-all` takes "long";
+# `--hypothesis-profile=thorough` looks for new examples.
+for _name, _examples in (("default", 20), ("long", 100)):
+    settings.register_profile(
+        _name,
+        max_examples=_examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=_QUIET,
+    )
 settings.register_profile(
     "thorough", max_examples=1500, deadline=None, database=None, suppress_health_check=_QUIET
 )
