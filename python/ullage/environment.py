@@ -88,7 +88,7 @@ def _agreeing(ground: dict[str, Any], given: dict[str, Any], firm: set[str]) -> 
 
     def is_above(one: str, other: str) -> bool:
         pair = (settings[one], settings[other])
-        # What could not be read is still a text.
+        # Content that is not a list of messages is still text.
         return not any(isinstance(value, str) for value in pair) and pair[0] > pair[1]
 
     for smaller, larger in _BOUNDED:

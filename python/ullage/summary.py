@@ -130,7 +130,7 @@ def request_for(
     pins: Sequence[int],
     previous: Summary | str | None,
 ) -> RangeRequest:
-    """What :meth:`ContextManager.summarize` was called with, as it is at this moment.
+    """The arguments of :meth:`ContextManager.summarize`, with the list copied at this moment.
 
     Raises:
         TypeError: If an argument is of another type.

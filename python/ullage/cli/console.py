@@ -100,7 +100,7 @@ def require_tables(instead: str = "use --json") -> None:
 
 
 class Progress:
-    """How far long work is. Any thread may count a step.
+    """The progress of long work. Any thread may count a step.
 
     Attributes:
         what: What is counted, in the plural.
@@ -161,7 +161,7 @@ def _draw(work: Progress, ended: Event, console: Console) -> None:
     from rich.progress import Progress as Bar
 
     columns = (*Bar.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
-    # What is printed belongs to standard output, even while the bar is drawn.
+    # Printed results go to standard output, even while the bar is drawn.
     with Bar(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(work.what, total=work.total)
         while not ended.wait(_FRAME):

@@ -76,7 +76,7 @@ def _wrong(settings: dict[str, Any]) -> Iterator[tuple[Place, str, str]]:
 
 
 def _place(path: str, settings: dict[str, Any]) -> Place:
-    """Where a path leads. The name of a stage stands on the line of its list."""
+    """The place that a path names. The name of a stage is on the line of its list."""
     for name in settings:
         if str(name) == path:
             return (name,)
@@ -85,7 +85,7 @@ def _place(path: str, settings: dict[str, Any]) -> Place:
 
 
 def _problems(settings: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What is wrong with these as settings of a policy."""
+    """The problems of these values as settings of a policy."""
     try:
         Policy.from_dict(settings)
     except PolicyError as error:

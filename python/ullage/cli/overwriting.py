@@ -1,4 +1,4 @@
-"""What a command would destroy: it asks for ``--force`` first."""
+"""Refuses to destroy content unless ``--force`` is given."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ullage import FileStore
 
-# How the reference of removed messages begins.
+# References of removed messages begin with this.
 _TRANSCRIPT = "transcript-"
 # Fields whose text needs no name in front of it.
 _TEXTS = ("content", "parts", "text", "thinking", "output", "response", "result")

@@ -1,4 +1,4 @@
-"""What a command could not read: it goes on with the rest and lists this at its end."""
+"""Input that a command could not read, listed at its end. The command reads the rest."""
 
 from __future__ import annotations
 
