@@ -19,6 +19,37 @@ pub fn fingerprint<T: Text>(conversation: &Conversation<T>) -> u128 {
     })
 }
 
+/// A digest of what a model sees of an entry of the host's list. Fields that it does not see say nothing in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryDigest(pub u128);
+
+impl EntryDigest {
+    /// The digest of a list that begins with entries of this digest and goes on with this entry.
+    pub fn behind(self, before: u128) -> u128 {
+        mix(before, self.0)
+    }
+}
+
+/// The digest of each entry of the host's list, by itself: it does not depend on the entries around it. O(length) at
+/// memory speed.
+pub fn entry_digests<T: Text>(conversation: &Conversation<T>) -> Vec<EntryDigest> {
+    let mut digests = Vec::with_capacity(conversation.messages.len());
+    for message in &conversation.messages {
+        let mut first = 0;
+        let later = message.span.later_entries().iter().copied();
+        for end in later.chain(std::iter::once(message.parts.len())) {
+            let parts = &message.parts[first..end];
+            let mut digest = parts.iter().fold(mix(role(message.role), parts.len() as u128), kinds);
+            for part in parts {
+                part.texts(|text, kind| digest = mix(digest, key(text, kind)));
+            }
+            digests.push(EntryDigest(digest));
+            first = end;
+        }
+    }
+    digests
+}
+
 /// Bytes of the first text that a conversation is recognized by: more than most tasks begin alike.
 const RECOGNIZED_BY: usize = 256;
 
