@@ -193,6 +193,14 @@ class View:
         dumped = messages if self._dump is None else [self._dump(message) for message in messages]
         return {_VIEW: view, _MESSAGES: dumped}
 
+    def release(self) -> None:
+        """Lets go of the messages of the last request, until the next.
+
+        What was decided stays. For a host that keeps the views of many conversations.
+        """
+        self._last = None
+        self._core.release()
+
     def _request(self, wanted: _Wanted) -> Steps[list[Any]]:
         asked = self._asked(
             wanted.budget, hard=False, pins=wanted.pins, system=wanted.system, tools=wanted.tools

@@ -188,6 +188,12 @@ impl PyView {
         self.view.lock().refused(sent.total);
     }
 
+    /// Lets go of the last requests. What was decided stays.
+    fn release(&self) {
+        let gone = self.ready.lock().map(|mut ready| std::mem::take(&mut *ready));
+        drop(gone);
+    }
+
     #[getter]
     fn ceiling(&self) -> Option<usize> {
         self.view.lock().ceiling()
@@ -256,12 +262,12 @@ impl PyView {
     /// The request for any history. O(length of the history) at memory speed.
     fn whole(
         &self,
-        slf: &Bound<'_, PyView>,
+        handle: &Bound<'_, PyView>,
         history: &History<'_>,
         room: Room,
         pins: &[usize],
     ) -> PyResult<PyViewRequest> {
-        let py = slf.py();
+        let py = handle.py();
         let engine = self.engine.get();
         let compactions = self.compactions.load(Ordering::Acquire);
         let (format, demands) = self.judged(&history.all)?;
@@ -269,11 +275,11 @@ impl PyView {
         let prefixes = Prefixes::of(entry_digests(&reading.conversation));
         let pieces = {
             let mut view = self.view.lock();
-            if self.is_unproven.swap(false, Ordering::AcqRel) && view.is_of_another(&prefixes) {
-                self.is_unproven.store(true, Ordering::Release);
+            if self.is_unproven.load(Ordering::Acquire) && view.is_of_another(&prefixes) {
                 return Err(of_another().into());
             }
-            view.follow(&prefixes);
+            self.is_unproven.store(false, Ordering::Release);
+            view.update(&prefixes);
             view.request(room.budget, &prefixes)
         };
         let is_untouched = pieces.is_empty() && history.transient.is_empty();
@@ -321,7 +327,7 @@ impl PyView {
         let list = list.unbind();
         let due = is_due.then(|| {
             let reading = PyReading::new(self.engine.clone_ref(py), list.clone_ref(py), reading, room);
-            let (view, is_transient) = (slf.clone().unbind(), !history.transient.is_empty());
+            let (view, is_transient) = (handle.clone().unbind(), !history.transient.is_empty());
             let (history, reading) = (history.lasting.clone().unbind(), Py::new(py, reading)?);
             PyResult::Ok(Due { view, history, is_transient, reading, units, prefixes, budget: room.budget })
         });
@@ -492,7 +498,7 @@ impl PyViewRequest {
         let history = due.history.bind(py);
         let list = shown(history, &units)?;
         let view = due.view.get();
-        let forgotten = view.view.lock().compacted(due.budget, units.pieces());
+        let forgotten = view.view.lock().compacted(due.budget, units.pieces(), &due.prefixes);
         drop(forgotten);
         let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
         let reading = view.engine.get().read_as(list.as_any(), plan.0.format)?;

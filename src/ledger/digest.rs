@@ -3,6 +3,7 @@
 use crate::media::Media;
 use crate::message::{Conversation, Document, Item, Message, Part, Role, Signature, Text, Turn, digest_of};
 use crate::tokens::TextKind;
+use xxhash_rust::xxh3::xxh3_128;
 
 /// What the count of a text of this kind is remembered by.
 pub(super) fn key<T: Text + ?Sized>(text: &T, kind: TextKind) -> u128 {
@@ -41,13 +42,68 @@ pub fn entry_digests<T: Text>(conversation: &Conversation<T>) -> Vec<EntryDigest
             let parts = &message.parts[first..end];
             let mut digest = parts.iter().fold(mix(role(message.role), parts.len() as u128), kinds);
             for part in parts {
-                part.texts(|text, kind| digest = mix(digest, key(text, kind)));
+                part.texts(|text, kind| {
+                    digest = mix(digest, if kind == TextKind::Json { of_json(text) } else { key(text, kind) });
+                });
             }
             digests.push(EntryDigest(digest));
             first = end;
         }
     }
     digests
+}
+
+/// A digest of a JSON text that does not depend on the order of keys, which some session stores change. Any other text
+/// has a digest too. O(length).
+fn of_json(text: &str) -> u128 {
+    /// A list, or the members of an object and the key of the next.
+    #[derive(Default)]
+    struct Level {
+        is_object: bool,
+        digest: u128,
+        key: Option<u128>,
+    }
+    impl Level {
+        fn add(&mut self, value: u128) {
+            match (self.is_object, self.key.take()) {
+                (false, _) => self.digest = mix(self.digest, value),
+                (true, Some(key)) => self.digest = self.digest.wrapping_add(mix(key, value)),
+                (true, None) => self.key = Some(value),
+            }
+        }
+    }
+    let bytes = text.as_bytes();
+    let mut outer: Vec<Level> = Vec::new();
+    let mut level = Level::default();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        at += 1;
+        match bytes[start] {
+            open @ (b'{' | b'[') => {
+                outer.push(std::mem::replace(&mut level, Level { is_object: open == b'{', ..Level::default() }));
+            }
+            b'}' | b']' if !outer.is_empty() => {
+                let closed = std::mem::replace(&mut level, outer.pop().unwrap_or_default());
+                level.add(mix(closed.digest, 1 + u128::from(closed.is_object)));
+            }
+            b',' | b':' | b' ' | b'\n' | b'\r' | b'\t' => {}
+            b'"' => {
+                while at < bytes.len() && bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                at = (at + 1).min(bytes.len());
+                level.add(xxh3_128(&bytes[start..at]));
+            }
+            _ => {
+                let ends = |byte: &u8| matches!(byte, b',' | b':' | b']' | b'}' | b'"' | b' ' | b'\n' | b'\r' | b'\t');
+                at += bytes[at..].iter().position(ends).unwrap_or(bytes.len() - at);
+                level.add(xxh3_128(&bytes[start..at]));
+            }
+        }
+    }
+    // What was not closed.
+    outer.into_iter().rev().fold(level.digest, |digest, level| mix(digest, level.digest))
 }
 
 /// Bytes of the first text that a conversation is recognized by: more than most tasks begin alike.

@@ -53,7 +53,7 @@ struct Track<M> {
 pub struct View<M> {
     /// The one that was used last is the last.
     tracks: Vec<Track<M>>,
-    /// Some entries of the history of the last request, to tell it from another.
+    /// Some entries of the history, to tell it from another.
     landmarks: Vec<EntryDigest>,
     /// The most tokens that the messages may take, after a provider refused more.
     ceiling: Option<usize>,
@@ -77,21 +77,38 @@ impl<M: Clone> View<M> {
         best.map(<[Piece<M>]>::to_vec).unwrap_or_default()
     }
 
-    /// Whether the history of the last request was another one: nothing of it is here. A single message may have been
-    /// edited.
+    /// Whether what is remembered was made of another history: no message of that one is in this one. A single message may
+    /// have been edited.
     pub fn is_of_another(&self, prefixes: &Prefixes) -> bool {
-        let is_known = |entry: &EntryDigest| self.landmarks.contains(entry);
-        !self.landmarks.is_empty() && prefixes.len() > 1 && !prefixes.entries().iter().any(is_known)
+        !self.landmarks.is_empty() && prefixes.len() > 1 && self.landmarks_in(prefixes) == 0
     }
 
-    /// Notes which history the next requests are for.
-    pub fn follow(&mut self, prefixes: &Prefixes) {
+    /// Notes which history the next requests are for, where it is no longer told by what is known of it.
+    pub fn update(&mut self, prefixes: &Prefixes) {
+        let known = self.landmarks.len();
+        let is_old = self.landmarks_in(prefixes) * 2 < known || known < LANDMARKS.min(prefixes.len() / 2);
+        if is_old && known > 0 {
+            self.follow(prefixes);
+        }
+    }
+
+    fn landmarks_in(&self, prefixes: &Prefixes) -> usize {
+        self.landmarks.iter().filter(|landmark| prefixes.entries().contains(landmark)).count()
+    }
+
+    fn follow(&mut self, prefixes: &Prefixes) {
         let step = prefixes.len().div_ceil(LANDMARKS).max(1);
         self.landmarks = prefixes.entries().iter().step_by(step).copied().collect();
     }
 
     /// Remembers what a compaction left, and gives back what is forgotten for it.
-    pub fn compacted(&mut self, budget: Option<usize>, pieces: Vec<Piece<M>>) -> Vec<Compaction<M>> {
+    pub fn compacted(
+        &mut self,
+        budget: Option<usize>,
+        pieces: Vec<Piece<M>>,
+        prefixes: &Prefixes,
+    ) -> Vec<Compaction<M>> {
+        self.follow(prefixes);
         let mut forgotten = Vec::new();
         let at = self.tracks.iter().position(|track| track.budget == budget);
         let mut track = at.map_or_else(|| Track { budget, compactions: VecDeque::new() }, |at| self.tracks.remove(at));

@@ -1,7 +1,8 @@
 //! Pieces of a history: what is remembered of a rewritten request, and what of it serves another history.
 
 use proptest::prelude::*;
-use ullage::ledger::EntryDigest;
+use ullage::ledger::{EntryDigest, entry_digests};
+use ullage::message::{Conversation, Message, Part, Pin, Role, Span};
 use ullage::view::{Output, Piece, Prefixes, Shown, Units, View};
 
 /// A message that is not in the history, named by a number.
@@ -92,7 +93,7 @@ proptest! {
         prop_assert_eq!(shown(&after), expected.clone());
 
         let mut view = View::default();
-        view.compacted(None, after.pieces());
+        view.compacted(None, after.pieces(), &prefixes(&history));
         history.extend((0..more as u128).map(|entry| 1_000 + entry));
         let pieces = view.request(None, &prefixes(&history));
         let again = shown(&Units::of(pieces, history.len(), Vec::new()));
@@ -122,7 +123,7 @@ proptest! {
         let request = Units::<Made>::of(Vec::new(), count, Vec::new());
         let mut view = View::default();
         let after = request.compacted(rewritten(&fates, count), &prefixes(&history));
-        view.compacted(None, after.pieces());
+        view.compacted(None, after.pieces(), &prefixes(&history));
         let changed = at.index(count);
         history[changed] = 5_000;
         let pieces = view.request(None, &prefixes(&history));
@@ -150,7 +151,7 @@ proptest! {
         let history: Vec<u128> = (1..=count as u128).collect();
         let request = Units::<Made>::of(Vec::new(), count, Vec::new());
         let mut view = View::default();
-        view.compacted(budget, request.compacted(rewritten(&fates, count), &prefixes(&history)).pieces());
+        view.compacted(budget, request.compacted(rewritten(&fates, count), &prefixes(&history)).pieces(), &prefixes(&history));
         view.refused(1_000);
         let mut messages: Vec<Made> = Vec::new();
         let state = view.state(|made| {
@@ -178,8 +179,36 @@ fn only_some_compactions_and_budgets_are_kept() {
     let mut view = View::<Made>::default();
     let block =
         |end: usize| vec![Piece::Block { stands_for: 0..end, shows: vec![Shown::Made(1)], prefix: end as u128 }];
-    let forgotten: usize = (1..100).map(|end| view.compacted(None, block(end)).len()).sum();
+    let forgotten: usize = (1..100).map(|end| view.compacted(None, block(end), &prefixes(&[1])).len()).sum();
     assert!((90..99).contains(&forgotten));
-    let forgotten: usize = (1..100).map(|budget| view.compacted(Some(budget), block(1)).len()).sum();
+    let forgotten: usize = (1..100).map(|budget| view.compacted(Some(budget), block(1), &prefixes(&[1])).len()).sum();
     assert!((80..99).contains(&forgotten));
+}
+
+#[test]
+fn the_order_of_keys_makes_no_other_entry_and_the_order_of_a_list_does() {
+    let digest = |input: &str| {
+        let part = Part::Call { id: "1".to_owned(), name: "read".to_owned(), input: input.to_owned() };
+        let message =
+            Message { span: Span::of(0), role: Role::Assistant, parts: vec![part], pin: Pin::Free, ties: Vec::new() };
+        entry_digests(&Conversation { messages: vec![message] })
+    };
+    let first = digest(r#"{"a":1,"b":{"c":[1,2],"d":"x, \"y\": z"}}"#);
+    assert_eq!(first, digest(r#"{"b":{"d":"x, \"y\": z","c":[1,2]},"a":1}"#));
+    assert_eq!(first, digest(r#"{ "a": 1, "b": {"c": [1, 2], "d": "x, \"y\": z"} }"#));
+    for other in [
+        r#"{"a":1,"b":{"c":[2,1],"d":"x, \"y\": z"}}"#,
+        r#"{"a":{"c":[1,2],"d":"x, \"y\": z"},"b":1}"#,
+        r#"{"a":1,"b":{"c":[1,2],"d":"x, \"y\":z"}}"#,
+        r#"{"a":1,"b":{"c":[1,2]},"d":"x, \"y\": z"}"#,
+        r#"{"a":1,"b":[{"c":[1,2],"d":"x, \"y\": z"}]}"#,
+        r#"{"a":1,"b":{"c":[1,2],"d":"x, \"y\": z""#,
+        r#"{"1":"a","b":{"c":[1,2],"d":"x, \"y\": z"}}"#,
+        "}}}{{{",
+        "\"",
+        "\"\\",
+        "",
+    ] {
+        assert_ne!(first, digest(other), "{other}");
+    }
 }

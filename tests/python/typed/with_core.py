@@ -140,6 +140,7 @@ def running(engine: ullage.ContextManager) -> None:
     assert_type(view.refused(12_000), list[Any])
     assert_type(view.observe(9_000, 8_000), bool)
     assert_type(view.report, ullage.Report | None)
+    view.release()
     assert_type(view.ceiling, int | None)
     assert_type(view.tokens, int)
     assert_type(engine.open(view.state()).state(), dict[str, Any])
