@@ -234,6 +234,29 @@ def test_what_is_restored_after_any_turn_is_what_was_live(place, tmp_path, seed)
     assert restored == 2 * 6 + 2 + 2 * 2 + 2
 
 
+@pytest.mark.parametrize("seed", first(2, range(12)))
+def test_a_running_agent_is_restored_by_a_session_like_a_new_one(place, seed):
+    agent = begin(place, Editing(seed), calls=6)
+    agent(TASK)
+    store(SimpleNamespace(agent=agent))
+    twin = Agent(
+        model=Player(strict=False),
+        agent_id="a",
+        conversation_manager=Editing(often=0),
+        callback_handler=None,
+    )
+    for turn in range(seed % 3):
+        twin(f"task {turn} of another session")
+    session = place.session()
+    session.initialize(twin)
+    twin.hooks.add_hook(session)
+    assert said(twin.messages) == said(agent.messages)
+    if place.kind != "snapshot":  # where the log of the running agent continues
+        assert twin.conversation_manager.get_state() == agent.conversation_manager.get_state()
+    twin("And then?")
+    assert said(begin(place, Editing(often=0)).messages) == said(twin.messages)
+
+
 @pytest.mark.parametrize("seed", first(4, range(12)))
 def test_an_agent_killed_at_random_moments_goes_on_from_what_was_stored(place, tmp_path, seed):
     chance = random.Random(seed)

@@ -62,9 +62,8 @@ class RestorableConversationManager(ConversationManager):
 
         Where nothing but the oldest messages were removed, it is their number.
         """
-        log = self._log()
-        # A session asks for it before it puts the messages back.
-        return self._settled().offset if log.begun else log.offset
+        restored = self._log().load_offset()
+        return self._settled().offset if restored is None else restored
 
     @removed_message_count.setter
     def removed_message_count(self, _: int) -> None:
