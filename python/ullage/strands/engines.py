@@ -16,7 +16,7 @@ from ullage.strands.agents import (
     tool_specs,
     usage_of,
 )
-from ullage.strands.settings import ESCALATION_THRESHOLD_RATIO, PROMPT_TOKEN_FALLBACK_LIMIT
+from ullage.strands.settings import ESCALATION_THRESHOLD_RATIO, UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
     from ullage.store import Store
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-_MODELS = ModelCatalog(default={"window": PROMPT_TOKEN_FALLBACK_LIMIT})
+_MODELS = ModelCatalog(default={"window": UNKNOWN_WINDOW})
 
 _PRESET = Policy.preset("cyber-autoagent")
 # So many times would what a summary is made from fit into the window: it is counted by our count.

@@ -16,7 +16,7 @@ from ullage.strands.agents import model_window
 from ullage.strands.cutting import alternating, mended
 from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
 from ullage.strands.pins import pinned_indices
-from ullage.strands.settings import PROMPT_TOKEN_FALLBACK_LIMIT
+from ullage.strands.settings import UNKNOWN_WINDOW
 from ullage.strands.summaries_in_words import is_being_summarized, summary_of
 from ullage.strands.truncation import truncate_results
 
@@ -177,7 +177,7 @@ class SummarizingConversationManager(
         tokens, threshold = event.projected_input_tokens, self._compression_threshold
         if threshold is None or tokens is None:
             return
-        window = model_window(event.agent.model) or PROMPT_TOKEN_FALLBACK_LIMIT
+        window = model_window(event.agent.model) or UNKNOWN_WINDOW
         if tokens >= threshold * window:
             await self._reduced(event.agent, None)
 
