@@ -8,11 +8,17 @@ import random
 import shutil
 import threading
 from typing import Any
+from uuid import UUID
 
 import pytest
 from pydantic import BaseModel
 from strands import Agent
-from strands.hooks import BeforeModelCallEvent, BeforeToolCallEvent, MessageAddedEvent
+from strands.hooks import (
+    AfterInvocationEvent,
+    BeforeModelCallEvent,
+    BeforeToolCallEvent,
+    MessageAddedEvent,
+)
 from strands.multiagent import GraphBuilder, Swarm
 from strands.session.file_session_manager import FileSessionManager
 
@@ -57,6 +63,28 @@ def test_interrupted_and_cancelled_calls_go_on(seam):
     assert result.stop_reason == "end_turn"
     assert interrupts >= 5
     check_history(agent.messages[:-1])
+
+
+def test_every_message_has_a_durable_id_of_its_own(seam, tmp_path):
+    def begun(model):
+        session = FileSessionManager("s", storage_dir=str(tmp_path))
+        return agent_of(SEAMS[seam](), model, agent_id="a", session_manager=session)
+
+    def check(event):
+        identities = [message.get("tracking_id", "") for message in event.agent.messages]
+        assert all(UUID(one).version == 4 for one in identities)
+        assert len(set(identities)) == len(identities)
+
+    agent = begun(player(0, words=1_200))
+    for event in (BeforeModelCallEvent, AfterInvocationEvent):
+        agent.hooks.add_callback(event, check, order=2_000)
+    for turn in range(8):
+        agent.model.rest = 3
+        agent(f"{TASK} {turn}")
+        twin = begun(player(0))
+        assert [m["tracking_id"] for m in twin.messages] == [
+            m["tracking_id"] for m in agent.messages
+        ]
 
 
 def test_a_structured_answer_comes_through(seam):

@@ -7,6 +7,7 @@ from typing import Any
 
 from ullage import MessageError, repair
 from ullage.logger import Logger
+from ullage.strands.identity import identify
 
 logger = Logger(__name__)
 
@@ -87,10 +88,12 @@ def mended(messages: list[Any]) -> list[Any]:
     """
     waiting = messages[-1:] if messages and _calls(messages[-1]) else []
     try:
-        return [*repair(messages[: len(messages) - len(waiting)], "bedrock"), *waiting]
+        whole = [*repair(messages[: len(messages) - len(waiting)], "bedrock"), *waiting]
     except MessageError as error:
         logger.debug("error=<%s> | the history was not mended", error)
-        return messages
+        whole = messages
+    identify(whole, messages)
+    return whole
 
 
 def is_request(message: Any) -> bool:

@@ -11,6 +11,7 @@ from ullage.logger import Logger
 from ullage.strands.agents import PerAgent, cached_tokens, model_id, prompt_tokens, usage_of
 from ullage.strands.engines import engine_of, fixed
 from ullage.strands.retrieval import retrieval_tool
+from ullage.strands.steps import Compaction
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -70,7 +71,7 @@ class Reduction:
         cannot keep may still fit.
         """
         try:
-            report = await self.engine_of(agent).acompact(messages, **fixed(agent))
+            report = await Compaction(self.engine_of(agent), messages, fixed(agent)).arun()
         except UllageError as error:
             logger.warning("error=<%s> | the history was left as it is", error)
             return False
@@ -150,9 +151,10 @@ async def _below(
     """Compacts to a share of what there is, or as near to it as it goes."""
     status = engine.status(messages, **beside)
     budget = max(1, min(status.available, int(status.tokens * share)))
+    options = {"budget": budget, "hard": True, **beside}
     try:
-        return await engine.acompact(messages, budget=budget, hard=True, **beside)
+        return await Compaction(engine, messages, options).arun()
     except BudgetError as error:
         if not budget < error.floor < status.tokens:
             raise
-        return await engine.acompact(messages, budget=error.floor, hard=True, **beside)
+        return await Compaction(engine, messages, {**options, "budget": error.floor}).arun()

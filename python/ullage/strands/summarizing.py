@@ -15,6 +15,7 @@ from ullage.logger import Logger
 from ullage.strands.agents import model_window
 from ullage.strands.cutting import alternating, mended
 from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
+from ullage.strands.identity import identify
 from ullage.strands.pins import pinned_indices
 from ullage.strands.settings import UNKNOWN_WINDOW
 from ullage.strands.summaries_in_words import is_being_summarized, summary_of
@@ -170,6 +171,7 @@ class SummarizingConversationManager(
         )
         role = "assistant" if kept and kept[-1]["role"] == "user" else "user"
         known.summary = {"role": role, "content": [{"text": text}]}
+        identify([known.summary], ())
         messages[:] = mended([*kept, known.summary, *messages[count:]])
 
     async def _on_before_model_call_threshold(self, event: BeforeModelCallEvent) -> None:  # type: ignore[override]
