@@ -76,6 +76,22 @@ def test_the_history_stays_valid_and_the_task_and_the_last_message_stay(act, see
     assert messages == before, "messages are replaced and not written to"
 
 
+@pytest.mark.parametrize("words", ["a", "msg", "long " * 400])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_more_messages_stay_than_the_window_has(words, seed):
+    chance = random.Random(seed)
+    messages = [text(role, words) for _ in range(60) for role in ("user", "assistant")]
+    messages[4:4] = [
+        each for n in range(chance.randint(0, 20)) for each in (call(n), results(n, said=words))
+    ]
+    manager = MappingConversationManager(window_size=chance.choice([4, 5, 8, 20, 40]))
+    agent = agent_of(manager, messages[: -chance.randint(0, 1) or None])
+    manager.apply_management(agent)
+    check_history(agent.messages)
+    assert len(agent.messages) <= manager._window_size
+    assert agent.messages[0]["content"][0] == {"text": words}
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_managing_twice_changes_nothing(seed):
     chance = random.Random(seed)

@@ -24,7 +24,7 @@ import ullage
 from demo.rules import check_history
 from tests.python.loop_probe import LoopProbe
 from tests.python.players import TASK, Player, fetch, size_of
-from ullage.strands import ContextPlugin
+from ullage.strands import ContextPlugin, ContextView, MappingConversationManager
 from ullage.strands.passive import PassiveConversationManager
 
 from .lengths import long
@@ -80,6 +80,27 @@ def test_many_turns_stay_inside_the_window(turns):
     assert len(model.requests) == 2 * turns
     assert model.refused == []
     check_history([*agent.messages, {"role": "user", "content": [{"text": "next"}]}])
+
+
+@pytest.mark.parametrize("window", [4, 5, 6, 8, 20])
+@pytest.mark.parametrize("words", ["ok", "a longer request " * 40])
+@pytest.mark.parametrize("seam", [ContextPlugin, ContextView, MappingConversationManager])
+def test_a_window_in_messages_is_held_however_short_they_are(seam, words, window):
+    if seam is MappingConversationManager:
+        given: dict[str, Any] = {"conversation_manager": seam(window_size=window)}
+    else:
+        if seam is ContextView:
+            pytest.importorskip("strands.middleware")
+        engine = engine_of(max_messages=window, keep_recent=2)
+        given = {"plugins": [seam(engine)]}
+    model = Player()
+    agent = Agent(model=model, callback_handler=None, **given)
+    lengths = []
+    for turn in range(2 * window):
+        agent(f"{words} {turn}")
+        lengths.append(len(model.seen))
+    assert max(lengths) <= window
+    assert f"{words} 0" in str(model.seen[0])
 
 
 def test_a_result_larger_than_the_window_is_shrunk_as_it_arrives():

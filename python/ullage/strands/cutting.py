@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ullage import MessageError, repair
 from ullage.logger import Logger
 from ullage.strands.identity import identify
+from ullage.strands.pins import pinned_indices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ullage import Policy
 
 logger = Logger(__name__)
 
@@ -50,6 +56,31 @@ def cut_point(messages: list[Any], start: int, pinned: set[int]) -> Cut | None:
     # The request takes the place of one message more.
     index = next((index for index in steps if index > start), steps[0])
     return _if_any(Cut(index, (request,)), pinned)
+
+
+def hold_count(messages: list[Any], policy: Policy, pins: Iterable[int] = ()) -> None:
+    """Removes the oldest messages without a note if there are more than the policy allows.
+
+    The engine removes messages only if its note about them is shorter. Pinned messages, the zones
+    of the policy, the first request and the last one stay here too.
+    """
+    most, count = policy.max_messages, len(messages)
+    if most is None or count <= most:
+        return
+    requests = [index for index in range(count) if is_request(messages[index])]
+    zones = {*range(policy.keep_first), *range(count - policy.keep_recent, count), *pins}
+    zones.update(requests[:1], requests[-1:])
+    if requests and messages[requests[-1] - 1]["role"] == "assistant":
+        # Without an answer between them the two requests would become one, which grows.
+        zones.add(requests[-1] - 1)
+    staying = pinned_indices(messages, zones.intersection(range(count)))
+    leaving = [index for index in range(count - 1) if index not in staying]
+    room = max(1, int(most * policy.low_messages))
+    cuts = (cut_point(messages, i + 1, staying) for i in reversed(leaving[: count - room]))
+    cut = next(filter(None, cuts), None)
+    if cut is not None:
+        kept = [*sorted(i for i in staying if i < cut.index), *range(cut.index, count)]
+        messages[:] = mended([messages[index] for index in kept])
 
 
 def answering(messages: list[Any]) -> range:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from ullage.strands.cutting import hold_count
 from ullage.strands.identity import identify
 
 if TYPE_CHECKING:
@@ -38,17 +39,20 @@ class Compaction:
         """Compacts the messages."""
         before = [*self.messages]
         report = self.engine.compact(self.messages, **self.options)
-        if report.stages:
-            identify(self.messages, before)
+        self._finish(before, report)
         return report
 
     async def arun(self) -> Report:
         """Compacts the messages without holding up the event loop."""
         before = [*self.messages]
         report = await self.engine.acompact(self.messages, **self.options)
+        self._finish(before, report)
+        return report
+
+    def _finish(self, before: list[Any], report: Report) -> None:
         if report.stages:
             identify(self.messages, before)
-        return report
+        hold_count(self.messages, self.engine.policy, self.options.get("pins", ()))
 
 
 # Asks for compactions, gets their reports or what they raise, and comes to an outcome.
