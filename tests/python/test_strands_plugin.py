@@ -24,7 +24,13 @@ import ullage
 from demo.rules import check_history
 from tests.python.loop_probe import LoopProbe
 from tests.python.players import TASK, Player, fetch, size_of
-from ullage.strands import ContextPlugin, ContextView, MappingConversationManager
+from ullage.strands import (
+    ContextPlugin,
+    ContextView,
+    EngineStrategy,
+    MappingConversationManager,
+    ToolRouterHook,
+)
 from ullage.strands.passive import PassiveConversationManager
 
 from .lengths import long
@@ -214,6 +220,41 @@ def test_neither_summaries_nor_files_hold_up_the_event_loop():
     assert slow.summaries >= 1
     assert len(slow.content) > 10
     assert set(probe.was_free) == {True}
+
+
+SEAMS = [ContextPlugin, ContextView, EngineStrategy]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "remedy"),
+    [
+        (ullage.Policy(), r"got Policy; give it as policy=$"),
+        (ullage.MemoryStore(), r"got MemoryStore; give it as store=$"),
+        ("gpt-4o", r"got str; give it as model=$"),
+        (42, r"got int$"),
+    ],
+)
+@pytest.mark.parametrize("seam", [*SEAMS, MappingConversationManager, ToolRouterHook])
+def test_what_is_no_engine_is_rejected_with_the_way_to_give_it(seam, wrong, remedy):
+    with pytest.raises(ullage.PolicyError, match="^engine must be a ContextManager; " + remedy):
+        seam(engine=wrong)
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+def test_policy_store_and_model_make_an_engine_and_the_rest_is_for_the_model_of_the_agent(seam):
+    agent = Agent(model=Player(limit=50_000), callback_handler=None)
+    policy, store = ullage.Policy(window=10_000, reserve_output=1_000), ullage.MemoryStore()
+    assert seam(policy=policy).engine_of(agent).policy.window == 10_000
+    assert seam(store=store).engine_of(agent).store is store
+    assert seam(store=store).engine_of(agent).policy.window == 50_000
+    known = ullage.model_limits("gpt-4o").window
+    assert seam(model="gpt-4o").engine_of(agent).policy.window == known != 50_000
+    for wrong in ({"policy": "amplifier"}, {"store": "artifacts"}, {"model": agent.model}):
+        with pytest.raises(ullage.PolicyError, match=next(iter(wrong))):
+            seam(**wrong)
+    for more in ({"policy": policy}, {"store": store}, {"model": "gpt-4o"}):
+        with pytest.raises(ullage.PolicyError, match="give an engine, or"):
+            seam(engine_of(), **more)
 
 
 def test_the_agent_reads_back_what_was_shrunk():

@@ -12,7 +12,7 @@ from ullage.calling import is_in_event_loop
 from ullage.logger import Logger
 from ullage.strands.agents import PerAgent
 from ullage.strands.cascade_hooks import CascadeHooks
-from ullage.strands.engines import observe
+from ullage.strands.engines import observe, require_engine
 from ullage.strands.known import Known
 from ullage.strands.layers import Layers
 from ullage.strands.managing import managed, reduced
@@ -83,7 +83,7 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
         engine: The engine that was given.
 
     Raises:
-        PolicyError: If an engine is given together with what it would decide.
+        PolicyError: If an engine is given together with what it would decide, or is not one.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
         env_prefix: str = PREFIX,
     ) -> None:
         super().__init__()
+        require_engine(engine)
         given = (window_size, preserve_recent_messages, preserve_first_messages, tool_result_mapper)
         if engine is not None and any(each is not None for each in (*given, store)):
             raise PolicyError("give an engine, whose policy decides, or the settings of the layers")

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage import ContextManager, ModelCatalog, ModelLimits, Policy, TokenCounter, UllageError
+from ullage import (
+    ContextManager,
+    MemoryStore,
+    ModelCatalog,
+    ModelLimits,
+    Policy,
+    PolicyError,
+    TokenCounter,
+    UllageError,
+)
 from ullage.logger import Logger
 from ullage.strands.agents import (
     answers,
@@ -44,12 +53,44 @@ class Engines:
     reduction: ContextManager
 
 
-def engine_of(model: Any) -> ContextManager:
-    """An engine for the model, as far as it says what it is."""
-    identity, window = model_id(model), model_window(model)
-    limits = ModelLimits(identity or "", window, window, None, "override") if window else None
-    policy = None if limits is None else limits.policy()
-    return ContextManager(policy, model=identity, catalog=_MODELS, format="bedrock")
+def require_engine(engine: Any) -> None:
+    """Rejects what is given for an engine and is not one.
+
+    Raises:
+        PolicyError: If it is neither a ``ContextManager`` nor None.
+    """
+    if engine is None or isinstance(engine, ContextManager):
+        return
+    if isinstance(engine, Policy):
+        name = "policy"
+    elif isinstance(engine, str):
+        name = "model"
+    else:
+        name = "store" if hasattr(engine, "put") and hasattr(engine, "get") else ""
+    remedy = f"; give it as {name}=" if name else ""
+    raise PolicyError(f"engine must be a ContextManager; got {type(engine).__name__}{remedy}")
+
+
+def engine_for(
+    agent_model: Any, *, policy: Policy | None, store: Store | None, model: str | None
+) -> ContextManager:
+    """An engine with what is given; the rest is for the model of the agent.
+
+    Raises:
+        PolicyError: If an argument is not what it should be.
+    """
+    if model is None:
+        model, window = model_id(agent_model), model_window(agent_model)
+        if policy is None and window is not None:
+            policy = ModelLimits(model or "", window, window, None, "override").policy()
+    return ContextManager(
+        policy,
+        store=MemoryStore() if store is None else store,
+        model=model,
+        catalog=_MODELS,
+        format="bedrock",
+        append_only=True,
+    )
 
 
 def engines_of(

@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage import BudgetError, ContextManager, MemoryStore, UllageError
+from ullage import BudgetError, PolicyError, UllageError
 from ullage.logger import Logger
-from ullage.strands.agents import PerAgent, cached_tokens, model_id, prompt_tokens, usage_of
-from ullage.strands.engines import engine_of, fixed
+from ullage.strands.agents import PerAgent, cached_tokens, prompt_tokens, usage_of
+from ullage.strands.engines import engine_for, fixed, require_engine
 from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.steps import Compaction
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from strands import Agent
     from strands.hooks import AfterToolCallEvent
 
-    from ullage import Report
+    from ullage import ContextManager, Report
 
 logger = Logger(__name__)
 
@@ -45,11 +45,20 @@ class Reduction:
         engine: What decides, for every agent. If not given, each agent has an engine for its model,
             with a ``MemoryStore``, which lives as long as the agent.
         most_refusals: How often in a row a refused request is made smaller and sent again.
+        given: The ``policy``, ``store`` and ``model`` of the engines in place of those.
+
+    Raises:
+        PolicyError: If an argument is not what it should be, or an engine is given together with
+            what it has.
     """
 
-    def __init__(self, engine: ContextManager | None, most_refusals: int) -> None:
+    def __init__(self, engine: ContextManager | None, most_refusals: int, **given: Any) -> None:
+        require_engine(engine)
+        if engine is not None and any(each is not None for each in given.values()):
+            raise PolicyError("give an engine, or policy, store and model to make one of")
+        engine_for(None, **given)
         self._most_refusals = most_refusals
-        self._known = PerAgent(lambda agent: _Known(engine or _own_engine(agent.model)))
+        self._known = PerAgent(lambda agent: _Known(engine or engine_for(agent.model, **given)))
 
     def engine_of(self, agent: Agent) -> ContextManager:
         """What decides for this agent."""
@@ -130,19 +139,6 @@ class Reduction:
             return
         if result is not event.result:
             event.result = result
-
-
-def _own_engine(model: Any) -> ContextManager:
-    """An engine for the model, that keeps what leaves for as long as it lives."""
-    found = engine_of(model)
-    return ContextManager(
-        found.policy,
-        counter=found.counter,
-        store=MemoryStore(),
-        format="bedrock",
-        model=model_id(model),
-        append_only=True,
-    )
 
 
 async def _below(

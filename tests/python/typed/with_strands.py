@@ -51,6 +51,14 @@ def with_an_engine(engine: ullage.ContextManager, store: ullage.Store) -> list[A
     ]
 
 
+def with_what_makes_an_engine(policy: ullage.Policy, store: ullage.Store) -> list[Agent]:
+    return [
+        Agent(plugins=[ContextPlugin(policy=policy, store=store)]),
+        Agent(plugins=[ContextView(model="gpt-4o", store=store)]),
+        Agent(context_manager={"strategies": [EngineStrategy(policy=policy)]}),
+    ]
+
+
 async def ensured(agent: Any) -> None:
     adapter._ensure_prompt_within_budget(agent)
 
