@@ -1,6 +1,6 @@
 """The budget of the cascade: the estimate, its fallbacks, the thresholds, and what is logged."""
 
-# mypy: disable-error-code="arg-type,list-item,assignment,attr-defined,union-attr,method-assign"
+# mypy: disable-error-code="arg-type,list-item,assignment,attr-defined,union-attr,method-assign,override"
 
 import asyncio
 import copy
@@ -18,6 +18,7 @@ from strands.agent.conversation_manager import (
     SlidingWindowConversationManager,
 )
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent
+from strands.types.exceptions import ContextWindowOverflowException
 
 import ullage.strands
 from tests.python.players import TASK, Player, fetch
@@ -330,6 +331,46 @@ def test_a_reduction_that_fails_does_not_end_the_agent(caplog):
     _ensure_prompt_within_budget(Looks(talk(100, 37_000), conversation_manager=manager))
     assert manager.calls == 1
     assert "the history was left as it is" in caplog.text
+
+
+class Plain(Halving):
+    """A manager that takes nothing but the agent."""
+
+    def reduce_context(self, agent):
+        super().reduce_context(agent)
+
+
+class PlainSubclass(MappingConversationManager):
+    """The same as a subclass, whose hooks are ours."""
+
+    calls = 0
+
+    def reduce_context(self, agent):
+        self.calls += 1
+
+
+def test_a_manager_that_takes_nothing_but_the_agent_is_called_for_every_pass(caplog):
+    ensured = Looks(talk(100, 37_000), conversation_manager=Plain())
+    _ensure_prompt_within_budget(ensured)
+    hooked = Looks(talk(100, 37_000), conversation_manager=Plain())
+    event = BeforeModelCallEvent(agent=hooked, invocation_state={})
+    asyncio.run(PromptBudgetHook()._on_before_model_call(event))
+    assert (ensured.conversation_manager.calls, hooked.conversation_manager.calls) == (3, 3)
+    agent = Agent(model=Player(), conversation_manager=PlainSubclass(), callback_handler=None)
+    agent.messages[:] = talk(100, 37_000)
+    agent.model.refuses = lambda number: number == 2  # the first is for a summary
+    agent(TASK)
+    assert agent.conversation_manager.calls == 4, "three passes, and one for the refusal"
+    assert "TypeError" not in caplog.text
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 6])
+def test_a_reduction_with_nothing_left_to_remove_raises(count):
+    manager = MappingConversationManager(preserve_recent_messages=5)
+    agent = Agent(model=Player(), conversation_manager=manager, messages=talk(3)[:count])
+    with pytest.raises(ContextWindowOverflowException, match=f"remove: {count} messages remain"):
+        manager.reduce_context(agent)
+    assert agent.messages == talk(3)[:count]
 
 
 def test_a_full_prompt_that_was_never_reduced_is_worth_a_warning(caplog):

@@ -41,6 +41,14 @@ def manager_of(chance):
     )
 
 
+def reduced(manager, agent):
+    before = len(agent.messages)
+    try:
+        manager.reduce_context(agent)
+    except ContextWindowOverflowException:
+        assert before <= manager.preserve_first + manager.preserve_last + 1
+
+
 def refused(manager, agent):
     try:
         manager.reduce_context(agent, ContextWindowOverflowException("too long"))
@@ -50,7 +58,7 @@ def refused(manager, agent):
 
 ACTS = {
     "apply_management": lambda manager, agent: manager.apply_management(agent),
-    "reduce_context": lambda manager, agent: manager.reduce_context(agent),
+    "reduce_context": reduced,
     "ensure": lambda _, agent: _ensure_prompt_within_budget(agent),
     "overflow": refused,
 }

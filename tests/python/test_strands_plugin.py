@@ -5,6 +5,7 @@
 import copy
 import json
 import logging
+import re
 import threading
 from typing import Any
 
@@ -255,6 +256,47 @@ def test_policy_store_and_model_make_an_engine_and_the_rest_is_for_the_model_of_
     for more in ({"policy": policy}, {"store": store}, {"model": "gpt-4o"}):
         with pytest.raises(ullage.PolicyError, match="give an engine, or"):
             seam(engine_of(), **more)
+
+
+def given_as(seam):
+    """How an agent gets the seam."""
+    if isinstance(seam, EngineStrategy):
+        pytest.importorskip("strands.experimental.context_manager")
+        return {"context_manager": {"strategies": [seam], "stash": False}}
+    if isinstance(seam, MappingConversationManager):
+        return {"conversation_manager": seam}
+    if isinstance(seam, ContextView):
+        pytest.importorskip("strands.middleware")
+    return {"plugins": [seam]}
+
+
+@pytest.mark.parametrize("seam", [*SEAMS, MappingConversationManager])
+def test_a_prompt_that_cannot_fit_is_named_in_the_error(seam):
+    model = Player(window=WINDOW, limit=WINDOW)
+    agent = Agent(model=model, callback_handler=None, **given_as(seam()))
+    words = r"cannot be made smaller than [\d,]+ tokens.*: message 0 \([\d,]+ tokens\) must stay"
+    with pytest.raises(ContextWindowOverflowException, match=words) as raised:
+        agent("word " * 2 * WINDOW)
+    assert str(raised.value.__cause__).startswith("prompt is too long")
+    agent.messages[:] = long_history()
+    agent("short")
+
+
+@pytest.mark.parametrize("seam", [*SEAMS, MappingConversationManager])
+@pytest.mark.parametrize("other", [ContextView, MappingConversationManager])
+def test_two_seams_on_one_agent_are_warned_of(seam, other, caplog):
+    if seam is other:
+        pytest.skip("an agent has one of a kind")
+    one, two = given_as(seam()), given_as(other())
+    if "conversation_manager" in two and "context_manager" in one:
+        pytest.skip("Strands itself warns, and ignores the manager")
+    for given in (one, two):
+        Agent(model=Player(), callback_handler=None, **given)
+    assert "use only one" not in caplog.text
+    plugins = [*one.get("plugins", ()), *two.get("plugins", ())]
+    Agent(model=Player(), callback_handler=None, **{**one, **two, "plugins": plugins})
+    assert {seam.__name__, other.__name__} <= set(re.findall(r"\w+", caplog.text))
+    assert "use only one" in caplog.text
 
 
 def test_the_agent_reads_back_what_was_shrunk():

@@ -10,7 +10,7 @@ from strands.agent.conversation_manager import SummarizingConversationManager
 from ullage import PolicyError, UllageError
 from ullage.calling import is_in_event_loop
 from ullage.logger import Logger
-from ullage.strands.agents import PerAgent
+from ullage.strands.agents import PerAgent, accepted
 from ullage.strands.cascade_hooks import CascadeHooks
 from ullage.strands.engines import observe, require_engine
 from ullage.strands.known import Known
@@ -180,7 +180,8 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
             escalation: How many reductions were not enough before this one.
 
         Raises:
-            ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
+            ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller, or
+                nothing is left between the zones.
         """
         known = self._known.of(agent)
         given_up, known.given_up = known.given_up, None
@@ -202,8 +203,9 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
         """
         if _is_overridden(self.reduce_context, MappingConversationManager.reduce_context):
-            more = {"escalation": escalation} if escalation else {}
-            await asyncio.to_thread(self.reduce_context, agent, e, **more)
+            options = {"e": e, "escalation": escalation} if escalation else {"e": e}
+            options = accepted(self.reduce_context, options)
+            await asyncio.to_thread(self.reduce_context, agent, **options)
             return
         with reducing(agent, e) as may:
             if may:

@@ -13,6 +13,7 @@ from strands.hooks import (
 from strands.plugins import Plugin
 from strands.types.exceptions import ContextWindowOverflowException
 
+from ullage.strands.agents import note_seam
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.reduction import Reduction
 
@@ -88,6 +89,7 @@ class ContextPlugin(Plugin):
 
     def init_agent(self, agent: Agent) -> None:
         """Takes the place of a manager that would do nothing, or that nobody asked for."""
+        note_seam(agent, type(self).__name__)
         PassiveConversationManager.take_over(agent)
         agent.add_hook(self.before_invocation, BeforeInvocationEvent)
         agent.add_hook(self.before_model_call, BeforeModelCallEvent)

@@ -10,6 +10,7 @@ from ullage import BudgetError, PolicyError, UllageError
 from ullage.logger import Logger
 from ullage.strands.agents import PerAgent, cached_tokens, prompt_tokens, usage_of
 from ullage.strands.engines import engine_for, fixed, require_engine
+from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.steps import Compaction
 
@@ -102,12 +103,14 @@ class Reduction:
             report = await _below(known.engine, share, messages, fixed(agent))
         except UllageError as error:
             logger.warning("error=<%s> | the history cannot be made smaller", error)
+            _explain(agent, error)
             return False
         return report.saved > 0
 
     def begin(self, agent: Agent) -> None:
         """Counts refusals anew: the provider has answered, or the agent is invoked."""
         self._known.of(agent).refusals = 0
+        _explain(agent, None)
 
     async def observe(self, agent: Agent, request: list[Any], answer: Any) -> None:
         """Learns from the usage that came with an answer to these messages, once."""
@@ -139,6 +142,12 @@ class Reduction:
             return
         if result is not event.result:
             event.result = result
+
+
+def _explain(agent: Agent, problem: Exception | None) -> None:
+    """Notes why the overflow that Strands is about to raise could not be prevented."""
+    if isinstance(agent.conversation_manager, PassiveConversationManager):
+        agent.conversation_manager.problem = problem
 
 
 async def _below(

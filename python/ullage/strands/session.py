@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import AgentInitializedEvent, HookRegistry, MessageAddedEvent
 
+from ullage.strands.agents import note_seam
 from ullage.strands.packing import unpacked
 from ullage.strands.session_log import SessionLog
 from ullage.strands.session_source import LogOf
@@ -45,6 +46,9 @@ class RestorableConversationManager(ConversationManager):
     """
 
     __slots__ = ("_agent", "_stand_in", "_unbound")
+
+    # Whether the manager reduces the context itself.
+    _is_seam = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._agent: weakref.ref[Any] | None = None
@@ -155,6 +159,8 @@ class RestorableConversationManager(ConversationManager):
             self._logs[agent] = log or SessionLog()
         if handle is not self:
             agent.conversation_manager = handle
+        if self._is_seam:
+            note_seam(agent, type(self).__name__)
 
     def _agent_begun(self, event: AgentInitializedEvent) -> None:
         agent = event.agent

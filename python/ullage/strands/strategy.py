@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.hooks import AfterModelCallEvent, AfterToolCallEvent, BeforeInvocationEvent
 
+from ullage.strands.agents import note_seam
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.reduction import Reduction
 
@@ -71,6 +72,7 @@ class EngineStrategy:
 
     def init(self, agent: Agent, stash: Any = None) -> None:  # noqa: ARG002 - Strands passes it
         """Prepares an agent, before its session restores it."""
+        note_seam(agent, type(self).__name__)
         PassiveConversationManager.take_over(agent)
         agent.add_hook(self.before_invocation, BeforeInvocationEvent)
         agent.add_hook(self.after_model_call, AfterModelCallEvent)

@@ -9,7 +9,7 @@ from strands.hooks import AfterModelCallEvent, BeforeInvocationEvent
 from strands.plugins import Plugin
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage.strands.agents import PerAgent
+from ullage.strands.agents import PerAgent, note_seam
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.plugin import MOST_REFUSALS
 from ullage.strands.reduction import Reduction
@@ -99,6 +99,7 @@ class ContextView(Plugin):
         """Registers the view for the requests of an agent."""
         from strands.middleware import InvokeModelStage
 
+        note_seam(agent, type(self).__name__)
         PassiveConversationManager.take_over(agent)
         agent.add_middleware(InvokeModelStage.Input, self.request)
         agent.add_hook(self.before_invocation, BeforeInvocationEvent)
