@@ -19,6 +19,7 @@ from strands.agent.conversation_manager import (
 from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent, BeforeToolCallEvent
 from strands.multiagent import GraphBuilder, Swarm
 from strands.session.file_session_manager import FileSessionManager
+from strands.session.repository_session_manager import RepositorySessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 
 import ullage
@@ -307,6 +308,41 @@ def test_the_agent_reads_back_what_was_shrunk():
     (reference,) = [r for r in plugin_store.list() if r in text]
     answer = agent.tool.retrieve(reference=reference, pattern="word 77 ")
     assert "word 77 of the output" in answer["content"][0]["text"]
+
+
+@pytest.mark.parametrize("seam", [ContextPlugin, EngineStrategy])
+@pytest.mark.parametrize(
+    "given", [{}, {"policy": ullage.Policy(window=WINDOW)}], ids=["", "policy"]
+)
+def test_a_restored_agent_reads_back_what_was_shrunk_before(seam, given, tmp_path, caplog):
+    def begin(calls):
+        return Agent(
+            model=Player(calls, words=60_000, window=WINDOW, limit=WINDOW),
+            tools=[fetch],
+            agent_id="a",
+            session_manager=FileSessionManager("s", storage_dir=str(tmp_path)),
+            callback_handler=None,
+            **given_as(seam(**given)),
+        )
+
+    begin(1)(TASK)
+    twin = begin(0)
+    (result,) = results_of(twin)
+    (reference,) = ullage._core.references_in(result["content"][0]["text"])
+    answer = twin.tool.retrieve(reference=reference, pattern="word 77 ")
+    assert "word 77 of the output" in answer["content"][0]["text"]
+    assert "originals are in memory" not in caplog.text
+    twin._session_manager.delete_session("s")
+    assert not list(tmp_path.iterdir()), "they are deleted with the session"
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_session_whose_originals_would_be_lost_is_warned_of(seam, kept, tmp_path, caplog):
+    session = RepositorySessionManager("s", FileSessionManager("s", storage_dir=str(tmp_path)))
+    store = ullage.FileStore(tmp_path / "artifacts") if kept else None
+    Agent(model=Player(), session_manager=session, **given_as(seam(store=store)))
+    assert ("originals are in memory" in caplog.text) is not kept
 
 
 def test_a_tool_of_the_agent_is_not_replaced_by_the_retrieval_tool():

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from strands.session.file_session_manager import FileSessionManager
 
 from ullage import (
     ContextManager,
+    FileStore,
     MemoryStore,
     ModelCatalog,
     ModelLimits,
@@ -34,6 +38,9 @@ if TYPE_CHECKING:
 logger = Logger(__name__)
 
 _MODELS = ModelCatalog(default={"window": UNKNOWN_WINDOW})
+
+# Of the originals, in the folder of a session.
+_FOLDER = "artifacts"
 
 _PRESET = Policy.preset("cyber-autoagent")
 # So many times would what a summary is made from fit into the window: it is counted by our count.
@@ -72,25 +79,46 @@ def require_engine(engine: Any) -> None:
 
 
 def engine_for(
-    agent_model: Any, *, policy: Policy | None, store: Store | None, model: str | None
+    agent: Any, *, policy: Policy | None, store: Store | None, model: str | None
 ) -> ContextManager:
-    """An engine with what is given; the rest is for the model of the agent.
+    """An engine with what is given; the rest is for the agent, its model and its session.
 
     Raises:
         PolicyError: If an argument is not what it should be.
     """
     if model is None:
+        agent_model = getattr(agent, "model", None)
         model, window = model_id(agent_model), model_window(agent_model)
         if policy is None and window is not None:
             policy = ModelLimits(model or "", window, window, None, "override").policy()
     return ContextManager(
         policy,
-        store=MemoryStore() if store is None else store,
+        store=_store_beside_session(agent) if store is None else store,
         model=model,
         catalog=_MODELS,
         format="bedrock",
         append_only=True,
     )
+
+
+def _store_beside_session(agent: Any) -> Store:
+    """A store that lasts as long as the agent's session, if that is in a folder."""
+    session = getattr(agent, "_session_manager", None)
+    if not isinstance(session, FileSessionManager):
+        return MemoryStore()
+    folder = Path(session._get_session_path(session.session_id)) / _FOLDER  # noqa: SLF001
+    # Nothing is cleaned: other agents of the session may refer to it.
+    return FileStore(folder, keep=None, clean_above=None)
+
+
+def warn_of_lost_originals(agent: Any, store: Store | None) -> None:
+    """Warns if a session keeps references to what only this process has."""
+    if getattr(agent, "_session_manager", None) is not None and isinstance(store, MemoryStore):
+        logger.warning(
+            "agent=<%s> | originals are in memory: an agent that a session restores cannot"
+            " retrieve them; give a store that lasts",
+            getattr(agent, "name", None),
+        )
 
 
 def engines_of(

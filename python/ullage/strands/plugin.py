@@ -52,8 +52,9 @@ class ContextPlugin(Plugin):
 
     Args:
         engine: What decides. If not given, each agent has an engine for its model: by its id, and
-            by its ``context_window_limit`` where it has one. It keeps what leaves in memory, for
-            as long as the agent lives.
+            by its ``context_window_limit`` where it has one. It keeps what leaves beside the
+            session of a ``FileSessionManager``, in the folder ``artifacts``; otherwise in memory,
+            for as long as the agent lives.
         policy: The settings, if no engine is given; those for the model if not given either.
         store: Where what leaves is kept, if no engine is given.
         model: The id of the model, if no engine is given; that of the agent's model if not given.

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ullage import BudgetError, PolicyError, UllageError
 from ullage.logger import Logger
 from ullage.strands.agents import PerAgent, cached_tokens, prompt_tokens, usage_of
-from ullage.strands.engines import engine_for, fixed, require_engine
+from ullage.strands.engines import (
+    engine_for,
+    fixed,
+    require_engine,
+    warn_of_lost_originals,
+)
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.steps import Compaction
@@ -43,8 +48,7 @@ class Reduction:
     """Compacts the conversations of agents, each by the engine that it is for.
 
     Args:
-        engine: What decides, for every agent. If not given, each agent has an engine for its model,
-            with a ``MemoryStore``, which lives as long as the agent.
+        engine: What decides, for every agent. If not given, each agent has an engine for its model.
         most_refusals: How often in a row a refused request is made smaller and sent again.
         given: The ``policy``, ``store`` and ``model`` of the engines in place of those.
 
@@ -59,7 +63,13 @@ class Reduction:
             raise PolicyError("give an engine, or policy, store and model to make one of")
         engine_for(None, **given)
         self._most_refusals = most_refusals
-        self._known = PerAgent(lambda agent: _Known(engine or engine_for(agent.model, **given)))
+
+        def begun(agent: Agent) -> _Known:
+            own = engine or engine_for(agent, **given)
+            warn_of_lost_originals(agent, own.store)
+            return _Known(own)
+
+        self._known = PerAgent(begun)
 
     def engine_of(self, agent: Agent) -> ContextManager:
         """What decides for this agent."""
