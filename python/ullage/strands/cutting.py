@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage import MessageError, repair
-from ullage.logger import Logger
-from ullage.strands.identity import identify
 from ullage.strands.pins import pinned_indices
+from ullage.strands.validity import has_calls, mended
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ullage import Policy
-
-logger = Logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -112,21 +108,6 @@ def alternating(messages: list[Any], count: int, pinned: set[int], most: int) ->
     return next((n for n in allowed if fits(n)), count)
 
 
-def mended(messages: list[Any]) -> list[Any]:
-    """The messages as a provider takes them: where two of one role meet, they become one.
-
-    Calls at the end, which still wait for their results, stay as they are.
-    """
-    waiting = messages[-1:] if messages and _calls(messages[-1]) else []
-    try:
-        whole = [*repair(messages[: len(messages) - len(waiting)], "bedrock"), *waiting]
-    except MessageError as error:
-        logger.debug("error=<%s> | the history was not mended", error)
-        whole = messages
-    identify(whole, messages)
-    return whole
-
-
 def is_request(message: Any) -> bool:
     """Whether the user asks something here, rather than a tool answers."""
     return message["role"] == "user" and not any("toolResult" in b for b in message["content"])
@@ -137,19 +118,15 @@ def _follows(messages: list[Any], index: int, role: str | None) -> bool:
     if role != "user":
         return is_request(messages[index])
     message = messages[index]
-    return message["role"] == "assistant" and (not _calls(message) or _is_step(messages, index))
+    return message["role"] == "assistant" and (not has_calls(message) or _is_step(messages, index))
 
 
 def _is_step(messages: list[Any], index: int) -> bool:
     """Whether a call stands here whose results come next."""
-    if not _calls(messages[index]) or index + 1 >= len(messages):
+    if not has_calls(messages[index]) or index + 1 >= len(messages):
         return False
     following = messages[index + 1]
     return following["role"] == "user" and any("toolResult" in b for b in following["content"])
-
-
-def _calls(message: Any) -> bool:
-    return any("toolUse" in block for block in message["content"])
 
 
 def _request_before(messages: list[Any], index: int) -> int | None:

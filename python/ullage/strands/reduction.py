@@ -18,6 +18,7 @@ from ullage.strands.engines import (
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.steps import Compaction
+from ullage.strands.validity import repair_request
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -88,8 +89,9 @@ class Reduction:
         """Compacts the messages in place if they are above the high mark; whether it did.
 
         An error is logged: the provider decides. It may count less than we do, and what our store
-        cannot keep may still fit.
+        cannot keep may still fit. What the provider would reject is repaired first.
         """
+        repair_request(agent, messages)
         try:
             report = await Compaction(self.engine_of(agent), messages, fixed(agent)).arun()
         except UllageError as error:

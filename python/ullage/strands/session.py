@@ -14,12 +14,18 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import ConversationManager
-from strands.hooks import AgentInitializedEvent, HookRegistry, MessageAddedEvent
+from strands.hooks import (
+    AgentInitializedEvent,
+    BeforeModelCallEvent,
+    HookRegistry,
+    MessageAddedEvent,
+)
 
 from ullage.strands.agents import note_seam
 from ullage.strands.packing import unpacked
 from ullage.strands.session_log import SessionLog
 from ullage.strands.session_source import LogOf
+from ullage.strands.validity import repair_request
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -79,6 +85,8 @@ class RestorableConversationManager(ConversationManager):
         registry.add_callback(AgentInitializedEvent, self._agent_begins, order=_FIRST)
         registry.add_callback(AgentInitializedEvent, self._agent_begun, order=_LAST)
         registry.add_callback(MessageAddedEvent, self._message_added, order=_FIRST)
+        if self._is_seam:
+            registry.add_callback(BeforeModelCallEvent, self._before_request, order=_FIRST)
 
     def get_state(self) -> dict[str, Any]:
         """What a session keeps: the place in its log, and the messages in front of it.
@@ -165,6 +173,11 @@ class RestorableConversationManager(ConversationManager):
     def _agent_begun(self, event: AgentInitializedEvent) -> None:
         agent = event.agent
         self._logs[agent].begin(agent.messages, LogOf(agent))
+
+    def _before_request(self, event: BeforeModelCallEvent) -> None:
+        """Repairs what the provider would reject, before anything else looks at the history."""
+        self.follow(event.agent)
+        repair_request(event.agent, event.agent.messages)
 
     def _message_added(self, event: MessageAddedEvent) -> None:
         self.follow(event.agent).added(event.agent.messages, event.message)

@@ -13,13 +13,14 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.logger import Logger
 from ullage.strands.agents import model_window
-from ullage.strands.cutting import alternating, mended
+from ullage.strands.cutting import alternating
 from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
 from ullage.strands.identity import identify
 from ullage.strands.pins import pinned_indices
 from ullage.strands.settings import UNKNOWN_WINDOW
 from ullage.strands.summaries_in_words import is_being_summarized, summary_of
 from ullage.strands.truncation import truncate_results
+from ullage.strands.validity import mended
 
 if TYPE_CHECKING:
     from strands import Agent
