@@ -69,8 +69,11 @@ def note_seam(agent: Any, name: str) -> None:
 
 
 def accepted(method: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Returns the options that a method has parameters for."""
-    parameters = inspect.signature(method).parameters
+    """Returns the options that a method has parameters for, or all if nothing tells."""
+    try:
+        parameters = inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return options
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
         return options
     return {name: value for name, value in options.items() if name in parameters}

@@ -45,7 +45,7 @@ def repair_request(agent: Any, messages: list[Any]) -> None:
             valid.messages.add(messages[known:])
         else:
             valid.messages = Remembered(messages)
-    except (AttributeError, MessageError) as error:
+    except (AttributeError, LookupError, TypeError, MessageError) as error:
         logger.debug("error=<%s> | the history cannot be read, and was left as it is", error)
 
 
