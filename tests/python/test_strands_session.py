@@ -250,11 +250,27 @@ def test_a_running_agent_is_restored_by_a_session_like_a_new_one(place, seed):
     session = place.session()
     session.initialize(twin)
     twin.hooks.add_hook(session)
+    state = twin.conversation_manager.get_state()
     assert said(twin.messages) == said(agent.messages)
     if place.kind != "snapshot":  # where the log of the running agent continues
-        assert twin.conversation_manager.get_state() == agent.conversation_manager.get_state()
+        assert state == agent.conversation_manager.get_state()
     twin("And then?")
     assert said(begin(place, Editing(often=0)).messages) == said(twin.messages)
+
+
+def test_a_running_agent_that_is_restored_keeps_what_it_gets_before_it_is_seen(tmp_path):
+    place = Place("file", tmp_path / "live")
+    agent = begin(place, Editing(often=0), calls=1)
+    agent(TASK)
+    agent.messages[-1] = {"role": "assistant", "content": [{"text": "edited"}]}
+    store(SimpleNamespace(agent=agent))
+    twin = Agent(
+        model=Player(), agent_id="a", conversation_manager=Editing(often=0), callback_handler=None
+    )
+    place.session().initialize(twin)
+    twin("And then?")
+    assert said(twin.messages[:4]) == said(agent.messages)
+    assert twin.messages[4]["content"] == [{"text": "And then?"}]
 
 
 @pytest.mark.parametrize("seed", first(4, range(12)))

@@ -74,8 +74,10 @@ class SessionLog:
         self.begun = False
         # Whether the last message of the log is not one of the conversation any more.
         self._replaced = False
-        # The state that was restored while the agent was running.
+        # The state that was restored last, until the conversation is seen again.
         self._restored: tuple[int, list[Message], bool] | None = None
+        # Whether a session restored a running agent, which may get messages before it is seen.
+        self._resumed = False
 
     def added(self, messages: list[Message], message: Message) -> None:
         """The conversation has got this message, at its end, and the log takes it too."""
@@ -127,7 +129,7 @@ class SessionLog:
         None if nothing was restored since the conversation was seen last.
         """
         if self._restored is not None:
-            self.begun = False
+            self._resumed, self.begun = self.begun or self._resumed, False
             self.offset, self.head, self._replaced = self._restored
         return None if self.begun else self.offset
 
@@ -146,7 +148,7 @@ class SessionLog:
         self.begun = True
         if self._replaced:
             self.offset += 1
-            messages[:] = self.head
+            messages[:] = [*self.head, *(messages[len(self.head) :] if self._resumed else [])]
         tail = messages[len(self.head) :]
         length = None if log is None else log.length
         if log is not None and length is not None:
