@@ -258,19 +258,24 @@ def test_a_running_agent_is_restored_by_a_session_like_a_new_one(place, seed):
     assert said(begin(place, Editing(often=0)).messages) == said(twin.messages)
 
 
-def test_a_running_agent_that_is_restored_keeps_what_it_gets_before_it_is_seen(tmp_path):
+@pytest.mark.parametrize("edited", [True, False])
+def test_what_a_running_agent_gets_right_after_it_was_restored_comes_back_too(edited, tmp_path):
     place = Place("file", tmp_path / "live")
-    agent = begin(place, Editing(often=0), calls=1)
+    agent = begin(place, Editing(often=0), calls=2)
     agent(TASK)
-    agent.messages[-1] = {"role": "assistant", "content": [{"text": "edited"}]}
-    store(SimpleNamespace(agent=agent))
+    if edited:
+        agent.messages[-1] = {"role": "assistant", "content": [{"text": "edited"}]}
+        store(SimpleNamespace(agent=agent))
     twin = Agent(
         model=Player(), agent_id="a", conversation_manager=Editing(often=0), callback_handler=None
     )
-    place.session().initialize(twin)
+    session = place.session()
+    session.initialize(twin)
+    twin.hooks.add_hook(session)
     twin("And then?")
-    assert said(twin.messages[:4]) == said(agent.messages)
-    assert twin.messages[4]["content"] == [{"text": "And then?"}]
+    assert said(twin.messages[:6]) == said(agent.messages)
+    assert twin.messages[6]["content"] == [{"text": "And then?"}]
+    assert said(begin(place, Editing(often=0)).messages) == said(twin.messages)
 
 
 @pytest.mark.parametrize("seed", first(4, range(12)))

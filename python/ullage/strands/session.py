@@ -120,6 +120,11 @@ class RestorableConversationManager(ConversationManager):
 
     def follow(self, agent: Agent) -> SessionLog:
         """The log of this agent; begun with its messages as they are, if it has none yet."""
+        log = self._log_of(agent)
+        log.begin(agent.messages)
+        return log
+
+    def _log_of(self, agent: Agent) -> SessionLog:
         try:
             log = self._logs.get(agent)
             if log is None:
@@ -132,7 +137,6 @@ class RestorableConversationManager(ConversationManager):
                 self._unbound = None
             self._stand_in = agent
             log = self._unbound = self._unbound or SessionLog()
-        log.begin(agent.messages)
         return log
 
     def _bound(self) -> Any:
@@ -180,7 +184,7 @@ class RestorableConversationManager(ConversationManager):
         repair_request(event.agent, event.agent.messages)
 
     def _message_added(self, event: MessageAddedEvent) -> None:
-        self.follow(event.agent).added(event.agent.messages, event.message)
+        self._log_of(event.agent).added(event.agent.messages, event.message)
 
 
 def _head_of(state: dict[str, Any]) -> Any:
