@@ -68,7 +68,7 @@ def note_seam(agent: Any, name: str) -> None:
         )
 
 
-def accepted(method: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+def accepted_options(method: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """Returns the options that a method has parameters for, or all if nothing tells."""
     try:
         parameters = inspect.signature(method).parameters

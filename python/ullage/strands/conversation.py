@@ -10,7 +10,7 @@ from strands.agent.conversation_manager import SummarizingConversationManager
 from ullage import PolicyError, UllageError
 from ullage.calling import is_in_event_loop
 from ullage.logger import Logger
-from ullage.strands.agents import PerAgent, accepted
+from ullage.strands.agents import PerAgent, accepted_options
 from ullage.strands.cascade_hooks import CascadeHooks
 from ullage.strands.engines import observe, require_engine
 from ullage.strands.known import Known
@@ -204,7 +204,7 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
         """
         if _is_overridden(self.reduce_context, MappingConversationManager.reduce_context):
             options = {"e": e, "escalation": escalation} if escalation else {"e": e}
-            options = accepted(self.reduce_context, options)
+            options = accepted_options(self.reduce_context, options)
             await asyncio.to_thread(self.reduce_context, agent, **options)
             return
         with reducing(agent, e) as may:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage.strands.pins import pinned_indices
-from ullage.strands.validity import has_calls, mended
+from ullage.strands.validity import has_calls, repair_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +76,7 @@ def hold_count(messages: list[Any], policy: Policy, pins: Iterable[int] = ()) ->
     cut = next(filter(None, cuts), None)
     if cut is not None:
         kept = [*sorted(i for i in staying if i < cut.index), *range(cut.index, count)]
-        messages[:] = mended([messages[index] for index in kept])
+        messages[:] = repair_history([messages[index] for index in kept])
 
 
 def answering(messages: list[Any]) -> range:

@@ -81,7 +81,7 @@ def require_engine(engine: Any) -> None:
 def engine_for(
     agent: Any, *, policy: Policy | None, store: Store | None, model: str | None
 ) -> ContextManager:
-    """An engine with what is given; the rest is for the agent, its model and its session.
+    """Returns an engine with what is given. The rest is for the agent's model and session.
 
     Raises:
         PolicyError: If an argument is not what it should be.
@@ -102,7 +102,7 @@ def engine_for(
 
 
 def _store_beside_session(agent: Any) -> Store:
-    """A store that lasts as long as the agent's session, if that is in a folder."""
+    """Returns a store in the folder of the agent's session, or in memory if there is none."""
     session = getattr(agent, "_session_manager", None)
     if not isinstance(session, FileSessionManager):
         return MemoryStore()
@@ -112,7 +112,7 @@ def _store_beside_session(agent: Any) -> Store:
 
 
 def warn_of_lost_originals(agent: Any, store: Store | None) -> None:
-    """Warns if a session keeps references to what only this process has."""
+    """Warns if a session keeps references to originals that only this process has."""
     if getattr(agent, "_session_manager", None) is not None and isinstance(store, MemoryStore):
         logger.warning(
             "agent=<%s> | originals are in memory: an agent that a session restores cannot"

@@ -206,7 +206,7 @@ class _Sampled:
 
 
 def _parsed(text: str) -> Any:
-    """The object or list that a text is the JSON of; None for any other text."""
+    """Returns the object or list of a JSON text, or None if the text is not JSON."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:

@@ -13,7 +13,7 @@ from ullage.strands.cutting import answering, cut_point
 from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
 from ullage.strands.pins import pinned_indices
 from ullage.strands.truncation import truncate_results
-from ullage.strands.validity import mended
+from ullage.strands.validity import repair_history
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -116,7 +116,7 @@ class SlidingWindowConversationManager(
             return
         kept = self._kept(messages, pinned, max(1, refusals))
         if len(kept) < len(messages):
-            messages[:] = mended([messages[index] for index in kept])
+            messages[:] = repair_history([messages[index] for index in kept])
         elif e is not None:
             raise ContextWindowOverflowException("Unable to trim conversation context!") from e
         else:

@@ -20,7 +20,7 @@ from ullage.strands.pins import pinned_indices
 from ullage.strands.settings import UNKNOWN_WINDOW
 from ullage.strands.summaries_in_words import is_being_summarized, summary_of
 from ullage.strands.truncation import truncate_results
-from ullage.strands.validity import mended
+from ullage.strands.validity import repair_history
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -173,7 +173,7 @@ class SummarizingConversationManager(
         role = "assistant" if kept and kept[-1]["role"] == "user" else "user"
         known.summary = {"role": role, "content": [{"text": text}]}
         identify([known.summary], ())
-        messages[:] = mended([*kept, known.summary, *messages[count:]])
+        messages[:] = repair_history([*kept, known.summary, *messages[count:]])
 
     async def _on_before_model_call_threshold(self, event: BeforeModelCallEvent) -> None:  # type: ignore[override]
         """Summarizes if the request is above the threshold."""

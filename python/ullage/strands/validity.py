@@ -1,4 +1,4 @@
-"""Requests that providers accept, whatever the history looks like."""
+"""Repairs histories, so that providers accept every request."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ logger = Logger(__name__)
 _BEFORE = {"role": "user", "content": [{"text": "..."}]}
 
 
-class _Valid:
-    """The last request of an agent."""
+class _LastRequest:
+    """The messages of an agent's last request, which were valid."""
 
     def __init__(self, _: Any) -> None:
         self.messages = Remembered()
 
 
-_VALID: PerAgent[_Valid] = PerAgent(_Valid)
+_LAST_REQUESTS: PerAgent[_LastRequest] = PerAgent(_LastRequest)
 
 
 def repair_request(agent: Any, messages: list[Any]) -> None:
@@ -33,39 +33,39 @@ def repair_request(agent: Any, messages: list[Any]) -> None:
     Costs a comparison of the messages of the last request, and O(new messages). If an earlier
     message has changed, O(messages).
     """
-    valid = _VALID.of(agent)
+    last = _LAST_REQUESTS.of(agent)
     try:
-        known = len(valid.messages) if valid.messages.begins(messages) else 0
+        known = len(last.messages) if last.messages.begins(messages) else 0
         # Every rule is about neighbours: an answer that is known to be valid is a place to start.
         start = next((i for i in range(known - 1, 0, -1) if not _is_users(messages[i])), 0)
         if validate([_BEFORE, *messages[start:]] if start else messages, "bedrock"):
-            messages[:] = _repaired(messages)
+            messages[:] = _repair(messages)
             known = 0
         if known:
-            valid.messages.add(messages[known:])
+            last.messages.add(messages[known:])
         else:
-            valid.messages = Remembered(messages)
+            last.messages = Remembered(messages)
     except (AttributeError, LookupError, TypeError, MessageError) as error:
         logger.debug("error=<%s> | the history cannot be read, and was left as it is", error)
 
 
-def mended(messages: list[Any]) -> list[Any]:
-    """The messages as a provider takes them, but for calls that may still be answered."""
+def repair_history(messages: list[Any]) -> list[Any]:
+    """Returns the repaired messages. Calls that may still be answered stay as they are."""
     end = len(messages) - _waiting(messages)
     try:
-        return [*_repaired(messages[:end]), *messages[end:]]
+        return [*_repair(messages[:end]), *messages[end:]]
     except MessageError as error:
         logger.debug("error=<%s> | the history cannot be read, and was left as it is", error)
         return messages
 
 
 def has_calls(message: Any) -> bool:
-    """Whether the message calls tools."""
+    """True if the message calls tools."""
     return any("toolUse" in block for block in message["content"])
 
 
-def _repaired(messages: list[Any]) -> Repaired:
-    """The repaired messages, with ids and with a line in the log.
+def _repair(messages: list[Any]) -> Repaired:
+    """Returns the repaired messages, gives them ids and logs which rules were broken.
 
     Raises:
         MessageError: If a message cannot be read.
@@ -79,7 +79,7 @@ def _repaired(messages: list[Any]) -> Repaired:
 
 
 def _waiting(messages: list[Any]) -> int:
-    """The number of messages at the end that have calls which may still be answered."""
+    """Returns the number of messages at the end with calls that may still be answered."""
     if messages and has_calls(messages[-1]):
         return 1
     half = len(messages) > 1 and has_calls(messages[-2])
