@@ -1057,9 +1057,10 @@ class FileStore(NativeStore):
         outputs in it. What is stored again becomes new.
 
         Args:
-            live: References that are in use, or texts in which they stand.
-            spare_own: Whether what this store object has put or given back stays too, since
-                another conversation may refer to it. False where ``live`` is all there is.
+            live: References that one conversation uses, or texts in which they stand.
+            spare_own: Whether what other conversations of this store object lead to stays too:
+                the 256 that were cleaned last, and the 4,096 references that were put or given
+                back last and stood in none. False if ``live`` is all that is in use.
 
         Returns:
             What was removed, sorted.
