@@ -44,6 +44,7 @@ __all__ = [
     "nearest",
     "plan_cost",
     "policy_error",
+    "quoted_summary",
     "reference_of",
     "references_in",
     "removal_note",
@@ -342,6 +343,12 @@ def removal_note(text: str) -> tuple[int, str] | None:
 
     Returns:
         None if the text is not such a note, or does not hold as much as the note says. O(length).
+    """
+
+def quoted_summary(text: str) -> str:
+    """A model's summary for a message of its own: a line that looks like the engine's is quoted.
+
+    Else a later compaction could take it for a note about removed messages. O(length).
     """
 
 def references_in(value: Any) -> list[str]:

@@ -84,10 +84,11 @@ pub fn continued<'a>(digest: &'a str, before: &str) -> &'a str {
     }
 }
 
-/// True for a line that looks like a heading with any mark, or with none.
+/// True for a line that looks like a heading with any mark, or with none, or like the first line of a digest.
 pub fn looks_like_heading(line: &str) -> bool {
     let line = line.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '[');
-    line.strip_prefix('[').is_some_and(|rest| names_source(rest.trim_start_matches(|c: char| c.is_ascii_digit())))
+    let is_heading = |rest: &str| names_source(rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    line.strip_prefix('[').is_some_and(is_heading) || line.starts_with(INTRODUCTION.0)
 }
 
 /// Whether the first words of a text are those behind the mark of a heading.
