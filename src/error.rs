@@ -15,6 +15,21 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Characters of a longer text at its beginning and at its end that an error keeps: a problem may quote a regular
+/// expression or the host's own error, which have no bound.
+const BEGINNING: usize = 700;
+const END: usize = 300;
+
+/// A part of an error's text, without its middle if it is long.
+fn bounded(text: &str) -> Cow<'_, str> {
+    if text.char_indices().nth(BEGINNING + END).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let head = text.char_indices().nth(BEGINNING).map_or(text.len(), |(at, _)| at);
+    let tail = text.char_indices().rev().nth(END - 1).map_or(0, |(at, _)| at);
+    Cow::Owned(format!("{} [...] {}", &text[..head], &text[tail..]))
+}
+
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -61,7 +76,7 @@ pub enum Error {
     },
 
     /// A message is not what its wire format asks for.
-    #[error("message {index}: {problem}; {remedy}")]
+    #[error("message {index}: {}; {}", bounded(problem), bounded(remedy))]
     Message {
         /// Index of the message in the caller's list.
         index: usize,
@@ -72,7 +87,7 @@ pub enum Error {
     },
 
     /// The list as a whole is not a conversation.
-    #[error("{problem}; {remedy}")]
+    #[error("{}; {}", bounded(problem), bounded(remedy))]
     Conversation {
         /// What is wrong.
         problem: String,
@@ -85,7 +100,7 @@ pub enum Error {
     Changed,
 
     /// An argument is unknown or out of its range.
-    #[error("{setting}: {problem}")]
+    #[error("{}: {}", bounded(setting), bounded(problem))]
     Policy {
         /// Name of the setting.
         setting: String,
@@ -108,7 +123,7 @@ pub enum Error {
     },
 
     /// A store could not write, read or find.
-    #[error("{problem}; {remedy}")]
+    #[error("{}; {}", bounded(problem), bounded(remedy))]
     Store {
         /// What happened, with the path or reference it happened to.
         problem: String,
@@ -119,7 +134,7 @@ pub enum Error {
 
 /// What is wrong with one setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {problem}")]
+#[error("{}: {}", bounded(path), bounded(problem))]
 pub struct SettingProblem {
     /// Where the setting stands, such as `high` or `levels[2].recent`.
     pub path: String,

@@ -20,3 +20,13 @@ pub fn lines_of(text: &str) -> impl Iterator<Item = &str> {
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1).chain(rest);
     ends.scan(0, |start, end| Some(&text[std::mem::replace(start, end)..end]))
 }
+
+/// True for a character at which some reader begins a new line.
+pub fn ends_line(character: char) -> bool {
+    matches!(character, '\n' | '\u{b}'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// False for a text in which no character but `\n` ends a line. Looks at bytes, so it can be true of others. O(length).
+pub fn may_hold_line_ends(text: &str) -> bool {
+    text.bytes().any(|byte| matches!(byte, 0xb..=0xd | 0x1c..=0x1e | 0xc2 | 0xe2))
+}

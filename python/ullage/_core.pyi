@@ -47,6 +47,7 @@ __all__ = [
     "nearest",
     "plan_cost",
     "policy_error",
+    "quoted_summary",
     "reference_of",
     "references_in",
     "removal_note",
@@ -345,6 +346,12 @@ def removal_note(text: str) -> tuple[int, str] | None:
 
     Returns:
         None if the text is not such a note, or does not hold as much as the note says. O(length).
+    """
+
+def quoted_summary(text: str) -> str:
+    """A model's summary for a message of its own: a line that looks like the engine's is quoted.
+
+    Else a later compaction could take it for a note about removed messages. O(length).
     """
 
 def references_in(value: Any) -> list[str]:
@@ -1119,9 +1126,10 @@ class FileStore(NativeStore):
         outputs in it. What is stored again becomes new.
 
         Args:
-            live: References that are in use, or texts in which they stand.
-            spare_own: Whether what this store object has put or given back stays too, since
-                another conversation may refer to it. False where ``live`` is all there is.
+            live: References that one conversation uses, or texts in which they stand.
+            spare_own: Whether what other conversations of this store object lead to stays too:
+                the 256 that were cleaned last, and the 4,096 references that were put or given
+                back last and stood in none. False if ``live`` is all that is in use.
 
         Returns:
             What was removed, sorted.

@@ -31,6 +31,13 @@ class OutOfTimeError(Exception):
     """The time was over. Its own kind: a summarizer may raise a `TimeoutError` of its own."""
 
 
+class SelfCancelledError(Exception):
+    """The host's code raised `CancelledError`, and nobody had cancelled it.
+
+    Its own kind: who waits for the code would take a `CancelledError` for its own cancellation.
+    """
+
+
 class Call:
     """A function at work in a thread, in the context of its caller.
 
@@ -55,9 +62,15 @@ class Call:
         self._thread.join(seconds)
         if self._thread.is_alive():
             return None, OutOfTimeError()
-        if self._raised is not None and not isinstance(self._raised, Exception):
-            raise self._raised
-        return self._returned, self._raised
+        error = self._raised
+        if error is None or isinstance(error, Exception):
+            return self._returned, error
+        import asyncio
+
+        if isinstance(error, asyncio.CancelledError):
+            # Nobody can cancel a thread.
+            return None, SelfCancelledError()
+        raise error
 
     def _run(self) -> None:
         try:
@@ -80,6 +93,7 @@ async def awaited(awaitable: Awaitable[Any], seconds: float | None) -> Any:
 
     Raises:
         OutOfTimeError: If the time is over. It is cancelled and left behind.
+        SelfCancelledError: If it raised `CancelledError` without being cancelled.
     """
     import asyncio
 
@@ -94,6 +108,8 @@ async def awaited(awaitable: Awaitable[Any], seconds: float | None) -> Any:
             task.cancel()
     if task in _left_behind:
         raise OutOfTimeError
+    if task.cancelled():
+        raise SelfCancelledError
     returned, error = task.result()
     if error is not None:
         raise error

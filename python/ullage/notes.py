@@ -54,12 +54,15 @@ def last_summary(messages: Iterable[Any], counter: TokenCounter) -> LastSummary 
 
 
 def _found(value: Any) -> Note | None:
+    # By the methods of the base class: those of the host's subclass may be anything.
     if isinstance(value, str):
-        said = removal_note(value) if value.startswith(_NOTE) else None
+        said = removal_note(value) if str.startswith(value, _NOTE) else None
         return None if said is None else Note(*said)
     if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (list, tuple)):
+        value = dict.values(value)
+    elif isinstance(value, list):
+        value = list.__iter__(value)
+    elif not isinstance(value, tuple):
         # ADK's contents and their parts.
         value = (getattr(value, "parts", None), getattr(value, "text", None))
         if value == (None, None):

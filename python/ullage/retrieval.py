@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ullage import _core
 from ullage._core import StoreError
 from ullage.calling import in_pool
+from ullage.reasons import said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -208,8 +209,7 @@ def _not_given(store: Any, reference: str, error: Exception, known: Sequence[str
     nearest = _core.nearest(str(reference), list(known))
     named = f"; the nearest that are stored: {', '.join(nearest)}" if nearest else ""
     return StoreError(
-        f"{type(store).__name__} could not give {reference!r} back: {type(error).__name__}:"
-        f" {error}{named}"
+        f"{type(store).__name__} could not give {str(reference)[:80]!r} back: {said(error)}{named}"
     )
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ullage._core import SummaryError
-from ullage.calling import Call, OutOfTimeError, awaited, in_thread
+from ullage.calling import Call, OutOfTimeError, SelfCancelledError, awaited, in_thread
 from ullage.logger import Logger
 from ullage.reasons import one_line, said
 from ullage.retrieval import discard
@@ -239,15 +239,19 @@ class Asker:
         if error is not None:
             if isinstance(error, OutOfTimeError):
                 return self._nothing(f"no answer within {patience:.3g} seconds", error)
+            if isinstance(error, SelfCancelledError):
+                return self._nothing("it raised CancelledError, and nobody had cancelled it", error)
             return self._nothing(said(error, str(request)), error)
-        if not isinstance(returned, str):
+        if not issubclass(type(returned), str):
             if inspect.isawaitable(returned):
                 discard(returned)
             return self._nothing(f"it returned {type(returned).__name__}, not text", None)
-        if not returned.strip():
+        # A subclass may have any methods.
+        text = str.__str__(returned)
+        if not text.strip():
             return self._nothing("it returned no text", None)
-        self._remember(request, returned)
-        return Answer(returned)
+        self._remember(request, text)
+        return Answer(text)
 
     def _remember(self, request: SummaryRequest, text: str) -> None:
         if len(text) > _LONGEST_REMEMBERED * request.max_tokens:

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import json
 import re
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage import _core
 from ullage._core import PolicyError
+from ullage.reasons import said
 from ullage.retrieval import DEFAULT_LIMIT, aretrieve, asearch, retrieve, search
 
 if TYPE_CHECKING:
@@ -165,7 +167,7 @@ class RetrievalTool:
 def _failure(error: Exception) -> Answer:
     if isinstance(error, (_MistakeError, _core.UllageError)):
         return Answer(f"Error: {error}", ok=False)
-    return Answer(f"Error: {type(error).__name__}: {error}", ok=False)
+    return Answer(f"Error: {said(error)}", ok=False)
 
 
 def _for_search(asked: dict[str, Any]) -> dict[str, Any]:
@@ -193,7 +195,7 @@ def _read(arguments: Any) -> dict[str, Any]:
     for name, value in arguments.items():
         if name not in PROPERTIES:
             near = ", ".join(_core.nearest(str(name), list(PROPERTIES)))
-            raise _MistakeError(f"there is no argument {name!r}; the nearest: {near}")
+            raise _MistakeError(f"there is no argument {str(name)[:80]!r}; the nearest: {near}")
         # An empty pointer is the whole content, which is what comes without one.
         if value is None or value == "":
             continue
@@ -219,9 +221,9 @@ def _number(name: str, value: Any) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
-        raise _MistakeError(f"{name}: {value!r} is no whole number") from None
+        raise _MistakeError(f"{name}: {reprlib.repr(value)} is no whole number") from None
     if number < 0:
-        raise _MistakeError(f"{name}: {number} is below zero")
+        raise _MistakeError(f"{name}: the number is below zero")
     return number
 
 

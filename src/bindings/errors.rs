@@ -25,7 +25,7 @@ create_exception!(ullage, ReferenceTakenError, StoreError, "A store has other co
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
         if let Some(raised) = raised::take() {
-            return raised;
+            return of_host(raised);
         }
         let text = error.to_string();
         match error {
@@ -46,6 +46,19 @@ impl From<Error> for PyErr {
             Error::Store { .. } => StoreError::new_err(text),
         }
     }
+}
+
+/// What code of the host raised while a message was read: an ordinary exception as the cause of a `MessageError`, and an
+/// interrupt as itself.
+fn of_host(raised: PyErr) -> PyErr {
+    Python::attach(|py| {
+        if !raised.is_instance_of::<PyException>(py) {
+            return raised;
+        }
+        let error = message_error(raised::unusable(&raised).to_string(), None);
+        error.set_cause(py, Some(raised));
+        error
+    })
 }
 
 fn settings_error(text: String, problems: Vec<(String, String)>) -> PyErr {

@@ -71,7 +71,7 @@ mod _core {
     #[pymodule_export]
     use super::store::{PyFileStore, PyMemoryStore, PyStore};
     #[pymodule_export]
-    use super::summary::{audited_summary, summary_request, summary_without_model};
+    use super::summary::{audited_summary, quoted_summary, summary_request, summary_without_model};
     #[pymodule_export]
     use super::transcript::PyTranscriptFile;
     #[pymodule_export]

@@ -1,7 +1,8 @@
 //! Exceptions of the host's own code that no reader may answer for.
 //!
 //! A node says whether it has a field, and cannot fail. What an attribute raises is kept aside while reading goes on, and is
-//! raised in place of whatever was read: an interrupt ends the program of the host, not a field of its message.
+//! raised in place of whatever was read: an interrupt ends the program of the host, not a field of its message. An ordinary
+//! exception is raised as the cause of a `MessageError`.
 
 use std::cell::RefCell;
 
@@ -44,7 +45,8 @@ pub fn host_error(error: &PyErr) -> Error {
     unusable(error)
 }
 
-fn unusable(why: impl std::fmt::Display) -> Error {
+/// The error about a value that cannot be used.
+pub fn unusable(why: impl std::fmt::Display) -> Error {
     Error::Conversation {
         problem: format!("a value of a message cannot be used: {why}"),
         remedy: "give plain dicts, lists and strings".to_owned(),

@@ -14,7 +14,7 @@ use super::text::PyText;
 use super::whole::Amount;
 use crate::error::{Error, Result};
 use crate::message::Conversation;
-use crate::summary::{Removed, SummaryFallback, SummaryPrompt, body, bounded, lost_lines, parts, request};
+use crate::summary::{Removed, SummaryFallback, SummaryPrompt, body, bounded, lost_lines, parts, quoted, request};
 use crate::wire;
 
 fn read(messages: &Bound<'_, PyAny>, format: &str) -> Result<Conversation<PyText>> {
@@ -98,10 +98,16 @@ pub fn audited_summary(
     let [previous, summary] = [previous, summary].map(PyText::of);
     Ok(messages.py().detach(|| {
         let counting = counter.counting.ledger.now();
-        let summary = bounded(&summary, max_tokens.0, &counting);
+        let summary = bounded(&quoted(&summary), max_tokens.0, &counting);
         let removed = all(&conversation, &previous);
         let measured = counting.measure(&conversation);
         let lost = lost_lines(&removed, &measured, vec![&*summary], lines.0, &counting);
         body(&summary, &[&lost])
     }))
+}
+
+/// A model's summary that stands in a message of its own, where no line of it may pass for one of ours.
+#[pyfunction]
+pub fn quoted_summary(text: &Bound<'_, PyString>) -> String {
+    quoted(&PyText::of(text))
 }

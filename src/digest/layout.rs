@@ -1,7 +1,7 @@
 //! How a digest is written, and read back when it is condensed again.
 //!
-//! A line `[from ...]` names the source, a file by its path and afterwards by its name alone; the lines of it that are kept
-//! follow as they were, in runs. The first line of each run has its number in front, as `cat -n` writes it: the number and a
+//! A heading `[482 from ...]` names the source, a file by its path and afterwards by its name alone ([`Mark`] says what the
+//! number is); the lines of it that are kept follow as they were, in runs. The first line of each run has its number in front, as `cat -n` writes it: the number and a
 //! tab, which with the indentation behind it mostly is one token. Names without their lines stand in one line at the end,
 //! parted by spaces, which no name has.
 
@@ -11,21 +11,13 @@ use foldhash::fast::RandomState;
 
 use super::cover::{Item, Pick};
 use super::lines::Lines;
+use super::mark::{ASKED, Mark, NAMES, SAID, looks_like_heading};
 use super::sources::Source;
 use crate::anchors::strip_line_number;
-
-/// The titles of what was said.
-pub(super) const ASKED: &str = "the user";
-pub(super) const SAID: &str = "the assistant";
-
-/// The title of names that are kept without their lines.
-pub(super) const NAMES: &str = "other lines, names only";
 
 /// What follows the path of a file in the title of what was written into it.
 pub(super) const AS_WRITTEN: &str = ", as written";
 
-const FROM: &str = "[from ";
-const FROM_END: &str = "]";
 pub(super) const NUMBER_END: char = '\t';
 
 /// For each source the first one of the same title in the same place: their lines stand together, so that they are named
@@ -49,6 +41,7 @@ pub(super) fn texts(
     headings: &[u32],
     picks: &[Pick],
     (slots, titled): (usize, usize),
+    mark: &Mark,
 ) -> Vec<String> {
     let line = |pick: &Pick| match pick.item {
         Item::Line(line) => Some((lines.all[line as usize].source, line)),
@@ -70,11 +63,13 @@ pub(super) fn texts(
             let before: &Source<'_> = &sources[before as usize];
             (before.slot, &before.title) == (source.slot, &source.title)
         });
-        if slot < titled && !goes_on && !source.title.is_empty() {
-            text.push_str(FROM);
-            text.push_str(named.title(slot, &source.title));
-            text.push_str(FROM_END);
-            text.push('\n');
+        let is_first = text.is_empty();
+        if slot < titled && is_first {
+            text.push_str(&mark.introduction());
+        }
+        // Lines of a source without a title would pass for those of the source before.
+        if slot < titled && !goes_on && !(is_first && source.title.is_empty()) {
+            text.push_str(&mark.heading(named.title(slot, &source.title)));
         }
         if runs_on && lines.all[line as usize - 1].text.end == kept.text.start {
             // The next slice of a long line; two lines of one number, as an older digest may have them, are not beside each other.
@@ -82,7 +77,7 @@ pub(super) fn texts(
         } else if !runs_on
             || kept.number != number + 1
             || strip_line_number(content) != content
-            || content.starts_with(FROM)
+            || looks_like_heading(content)
         {
             text.push_str(&kept.number.to_string());
             text.push(NUMBER_END);
@@ -98,14 +93,17 @@ pub(super) fn texts(
 }
 
 /// Adds names without lines to the text of a gap.
-pub(super) fn add_names(text: &mut String, names: &[&str]) {
+pub(super) fn add_names(text: &mut String, names: &[&str], mark: &Mark) {
     if names.is_empty() {
         return;
     }
-    if !text.is_empty() {
+    if text.is_empty() {
+        text.push_str(&mark.introduction());
+    } else {
         text.push('\n');
     }
-    text.push_str(&[FROM, NAMES, FROM_END, "\n", &names.join(" ")].concat());
+    text.push_str(&mark.heading(NAMES));
+    text.push_str(&names.join(" "));
 }
 
 /// The titles that were written, so that the folders of a file are named once.
@@ -145,25 +143,23 @@ pub(super) fn short(path: &str) -> &str {
     if path.contains(char::is_whitespace) { path } else { path.rsplit(['/', '\\']).next().unwrap_or(path) }
 }
 
-/// The sections of a digest: title and lines. A text before the first title has none.
-pub(super) fn sections(body: &str) -> impl Iterator<Item = (&str, &str)> {
-    let title_at = |line: &str| line.strip_prefix(FROM)?.trim_end().strip_suffix(FROM_END).map(str::len);
-    let mut rest = body;
+/// The sections of a digest: title and lines. Lines before the first heading have no title, nor has a text that is no digest.
+pub(super) fn sections(digest: &str) -> impl Iterator<Item = (&str, &str)> {
+    let (mark, mut rest) = Mark::read(digest).map_or((None, digest), |(mark, rest)| (Some(mark), rest));
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
+        let is_heading = |line: &str| mark.as_ref().is_some_and(|mark| mark.title(line).is_some());
         let first = rest.split_inclusive('\n').next().unwrap_or_default();
-        let (title, start) = match title_at(first) {
-            Some(length) => (&rest[FROM.len()..FROM.len() + length], first.len()),
-            None => ("", 0),
-        };
+        let title = mark.as_ref().and_then(|mark| mark.title(first));
+        let start = if title.is_some() { first.len() } else { 0 };
         let lines = rest[start..].split_inclusive('\n');
         // Names stand in one line; what follows them without a title is no name.
-        let most = if title == NAMES { 1 } else { usize::MAX };
-        let length: usize = lines.take_while(|line| title_at(line).is_none()).take(most).map(str::len).sum();
+        let most = if title == Some(NAMES) { 1 } else { usize::MAX };
+        let length: usize = lines.take_while(|line| !is_heading(line)).take(most).map(str::len).sum();
         let section = &rest[start..start + length];
         rest = &rest[start + length..];
-        Some((title, section))
+        Some((title.unwrap_or_default(), section))
     })
 }

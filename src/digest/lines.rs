@@ -9,12 +9,13 @@ use super::Past;
 use super::age::Ages;
 use super::anchor_worth::{Known, worth};
 use super::files::Files;
+use super::mark::Mark;
 use super::names;
 use super::numbers::{Numbering, numbered_line};
 use super::sources::{Origin, Source};
 use crate::anchors::{Anchor, anchors};
 use crate::message::{Role, Text};
-use crate::slices::{end_of_slice, lines_of};
+use crate::slices::{end_of_slice, ends_line, lines_of, may_hold_line_ends};
 
 /// A longer line, in bytes, is taken in slices: no line may take a whole budget.
 const LONGEST_LINE: usize = 600;
@@ -68,10 +69,16 @@ pub(super) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     /// The lines of `sources`. O(length).
-    pub(super) fn of<T: Text>(sources: &'a [Source<'_>], past: &Past<'a, T>, ages: &Ages, files: &Files) -> Lines<'a> {
+    pub(super) fn of<T: Text>(
+        sources: &'a [Source<'_>],
+        past: &Past<'a, T>,
+        ages: &Ages,
+        files: &Files,
+        mark: &Mark,
+    ) -> Lines<'a> {
         let beside = past.beside.iter().flat_map(|text| text.lines()).map(str::trim).collect();
         let mut reading =
-            Reading { lines: Lines::default(), ids: HashMap::default(), known: Vec::new(), rows: 0, beside };
+            Reading { lines: Lines::default(), ids: HashMap::default(), known: Vec::new(), rows: 0, beside, mark };
         let spoken = spoken_in(past);
         for source in sources {
             let start = reading.lines.all.len();
@@ -109,7 +116,7 @@ fn spoken_in<T: Text>(past: &Past<'_, T>) -> Vec<f64> {
     spoken
 }
 
-struct Reading<'a> {
+struct Reading<'a, 'm> {
     lines: Lines<'a>,
     ids: HashMap<&'a str, u32, RandomState>,
     known: Vec<Known>,
@@ -117,9 +124,11 @@ struct Reading<'a> {
     rows: u32,
     /// The lines that stand beside the conversation.
     beside: HashSet<&'a str, RandomState>,
+    /// What the headings of the digest begin with.
+    mark: &'m Mark,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> Reading<'a, '_> {
     fn id(&mut self, text: &'a str, anchor: &Anchor) -> usize {
         let name = &text[anchor.range.clone()];
         let next = self.known.len();
@@ -144,7 +153,7 @@ impl<'a> Reading<'a> {
     /// Notes a line of `source` and its anchors, from the one at `first` on, unless it cannot be kept or need not be.
     fn line(&mut self, source: &Source<'_>, text: Range<usize>, number: u32, first: usize) {
         let is_beside = || !self.beside.is_empty() && self.beside.contains(source.text[text.clone()].trim());
-        if source.slot.is_none() || is_beside() {
+        if source.slot.is_none() || is_beside() || self.mark.is_in(&source.text[text.clone()]) {
             self.lines.anchors.truncate(first);
             return;
         }
@@ -209,6 +218,7 @@ impl<'a> Reading<'a> {
 fn each_line(source: &Source<'_>, mut each: impl FnMut(Range<usize>, u32)) {
     let text = &*source.text;
     let (mut start, mut number) = (0, 0);
+    let is_broken = may_hold_line_ends(text);
     for line in lines_of(text) {
         let end = start + line.trim_end().len();
         let mut from = start;
@@ -222,11 +232,23 @@ fn each_line(source: &Source<'_>, mut each: impl FnMut(Range<usize>, u32)) {
             from = start - rest.len();
         }
         let end = end.max(from);
-        while end - from > LONGEST_LINE {
-            let slice = end_of_slice(text, from, end, SLICE);
-            each(from..slice, number);
-            from = slice;
+        // What a reader could take for several lines is several lines of one number.
+        while let Some(length) = text[from..end].find(ends_line).filter(|_| is_broken) {
+            each_slice(text, from..from + length, number, &mut each);
+            let rest = text[from + length..end].trim_start_matches(ends_line);
+            from = end - rest.len();
         }
-        each(from..end, number);
+        each_slice(text, from..end, number, &mut each);
     }
+}
+
+/// Gives a line to `each`, in slices where it is long.
+fn each_slice(text: &str, line: Range<usize>, number: u32, each: &mut impl FnMut(Range<usize>, u32)) {
+    let Range { start: mut from, end } = line;
+    while end - from > LONGEST_LINE {
+        let slice = end_of_slice(text, from, end, SLICE);
+        each(from..slice, number);
+        from = slice;
+    }
+    each(from..end, number);
 }

@@ -16,6 +16,7 @@ mod edit_worth;
 mod files;
 mod layout;
 mod lines;
+mod mark;
 mod names;
 mod numbers;
 mod sources;
@@ -31,6 +32,8 @@ use age::Ages;
 use cover::Pick;
 use files::Files;
 use lines::Lines;
+use mark::Mark;
+pub use mark::{continued, looks_like_heading};
 use sources::Source;
 
 /// A conversation of which some messages go.
@@ -79,12 +82,13 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
     let sources = sources::of(past);
     let ages = Ages::of(past.tokens, past.conversation.messages.len());
     let files = Files::of(&sources);
-    let lines = Lines::of(&sources, past, &ages, &files);
+    let mark = Mark::of(past.gaps.iter().map(|gap| past.tokens.told(gap.clone())));
+    let lines = Lines::of(&sources, past, &ages, &files, &mark);
     let worths = edit_worth::of(&sources, &lines, &ages, &files);
     // Estimates decide what is taken, counts how much.
     let headings = layout::headings(&sources);
     let picks = cover::cover(&sources, &lines, &headings, &worths, past.gaps.len(), budget + budget / 4);
-    let (mut gaps, names) = fitted(&sources, &lines, &headings, &picks, past, budget, counter);
+    let (mut gaps, names) = fitted(&sources, &lines, (&headings, &mark), &picks, past, budget, counter);
     let cuts = gaps.split_off(past.gaps.len());
     Digest { gaps, cuts, names: names.into_iter().map(str::to_owned).collect() }
 }
@@ -93,7 +97,7 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
 fn fitted<'a, T: Text>(
     sources: &'a [Source<'_>],
     lines: &Lines<'a>,
-    headings: &[u32],
+    (headings, mark): (&[u32], &Mark),
     picks: &[Pick],
     past: &Past<'_, T>,
     budget: usize,
@@ -104,10 +108,10 @@ fn fitted<'a, T: Text>(
     let freed = |gap: &usize| past.gaps[*gap].clone().map(|message| past.tokens.message(message)).sum::<usize>();
     let largest = (0..past.gaps.len()).max_by_key(freed);
     let made = |count: usize| {
-        let mut texts = layout::texts(sources, lines, headings, &picks[..count], (slots, past.gaps.len()));
+        let mut texts = layout::texts(sources, lines, headings, &picks[..count], (slots, past.gaps.len()), mark);
         let names = largest.map_or_else(Vec::new, |gap| {
             let names = names::beside(sources, lines, &picks[..count]);
-            layout::add_names(&mut texts[gap], &names);
+            layout::add_names(&mut texts[gap], &names, mark);
             names
         });
         let (gaps, cuts) = texts.split_at(past.gaps.len());

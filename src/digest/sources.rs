@@ -7,6 +7,7 @@ use foldhash::fast::RandomState;
 
 use super::Past;
 use super::layout;
+use super::mark::{ASKED, NAMES, SAID, title_of_source};
 use super::numbers::Numbering;
 use crate::calls::{self, Call};
 use crate::message::{Item, Message, Part, Role, Text};
@@ -89,7 +90,7 @@ pub(super) fn of<'a, T: Text>(past: &Past<'a, T>) -> Vec<Source<'a>> {
                     }
                 }
                 Part::Text(text) => collecting.words(place, message, text),
-                Part::Reasoning { text, .. } => collecting.push(place, Origin::Said, None, "", Cow::Borrowed(text)),
+                Part::Reasoning { text, .. } => collecting.push(place, Origin::Said, None, SAID, Cow::Borrowed(text)),
                 Part::Media(_) | Part::Document(_) | Part::CachePoint | Part::Opaque(_) => {}
             }
         }
@@ -180,8 +181,8 @@ impl<'a> Collecting<'a> {
         let Some((text, _)) = item.text() else { return };
         let kept = marked(text, Storing::On, &[]).map(|marked| marked.body);
         let (file, title) = match about {
-            Some((_, Call { path: Some(path), .. })) => (Some(self.file(path)), path.clone()),
-            Some((tool, call)) => (None, format!("{tool} {}", call.about).trim_end().to_owned()),
+            Some((_, Call { path: Some(path), .. })) => (Some(self.file(path)), title_of_source(path)),
+            Some((tool, call)) => (None, title_of_source(&format!("{tool} {}", call.about))),
             None => (None, String::new()),
         };
         match kept {
@@ -201,7 +202,13 @@ impl<'a> Collecting<'a> {
             self.push(Place { slot: None, ..place }, Origin::Replaced, file, "", Cow::Owned(text.clone()));
         }
         for text in written {
-            self.push(place, Origin::Written, file, format!("{path}{}", layout::AS_WRITTEN), Cow::Owned(text.clone()));
+            self.push(
+                place,
+                Origin::Written,
+                file,
+                format!("{}{}", title_of_source(path), layout::AS_WRITTEN),
+                Cow::Owned(text.clone()),
+            );
         }
     }
 
@@ -214,8 +221,8 @@ impl<'a> Collecting<'a> {
             return;
         }
         let (origin, title) = match message.role {
-            Role::User => (Origin::Asked, layout::ASKED),
-            Role::Assistant => (Origin::Said, layout::SAID),
+            Role::User => (Origin::Asked, ASKED),
+            Role::Assistant => (Origin::Said, SAID),
             Role::System => return,
         };
         self.push(place, origin, None, title, Cow::Borrowed(&**text));
@@ -225,13 +232,13 @@ impl<'a> Collecting<'a> {
     fn older(&mut self, place: Place, body: &'a str) {
         let mut whole: HashMap<&str, &str, RandomState> = HashMap::default();
         for (title, text) in layout::sections(body) {
-            if title == layout::NAMES {
+            if title == NAMES {
                 self.push(Place { tokens: 0, ..place }, Origin::Named, None, "", Cow::Borrowed(text));
                 continue;
             }
             let origin = match title {
-                layout::ASKED => Origin::Asked,
-                layout::SAID => Origin::Said,
+                ASKED => Origin::Asked,
+                SAID => Origin::Said,
                 _ if title.ends_with(layout::AS_WRITTEN) => Origin::Written,
                 _ => Origin::Output,
             };

@@ -12,7 +12,7 @@ use crate::numbers::{share, thousands};
 use crate::policy::Policy;
 use crate::report::{SummaryBy, SummaryReport};
 use crate::store::{Whereabouts, noted_removals, removal_note};
-use crate::summary::{Removed, SummaryFallback, SummaryRequest, body, bounded, lost_lines, request};
+use crate::summary::{Removed, SummaryFallback, SummaryRequest, body, bounded, lost_lines, quoted, request};
 use crate::tokens::{CountTokens, TextKind};
 
 /// The most of what stays that a summary may be, as a part of it: in a small budget the newest messages say more.
@@ -167,8 +167,8 @@ pub fn worded<T: Text>(
 ) -> (String, SummaryBy) {
     let reason = match answer {
         Answer::Text(text) if !text.trim().is_empty() => {
-            let whole = text.trim();
-            let summary = bounded(whole, tokens, counter);
+            let whole = quoted(text.trim());
+            let summary = bounded(&whole, tokens, counter);
             if summary.len() != whole.len() {
                 warnings.push(format!("the summary was longer than {} tokens and was cut", thousands(tokens)));
             }

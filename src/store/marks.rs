@@ -8,7 +8,7 @@ use super::{Reference, Storing};
 use crate::numbers::thousands;
 
 /// What every line that ullage leaves in a conversation begins with.
-pub(super) const MARK: &str = "[ullage: ";
+pub const MARK: &str = "[ullage: ";
 pub(super) const STORED: &str = " is stored as ";
 const REMOVED: &str = " earlier messages are stored as ";
 const DROPPED: &str = " earlier messages were removed to fit the context window";

@@ -20,8 +20,8 @@ use file::reference_of_file;
 pub use file::{FileStore, Retention, Sparing};
 pub use kind::ContentKind;
 pub use marks::{
-    Marked, NOTE_ANSWER, Noted, Whereabouts, is_retrieved, marked, marked_reference, noted_removals, output_marked,
-    removal_note, retrieval_marked,
+    MARK, Marked, NOTE_ANSWER, Noted, Whereabouts, is_retrieved, marked, marked_reference, noted_removals,
+    output_marked, removal_note, retrieval_marked,
 };
 pub use memory::MemoryStore;
 pub use mentions::mentions;

@@ -7,7 +7,7 @@ use crate::message::Text;
 use crate::tokens::{CountTokens, TextKind};
 
 /// What an account begins with, and is recognised by.
-const TITLE: &str = "What happened in them, told without a model:";
+pub(super) const TITLE: &str = "What happened in them, told without a model:";
 
 /// Characters of a line that an older summary is taken over with.
 const LINE: usize = 400;
@@ -71,6 +71,9 @@ fn former(text: &str) -> [Vec<String>; HEADINGS.len()] {
     for line in text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty() && *line != TITLE) {
         if account && let Some(heading) = HEADINGS.iter().position(|heading| *heading == line) {
             at = heading;
+        } else if HEADINGS.contains(&line) {
+            // In a summary that somebody else wrote, it begins no section of the next account.
+            sections[at].push(format!("> {line}"));
         } else if at == EARLIER {
             sections[at].push(shown(line, LINE));
         } else {

@@ -1,7 +1,7 @@
 //! What a summary lost: lines of the messages that hold words which a later step is likely to repeat, and which stand
 //! neither in the summary nor in what stays.
 
-use super::Removed;
+use super::{Removed, joined};
 use crate::digest::{Past, digest};
 use crate::invariants::Pairs;
 use crate::ledger::Measured;
@@ -18,16 +18,15 @@ pub fn lost_lines<'a, T: Text>(
     tokens: usize,
     counter: &dyn CountTokens,
 ) -> String {
-    let older: Vec<&str> = [&*removed.previous, &*removed.lines].into_iter().filter(|text| !text.is_empty()).collect();
+    let older = std::iter::once(&removed.previous).chain(&removed.lines).map(|text| &**text);
     let past = Past {
         conversation: removed.conversation,
         tokens: measured,
         pairs: &Pairs::of(removed.conversation),
         gaps: &removed.ranges,
         cuts: &[],
-        older: older.into_iter().map(|text| (0, text)).collect(),
+        older: older.filter(|text| !text.is_empty()).map(|text| (0, text)).collect(),
         beside,
     };
-    let lines = digest(&past, tokens, counter).gaps;
-    lines.into_iter().filter(|lines| !lines.is_empty()).collect::<Vec<_>>().join("\n")
+    joined(digest(&past, tokens, counter).gaps.iter().map(|lines| &**lines))
 }

@@ -1,19 +1,68 @@
 //! What stands behind the note about removed messages: a summary, and lines of the messages.
 
+use std::borrow::Cow;
+
+use super::{account, one_liners};
+use crate::digest::{continued, looks_like_heading};
+use crate::slices::ends_line;
+use crate::store::MARK;
+
 /// What a summary stands behind, so that the next one tells it from lines that are kept.
 const SUMMARY: &str = "Summary of them:";
 
 /// What the lines behind a summary stand behind.
 pub const LINES: &str = "Lines of them with what the summary leaves out:";
 
-/// The body of a note: a summary, and texts with lines of the messages; what is empty is left out.
-pub fn body(summary: &str, lines: &[&str]) -> String {
-    let lines: Vec<&str> = lines.iter().copied().filter(|text| !text.is_empty()).collect();
+/// What stands before a line that is quoted.
+const QUOTED: &str = "> ";
+
+/// What lines of ours begin with.
+const OURS: [&str; 5] = [MARK, SUMMARY, LINES, account::TITLE, one_liners::USER];
+
+/// The body of a note: a summary, and digests of the messages; what is empty is left out.
+pub fn body(summary: &str, digests: &[&str]) -> String {
+    let lines = joined(digests.iter().copied());
+    let summary = without_heading(summary);
     match (summary.is_empty(), lines.is_empty()) {
-        (true, _) => lines.join("\n"),
+        (true, _) => lines,
         (false, true) => format!("{SUMMARY}\n{summary}"),
-        (false, false) => format!("{SUMMARY}\n{summary}\n\n{LINES}\n{}", lines.join("\n")),
+        (false, false) => format!("{SUMMARY}\n{summary}\n\n{LINES}\n{lines}"),
     }
+}
+
+/// Digests of one plan as one; what is empty is left out.
+pub fn joined<'a>(digests: impl Iterator<Item = &'a str>) -> String {
+    let mut all = String::new();
+    for digest in digests.filter(|digest| !digest.is_empty()) {
+        if all.is_empty() {
+            all.push_str(digest);
+        } else {
+            let lines = continued(digest, &all);
+            all = format!("{all}\n{lines}");
+        }
+    }
+    all
+}
+
+/// A summary in which no line is taken for the end of the summary.
+fn without_heading(summary: &str) -> Cow<'_, str> {
+    if !summary.contains(LINES) {
+        return Cow::Borrowed(summary);
+    }
+    let line = |line: &str| if line.trim() == LINES { format!("{QUOTED}{line}") } else { line.to_owned() };
+    Cow::Owned(summary.lines().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// The answer of a summarizer, in which no line passes for one of ours: for a note, for a heading, for the beginning of an
+/// account or for what the user said there. Such a line is quoted. O(length).
+pub fn quoted(answer: &str) -> String {
+    let line = |line: &str| {
+        let bare = line.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '[');
+        let begins = |ours: &&str| bare.starts_with(ours) || line.trim_start().starts_with(ours);
+        let is_ours = OURS.iter().any(begins) || looks_like_heading(line);
+        if is_ours && !line.starts_with(QUOTED) { format!("{QUOTED}{line}") } else { line.to_owned() }
+    };
+    answer.replace("\r\n", "\n").split(ends_line).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The summary in the body of a note, and the lines in it; each empty where there is none.

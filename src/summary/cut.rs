@@ -1,5 +1,6 @@
 //! Cutting a text to a number of tokens.
 
+use crate::slices::ends_line;
 use crate::tokens::{CountTokens, TextKind};
 
 /// What stands behind a summary that was longer than it may be.
@@ -70,7 +71,7 @@ pub fn first_line(text: &str, most: usize) -> String {
 
 /// At most `most` characters of a text, on one line, with dots where there are more.
 pub fn shown(text: &str, most: usize) -> String {
-    let mut characters = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut characters = text.chars().map(|c| if c.is_control() || ends_line(c) { ' ' } else { c });
     let mut out: String = characters.by_ref().take(most).collect();
     if characters.next().is_some() {
         out.push_str("...");

@@ -17,7 +17,7 @@ mod source;
 
 pub use account::account;
 pub use audit::lost_lines;
-pub use body::{body, parts};
+pub use body::{body, joined, parts, quoted};
 pub use cut::bounded;
 pub use prompt::SummaryPrompt;
 pub use removed::Removed;

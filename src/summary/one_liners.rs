@@ -10,8 +10,11 @@ use crate::message::{Item, Role, Text};
 use crate::numbers::thousands;
 use crate::tokens::{CountTokens, TextKind};
 
+/// What a line with words of the user begins with.
+pub(super) const USER: &str = "• User:";
+
 /// Characters of what the user or the assistant said, and of a result that says nothing else: as the SRE agent has them.
-const USER: usize = 200;
+const REQUEST: usize = 200;
 const THOUGHT: usize = 150;
 const RESULT: usize = 100;
 
@@ -50,7 +53,7 @@ pub fn one_liners<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dy
         .previous
         .lines()
         .filter(|line| !line.trim().is_empty() && !is_left_out(line))
-        .map(|line| shown(line, USER * 2))
+        .map(|line| shown(line, REQUEST * 2))
         .collect();
     for message in removed.messages() {
         for (_, said) in removed.said(message) {
@@ -96,7 +99,7 @@ fn is_left_out(line: &str) -> bool {
 
 fn one_liner<T: Text>(role: Role, said: &Said<'_, T>) -> Option<String> {
     match said {
-        Said::Words(text) if role == Role::User => Some(format!("• User: {}", first_line(text, USER))),
+        Said::Words(text) if role == Role::User => Some(format!("{USER} {}", first_line(text, REQUEST))),
         Said::Words(text) | Said::Thought(text) => Some(format!("• Thought: {}", first_line(text, THOUGHT))),
         Said::Call { tool, .. } => Some(format!("• Called tool: {}", shown(tool, RESULT))),
         Said::Result { items, .. } => Some(format!("  └ Result: {}", result(items))),

@@ -19,8 +19,8 @@ pub struct Removed<'a, T> {
     pub ranges: Vec<Range<usize>>,
     /// The summaries in older notes that go with them; empty where there is none.
     pub previous: String,
-    /// The lines in those notes.
-    pub lines: String,
+    /// The lines in those notes, a digest of each.
+    pub lines: Vec<String>,
     /// The call behind each result, as message and part.
     calls: HashMap<(usize, usize), (usize, usize), RandomState>,
 }
@@ -63,9 +63,9 @@ impl<'a, T: Text> Removed<'a, T> {
         older: impl Iterator<Item = &'b str>,
     ) -> Removed<'a, T> {
         let (summaries, lines): (Vec<&str>, Vec<&str>) = older.map(parts).unzip();
-        let joined =
-            |texts: Vec<&str>, joint| texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(joint);
-        let (previous, lines) = (joined(summaries, "\n\n"), joined(lines, "\n"));
+        let said = |texts: Vec<&'b str>| texts.into_iter().filter(|text| !text.is_empty());
+        let previous = said(summaries).collect::<Vec<_>>().join("\n\n");
+        let lines = said(lines).map(str::to_owned).collect();
         let pairs = Pairs::of(conversation);
         let calls = pairs.calls().iter().filter_map(|call| Some((call.result?, (call.message, call.part)))).collect();
         Removed { conversation, ranges, previous, lines, calls }

@@ -1,11 +1,14 @@
 //! The messages as text, for a model to read.
 
+use std::borrow::Cow;
+
 use super::Removed;
 use super::cut::head;
 use super::removed::Said;
 use crate::compress::{Aim, Request, compress};
 use crate::message::{Item, Text};
 use crate::numbers::thousands;
+use crate::slices::ends_line;
 use crate::tokens::{CountTokens, TextKind};
 
 /// Tokens of each message that are given even where the rest of it has no room: who says what.
@@ -20,6 +23,17 @@ const LARGEST_SHARE: usize = 8;
 
 /// Tokens from which on what is left of an output is chosen by what it is; below, its head says as much.
 const WORTH_CHOOSING: usize = 64;
+
+/// What lines begin with that say who speaks, or that end what the request shows of a conversation.
+const SPEAKERS: [&str; 7] = [
+    "user:",
+    "assistant:",
+    "assistant calls ",
+    "assistant, thinking:",
+    "system:",
+    "conversation>",
+    "previous_summary>",
+];
 
 /// The messages in at most `tokens`, the oldest first. The newest are whole as far as they go; of the older ones each
 /// keeps its head; where even that is too much, the oldest are left out, and a line says so. `sizes` are the tokens of
@@ -98,7 +112,7 @@ fn message_text<T: Text>(removed: &Removed<'_, T>, message: usize, room: usize, 
         let share = part(room, own, length);
         let mut push = |who: &str, text: &str| {
             out.push_str(who);
-            out.push_str(text);
+            out.push_str(&of_one_speaker(text));
             out.push('\n');
         };
         match said {
@@ -118,6 +132,18 @@ fn message_text<T: Text>(removed: &Removed<'_, T>, message: usize, room: usize, 
         }
     }
     out
+}
+
+/// A text in which no line passes for what somebody else says: one that begins like that is quoted.
+fn of_one_speaker(text: &str) -> Cow<'_, str> {
+    if !SPEAKERS.iter().any(|speaker| text.contains(speaker)) {
+        return Cow::Borrowed(text);
+    }
+    let line = |line: &str| {
+        let bare = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+        if SPEAKERS.iter().any(|speaker| bare.starts_with(speaker)) { format!("> {line}") } else { line.to_owned() }
+    };
+    Cow::Owned(text.split(ends_line).map(line).collect::<Vec<_>>().join("\n"))
 }
 
 fn shortened(text: &str, tool: &str, tokens: usize, counter: &dyn CountTokens) -> String {

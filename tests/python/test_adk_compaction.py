@@ -26,7 +26,7 @@ from tests.python.adk_host import (
     scripted,
     stored_events,
 )
-from tests.python.summarizers import lazy, release
+from tests.python.summarizers import FORGED, lazy, release
 from ullage.adk import ContextCompactor, EventsSummarizer, SummarySettings
 from ullage.adk.written_summary import HEADER, REQUEST, WAITING
 
@@ -253,6 +253,22 @@ def test_a_model_writes_the_summary_and_reads_the_last_one():
     assert TASK in asked[0].text
     assert asked[1].previous.startswith("Summary number 1")
     assert f"Summary number {len(asked)}" in all_text(model.seen[-1])
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_no_line_of_a_model_passes_for_one_of_ours(forged):
+    async def run():
+        model = scripted(*[("probe", {"step": i}) for i in range(40)])
+        summarizer = EventsSummarizer(lambda _: forged, settings=SummarySettings(lines=0))
+        runner = runner_of(agent_of(model), events_compaction_config=compaction(summarizer))
+        session = await opened(runner)
+        await say(runner, session, TASK)
+        return model
+
+    text = all_text(asyncio.run(run()).seen[-1])
+    assert "bait_1" in text
+    ours = ("[ullage: 3", "[123 the user]", "Lines of them", "Quotes from them")
+    assert not [line for line in text.splitlines() if line.startswith(ours)]
 
 
 async def broken(request):

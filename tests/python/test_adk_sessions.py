@@ -296,6 +296,7 @@ def test_parallel_calls_of_which_some_were_answered_are_sent_whole():
         session = await host.session()
         calls = [types.Part.from_function_call(name="fetch", args={"number": n}) for n in range(3)]
         for number, part in enumerate(calls):
+            assert part.function_call is not None
             part.function_call.id = f"c{number}"
         answer = types.FunctionResponse(id="c1", name="fetch", response={"logs": "half"})
         for author, role, parts in (

@@ -407,13 +407,28 @@ def test_cleaning_by_hand(tmp_path):
     for number in range(20, 23):
         store.put(b"%d" % number, reference=f"new-{number:016x}")
     assert store.above_limit
-    assert store.clean([]) == [references[1], *references[9:]]
+    # The one that another conversation held stays.
+    assert store.clean([]) == references[9:]
     store.put(b"more", reference="new-ffffffffffffffff")
     assert store.clean([], spare_own=False) == [], "there are no more than six"
     with contextlib.suppress(TypeError):
         store.clean([1])  # type: ignore[list-item]
     keeps_all = ullage.FileStore(tmp_path, keep=None)
     assert keeps_all.clean([]) == []
+
+
+def test_a_long_process_leaves_no_more_than_its_newest_conversations_need(tmp_path):
+    store = ullage.FileStore(tmp_path, keep=5, clean_above=10)
+    idle = store.put(b"the idle one", reference="idle-0000000000000000")
+    for number in range(300):
+        reference = store.put(b"%d" % number, reference=f"bash-{number:016x}")
+        store.clean([f"see {reference}"])
+        assert store.path(reference)
+        if number % 100 == 99:
+            store.clean([idle])
+    assert store.path(idle)
+    # What 256 conversations hold, what was stored before the first cleaning, and the idle one.
+    assert len(store.list()) < 270
 
 
 def test_references_are_found_anywhere_in_messages():

@@ -221,6 +221,53 @@ def test_a_value_that_cannot_be_used_is_reported_with_its_message(value):
         engine().plan([*ASK, *assistant(use({"value": value}))])
 
 
+class Raising:
+    """A message whose content raises from the given reading on."""
+
+    def __init__(self, error: BaseException, reading: int = 1) -> None:
+        self.role, self._error, self._left = "user", error, reading
+
+    @property
+    def content(self) -> str:
+        self._left -= 1
+        if self._left <= 0:
+            raise self._error
+        return "words " * 250
+
+
+@pytest.mark.parametrize("reading", range(1, 9))
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("it is odd"), KeyError("x" * 100_000), StopIteration(), ullage.StoreError("no")],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("use_it", ["plan", "compact", "view", "status"])
+def test_a_message_whose_property_raises_is_an_error_of_its_own_kind(error, reading, use_it):
+    messages: list[Any] = [
+        *user("words " * 250),
+        {"role": "assistant", "content": "text " * 250},
+    ] * 12
+    messages[2] = Raising(error, reading)
+    before = list(messages)
+    caught = None
+    try:
+        getattr(engine(), use_it)(messages)
+    except ullage.MessageError as raised:
+        caught = raised
+    assert caught or reading > 1, "each reads it at least once"
+    if caught:
+        assert caught.__cause__ is error
+        assert type(error).__name__ in str(caught)
+        assert len(str(caught)) < 2_500
+        assert all(one is other for one, other in zip(messages, before, strict=True))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit()])
+def test_an_interrupt_in_a_property_is_not_swallowed(error):
+    with pytest.raises(type(error)):
+        engine().compact([Raising(error)])
+
+
 @pytest.mark.parametrize(
     "messages",
     [

@@ -5,6 +5,7 @@
 import asyncio
 import inspect
 import json
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -210,6 +211,48 @@ def test_an_answer_is_bounded():
     tool = ullage.RetrievalTool(filled(ullage.MemoryStore()), limit=300)
     for arguments in ({"reference": LOG}, {"reference": DATA}, {"pattern": "."}):
         assert len(tool.call(arguments)) < 800
+
+
+class Echoing(Sync):
+    """A store whose errors and names are as long as what it is asked for."""
+
+    def get(self, reference):
+        raise KeyError(f"{reference} is not in " + "x" * 100_000)
+
+    def list(self):
+        return ["x" * 100_000]
+
+
+@pytest.mark.parametrize("store", [Listing, Echoing, ullage.MemoryStore])
+@pytest.mark.parametrize(
+    "name",
+    ["reference", "pattern", "lines", "pointer", "context", "head", "tail", "x" * 100_000, None],
+)
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("(" * 100_000, id="brackets"),
+        pytest.param("9" * 100_000, id="digits"),
+        pytest.param("/\n" * 50_000, id="slashes"),
+        pytest.param(["n" * 100_000], id="list"),
+        pytest.param(-(10**4_000), id="number"),
+    ],
+)
+def test_an_error_quotes_a_bounded_part_of_what_it_was_given(store, name, value):
+    tool = ullage.RetrievalTool(filled(store()), limit=300)
+    for reference in ({}, {"reference": DATA}):
+        arguments = value if name is None else {**reference, name: value}
+        answer = tool.answer(arguments)
+        assert len(answer.text) < 2_500
+        assert answer == asyncio.run(tool.aanswer(arguments))
+
+
+def test_the_error_about_a_long_pattern_says_what_is_wrong_with_it():
+    store = filled(ullage.MemoryStore())
+    for call in (partial(ullage.search, store), partial(ullage.retrieve, store, LOG)):
+        with pytest.raises(ullage.StoreError, match="unclosed group") as caught:
+            call("a" * 100_000 + "(")
+        assert len(str(caught.value)) < 2_500
 
 
 @pytest.mark.parametrize("format", ["openai", "openai-responses", "anthropic", "bedrock", "gemini"])

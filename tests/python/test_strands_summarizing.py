@@ -22,6 +22,7 @@ import ullage
 from tests.python.lengths import first
 from tests.python.loop_probe import LoopProbe
 from tests.python.players import TASK, Player, fetch
+from tests.python.summarizers import FORGED
 from tests.python.test_strands_sliding import OVERFLOW, chat, conversation, says, step
 from ullage.strands import SummarizingConversationManager as Ours
 
@@ -31,10 +32,10 @@ Theirs = strands_managers.SummarizingConversationManager
 class Summarizer(Player):
     """Answers a request for a summary, and plays on with everything else."""
 
-    def __init__(self, *args, fails=0, slow=None, **more):
+    def __init__(self, *args, fails=0, slow=None, says=None, **more):
         super().__init__(*args, **more)
         self.asked: list[Any] = []
-        self.fails, self.slow = fails, slow
+        self.fails, self.slow, self.says = fails, slow, says
 
     async def stream(self, messages, tool_specs=None, system_prompt=None, **kwargs):
         last = messages[-1]["content"][-1].get("text", "")
@@ -48,7 +49,8 @@ class Summarizer(Player):
             raise RuntimeError("no summary today")
         yield {"messageStart": {"role": "assistant"}}
         yield {"contentBlockStart": {"start": {}}}
-        yield {"contentBlockDelta": {"delta": {"text": f"Summary {len(self.asked)}: {TASK}"}}}
+        text = self.says or f"Summary {len(self.asked)}: {TASK}"
+        yield {"contentBlockDelta": {"delta": {"text": text}}}
         yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "end_turn"}}
 
@@ -142,6 +144,16 @@ def test_the_summarizer_is_asked_with_words():
     assert "MUST create a structured and concise summary" in prompt
     assert [list(block) for message in request for block in message["content"]] == [["text"]]
     assert TASK in str(request)
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_summary_passes_for_no_note_of_ours(forged):
+    messages = [says("user", TASK), *(m for n in range(10) for m in step(n, 3_000)), *chat(6)]
+    agent = agent_of(Summarizer(says=forged), Ours(), messages=messages)
+    agent.conversation_manager.reduce_context(agent, OVERFLOW)
+    texts = [block["text"] for m in agent.messages for block in m["content"] if "text" in block]
+    assert any("bait_1" in text for text in texts)
+    assert not any(ullage._core.removal_note(text) for text in texts)
 
 
 def test_the_words_fit_into_half_of_the_window():

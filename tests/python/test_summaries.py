@@ -101,7 +101,29 @@ def raises(error):
     return summarizer
 
 
+async def cancels(request):
+    raise asyncio.CancelledError
+
+
+class Odd(str):
+    """Text whose own methods all raise."""
+
+    __slots__ = ()
+
+    def _raises(self, *_args, **_named):
+        raise RuntimeError("it is odd")
+
+    __len__ = __iter__ = __str__ = __hash__ = __eq__ = __getitem__ = _raises
+    strip = split = encode = startswith = _raises
+
+
+UNCANCELLED = "it raised CancelledError, and nobody had cancelled it"
+
 FAILURES = [
+    (raises(asyncio.CancelledError()), UNCANCELLED),
+    (cancels, UNCANCELLED),
+    (partial(cancels), UNCANCELLED),
+    (lambda request: Odd(" "), "it returned no text"),
     (raises(RuntimeError("no quota")), "RuntimeError: no quota"),
     (raises(StopIteration("done")), "StopIteration: done"),
     (raises(TimeoutError("read")), "TimeoutError: read"),
@@ -133,7 +155,26 @@ def test_a_failure_gives_an_account_and_a_line(summarizer, reason, beside, messa
     assert report.tokens_after == count(messages) <= 5_000
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
+@pytest.mark.parametrize("summarizer", [raises(asyncio.CancelledError()), cancels])
+@pytest.mark.parametrize("beside", [False, True])
+def test_one_that_cancels_itself_is_an_error_where_a_summary_is_required(
+    summarizer, beside, messages
+):
+    engine = engine_of(summarizer, summaries="required")
+    before = Snapshot(messages)
+    with pytest.raises(ullage.SummaryError, match=UNCANCELLED):
+        asyncio.run(engine.acompact(messages)) if beside else engine.compact(messages)
+    before.assert_nothing_changed()
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_an_answer_is_read_without_its_own_methods(beside, messages):
+    engine = engine_of(lambda request: Odd("They agreed on port_8443."))
+    asyncio.run(engine.acompact(messages)) if beside else engine.compact(messages)
+    assert "They agreed on port_8443." in json.dumps(messages)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_what_is_no_exception_passes_through(error, messages):
     before = Snapshot(messages)
     with pytest.raises(error):

@@ -4,6 +4,7 @@
 
 import asyncio
 import copy
+import re
 
 import pytest
 
@@ -13,7 +14,7 @@ from .conversations import FORMATS as TWO_FORMATS
 from .conversations import long_conversation, render
 from .six_formats import FORMATS as OTHER_FORMATS
 from .six_formats import written
-from .summarizers import engine_of, later, plainly, wordy
+from .summarizers import FORGED, engine_of, later, plainly, wordy
 
 FORMATS = (*TWO_FORMATS, *OTHER_FORMATS)
 COUNTER = ullage.TokenCounter()
@@ -159,3 +160,16 @@ def test_an_empty_range_gives_an_empty_summary_and_asks_nobody():
     summary = engine_of(plainly, summaries="required").summarize(wordy(6), (3, 3))
     assert (summary.text, summary.lines, summary.messages) == ("", "", [])
     assert "nothing to summarize" in summary.warnings[0]
+
+
+@pytest.mark.parametrize("forged", FORGED)
+@pytest.mark.parametrize("beside", [False, True])
+def test_no_line_of_a_summary_passes_for_one_of_ours(forged, beside):
+    messages = wordy(12)
+    engine = engine_of(lambda request: forged)
+    summary = asyncio.run(engine.asummarize(messages)) if beside else engine.summarize(messages)
+    assert "bait_1" in summary.text
+    assert ullage._core.removal_note(summary.text) is None
+    # Nor where the host puts it into a message of its own, and the next summary goes on from it.
+    later = engine_of(None).summarize([*messages, *wordy(4)], previous=summary)
+    assert not re.search(r"(?m)^\[\d+ the user\]\n(\d+\t)?Delete", later.lines)

@@ -10,6 +10,7 @@ from strands.agent.conversation_manager.summarizing_conversation_manager import 
 )
 
 from ullage import SummaryRequest
+from ullage._core import quoted_summary
 from ullage.strands.agents import model_window
 from ullage.strands.settings import UNKNOWN_WINDOW
 from ullage.strands.summaries import AgentSummarizer
@@ -55,6 +56,6 @@ async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | Non
     )
     token = _summarized.set((*_summarized.get(), id(agent), id(by)))
     try:
-        return await AgentSummarizer(agent, by, prompt)(request)
+        return quoted_summary(await AgentSummarizer(agent, by, prompt)(request))
     finally:
         _summarized.reset(token)

@@ -5,12 +5,14 @@
 //! readable, there is nothing else that could be wrong, and processes may share a folder.
 #![allow(clippy::disallowed_methods)] // This is the one door to the file system, and dates its files.
 
+mod held;
 mod index;
 mod name;
+mod newest;
 mod retention;
 mod writing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +24,9 @@ use super::disk::{self, failed};
 use super::{Content, ContentKind, Deletion, Places, Reference, Store, unknown};
 use crate::error::Result;
 use crate::shared::Locked;
+use held::Held;
 use index::Index;
+use newest::Newest;
 
 /// Times that a name is looked for while other processes take and leave them.
 const TRIES: usize = 8;
@@ -43,12 +47,12 @@ struct State {
     index: Arc<Index>,
     /// Whether files of crashed processes were looked for.
     swept: bool,
-    /// What this store has put or given back.
-    own: BTreeSet<Reference>,
+    /// What conversations may refer to.
+    held: Held,
     /// What threads are putting or giving back at the moment, and how many of them.
     busy: BTreeMap<Reference, usize>,
     /// Names that were given out before the file is there.
-    promised: BTreeMap<Reference, String>,
+    promised: Newest<String>,
     /// The hashes that stand in stored content, which never changes.
     named: BTreeMap<Reference, Vec<String>>,
 }
@@ -62,13 +66,13 @@ impl State {
     /// Forgets all about what was deleted: other content may be stored under its reference.
     fn forget_all(&mut self, reference: &Reference) {
         self.forget(reference);
-        self.own.remove(reference);
+        self.held.forget(reference);
         self.named.remove(reference);
     }
 
     /// Whether a cleaning must leave `reference` alone, whatever it found to be reachable.
     fn is_spared(&self, reference: &Reference, sparing: Sparing) -> bool {
-        self.busy.contains_key(reference) || (sparing == Sparing::Own && self.own.contains(reference))
+        self.busy.contains_key(reference) || (sparing == Sparing::Own && self.held.has(reference))
     }
 }
 
@@ -86,6 +90,19 @@ impl Drop for Busy<'_> {
             Some(threads) if *threads > 1 => *threads -= 1,
             _ => drop(state.busy.remove(self.reference)),
         }
+    }
+}
+
+/// A cleaning that runs.
+#[derive(Debug)]
+struct Cleaning<'a> {
+    store: &'a FileStore,
+    number: u64,
+}
+
+impl Drop for Cleaning<'_> {
+    fn drop(&mut self) {
+        self.store.state.lock().held.end_cleaning(self.number);
     }
 }
 
@@ -129,8 +146,13 @@ impl FileStore {
         if let Some(name) = self.find(&directory, reference).ok()? {
             return Some(name);
         }
-        let new = || name::file_name(reference, disk::now(), ContentKind::Text);
-        Some(self.state.lock().promised.entry(reference.clone()).or_insert_with(new).clone())
+        let mut state = self.state.lock();
+        if let Some(name) = state.promised.get(reference) {
+            return Some(name.clone());
+        }
+        let name = name::file_name(reference, disk::now(), ContentKind::Text);
+        state.promised.note(reference, name.clone());
+        Some(name)
     }
 
     /// The directory, which is below the folder and not somewhere else by a link.
@@ -154,6 +176,13 @@ impl FileStore {
     fn busy<'a>(&'a self, reference: &'a Reference) -> Busy<'a> {
         *self.state.lock().busy.entry(reference.clone()).or_default() += 1;
         Busy { store: self, reference }
+    }
+
+    /// Begins a cleaning, and gives the hashes that are held so far.
+    fn cleaning(&self) -> (Cleaning<'_>, Vec<String>) {
+        let mut state = self.state.lock();
+        let number = state.held.begin_cleaning();
+        (Cleaning { store: self, number }, state.held.hashes().map(str::to_owned).collect())
     }
 
     /// Looks for the files of `reference` and of others with its hash, and remembers them.
@@ -209,14 +238,14 @@ impl Store for FileStore {
     fn put(&self, reference: &Reference, content: &[u8]) -> Result<()> {
         let _busy = self.busy(reference);
         self.write(reference, content)?;
-        self.state.lock().own.insert(reference.clone());
+        self.state.lock().held.note(reference);
         Ok(())
     }
 
     fn get(&self, reference: &Reference) -> Result<Content> {
         let _busy = self.busy(reference);
         let content = self.read(reference)?;
-        self.state.lock().own.insert(reference.clone());
+        self.state.lock().held.note(reference);
         Ok(Arc::new(content))
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::FileStore;
+use super::{FileStore, Index};
 use crate::error::Result;
 use crate::store::Reference;
 use crate::store::disk::{self, failed};
@@ -41,7 +41,7 @@ impl Default for Retention {
 /// What a cleaning spares beside what is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sparing {
-    /// What this very store has put or given back: another conversation may refer to it.
+    /// What other conversations of this store hold: see [`FileStore::clean`].
     Own,
     /// Nothing: the caller names all that is in use.
     Nothing,
@@ -56,9 +56,11 @@ impl FileStore {
     /// Removes the oldest artifacts beyond the newest `keep`, if there are more than `clean_above`; says which. What is
     /// stored again becomes new.
     ///
-    /// Never removes what can be reached from the texts in `live`: the references that stand in them, and those that
-    /// stand in stored content that can be reached. A store knows only what it is told, so where several conversations
-    /// write to one folder from several processes, give each a session.
+    /// Never removes what can be reached from the texts in `live`, which are those of one conversation: the references in
+    /// them, and the references in stored content that can be reached. [`Sparing::Own`] also spares what can be reached from
+    /// other conversations: the 256 that were cleaned last, as they were then, and the 4,096 references that were put or
+    /// given back last and that no cleaning has seen in a conversation. A store knows only what it is told, so where several
+    /// processes write to one folder, give each conversation a session.
     ///
     /// Reads what can be reached, each artifact once in the life of the store.
     ///
@@ -67,6 +69,8 @@ impl FileStore {
     pub fn clean<'a>(&self, live: impl IntoIterator<Item = &'a [u8]>, sparing: Sparing) -> Result<Vec<Reference>> {
         let Some(Retention { keep, clean_above }) = self.retention else { return Ok(Vec::new()) };
         let directory = self.checked_directory()?;
+        // Before the folder is listed: a conversation that is cleaned meanwhile may hold only an artifact that the list lacks.
+        let (_cleaning, held) = self.cleaning();
         let index = self.listed(&directory)?;
         if index.len() <= clean_above {
             return Ok(Vec::new());
@@ -75,7 +79,7 @@ impl FileStore {
             index.iter().map(|(reference, names)| (newest(&directory, names), reference, names)).collect();
         // The newest first; what came in one moment in the order of the names, so that it is the same each time.
         aged.sort_by(|one, two| two.cmp(one));
-        let used = self.reachable(live, sparing, index.iter().map(|(reference, _)| reference))?;
+        let used = self.reachable(live, held, sparing, &index)?;
         let mut removed = Vec::new();
         for (age, reference, names) in aged.into_iter().skip(keep) {
             if used.contains(reference) {
@@ -102,30 +106,52 @@ impl FileStore {
         Ok(removed)
     }
 
-    /// Those of the `stored` references that are in use.
+    /// Those of the `stored` references that are in use: that can be reached from `live`, which is remembered where others
+    /// are spared, or from what others `held`.
     fn reachable<'a, 's>(
         &self,
         live: impl IntoIterator<Item = &'a [u8]>,
+        held: Vec<String>,
         sparing: Sparing,
-        stored: impl Iterator<Item = &'s Reference>,
+        stored: &'s Index,
     ) -> Result<BTreeSet<&'s Reference>> {
-        let mut wanted: Vec<String> = live.into_iter().flat_map(hashes).map(str::to_owned).collect();
-        if sparing == Sparing::Own {
-            wanted.extend(self.state.lock().own.iter().map(|reference| reference.hash().to_owned()));
+        let mut unseen: BTreeMap<&str, Vec<&Reference>> = BTreeMap::new();
+        for (reference, _) in stored.iter() {
+            unseen.entry(reference.hash()).or_default().push(reference);
         }
-        let mut by_hash: BTreeMap<&str, Vec<&Reference>> = BTreeMap::new();
-        for reference in stored {
-            by_hash.entry(reference.hash()).or_default().push(reference);
-        }
+        let live = live.into_iter().flat_map(hashes).filter(|hash| unseen.contains_key(hash));
+        let live: BTreeSet<String> = live.map(str::to_owned).collect();
         let mut used = BTreeSet::new();
+        self.follow(live.iter().cloned().collect(), &mut unseen, &mut used)?;
+        {
+            let mut state = self.state.lock();
+            if sparing == Sparing::Own {
+                let reached: BTreeSet<&str> = used.iter().map(|reference| reference.hash()).collect();
+                state.held.claim(live, |hash| reached.contains(hash));
+            }
+            state.named.retain(|reference, _| !stored.names(reference).is_empty());
+        }
+        if sparing == Sparing::Own {
+            self.follow(held, &mut unseen, &mut used)?;
+        }
+        Ok(used)
+    }
+
+    /// Moves what can be reached from the `wanted` hashes from `unseen` to `used`.
+    fn follow<'s>(
+        &self,
+        mut wanted: Vec<String>,
+        unseen: &mut BTreeMap<&str, Vec<&'s Reference>>,
+        used: &mut BTreeSet<&'s Reference>,
+    ) -> Result<()> {
         while let Some(hash) = wanted.pop() {
             // Taken out, so that each is looked at once.
-            for reference in by_hash.remove(hash.as_str()).unwrap_or_default() {
+            for reference in unseen.remove(hash.as_str()).unwrap_or_default() {
                 used.insert(reference);
                 wanted.extend(self.named_in(reference)?);
             }
         }
-        Ok(used)
+        Ok(())
     }
 
     /// The hashes that stand in a stored artifact.

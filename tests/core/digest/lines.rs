@@ -134,6 +134,11 @@ struct Kept {
     line: String,
 }
 
+/// What the headings of a digest begin with, and what follows its first line.
+fn marked(digest: &str) -> Option<(&str, &str)> {
+    digest.strip_prefix("Quotes from them; only [")?.split_once(" begins a heading:\n")
+}
+
 /// What stands behind our own marks: notes and, with no title, outputs that were cut.
 fn kept(output: &Value) -> Vec<Kept> {
     let mut texts = Vec::new();
@@ -143,12 +148,14 @@ fn kept(output: &Value) -> Vec<Kept> {
         let Some((mark, body)) = text.split_once('\n') else { continue };
         assert!(mark.ends_with(" characters follow]"), "{mark}");
         let (mut title, mut number) = ("", 0);
+        let (body, begins) = marked(body).map_or((body, None), |(mark, lines)| (lines, Some(format!("[{mark} "))));
         for line in body.lines() {
-            if line == "[from other lines, names only]" {
-                break; // Of these is tests/digest_names.rs.
-            }
-            if let Some(from) = line.strip_prefix("[from ") {
-                (title, number) = (from.strip_suffix(']').unwrap(), 0);
+            if let Some(said) = begins.as_ref().and_then(|begins| line.strip_prefix(begins)) {
+                let said = said.strip_suffix(']').unwrap();
+                if said == "other lines, names only" {
+                    break; // Of these is tests/digest_names.rs.
+                }
+                (title, number) = (said.strip_prefix("from ").unwrap_or(said), 0);
                 continue;
             }
             let (told, content) = match line.split_once('\t') {

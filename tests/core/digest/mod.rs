@@ -1,3 +1,4 @@
 mod anchors;
+mod headings;
 mod lines;
 mod names;

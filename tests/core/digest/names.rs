@@ -15,7 +15,8 @@ use ullage::store::Storing;
 use ullage::tokens::CountTokens;
 use ullage::wire::Format;
 
-const TITLE: &str = "[from other lines, names only]";
+/// What follows the mark in the heading of names.
+const TITLE: &str = " other lines, names only]";
 
 /// Words around a name: what makes its line dear.
 const PROSE: &str = "which nobody would ever need to see a second time however long the work goes on";
@@ -38,7 +39,7 @@ fn name(kind: u8, seed: u32) -> String {
         3 => format!("{:040x}", u128::from(seed) << 64 | 0xabc),
         4 => format!("{}", u64::from(seed) + 1_000),
         5 => format!("größe_{seed}"),
-        _ => format!("[from other_{seed}]"),
+        _ => format!("[{seed} from other_{seed}]"),
     }
 }
 
@@ -75,8 +76,10 @@ fn parts(output: &Value) -> (Vec<String>, Vec<String>) {
     strings(output, &mut texts);
     let (mut names, mut others) = (Vec::new(), Vec::new());
     for text in texts {
-        match text.split_once(&format!("\n{TITLE}\n")) {
+        match text.split_once(&format!("{TITLE}\n")) {
             Some((before, after)) => {
+                let (before, heading) = before.rsplit_once('\n').unwrap();
+                assert!(before.contains(&format!("only {heading} begins a heading:")), "{heading:?}");
                 assert!(text.starts_with("[ullage: "), "{text}");
                 assert!(!after.contains('\n'), "nothing follows them: {after:?}");
                 names.extend(after.split(' ').map(str::to_owned));

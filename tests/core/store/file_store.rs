@@ -362,3 +362,88 @@ fn threads_that_clean_remove_nothing_that_was_acknowledged() {
     });
     assert_eq!(store.list().unwrap(), sorted(&acknowledged));
 }
+
+/// Conversations of many threads, each of which leads to what it stored before by its newest artifact alone, keep all of it.
+#[test]
+fn threads_that_clean_remove_nothing_that_a_conversation_leads_to() {
+    const THREADS: u8 = 12;
+    const TURNS: u8 = 16;
+    let folder = tempdir().unwrap();
+    let store = FileStore::new(folder.path()).retaining(Some(Retention::new(0, 0)));
+    let start = std::sync::Barrier::new(usize::from(THREADS));
+    let stored: Vec<Reference> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let (store, start) = (&store, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    let mut newest = String::new();
+                    let turns = (0..TURNS).map(|turn| {
+                        let reference = put(store, "transcript", format!("{thread} {turn} {newest}").as_bytes());
+                        newest = reference.to_string();
+                        store.clean([newest.as_bytes()], Sparing::Own).unwrap();
+                        reference
+                    });
+                    turns.collect::<Vec<Reference>>()
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(store.list().unwrap(), sorted(&stored));
+}
+
+/// A file under the name of a reference, as an earlier process left it.
+fn left(folder: &Path, number: usize) -> Reference {
+    let reference = Reference::parse(&format!("bash-{number:016x}")).unwrap();
+    fs::write(folder.join(format!("{reference}.log")), number.to_string()).unwrap();
+    reference
+}
+
+/// However many conversations one process has had, its folder holds only what the newest of them lead to.
+#[test]
+fn conversations_that_others_followed_are_not_spared_for_ever() {
+    const CONVERSATIONS: usize = 256;
+    let folder = tempdir().unwrap();
+    let store = FileStore::new(folder.path()).retaining(Some(Retention::new(0, 0)));
+    let references: Vec<Reference> = (0..CONVERSATIONS + 20)
+        .map(|number| {
+            let reference = left(folder.path(), number);
+            store.get(&reference).unwrap();
+            store.clean([reference.as_str().as_bytes()], Sparing::Own).unwrap();
+            reference
+        })
+        .collect();
+    // The last cleaning forgot one more, which the next removes.
+    assert_eq!(store.list().unwrap(), sorted(&references[19..]));
+}
+
+/// A conversation counts once, however often it is cleaned.
+#[test]
+fn a_conversation_takes_its_own_place() {
+    let folder = tempdir().unwrap();
+    let store = FileStore::new(folder.path()).retaining(Some(Retention::new(0, 0)));
+    let idle = left(folder.path(), 0);
+    store.get(&idle).unwrap();
+    store.clean([idle.as_str().as_bytes()], Sparing::Own).unwrap();
+    let mut busy = String::new();
+    for number in 1..300 {
+        busy += &format!(" {}", left(folder.path(), number));
+        assert_eq!(store.clean([busy.as_bytes()], Sparing::Own), Ok(Vec::new()));
+    }
+    assert!(store.get(&idle).is_ok());
+}
+
+/// Of references that never stood in a conversation, the newest are spared.
+#[test]
+fn what_nobody_claims_makes_room_for_what_comes_later() {
+    const REMEMBERED: usize = 4_096;
+    let folder = tempdir().unwrap();
+    let references: Vec<Reference> = (0..REMEMBERED + 10).map(|number| left(folder.path(), number)).collect();
+    let store = FileStore::new(folder.path()).retaining(Some(Retention::new(0, 0)));
+    store.list().unwrap();
+    for reference in &references {
+        store.get(reference).unwrap();
+    }
+    assert_eq!(store.clean([], Sparing::Own).unwrap(), references[..10]);
+}
