@@ -17,6 +17,8 @@ from ullage.adk.guard import Guard
 from ullage.adk.meter import Call, Meter, usage_of
 from ullage.adk.overflow import counted_tokens, is_overflow
 from ullage.adk.requests import Requests
+from ullage.adk.summary_text import FORMAT
+from ullage.adk.summary_usage import answers, estimate
 from ullage.logger import Logger
 from ullage.usage import UsageTracker
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
+
+    from ullage.spent import Usage
 
 logger = Logger(__name__)
 
@@ -128,7 +132,9 @@ class Hooks:
             # Google has the history of a stateful interaction, and the request only what is new.
             return None
         conversation = conversation_of(context, request.model)
-        call.sent = await self._requests.fitted(conversation, context, request)
+        with answers() as summaries:
+            call.sent = await self._requests.fitted(conversation, context, request)
+        self._meter.add_summaries(context, summaries)
         # A list of its own: models may change that of the request.
         request.contents = list(call.sent)
         call.restart()
@@ -137,8 +143,8 @@ class Hooks:
     @_harmless
     async def after_model(self, context: CallbackContext, response: LlmResponse) -> None:
         """Counts what the call used, and learns from it how the provider counts."""
-        self._meter.add(context, response)
         call = self._meter.running(context)
+        self._meter.add(context, response, lambda: self._estimated(call, response))
         if not response.partial:
             self._requests.answered(conversation_of(context, call.model), context)
         used = None if response.partial else usage_of(response.usage_metadata)
@@ -181,6 +187,14 @@ class Hooks:
         """Makes a response shorter that is too long."""
         return await self._arrivals.shortened(tool, args, context, result)
 
+    def _estimated(self, call: Call, response: LlmResponse) -> Usage:
+        """What a call used, by the engine's own count."""
+        engine = self._engines.of(call.model)
+        system, tools = call.config.get("system_instruction"), call.config.get("tools")
+        status = engine.status(call.sent or [], system=system, tools=tools)
+        said = [] if response.content is None else [response.content]
+        return estimate(status.tokens + status.fixed, engine.counter.count_messages(said, FORMAT))
+
     async def _shortened(
         self, context: CallbackContext, request: LlmRequest, call: Call, error: Exception
     ) -> bool:
@@ -193,9 +207,11 @@ class Hooks:
         try:
             if counted is not None:
                 self._engines.of(request.model).observe(call.sent, counted)
-            left = await self._requests.refused(
-                conversation_of(context, request.model), context, request, call.sent
-            )
+            with answers() as summaries:
+                left = await self._requests.refused(
+                    conversation_of(context, request.model), context, request, call.sent
+                )
+            self._meter.add_summaries(context, summaries)
         except UllageError as problem:
             logger.warning("error=<%s> | the request cannot be made smaller", problem)
             return False

@@ -10,6 +10,7 @@ from google.adk.events.event_actions import EventActions, EventCompaction
 
 from ullage._core import TokenCounter
 from ullage.adk.events import abandoned, closed, seen
+from ullage.adk.meter import as_metadata
 from ullage.adk.newest import Newest
 from ullage.adk.summary_chain import SummaryChain
 from ullage.adk.summary_text import SummarySettings, SummaryText
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from google.adk.plugins.base_plugin import BasePlugin
     from google.genai.types import Content
 
+    from ullage.adk.summary_text import Told
     from ullage.summarizer import Summarizer
 
 logger = Logger(__name__)
@@ -93,9 +95,9 @@ class EventsSummarizer(BaseEventsSummarizer):
             return None
         earlier, new = chosen
         told = await self.words.atell(new, earlier.text if earlier else "")
-        if told.reason and not told.by_model:
+        if told.reason:
             logger.debug("reason=<%s> | told without a model", told.reason)
-        return self._event(earlier, new, told.text)
+        return self._event(earlier, new, told)
 
     def summarize(self, events: Sequence[Event]) -> Event | None:
         """:meth:`maybe_summarize_events` without an event loop."""
@@ -103,7 +105,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         if chosen is None:
             return None
         earlier, new = chosen
-        return self._event(earlier, new, self.words.tell(new, earlier.text if earlier else "").text)
+        return self._event(earlier, new, self.words.tell(new, earlier.text if earlier else ""))
 
     def _chosen(self, events: Sequence[Event]) -> tuple[Earlier | None, list[Event]] | None:
         """What is known of older events, and the events to summarize."""
@@ -135,8 +137,8 @@ class EventsSummarizer(BaseEventsSummarizer):
         # Without any, the last summary got lost, as where another process was faster: again.
         return (earlier, rest) if earlier is not None and rest else None
 
-    def _event(self, earlier: Earlier | None, new: list[Event], text: str) -> Event | None:
-        made = made_of(earlier, new, text)
+    def _event(self, earlier: Earlier | None, new: list[Event], told: Told) -> Event | None:
+        made = made_of(earlier, new, told.text)
         # Not the latest time among them: ADK takes away whatever lies between the two times, also
         # what stands behind these events.
         end = new[-1].timestamp
@@ -154,6 +156,7 @@ class EventsSummarizer(BaseEventsSummarizer):
             author="user",
             invocation_id=Event.new_id(),
             actions=EventActions(compaction=compaction),
+            custom_metadata=None if told.usage is None else as_metadata(told.usage),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage import _core
@@ -10,6 +10,7 @@ from ullage._core import Engine, Policy
 from ullage.adk.event_lines import event_lines
 from ullage.adk.events import content_of, is_private
 from ullage.adk.fitting import fitting
+from ullage.adk.summary_usage import estimate
 from ullage.summarizer import NOBODY, Answer, Asker, SummaryRequest
 from ullage.telemetry import Telemetry
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from ullage._core import TokenCounter
+    from ullage.spent import Usage
     from ullage.summarizer import Summarizer
 
 FORMAT = "gemini"
@@ -57,13 +59,13 @@ class Told:
 
     Args:
         text: Its words.
-        by_model: Whether a model wrote it.
+        usage: What the model used that wrote it; None where none did.
         reason: Why none did.
     """
 
     text: str
-    by_model: bool = False
-    reason: str = field(default="")
+    usage: Usage | None = None
+    reason: str = ""
 
 
 class SummaryText:
@@ -94,7 +96,7 @@ class SummaryText:
         contents = contents_of(events)
         request = self._request(contents, previous)
         answer = Answer(None, NOBODY) if request is None else self._ask(request)
-        return self._told(events, contents, previous, answer)
+        return self._told(events, contents, previous, answer, request)
 
     async def atell(self, events: Sequence[Event], previous: str) -> Told:
         """The same beside the event loop."""
@@ -104,7 +106,7 @@ class SummaryText:
             answer = Answer(None, NOBODY)
         else:
             answer = await self._asker.aask(request)
-        return self._told(events, contents, previous, answer)
+        return self._told(events, contents, previous, answer, request)
 
     def _ask(self, request: SummaryRequest) -> Answer:
         return self._asker.ask(request)
@@ -130,6 +132,7 @@ class SummaryText:
         contents: list[types.Content],
         previous: str,
         answer: Answer,
+        request: SummaryRequest | None,
     ) -> Told:
         if answer.text is None:
             return Told(self._without_model(events, contents, previous), reason=answer.reason)
@@ -142,7 +145,8 @@ class SummaryText:
             max_tokens=self._settings.tokens,
             lines=self._settings.lines,
         )
-        return Told(text, by_model=True)
+        asked, said = self._counter.count(str(request)), self._counter.count(answer.text)
+        return Told(text, estimate(asked, said))
 
     def _without_model(
         self, events: Sequence[Event], contents: list[types.Content], previous: str
