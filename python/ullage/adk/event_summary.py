@@ -22,7 +22,7 @@ class EventSummary:
 
     Args:
         summary_text: A line for each thing that happened.
-        key_findings: Lines about failures, the newest ten.
+        key_findings: Lines about failures, causes, bottlenecks and anomalies, the newest ten.
         tools_used: The tools that were called, sorted.
         error_count: Results that report a failure. Words about errors in a result are none.
         events_summarized: How many events there were.

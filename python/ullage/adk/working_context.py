@@ -61,7 +61,7 @@ class SessionSummary:
 
     Args:
         summary_text: The summary.
-        key_findings: Its lines about failures, the newest ten.
+        key_findings: Its lines about failures, causes, bottlenecks and anomalies, the newest ten.
         tools_used: The tools that it names, sorted.
         last_compaction_turn: How many events it stands for.
     """
