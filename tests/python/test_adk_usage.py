@@ -11,14 +11,21 @@ from google.adk.agents._streaming_mode import StreamingMode
 from google.adk.apps.app import EventsCompactionConfig
 from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
 from google.adk.models.llm_response import LlmResponse
+from google.adk.models.registry import LLMRegistry
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 import ullage
-from ullage.adk import ContextCallbacks, ContextPlugin, EventsSummarizer, session_key
+from ullage.adk import (
+    ContextCallbacks,
+    ContextPlugin,
+    EventsSummarizer,
+    session_key,
+    sre_agent,
+)
 from ullage.adk.meter import usage_of
 
-from .gemini_host import Gemini, Host, agent, ask, call, dumped, gemini, last_text, text
+from .gemini_host import Gemini, Host, agent, ask, call, gemini, last_text, text
 
 
 def look(number: int) -> str:
@@ -260,14 +267,18 @@ def test_a_session_is_known_by_its_id():
 class Summarizing(Gemini):
     """Answers a request for a summary with one, and what it used."""
 
-    asked: list[str] = []  # noqa: RUF012 - pydantic copies it
+    @classmethod
+    def supported_models(cls):
+        return ["summarizing-.*"]
 
     async def generate_content_async(self, llm_request, stream=False):
-        self.asked.append(dumped(llm_request.contents[-1]))
         usage = types.GenerateContentResponseUsageMetadata(
             prompt_token_count=700, candidates_token_count=30
         )
         yield LlmResponse(content=text("Nothing was wrong."), usage_metadata=usage)
+
+
+LLMRegistry.register(Summarizing)
 
 
 def plain(request):
@@ -286,10 +297,12 @@ def compacting(summarizer):
 @pytest.mark.parametrize(
     ("summarizer", "estimated"),
     [
-        (lambda: LlmEventSummarizer(Summarizing(asked=[])), False),
+        (lambda: LlmEventSummarizer(Summarizing()), False),
+        (lambda: EventsSummarizer(Summarizing()), False),
+        (lambda: EventsSummarizer("summarizing-model"), False),
         (lambda: EventsSummarizer(plain), True),
     ],
-    ids=["adk", "function"],
+    ids=["adk", "model", "model id", "function"],
 )
 def test_summaries_that_a_model_makes_for_adk_are_counted_once(summarizer, estimated):
     plugin = ContextPlugin()
@@ -297,6 +310,7 @@ def test_summaries_that_a_model_makes_for_adk_are_counted_once(summarizer, estim
     host = Host(agent(model), [plugin], app=compacting(summarizer()))
     for number in range(4):
         ask(host, f"Look {number}.")
+    assert "Nothing was wrong." in "".join(model.sent[-1])
     summaries = plugin.usage.usage("test/u/s", "(summaries)")
     assert summaries.calls == 1, "the second stands behind the last call"
     ask(host, "Look again.")
@@ -311,15 +325,21 @@ def test_summaries_that_a_model_makes_for_adk_are_counted_once(summarizer, estim
     assert late.usage.usage("test/u/s", "(summaries)") == replace(summaries, nanoseconds=0)
 
 
-def test_summaries_for_the_engine_are_counted_too():
-    policy = ullage.Policy(window=8_000, reserve_output=500)
-    own = ullage.ContextManager(policy, summarizer=plain, format="gemini", append_only=True)
+@pytest.mark.parametrize(
+    ("summarizer", "estimated"), [(plain, True), (Summarizing(), False)], ids=["function", "model"]
+)
+def test_summaries_for_the_engine_are_counted_too(summarizer, estimated):
+    own = sre_agent(window=20_000, reserve_output=500, summarizer=summarizer)
     plugin = ContextPlugin(engine=own)
-    model = gemini(lambda n, _: call("read", number=n) if n < 30 else text("Seen."))
+    model = gemini(lambda n, _: call("read", number=n) if n < 50 else text("Seen."))
     ask(Host(agent(model, [read]), [plugin]), "Look.")
-    summaries = used(plugin, "test/u/s") and plugin.usage.usage("test/u/s", "(summaries)")
+    summaries = plugin.usage.usage("test/u/s", "(summaries)")
     assert summaries.calls >= 1
-    assert summaries.estimated == summaries.total > 0
+    if estimated:
+        assert summaries.estimated == summaries.total > 0
+    else:
+        assert summaries.total == 730 * summaries.calls
+        assert summaries.estimated == 0
 
 
 def test_reports_teach_the_counter_of_the_engine():

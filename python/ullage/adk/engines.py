@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from ullage import ContextManager, Policy, PolicyError, StoreError, TokenCounter
+from ullage.adk.model_summarizer import summarizer_of
 from ullage.adk.newest import Newest
 from ullage.logger import Logger
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
     from google.adk.agents.callback_context import CallbackContext
 
+    from ullage.adk.model_summarizer import SummarizerOrModel
     from ullage.store import Store
-    from ullage.summarizer import Summarizer
 
 logger = Logger(__name__)
 
@@ -87,7 +88,7 @@ class Engines:
 
 
 def sre_agent(
-    *, store: Store | None = None, summarizer: Summarizer | None = None, **settings: Any
+    *, store: Store | None = None, summarizer: SummarizerOrModel | None = None, **settings: Any
 ) -> ContextManager:
     """An engine with the numbers of the SRE agent's document.
 
@@ -97,7 +98,8 @@ def sre_agent(
 
     Args:
         store: Where what leaves is kept; if not given, only ADK's session has it.
-        summarizer: Makes a summary in place of the lines.
+        summarizer: Makes a summary in place of the lines: a model of ADK, the id of one, or a
+            function.
         settings: Settings of the policy that are to be others than the preset's.
 
     Raises:
@@ -107,7 +109,7 @@ def sre_agent(
         Policy.preset("sre-agent").replace(**settings),
         counter=TokenCounter.with_ratio(_SRE_CHARS_A_TOKEN),
         store=store,
-        summarizer=summarizer,
+        summarizer=summarizer_of(summarizer),
         format="gemini",
         append_only=True,
     )

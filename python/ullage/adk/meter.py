@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from google.genai import types
+
 from ullage.adk.conversations import paying_session, session_key
 from ullage.adk.newest import Newest
 from ullage.adk.summary_usage import SUMMARIES, estimate
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.events.event import Event
     from google.adk.models.llm_response import LlmResponse
-    from google.genai import types
 
     from ullage.adk.summary_usage import Answered
     from ullage.usage import UsageTracker
@@ -135,7 +136,8 @@ class Meter:
             if response.partial or response.content is None or call.counted.calls:
                 return
             reported = estimated()
-            response.custom_metadata = {**(response.custom_metadata or {}), **as_metadata(reported)}
+            kept = as_fields(reported)["custom_metadata"]
+            response.custom_metadata = {**(response.custom_metadata or {}), **kept}
         # Before it is counted: what the session used earlier comes from its events.
         account = self.account(context)
         model = response.model_version or call.model
@@ -172,9 +174,18 @@ def usage_of(metadata: Any) -> Usage | None:
     return Usage(0, prompt, candidates, cached, thoughts, tool_prompt, written)
 
 
-def as_metadata(usage: Usage) -> dict[str, Any]:
-    """An estimate as metadata of an event."""
-    return {ESTIMATE: {"prompt": usage.prompt, "candidates": usage.candidates}}
+def as_fields(usage: Usage) -> dict[str, Any]:
+    """Usage as fields of an event: what a model reported, or an estimate among the metadata."""
+    if usage.estimated:
+        kept = {"prompt": usage.prompt, "candidates": usage.candidates}
+        return {"custom_metadata": {ESTIMATE: kept}}
+    reported = types.GenerateContentResponseUsageMetadata(
+        prompt_token_count=usage.prompt,
+        candidates_token_count=usage.candidates,
+        cached_content_token_count=usage.cached or None,
+        thoughts_token_count=usage.thoughts or None,
+    )
+    return {"usage_metadata": reported}
 
 
 def earlier(events: Sequence[Event]) -> Iterator[tuple[str, str, Usage]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
 from google.adk.events.event import Event
@@ -10,7 +10,7 @@ from google.adk.events.event_actions import EventActions, EventCompaction
 
 from ullage._core import TokenCounter
 from ullage.adk.events import abandoned, closed, seen
-from ullage.adk.meter import as_metadata
+from ullage.adk.meter import as_fields
 from ullage.adk.newest import Newest
 from ullage.adk.summary_chain import SummaryChain
 from ullage.adk.summary_text import SummarySettings, SummaryText
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from google.adk.plugins.base_plugin import BasePlugin
     from google.genai.types import Content
 
+    from ullage.adk.model_summarizer import SummarizerOrModel
     from ullage.adk.summary_text import Told
-    from ullage.summarizer import Summarizer
 
 logger = Logger(__name__)
 
@@ -54,15 +54,19 @@ class EventsSummarizer(BaseEventsSummarizer):
     any ``overlap_size`` and in any process. Threads may share a summarizer.
 
     Args:
-        summarizer: A function, plain or async, that takes a ``SummaryRequest`` and returns text.
-            Without one, or where it fails or takes too long, it is told without a model.
+        summarizer: A model of ADK, the id of one, or a function, plain or async, that takes a
+            ``SummaryRequest`` and returns text. If it is not given, fails or takes too long, the
+            summary is made without a model.
         settings: How summaries are made.
         counter: What counts; an estimate for Gemini if not given.
+
+    Raises:
+        PolicyError: If the summarizer is neither a function nor a model.
     """
 
     def __init__(
         self,
-        summarizer: Summarizer | None = None,
+        summarizer: SummarizerOrModel | None = None,
         *,
         settings: SummarySettings | None = None,
         counter: TokenCounter | None = None,
@@ -152,11 +156,15 @@ class EventsSummarizer(BaseEventsSummarizer):
         compaction = EventCompaction(
             start_timestamp=made.start, end_timestamp=end, compacted_content=content
         )
+        used: dict[str, Any] = {}
+        if told.answered is not None:
+            model, usage = told.answered
+            used = {"model_version": model or None, **as_fields(usage)}
         return Event(
             author="user",
             invocation_id=Event.new_id(),
             actions=EventActions(compaction=compaction),
-            custom_metadata=None if told.usage is None else as_metadata(told.usage),
+            **used,
         )
 
 

@@ -10,7 +10,8 @@ from ullage._core import Engine, Policy
 from ullage.adk.event_lines import event_lines
 from ullage.adk.events import content_of, is_private
 from ullage.adk.fitting import fitting
-from ullage.adk.summary_usage import estimate
+from ullage.adk.model_summarizer import summarizer_of
+from ullage.adk.summary_usage import Answered, answers, estimate
 from ullage.summarizer import NOBODY, Answer, Asker, SummaryRequest
 from ullage.telemetry import Telemetry
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from ullage._core import TokenCounter
-    from ullage.spent import Usage
-    from ullage.summarizer import Summarizer
+    from ullage.adk.model_summarizer import SummarizerOrModel
 
 FORMAT = "gemini"
 
@@ -59,12 +59,12 @@ class Told:
 
     Args:
         text: Its words.
-        usage: What the model used that wrote it; None where none did.
+        answered: The model that wrote it, with what it used; None where none did.
         reason: Why none did.
     """
 
     text: str
-    usage: Usage | None = None
+    answered: Answered | None = None
     reason: str = ""
 
 
@@ -72,14 +72,18 @@ class SummaryText:
     """Makes the words of summaries, each with the former one as input.
 
     Args:
-        summarizer: The host's, or None.
+        summarizer: What writes them, or None.
         settings: How.
         counter: What counts.
     """
 
     def __init__(
-        self, summarizer: Summarizer | None, settings: SummarySettings, counter: TokenCounter
+        self,
+        summarizer: SummarizerOrModel | None,
+        settings: SummarySettings,
+        counter: TokenCounter,
     ) -> None:
+        summarizer = summarizer_of(summarizer)
         policy = Policy(
             summary_timeout=settings.timeout,
             summary_prompt=settings.prompt,
@@ -93,23 +97,17 @@ class SummaryText:
 
     def tell(self, events: Sequence[Event], previous: str) -> Told:
         """The summary of the events and of what was said of older ones."""
-        contents = contents_of(events)
-        request = self._request(contents, previous)
-        answer = Answer(None, NOBODY) if request is None else self._ask(request)
-        return self._told(events, contents, previous, answer, request)
+        request = self._request(contents_of(events), previous)
+        with answers() as found:
+            answer = Answer(None, NOBODY) if request is None else self._asker.ask(request)
+        return self._told(events, previous, answer, request, found)
 
     async def atell(self, events: Sequence[Event], previous: str) -> Told:
         """The same beside the event loop."""
-        contents = contents_of(events)
-        request = self._request(contents, previous)
-        if request is None:
-            answer = Answer(None, NOBODY)
-        else:
-            answer = await self._asker.aask(request)
-        return self._told(events, contents, previous, answer, request)
-
-    def _ask(self, request: SummaryRequest) -> Answer:
-        return self._asker.ask(request)
+        request = self._request(contents_of(events), previous)
+        with answers() as found:
+            answer = Answer(None, NOBODY) if request is None else await self._asker.aask(request)
+        return self._told(events, previous, answer, request, found)
 
     def _request(self, contents: list[types.Content], previous: str) -> SummaryRequest | None:
         if not self._has_summarizer:
@@ -129,11 +127,12 @@ class SummaryText:
     def _told(
         self,
         events: Sequence[Event],
-        contents: list[types.Content],
         previous: str,
         answer: Answer,
         request: SummaryRequest | None,
+        found: list[Answered],
     ) -> Told:
+        contents = contents_of(events)
         if answer.text is None:
             return Told(self._without_model(events, contents, previous), reason=answer.reason)
         text = _core.audited_summary(
@@ -145,8 +144,10 @@ class SummaryText:
             max_tokens=self._settings.tokens,
             lines=self._settings.lines,
         )
-        asked, said = self._counter.count(str(request)), self._counter.count(answer.text)
-        return Told(text, estimate(asked, said))
+        if not found:
+            asked, said = self._counter.count(str(request)), self._counter.count(answer.text)
+            found.append(Answered("", estimate(asked, said)))
+        return Told(text, found[-1])
 
     def _without_model(
         self, events: Sequence[Event], contents: list[types.Content], previous: str
