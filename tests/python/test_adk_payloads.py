@@ -14,7 +14,6 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.artifacts import FileArtifactService, InMemoryArtifactService
 from google.adk.code_executors.unsafe_local_code_executor import UnsafeLocalCodeExecutor
-from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
 import ullage
@@ -33,17 +32,6 @@ UNKNOWN = {"result": adk_host.tickets(300)}
 LIMITS = PayloadLimits()
 
 
-class Payloads(BasePlugin):
-    """The handler in a plugin."""
-
-    def __init__(self, handler):
-        super().__init__(name="payloads")
-        self.handler = handler
-
-    async def after_tool_callback(self, *, tool, tool_args, tool_context, result):
-        return await self.handler.handle(tool.name, tool_args, result, tool_context)
-
-
 def tool_of(value):
     def probe() -> dict:
         """Looks."""
@@ -57,7 +45,7 @@ async def ran(handler, value, *script, artifacts=None, tools=(), instance="plugi
     model = scripted(("probe", {}), *script)
     callbacks = {"after_tool_callback": handler.after_tool_callback} if instance == "agent" else {}
     agent = LlmAgent(name="sre", model=model, tools=[tool_of(value), *tools], **callbacks)
-    plugins = [Payloads(handler)] if instance == "plugin" else []
+    plugins = [handler] if instance == "plugin" else []
     runner = runner_of(agent, artifacts=artifacts, plugins=plugins)
     session = await opened(runner)
     events = await say(runner, session, "What is wrong?")

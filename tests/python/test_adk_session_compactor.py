@@ -13,7 +13,6 @@ import ullage
 from tests.python.adk_host import PAYLOADS, TASK, opened, runner_of, say, scripted, stored_events
 from tests.python.test_adk_compaction import all_text, closed, compactions, sessions_of
 from tests.python.test_adk_compactor import tokens, tools
-from tests.python.test_adk_payloads import Payloads
 from ullage.adk import (
     CompactionConfig,
     ContextCompactor,
@@ -21,6 +20,7 @@ from ullage.adk import (
     LargePayloadHandler,
     PayloadLimits,
     SessionCompactor,
+    sre_agent,
 )
 
 from .lengths import first, long
@@ -77,7 +77,7 @@ def test_large_payloads_and_compaction_work_together():
     handler = LargePayloadHandler(limits=PayloadLimits(items=20, chars=4_000))
     model = scripted(*investigation(60), "found it")
     agent = LlmAgent(name="sre", model=model, tools=[*tools(), *handler.tools()])
-    plugins = [Payloads(handler), SessionCompactor(store=handler.store)]
+    plugins = [handler, SessionCompactor(store=handler.store)]
     runner = runner_of(agent, plugins=plugins)
     events = asyncio.run(investigated(runner, 1))
     assert len(model.seen) == 61
@@ -154,6 +154,30 @@ def test_a_run_that_was_killed_anywhere_can_be_gone_on_with(kind, tmp_path):
     model, events = asyncio.run(run())
     assert len(model.seen) == 26
     assert compactions(events)
+
+
+def test_a_configuration_makes_a_compactor():
+    config = CompactionConfig(token_budget=5_000, compaction_trigger_tokens=4_000)
+    assert SessionCompactor(config).compactor.config is config
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (
+            lambda: SessionCompactor({"token_budget": 1}),
+            "compactor: .*CompactionConfig; got a dict",
+        ),
+        (lambda: ContextCompactor({"token_budget": 1}), "config: .*CompactionConfig; got a dict"),
+        (lambda: ContextCompactor(None, 5), "summarizer: .*model.*; got a int"),
+        (lambda: EventsSummarizer(object()), "summarizer: .*model.*; got a object"),
+        (lambda: EventsSummarizer("no-such-model"), "summarizer: ADK has no model 'no-such-model'"),
+        (lambda: sre_agent(summarizer=5), "summarizer: .*model.*; got a int"),
+    ],
+)
+def test_what_an_argument_must_be_is_said_when_it_is_given(made, said):
+    with pytest.raises(ullage.PolicyError, match=said):
+        made()
 
 
 def test_the_default_is_the_summarizer_without_a_model():

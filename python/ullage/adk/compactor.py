@@ -8,7 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import BudgetError, TokenCounter
+from ullage._core import BudgetError, PolicyError, TokenCounter
 from ullage.adk.events import live
 from ullage.adk.fitting import findings_in
 from ullage.adk.summarizer import EventsSummarizer
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import BaseSessionService
     from google.adk.sessions.session import Session
 
+    from ullage.adk.model_summarizer import SummarizerOrModel
     from ullage.store import Store
-    from ullage.summarizer import Summarizer
 
 # Sessions that are remembered; a service has thousands, of which few are at work.
 _SESSIONS = 1_000
@@ -71,17 +71,22 @@ class ContextCompactor:
         settings: How summaries are made.
         counter: What counts; an estimate for Gemini if not given.
         store: Where outputs go that the budget has no room for; without one they are shortened.
+
+    Raises:
+        PolicyError: If the configuration or the summarizer is anything else.
     """
 
     def __init__(
         self,
         config: CompactionConfig | None = None,
-        summarizer: Summarizer | None = None,
+        summarizer: SummarizerOrModel | None = None,
         *,
         settings: SummarySettings | None = None,
         counter: TokenCounter | None = None,
         store: Store | None = None,
     ) -> None:
+        if config is not None and not isinstance(config, CompactionConfig):
+            raise PolicyError(f"config: must be a CompactionConfig; got a {type(config).__name__}")
         self.config = config or CompactionConfig()
         if counter is None and self.config.chars_per_token is not None:
             counter = TokenCounter.with_ratio(self.config.chars_per_token)

@@ -82,6 +82,9 @@ class Settings(TypedDict, total=False):
     remember: Remember
 
 
+_SETTINGS = tuple(Settings.__annotations__)
+
+
 class Hooks:
     """What ullage does at each callback.
 
@@ -91,9 +94,10 @@ class Hooks:
         payloads: What handles large payloads.
         guard: The last limit on a response.
         remember: Where compactions are remembered.
+        **unknown: Settings that there are not.
 
     Raises:
-        PolicyError: If an argument is not what it should be.
+        PolicyError: If an argument is unknown, or not what it should be.
     """
 
     def __init__(
@@ -104,7 +108,14 @@ class Hooks:
         payloads: Payloads | None = None,
         guard: Guard | None = None,
         remember: Remember = "session",
+        **unknown: object,
     ) -> None:
+        if unknown:
+            raise PolicyError(
+                f"{', '.join(unknown)}: unknown; the settings are {', '.join(_SETTINGS)}. What an"
+                " engine decides by is given to it: engine=ContextManager(Policy(...),"
+                ' format="gemini")'
+            )
         for name, value, kind in (("usage", usage, UsageTracker), ("guard", guard, Guard)):
             if value is not None and not isinstance(value, kind):
                 raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")

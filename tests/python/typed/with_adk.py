@@ -72,14 +72,15 @@ def apps(store: ullage.Store) -> list[App]:
     plugins = [
         ContextPlugin(engine=engine_for, usage=tracker, payloads=payloads, guard=Guard(1_000)),
         SessionCompactor(compactor, store=store),
+        SessionCompactor(CompactionConfig(), name="second"),
     ]
     return [
-        App(name="one", root_agent=agent, plugins=[*plugins]),
+        App(name="one", root_agent=agent, plugins=[payloads, *plugins]),
         App(
             name="two",
             root_agent=guarded,
             events_compaction_config=EventsCompactionConfig(
-                summarizer=EventsSummarizer(summarize),
+                summarizer=EventsSummarizer("gemini-2.5-flash"),
                 token_threshold=24_000,
                 event_retention_size=5,
             ),
