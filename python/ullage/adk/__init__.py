@@ -8,7 +8,7 @@ Needs ``google-adk`` (the extra ``ullage[adk]``).
 
 from ullage.adk.analysis import analysis_tool
 from ullage.adk.callbacks import ContextCallbacks
-from ullage.adk.compactor import ContextCompactor
+from ullage.adk.compactor import ContextCompactor, get_context_compactor
 from ullage.adk.conversations import session_key
 from ullage.adk.engines import sre_agent
 from ullage.adk.event_summary import EventSummary, Summarizer
@@ -41,6 +41,7 @@ __all__ = [
     "SummarySettings",
     "WorkingContext",
     "analysis_tool",
+    "get_context_compactor",
     "retrieval_tool",
     "session_key",
     "sre_agent",

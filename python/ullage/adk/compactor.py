@@ -6,9 +6,11 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import BudgetError, PolicyError, TokenCounter
+from ullage.adk.dict_events import as_events
 from ullage.adk.events import live
 from ullage.adk.fitting import findings_in
 from ullage.adk.summarizer import EventsSummarizer
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import BaseSessionService
     from google.adk.sessions.session import Session
 
+    from ullage.adk.dict_events import AnyEvent
     from ullage.adk.model_summarizer import SummarizerOrModel
     from ullage.store import Store
 
@@ -96,9 +99,9 @@ class ContextCompactor:
         self._sessions: OrderedDict[str, _Known] = OrderedDict()
         self._lock = threading.Lock()
 
-    def should_compact(self, events: Sequence[Event]) -> bool:
+    def should_compact(self, events: Sequence[AnyEvent]) -> bool:
         """Whether there are enough events since the last compaction, and they are too long."""
-        earlier, _, raw = unfolded(events)
+        earlier, _, raw = unfolded(as_events(events))
         return self._is_due(earlier, raw)
 
     async def compact(self, session: Session, service: BaseSessionService) -> Event | None:
@@ -130,7 +133,7 @@ class ContextCompactor:
     def get_working_context(
         self,
         session_id: str,
-        events: Sequence[Event],
+        events: Sequence[AnyEvent],
         existing_summary: SessionSummary | None = None,
     ) -> WorkingContext:
         """What a model is to see of a session: a summary of what is older, and the newest events.
@@ -140,13 +143,16 @@ class ContextCompactor:
 
         Args:
             session_id: What the session is known by.
-            events: All of its events.
+            events: All of its events: ADK's, or the dicts of an SRE agent with ``type``,
+                ``content`` and ``tool_name``.
             existing_summary: What is known of the first ``last_compaction_turn`` events, where this
                 compactor has not seen the session before.
 
         Raises:
             BudgetError: If what must stay does not fit into the budget.
         """
+        given = events
+        events = as_events(given)
         earlier, new, turn = self._recalled(session_id, events, existing_summary)
         recent = self.config.recent_events_count
         split = older(new, recent) if self._is_due(earlier, new) else 0
@@ -169,9 +175,10 @@ class ContextCompactor:
                 if not split:
                     raise
         known = self._known(session_id)
+        dicts = {made.id: one for made, one in zip(events, given, strict=True) if made is not one}
         return WorkingContext(
             summary=_summary_of(earlier, turn),
-            recent_events=new,
+            recent_events=[dicts.get(event.id, event) for event in new],
             contents=contents,
             total_token_estimate=self._tokens(contents),
             compaction_applied=applied,
@@ -182,12 +189,17 @@ class ContextCompactor:
         """How often a session's working context was compacted, when last, and to what."""
         known = self._known(session_id)
         if known is None:
-            return {"compactions": 0, "events_summarized": 0, "summary_tokens": 0, "last": None}
+            return {
+                "compactions": 0,
+                "events_compacted": 0,
+                "summary_tokens": 0,
+                "last_compaction": None,
+            }
         return {
             "compactions": known.compactions,
-            "events_summarized": known.turn,
+            "events_compacted": known.turn,
             "summary_tokens": self.counter.count(known.earlier.text),
-            "last": known.at,
+            "last_compaction": known.at,
         }
 
     def clear_session(self, session_id: str) -> None:
@@ -235,6 +247,14 @@ class ContextCompactor:
     def _known(self, session_id: str) -> _Known | None:
         with self._lock:
             return self._sessions.get(session_id)
+
+
+@cache
+def get_context_compactor(config: CompactionConfig | None = None) -> ContextCompactor:
+    """The compactor of this process for a configuration; each session has its own memory in it."""
+    if config is None:
+        return get_context_compactor(CompactionConfig())
+    return ContextCompactor(config)
 
 
 def _summary_of(earlier: Earlier | None, turn: int) -> SessionSummary:

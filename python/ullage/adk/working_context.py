@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
 
     from ullage._core import TokenCounter
+    from ullage.adk.dict_events import AnyEvent
     from ullage.adk.written_summary import Earlier
     from ullage.store import Store
 
@@ -78,19 +79,19 @@ class WorkingContext:
 
     Args:
         summary: What is known of the older events.
-        recent_events: The newer ones, as they are stored.
-        contents: What to send: the summary, and the newer events, shortened where the budget asks.
+        recent_events: The newer ones, as they were given.
         total_token_estimate: What the contents take.
         compaction_applied: Whether older events were summarized now.
         last_compaction_timestamp: When that last happened.
+        contents: What to send: the summary, and the newer events, shortened where the budget asks.
     """
 
     summary: SessionSummary
-    recent_events: list[Event]
-    contents: list[types.Content]
+    recent_events: list[AnyEvent]
     total_token_estimate: int = 0
     compaction_applied: bool = False
     last_compaction_timestamp: float | None = None
+    contents: list[types.Content] = field(default_factory=list)
 
 
 def contents_within(  # noqa: PLR0917 - a step of one caller

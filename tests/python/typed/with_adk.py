@@ -29,6 +29,7 @@ from ullage.adk import (
     SummarySettings,
     WorkingContext,
     analysis_tool,
+    get_context_compactor,
     retrieval_tool,
     session_key,
     sre_agent,
@@ -93,6 +94,8 @@ def seen(compactor: ContextCompactor, session: Session) -> int:
     assert_type(context, WorkingContext)
     assert_type(context.summary, SessionSummary)
     assert_type(session_key(session), str)
+    dicts: list[dict[str, Any]] = [{"type": "user_message", "content": "Look."}]
+    assert_type(get_context_compactor().get_working_context(session.id, dicts), WorkingContext)
     summary = Summarizer(tokens=1_000).summarize_events(session.events)
     assert_type(summary, EventSummary)
     assert_type(summary.tools_used, list[str])
