@@ -9,6 +9,7 @@ Needs ``google-adk`` (the extra ``ullage[adk]``).
 from ullage.adk.analysis import analysis_tool
 from ullage.adk.callbacks import ContextCallbacks
 from ullage.adk.compactor import ContextCompactor, get_context_compactor
+from ullage.adk.context_filter import ContextFilterPlugin
 from ullage.adk.conversations import session_key
 from ullage.adk.engines import sre_agent
 from ullage.adk.event_summary import EventSummary, Summarizer
@@ -27,6 +28,7 @@ __all__ = [
     "CompactionConfig",
     "ContextCallbacks",
     "ContextCompactor",
+    "ContextFilterPlugin",
     "ContextPlugin",
     "EventSummary",
     "EventsSummarizer",

@@ -15,6 +15,7 @@ from ullage.adk import (
     CompactionConfig,
     ContextCallbacks,
     ContextCompactor,
+    ContextFilterPlugin,
     ContextPlugin,
     EventsSummarizer,
     EventSummary,
@@ -71,6 +72,7 @@ def apps(store: ullage.Store) -> list[App]:
         settings=SummarySettings(fallback="sections"),
     )
     plugins = [
+        ContextFilterPlugin(num_invocations_to_keep=5),
         ContextPlugin(engine=engine_for, usage=tracker, payloads=payloads, guard=Guard(1_000)),
         SessionCompactor(compactor, store=store),
         SessionCompactor(CompactionConfig(), name="second"),
