@@ -11,6 +11,7 @@ import threading
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions, EventCompaction
 from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
@@ -180,9 +181,53 @@ def test_the_budget_is_kept_where_the_newest_events_alone_are_too_long(size):
 def test_what_cannot_be_brought_inside_the_budget_is_an_error():
     long = words("word and " * 60_000, author="user")
     assert ContextCompactor().get_working_context("s", [long]).total_token_estimate <= 32_000
-    tiny = ContextCompactor(CompactionConfig(token_budget=40, compaction_trigger_tokens=40))
+    asked = types.ModelContent([call("look", "c", query="word and " * 1_000)])
+    answered = types.UserContent([answer("look", "c", {"result": "seen"})])
+    events = [
+        words("Look.", author="user", at=1.0),
+        *(Event(author="sre", timestamp=2.0, content=content) for content in (asked, answered)),
+    ]
     with pytest.raises(ullage.BudgetError):
-        tiny.get_working_context("s", [long])
+        ContextCompactor(small(500)).get_working_context("s", events)
+    with pytest.raises(ullage.PolicyError, match=r"token_budget: must be at least 500.*got 499"):
+        small(499)
+
+
+def small(budget):
+    return CompactionConfig(token_budget=budget, compaction_trigger_tokens=budget * 3 // 4)
+
+
+@pytest.mark.parametrize("given", [None, SummarySettings(tokens=8_000)], ids=["default", "long"])
+@pytest.mark.parametrize("budget", [500, 600, 1_000, 2_000, 4_000])
+def test_a_summary_is_sized_to_a_small_budget(budget, given):
+    compactor = ContextCompactor(small(budget), settings=given, store=ullage.MemoryStore())
+    for pairs in (1, 5, 20, 60):
+        # One session after the other: what was summarized is gone on with.
+        events = history(pairs, text=" Look at everything." * 100)
+        events.append(words("And then? " * 40, author="user", at=5_000.0))
+        for session in ("s", f"only {pairs}"):
+            context = compactor.get_working_context(session, events)
+            assert context.total_token_estimate <= budget
+            assert ullage.validate(context.contents, "gemini") == []
+    assert context.summary.summary_text
+
+
+@pytest.mark.parametrize("by", ["argument", "session"])
+def test_a_summary_of_others_gives_way_to_a_small_budget(by):
+    events = history(5)
+    long = "".join(f"We know fact {number}.\n" for number in range(2_000))
+    compactor = ContextCompactor(small(600))
+    if by == "argument":
+        context = compactor.get_working_context("s", events, SessionSummary(long, [], [], 5))
+    else:
+        made = EventCompaction(
+            start_timestamp=0.0, end_timestamp=1_003.0, compacted_content=types.ModelContent(long)
+        )
+        actions = EventActions(compaction=made)
+        events.append(Event(author="user", timestamp=6_000.0, actions=actions))
+        context = compactor.get_working_context("s", events)
+    assert context.total_token_estimate <= 600
+    assert "We know fact 1999." in all_text(context)
 
 
 def test_nothing_is_lost_between_two_compactions_nor_summarized_twice():
@@ -363,7 +408,7 @@ def test_a_session_that_needs_no_compaction_is_left_alone():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"token_budget": 0},
+        {"token_budget": 499},
         {"compaction_trigger_tokens": 0},
         {"compaction_trigger_tokens": 40_000},
         {"recent_events_count": -1},

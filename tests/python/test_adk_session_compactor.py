@@ -3,6 +3,7 @@
 # mypy: disable-error-code="arg-type,attr-defined,misc,no-any-return,override,type-arg,union-attr"
 
 import asyncio
+import logging
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -110,14 +111,31 @@ def test_a_service_that_fails_ends_no_run(caplog):
     assert max(tokens(request.contents) for request in model.seen) <= 32_000
 
 
-def test_a_budget_that_cannot_be_kept_ends_no_run(caplog):
-    config = CompactionConfig(token_budget=60, compaction_trigger_tokens=50)
+@pytest.mark.parametrize("budget", [500, 600, 1_000, 2_000])
+def test_a_small_budget_is_kept_without_a_word(budget, caplog):
+    config = CompactionConfig(token_budget=budget, compaction_trigger_tokens=budget * 3 // 4)
+    model = scripted(*[step for _ in range(3) for step in (*investigation(12), "found it")])
+    agent = LlmAgent(name="sre", model=model, tools=tools())
+    runner = runner_of(agent, plugins=[SessionCompactor(config, store=ullage.MemoryStore())])
+    asyncio.run(investigated(runner, 3))
+    assert len(model.seen) == 39
+    assert max(tokens(request.contents) for request in model.seen) <= budget
+    assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
+
+
+def test_a_request_above_the_budget_is_sent_as_small_as_it_can_be(caplog):
+    config = CompactionConfig(token_budget=500, compaction_trigger_tokens=400)
     model = scripted(*investigation(5))
     agent = LlmAgent(name="sre", model=model, tools=tools())
-    runner = runner_of(agent, plugins=[SessionCompactor(ContextCompactor(config))])
-    asyncio.run(investigated(runner, 1))
+    runner = runner_of(agent, plugins=[SessionCompactor(config)])
+
+    async def run():
+        await say(runner, await opened(runner), "Look at everything. " * 200)
+
+    asyncio.run(run())
     assert len(model.seen) == 6
-    assert "not brought inside its budget" in caplog.text
+    assert "the request stays above its budget" in caplog.text
+    assert max(tokens(request.contents) for request in model.seen) <= 2_000
 
 
 @pytest.mark.parametrize("kind", first(1, ["sqlite", "database"]))

@@ -94,6 +94,7 @@ class ContextCompactor:
         if counter is None and self.config.chars_per_token is not None:
             counter = TokenCounter.with_ratio(self.config.chars_per_token)
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
+        settings = (settings or SummarySettings()).within(self.config.token_budget)
         self._summarizer = EventsSummarizer(summarizer, settings=settings, counter=self.counter)
         self._store = store
         self._sessions: OrderedDict[str, _Known] = OrderedDict()
@@ -157,10 +158,11 @@ class ContextCompactor:
         recent = self.config.recent_events_count
         split = older(new, recent) if self._is_due(earlier, new) else 0
         applied = False
+        words = self._summarizer.words
         while True:
             if split:
-                told = self._summarizer.words.tell(new[:split], earlier.text if earlier else "")
-                earlier = made_of(earlier, new[:split], told.text)
+                told = words.tell(new[:split], earlier.text if earlier else "")
+                earlier = made_of(earlier, new[:split], told.text, words.shortened)
                 turn += split
                 self._remember(session_id, earlier, new[split - 1].id, turn)
                 new, applied = new[split:], True
@@ -233,7 +235,9 @@ class ContextCompactor:
             turn = min(max(existing.last_compaction_turn, 0), len(raw))
             start = raw[0].timestamp if raw else 0.0
             seen = Earlier(start, existing.summary_text)
-            return made_of(seen, raw[:turn], existing.summary_text), raw[turn:], turn
+            words = self._summarizer.words
+            made = made_of(seen, raw[:turn], existing.summary_text, words.shortened)
+            return made, raw[turn:], turn
         return earlier, raw, 0
 
     def _remember(self, session_id: str, earlier: Earlier, last: str, turn: int) -> None:

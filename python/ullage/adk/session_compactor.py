@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from google.adk.plugins.base_plugin import BasePlugin
 
-from ullage._core import PolicyError
+from ullage._core import BudgetError, PolicyError
 from ullage.adk.compactor import ContextCompactor
 from ullage.adk.conversations import session_key
 from ullage.adk.summary_text import FORMAT
@@ -83,7 +83,11 @@ class SessionCompactor(BasePlugin):
         await self._compact(callback_context._invocation_context)  # noqa: SLF001 - has the services
         try:
             contents = list(llm_request.contents)
-            await self._engine.acompact(contents, self.compactor.config.token_budget)
+            try:
+                await self._engine.acompact(contents, self.compactor.config.token_budget)
+            except BudgetError as error:
+                logger.warning("error=<%s> | the request stays above its budget", error)
+                await self._engine.acompact(contents, error.floor)
             llm_request.contents = contents
         except Exception:
             logger.exception("the request was not brought inside its budget")

@@ -142,7 +142,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         return (earlier, rest) if earlier is not None and rest else None
 
     def _event(self, earlier: Earlier | None, new: list[Event], told: Told) -> Event | None:
-        made = made_of(earlier, new, told.text)
+        made = made_of(earlier, new, told.text, self.words.shortened)
         # Not the latest time among them: ADK takes away whatever lies between the two times, also
         # what stands behind these events.
         end = new[-1].timestamp

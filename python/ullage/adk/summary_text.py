@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ullage import _core
@@ -12,6 +12,7 @@ from ullage.adk.events import content_of, is_private
 from ullage.adk.fitting import fitting
 from ullage.adk.model_summarizer import summarizer_of
 from ullage.adk.summary_usage import Answered, answers, estimate
+from ullage.compression import compress
 from ullage.summarizer import NOBODY, Answer, Asker, SummaryRequest
 from ullage.telemetry import Telemetry
 
@@ -41,6 +42,8 @@ class SummarySettings:
             ``Policy.summary_fallback``.
         tokens: The most that a summary takes.
         lines: The most that is added in lines with what a model's summary has lost.
+        request: The most that the latest request takes, which stands behind the summary word for
+            word. A longer one is shortened: it is a log that was pasted, not what is wanted.
         input: The most that a model is given.
         timeout: Seconds that it has.
     """
@@ -49,8 +52,19 @@ class SummarySettings:
     fallback: str = TOOL_LINES
     tokens: int = 2_000
     lines: int = 500
+    request: int = 8_000
     input: int = 60_000
     timeout: float = 60.0
+
+    def within(self, budget: int) -> SummarySettings:
+        """The same with a summary and a request that leave half of a budget to newer events."""
+        part = budget // 4
+        return replace(
+            self,
+            tokens=min(self.tokens, part),
+            lines=min(self.lines, part // 4),
+            request=min(self.request, part),
+        )
 
 
 @dataclass(frozen=True)
@@ -108,6 +122,12 @@ class SummaryText:
         with answers() as found:
             answer = Answer(None, NOBODY) if request is None else await self._asker.aask(request)
         return self._told(events, previous, answer, request, found)
+
+    def shortened(self, text: str) -> str:
+        """The text of a request, shorter where it takes more than the settings allow."""
+        if self._counter.count(text) <= self._settings.request:
+            return text
+        return compress(text, self._settings.request, counter=self._counter).text
 
     def _request(self, contents: list[types.Content], previous: str) -> SummaryRequest | None:
         if not self._has_summarizer:
