@@ -162,7 +162,7 @@ class ContextCompactor:
         while True:
             if split:
                 told = words.tell(new[:split], earlier.text if earlier else "")
-                earlier = made_of(earlier, new[:split], told.text, words.shortened)
+                earlier = made_of(earlier, new[:split], told.text, words.shorten_request)
                 turn += split
                 self._remember(session_id, earlier, new[split - 1].id, turn)
                 new, applied = new[split:], True
@@ -236,7 +236,7 @@ class ContextCompactor:
             start = raw[0].timestamp if raw else 0.0
             seen = Earlier(start, existing.summary_text)
             words = self._summarizer.words
-            made = made_of(seen, raw[:turn], existing.summary_text, words.shortened)
+            made = made_of(seen, raw[:turn], existing.summary_text, words.shorten_request)
             return made, raw[turn:], turn
         return earlier, raw, 0
 

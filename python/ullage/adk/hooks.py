@@ -18,7 +18,7 @@ from ullage.adk.meter import Call, Meter, usage_of
 from ullage.adk.overflow import counted_tokens, is_overflow
 from ullage.adk.requests import Requests
 from ullage.adk.summary_text import FORMAT
-from ullage.adk.summary_usage import answers, estimate
+from ullage.adk.summary_usage import collect_usage, estimate
 from ullage.logger import Logger
 from ullage.usage import UsageTracker
 
@@ -143,7 +143,7 @@ class Hooks:
             # Google has the history of a stateful interaction, and the request only what is new.
             return None
         conversation = conversation_of(context, request.model)
-        with answers() as summaries:
+        with collect_usage() as summaries:
             call.sent = await self._requests.fitted(conversation, context, request)
         self._meter.add_summaries(context, summaries)
         # A list of its own: models may change that of the request.
@@ -218,7 +218,7 @@ class Hooks:
         try:
             if counted is not None:
                 self._engines.of(request.model).observe(call.sent, counted)
-            with answers() as summaries:
+            with collect_usage() as summaries:
                 left = await self._requests.refused(
                     conversation_of(context, request.model), context, request, call.sent
                 )

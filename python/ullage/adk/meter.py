@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.adk.models.llm_response import LlmResponse
 
-    from ullage.adk.summary_usage import Answered
+    from ullage.adk.summary_usage import SummaryUsage
     from ullage.usage import UsageTracker
 
 # Model calls that go on at once, over all sessions; of older ones the next piece counts as a call.
@@ -115,9 +115,9 @@ class Meter:
         """The last call, which is forgotten, when the agent is done."""
         return self._calls.take(_place(context))
 
-    def add_summaries(self, context: CallbackContext, answers: Sequence[Answered]) -> None:
+    def add_summaries(self, context: CallbackContext, summaries: Sequence[SummaryUsage]) -> None:
         """Counts what models used that summarized for a request."""
-        for model, used in answers:
+        for model, used in summaries:
             self.tracker.record(self.account(context), SUMMARIES, model, used + Usage(calls=1))
 
     def add(

@@ -11,7 +11,7 @@ from google.genai import types
 
 from ullage._core import PolicyError
 from ullage.adk.meter import usage_of
-from ullage.adk.summary_usage import answered
+from ullage.adk.summary_usage import add_usage
 
 if TYPE_CHECKING:
     from ullage.summarizer import Summarizer, SummaryRequest
@@ -62,5 +62,5 @@ class _ModelSummarizer:
             said += [part.text for part in parts if part.text and not part.thought]
             used = usage_of(response.usage_metadata)
             if used is not None:
-                answered(response.model_version or self._llm.model, used)
+                add_usage(response.model_version or self._llm.model, used)
         return "".join(said)

@@ -12,7 +12,7 @@ from ullage.adk.decisions import Decisions
 from ullage.adk.newest import Newest
 from ullage.adk.open_calls import is_whole, mended
 from ullage.adk.remembered import Remembered
-from ullage.adk.summary_usage import reported
+from ullage.adk.summary_usage import add_estimate
 from ullage.logger import Logger
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Requests:
         for _ in range(_WAYS_OUT):
             try:
                 report = await engine.acompact(left, pins=pins, **asked)
-                reported(report, engine.policy.summary_input)
+                add_estimate(report, engine.policy.summary_input)
             except MessageError as error:  # noqa: PERF203 - each way out is tried again
                 logger.debug("error=<%s> | the contents were mended for this request", error)
                 left[:], pins = mended(left, request, context)

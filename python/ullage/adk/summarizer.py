@@ -142,7 +142,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         return (earlier, rest) if earlier is not None and rest else None
 
     def _event(self, earlier: Earlier | None, new: list[Event], told: Told) -> Event | None:
-        made = made_of(earlier, new, told.text, self.words.shortened)
+        made = made_of(earlier, new, told.text, self.words.shorten_request)
         # Not the latest time among them: ADK takes away whatever lies between the two times, also
         # what stands behind these events.
         end = new[-1].timestamp
@@ -157,8 +157,8 @@ class EventsSummarizer(BaseEventsSummarizer):
             start_timestamp=made.start, end_timestamp=end, compacted_content=content
         )
         used: dict[str, Any] = {}
-        if told.answered is not None:
-            model, usage = told.answered
+        if told.usage is not None:
+            model, usage = told.usage
             used = {"model_version": model or None, **as_fields(usage)}
         return Event(
             author="user",

@@ -11,7 +11,7 @@ from ullage.adk.event_lines import event_lines
 from ullage.adk.events import content_of, is_private
 from ullage.adk.fitting import fitting
 from ullage.adk.model_summarizer import summarizer_of
-from ullage.adk.summary_usage import Answered, answers, estimate
+from ullage.adk.summary_usage import SummaryUsage, collect_usage, estimate
 from ullage.compression import compress
 from ullage.summarizer import NOBODY, Answer, Asker, SummaryRequest
 from ullage.telemetry import Telemetry
@@ -73,12 +73,12 @@ class Told:
 
     Args:
         text: Its words.
-        answered: The model that wrote it, with what it used; None where none did.
+        usage: What the model used that wrote it; None where none did.
         reason: Why none did.
     """
 
     text: str
-    answered: Answered | None = None
+    usage: SummaryUsage | None = None
     reason: str = ""
 
 
@@ -112,18 +112,18 @@ class SummaryText:
     def tell(self, events: Sequence[Event], previous: str) -> Told:
         """The summary of the events and of what was said of older ones."""
         request = self._request(contents_of(events), previous)
-        with answers() as found:
+        with collect_usage() as found:
             answer = Answer(None, NOBODY) if request is None else self._asker.ask(request)
         return self._told(events, previous, answer, request, found)
 
     async def atell(self, events: Sequence[Event], previous: str) -> Told:
         """The same beside the event loop."""
         request = self._request(contents_of(events), previous)
-        with answers() as found:
+        with collect_usage() as found:
             answer = Answer(None, NOBODY) if request is None else await self._asker.aask(request)
         return self._told(events, previous, answer, request, found)
 
-    def shortened(self, text: str) -> str:
+    def shorten_request(self, text: str) -> str:
         """The text of a request, shorter where it takes more than the settings allow."""
         if self._counter.count(text) <= self._settings.request:
             return text
@@ -150,7 +150,7 @@ class SummaryText:
         previous: str,
         answer: Answer,
         request: SummaryRequest | None,
-        found: list[Answered],
+        found: list[SummaryUsage],
     ) -> Told:
         contents = contents_of(events)
         if answer.text is None:
@@ -166,7 +166,7 @@ class SummaryText:
         )
         if not found:
             asked, said = self._counter.count(str(request)), self._counter.count(answer.text)
-            found.append(Answered("", estimate(asked, said)))
+            found.append(SummaryUsage("", estimate(asked, said)))
         return Told(text, found[-1])
 
     def _without_model(

@@ -17,46 +17,53 @@ if TYPE_CHECKING:
 SUMMARIES = "(summaries)"
 
 
-class Answered(NamedTuple):
-    """An answer of a model that summarizes: the model's id, where it is known, and its usage."""
+class SummaryUsage(NamedTuple):
+    """What a model used for a summary.
+
+    Attributes:
+        model: Its id; empty where it is not known.
+        usage: What it used.
+    """
 
     model: str
     usage: Usage
 
 
-_answers: ContextVar[list[Answered] | None] = ContextVar("ullage_adk_answers", default=None)
+_found: ContextVar[list[SummaryUsage] | None] = ContextVar("ullage_adk_summary_usage", default=None)
 
 
 @contextmanager
-def answers() -> Iterator[list[Answered]]:
-    """Collects the answers of models that summarize inside the block."""
-    found: list[Answered] = []
-    token = _answers.set(found)
+def collect_usage() -> Iterator[list[SummaryUsage]]:
+    """Collects what models use for summaries inside the block."""
+    found: list[SummaryUsage] = []
+    token = _found.set(found)
     try:
         yield found
     finally:
-        _answers.reset(token)
+        _found.reset(token)
 
 
-def answered(model: str, usage: Usage) -> None:
-    """Notes an answer, where somebody collects them."""
-    found = _answers.get()
+def add_usage(model: str, usage: Usage) -> None:
+    """Adds what a model used, where that is collected."""
+    found = _found.get()
     if found is not None:
-        found.append(Answered(model, usage))
+        found.append(SummaryUsage(model, usage))
 
 
-def reported(report: Report, most: int) -> None:
-    """Notes the answer that a compaction had from a summarizer that did not say what it used.
+def add_estimate(report: Report, most: int) -> None:
+    """Adds an estimate of what a compaction's summarizer used, if the summarizer did not say it.
 
     Its prompt is estimated by what the compaction removed, of which a summarizer reads at most
     ``most`` tokens.
     """
     summary = report.summary
-    if summary is None or summary.by != "summarizer" or _answers.get():
+    if summary is None or summary.by != "summarizer":
         return
-    answered("", estimate(min(most, report.saved + summary.tokens), summary.tokens))
+    if any(not one.usage.estimated for one in _found.get() or ()):
+        return
+    add_usage("", estimate(min(most, report.saved + summary.tokens), summary.tokens))
 
 
 def estimate(prompt: int, candidates: int) -> Usage:
-    """The usage of a call that nobody reported."""
+    """The usage of a call that was not reported."""
     return Usage(0, prompt, candidates, estimated=prompt + candidates)

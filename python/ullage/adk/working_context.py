@@ -139,7 +139,7 @@ def contents_within(  # noqa: PLR0917 - a step of one caller
         return engine.view(contents, config.token_budget)
     except BudgetError as error:
         # The summary is the first to give way.
-        shorter = _shortened(earlier, error.floor - config.token_budget, counter)
+        shorter = _without_tokens(earlier, error.floor - config.token_budget, counter)
         if shorter == earlier:
             raise
     contents = list(repair([*_written(shorter), *newer], FORMAT))
@@ -150,7 +150,7 @@ def _written(earlier: Earlier | None) -> list[types.Content]:
     return [] if earlier is None else [written(earlier)]
 
 
-def _shortened(earlier: Earlier | None, tokens: int, counter: TokenCounter) -> Earlier | None:
+def _without_tokens(earlier: Earlier | None, tokens: int, counter: TokenCounter) -> Earlier | None:
     """The summary with so many tokens less, or without words."""
     if earlier is None:
         return None

@@ -45,7 +45,7 @@ def made_of(
     earlier: Earlier | None,
     new: Sequence[Event],
     text: str,
-    shortened: Callable[[str], str],
+    shorten: Callable[[str], str],
 ) -> Earlier:
     """What stands for the events and for those before, with a text about both.
 
@@ -53,9 +53,9 @@ def made_of(
         earlier: What stands for those before.
         new: The events.
         text: The summary.
-        shortened: Shortens the text of a request where it is too long.
+        shorten: Shortens the text of a request where it is too long.
     """
-    request = _request_of(new, shortened) or (earlier.request if earlier else ())
+    request = _request_of(new, shorten) or (earlier.request if earlier else ())
     times = [event.timestamp for event in new[:1]] + ([earlier.start] if earlier else [])
     return Earlier(min(times, default=0.0), text, request, _waiting_lines(earlier, new))
 
@@ -89,17 +89,17 @@ def read_back(event: Event) -> Earlier | None:
     return Earlier(start, body, request, tuple(going_on.splitlines()))
 
 
-def _request_of(events: Sequence[Event], shortened: Callable[[str], str]) -> tuple[Any, ...]:
+def _request_of(events: Sequence[Event], shorten: Callable[[str], str]) -> tuple[Any, ...]:
     """The parts of the latest request, shorter where it is very long."""
     for event in reversed(events):
         if is_request(event):
             parts = event.content.parts if event.content else None
-            return tuple(_bounded(part, shortened) for part in parts or [] if not part.thought)
+            return tuple(_bounded(part, shorten) for part in parts or [] if not part.thought)
     return ()
 
 
-def _bounded(part: types.Part, shortened: Callable[[str], str]) -> types.Part:
-    text = shortened(part.text) if part.text else part.text
+def _bounded(part: types.Part, shorten: Callable[[str], str]) -> types.Part:
+    text = shorten(part.text) if part.text else part.text
     return part if text == part.text else part.model_copy(update={"text": text})
 
 
