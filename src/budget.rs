@@ -76,6 +76,12 @@ impl Budget {
         Budget { high: self.high.max(high), ..self }
     }
 
+    /// The same budget with a lower limit, and marks of that.
+    #[must_use]
+    pub fn limited(self, limit: usize, policy: &Policy) -> Budget {
+        Budget { learned: self.learned, ..Budget::with_marks(limit, policy) }
+    }
+
     /// The same budget, its limit and marks lower by `tokens`.
     #[must_use]
     pub fn lowered(self, tokens: usize) -> Budget {

@@ -16,6 +16,7 @@
 //! | 6 stages | [`stages`] |
 //! | 7 planner | [`planner`] |
 //! | 8 front door | [`engine`], [`replay`] |
+//! | 9 view | [`view`] |
 
 pub mod anchors;
 pub mod budget;
@@ -45,6 +46,7 @@ pub mod store;
 pub mod summary;
 pub mod tokens;
 pub mod validity;
+pub mod view;
 pub mod wire;
 
 #[cfg(feature = "python")]

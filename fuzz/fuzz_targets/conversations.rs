@@ -41,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
         let repaired = repair(&conversation, demands_of(format), OpenCalls::Answer);
         let mended =
             rewrite(&&messages, &conversation, format, &repaired.changes).expect("what is mended can be written");
-        let mended = Value::Array(mended);
+        let mended = Value::Array(mended.into_iter().map(|entry| entry.value).collect());
         let read_again = read(&&mended, format).expect("what is mended can be read");
         assert_eq!(validate(&read_again, demands_of(format)), [], "{}: {mended}", format.name());
         for storing in [Storing::Off, Storing::On] {
@@ -110,7 +110,7 @@ fn plan(messages: &Value, format: Format, storing: Storing) {
     let engine = Engine::new(Policy::default(), ledger, storing).expect("the default policy is valid");
     let reading = engine.read(&messages, Some(format), &[]).expect("what is mended can be read");
     for budget in [10, 100, 1_000] {
-        let room = Room { budget: Some(budget), fixed: 0 };
+        let room = Room { budget: Some(budget), fixed: 0, ceiling: None };
         let ask = Ask { room, urgency: Urgency::Hard, salt: 0, distrusted: &[], deadline: Deadline::Never, answer: None };
         match engine.plan(&reading, ask) {
             Ok(plan) => {

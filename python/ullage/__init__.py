@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from ullage.transcript import Transcript
     from ullage.usage import UsageTracker
     from ullage.validity import Repair, Repaired, Violation, repair, validate
+    from ullage.view import View
 
 __all__ = [
     "BackgroundSummary",
@@ -101,6 +102,7 @@ __all__ = [
     "UllageError",
     "Usage",
     "UsageTracker",
+    "View",
     "Violation",
     "__version__",
     "aretrieve",
@@ -136,6 +138,7 @@ _PLACES = {
     "transcript": ("Transcript",),
     "usage": ("UsageTracker",),
     "validity": ("Repair", "Repaired", "Violation", "repair", "validate"),
+    "view": ("View",),
 }
 _HOMES = {name: module for module, names in _PLACES.items() for name in names}
 

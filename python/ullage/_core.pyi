@@ -23,6 +23,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "PromptCache",
+    "Reading",
     "ReferenceTakenError",
     "Search",
     "StoreError",
@@ -32,6 +33,8 @@ __all__ = [
     "ToolResult",
     "TranscriptFile",
     "UllageError",
+    "View",
+    "ViewRequest",
     "__version__",
     "audited_summary",
     "cache_factors",
@@ -818,19 +821,9 @@ class Engine:
         format: str | None,
         summarizer: Any = None,
     ) -> Self: ...
-    def plan(
-        self,
-        messages: Sequence[Any],
-        *,
-        budget: int | None,
-        fixed: int,
-        hard: bool,
-        pins: list[int],
-        salt: int,
-        distrusted: list[str],
-        seconds: float,
-        unasked: str | None,
-    ) -> Plan: ...
+    def read(
+        self, messages: Sequence[Any], *, budget: int | None, fixed: int, pins: list[int]
+    ) -> Reading: ...
     def status(
         self, messages: Sequence[Any], *, budget: int | None, fixed: int
     ) -> dict[str, Any]: ...
@@ -840,10 +833,6 @@ class Engine:
     def idle(
         self, messages: Sequence[Any], *, budget: int | None, fixed: int
     ) -> dict[str, Any] | None: ...
-    def request(self, plan: Plan, messages: Sequence[Any]) -> dict[str, Any] | None: ...
-    def resume(
-        self, plan: Plan, messages: Sequence[Any], text: str | None, *, reason: str
-    ) -> Plan: ...
     def range_request(
         self,
         messages: Sequence[Any],
@@ -873,6 +862,70 @@ class Engine:
     def fixed_tokens(self, system: Any, tools: Any) -> int: ...
     def record(self, plan: Plan) -> None: ...
     def stats(self) -> dict[str, Any]: ...
+
+@final
+class Reading:
+    """A list of messages that was read once, for all that one compaction asks of it."""
+
+    @property
+    def messages(self) -> list[Any]: ...
+    def plan(
+        self,
+        *,
+        hard: bool,
+        salt: int,
+        distrusted: list[str],
+        seconds: float,
+        unasked: str | None,
+    ) -> Plan: ...
+    def request(self, plan: Plan) -> dict[str, Any] | None: ...
+    def resume(self, plan: Plan, text: str | None, *, reason: str) -> Plan: ...
+    def artifacts(self, plan: Plan) -> list[tuple[str, str, bytes]]: ...
+
+@final
+class View:
+    """What a model sees of a growing history; ``ullage.View`` is its face."""
+
+    def __new__(
+        cls,
+        engine: Engine,
+        state: dict[str, Any] | None,
+        messages: list[Any],
+        *,
+        append_only: bool,
+    ) -> Self: ...
+    def next(
+        self, history: Sequence[Any], *, budget: int | None, fixed: int
+    ) -> list[Any] | None: ...
+    def request(
+        self,
+        history: Sequence[Any],
+        *,
+        budget: int | None,
+        fixed: int,
+        pins: list[int],
+        transient: list[int],
+    ) -> ViewRequest: ...
+    def observe(self, reported: int, *, cached: int | None) -> bool: ...
+    def refused(self, tokens: int | None) -> None: ...
+    def release(self) -> None: ...
+    @property
+    def ceiling(self) -> int | None: ...
+    @property
+    def sent(self) -> int | None: ...
+    def state(self) -> tuple[dict[str, Any], list[Any]]: ...
+
+@final
+class ViewRequest:
+    """A request that a view makes of a history."""
+
+    @property
+    def messages(self) -> list[Any]: ...
+    @property
+    def repairs(self) -> list[str]: ...
+    @property
+    def reading(self) -> Reading | None: ...
+    def apply(self, plan: Plan) -> list[Any]: ...
 
 def summary_request(
     messages: Sequence[Any],

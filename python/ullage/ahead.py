@@ -178,8 +178,12 @@ class Ahead:
         if list(asked.pins) != begun.pins:
             return None, 0, "other messages are pinned"
         try:
-            plan = self._asker.resumed(begun.plan, messages, answer)
-            kept = plan.apply(messages[: plan.messages])
+            head = messages[: begun.plan.messages]
+            reading = self._engine.read(
+                head, budget=asked.budget, fixed=asked.fixed, pins=begun.pins
+            )
+            plan = reading.resume(begun.plan, answer.text, reason=answer.reason)
+            kept = plan.apply(head)
         except MessagesChangedError:
             return None, 0, "the messages have changed"
         outcome = [*kept, *messages[plan.messages :]]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ullage._core import Engine
     from ullage.keeper import Artifact, Keeper
     from ullage.recorder import Recorder
+    from ullage.steps import Steps
     from ullage.stopwatch import Stopwatch
     from ullage.telemetry import Operation, Telemetry
 
@@ -43,16 +44,10 @@ class Arrival:
         self._telemetry = telemetry
         self._recorder = recorder
 
-    def shrink(self, tool_name: str, result: Any) -> Any:
+    def shrink(self, tool_name: str, result: Any) -> Steps[Any]:
         """The result, shorter where it is too long."""
         with self._stopwatch.running(), self._operation(tool_name) as operation:
-            made = self._keeper.kept(partial(self._shrunk, tool_name, result))
-            return self._entered(operation, tool_name, result, *made)
-
-    async def ashrink(self, tool_name: str, result: Any) -> Any:
-        """The same beside the event loop."""
-        with self._stopwatch.running(), self._operation(tool_name) as operation:
-            made = await self._keeper.akept(partial(self._shrunk, tool_name, result))
+            made = yield from self._keeper.kept(partial(self._shrunk, tool_name, result))
             return self._entered(operation, tool_name, result, *made)
 
     def _operation(self, tool_name: str) -> AbstractContextManager[Operation]:

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ullage.ahead import Ahead
-from ullage.calling import in_pool
-from ullage.summarizer import Answer
+from ullage.steps import aside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ullage._core import Engine, Plan, Policy
+    from ullage._core import Engine, Plan, Policy, Reading
     from ullage.ahead import BackgroundSummary, Begun
     from ullage.asked import Asked
     from ullage.report import Report
+    from ullage.steps import Steps
     from ullage.stopwatch import Stopwatch
-    from ullage.summarizer import Asker, SummaryRequest
+    from ullage.summarizer import Answer, Asker, SummaryRequest
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,13 @@ class Chosen:
     answer: Answer | None = None
     tokens: tuple[int, int] | None = None
     dropped: str = ""
+
+    @property
+    def said(self) -> tuple[str | None, str]:
+        """The text of the summary, and why there is none."""
+        if self.answer is None:
+            return None, "none was asked for"
+        return self.answer.text, self.answer.reason
 
     def said_in(self, report: Report) -> Report:
         """The report of the plan, with what it does not know of."""
@@ -70,49 +77,24 @@ class Chooser:
         """Why no plan need wait for a summary; None where one is asked for, or must be."""
         return self._asker.unasked
 
-    def request(self, plan: Plan, messages: Sequence[Any]) -> SummaryRequest | None:
-        """What the plan asks the summarizer for."""
-        if not plan.is_pending:
-            return None
-        with self._stopwatch.running():
-            return self._asker.request(plan, messages)
-
-    def resumed(self, plan: Plan, messages: Sequence[Any], answer: Answer | None) -> Plan:
-        """The plan with what came of asking."""
-        return self._asker.resumed(plan, messages, answer or Answer(None, "none was asked for"))
-
     def chosen(
-        self, plan: Plan, messages: Sequence[Any], asked: Asked, *, own: list[Any] | None
-    ) -> Chosen:
+        self, plan: Plan, reading: Reading, asked: Asked, *, own: list[Any] | None
+    ) -> Steps[Chosen]:
         """The plan with what its summary is made of; ``own`` is the list that the host keeps."""
         if not plan.is_pending:
             return Chosen(plan)
         dropped = ""
         if own is not None and (begun := self._ahead.take(own)) is not None:
             was_done = begun.summary.done
-            begun.summary.wait(min(self._timeout, asked.seconds))
-            ready, dropped = self._ready(begun, plan, messages, asked, was_done=was_done)
-            if ready is not None:
-                return ready
-        answer = self._asker.ask(self.request(plan, messages), asked.seconds)
-        return Chosen(plan, answer, dropped=dropped)
-
-    async def achosen(self, plan: Plan, messages: list[Any], asked: Asked) -> Chosen:
-        """The same beside the event loop."""
-        if not plan.is_pending:
-            return Chosen(plan)
-        dropped = ""
-        if (begun := self._ahead.take(messages)) is not None:
-            seconds = min(self._timeout, asked.seconds)
-            was_done = begun.summary.done
-            await in_pool(begun.summary.wait, seconds)
-            ready, dropped = await in_pool(
-                self._ready, begun, plan, messages, asked, was_done=was_done
+            yield from aside(begun.summary.wait, min(self._timeout, asked.seconds))
+            ready, dropped = yield from aside(
+                self._ready, begun, plan, own, asked, was_done=was_done
             )
             if ready is not None:
                 return ready
-        request = await in_pool(self.request, plan, messages)
-        return Chosen(plan, await self._asker.aask(request, asked.seconds), dropped=dropped)
+        request = yield from aside(self._request, plan, reading)
+        answer = yield self._asker.asking(request, asked.seconds)
+        return Chosen(plan, answer, dropped=dropped)
 
     def is_near(self, messages: list[Any], report: Report) -> bool:
         """Whether the next summary is to be begun now that nothing was due."""
@@ -128,10 +110,17 @@ class Chooser:
         self._ahead.leave(messages, report.tokens_after)
 
     def begin(
-        self, messages: list[Any], plan: Plan, asked: Asked, request: SummaryRequest | None
-    ) -> BackgroundSummary | None:
+        self, messages: list[Any], plan: Plan, asked: Asked, reading: Reading
+    ) -> Steps[BackgroundSummary | None]:
         """Begins the summary that a plan waits for; None where it waits for none."""
+        if not plan.is_pending:
+            return None
+        request = yield from aside(self._request, plan, reading)
         return None if request is None else self._ahead.begin(messages, plan, asked, request)
+
+    def _request(self, plan: Plan, reading: Reading) -> SummaryRequest | None:
+        with self._stopwatch.running():
+            return self._asker.request(plan, reading)
 
     def _ready(
         self,

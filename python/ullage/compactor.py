@@ -12,27 +12,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessageError, MessagesChangedError
-from ullage.calling import in_pool
 from ullage.forks import renew_after_fork
 from ullage.logger import Logger
 from ullage.report import Report
+from ullage.steps import aside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ullage._core import Engine, Plan
+    from ullage._core import Engine, Plan, Reading
     from ullage.ahead import BackgroundSummary
     from ullage.asked import Asked
     from ullage.chooser import Chooser, Chosen
     from ullage.keeper import Artifact, Keeper
     from ullage.listener import Listener
+    from ullage.steps import Steps
     from ullage.stopwatch import Stopwatch
     from ullage.telemetry import Operation, Telemetry
 
 logger = Logger(__name__)
 
-# A compaction beside a running agent plans again when an older message changed meanwhile.
-_ASYNC_TRIES = 3
+# A compaction plans again when an older message changed meanwhile.
+_TRIES = 3
 
 
 class Compactor:
@@ -74,12 +75,16 @@ class Compactor:
         self._applying = threading.Lock()
 
     def plan(self, messages: Sequence[Any], asked: Asked) -> Plan:
-        """A plan, of which nothing was carried out."""
+        """A plan, of which nothing is carried out."""
         with self._stopwatch.running():
-            return self._plan(messages, asked, unasked=None)
+            return self._plan(self._read(messages, asked), asked, unasked=None)
 
-    def compact(self, messages: list[Any], asked: Asked) -> Report:
-        """Makes a plan and carries it out in place."""
+    def compact(self, messages: list[Any], asked: Asked) -> Steps[Report]:
+        """Makes a plan and carries it out in place.
+
+        Messages that come in meanwhile stay behind those that were planned for. If an older one
+        changes, the plan is made again.
+        """
         start = time.perf_counter()
         _require_list(messages)
         plan: Plan | None = None
@@ -87,104 +92,85 @@ class Compactor:
             report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         else:
             with self._telemetry.operation("compact") as operation:
-                plan = operation.planned(self._plan_to_apply(messages, asked))
-                chosen = self._chooser.chosen(plan, messages, asked, own=messages)
-                plan = self._kept(messages, asked, chosen)
-                self._apply(plan, messages)
-                with self._stopwatch.running():
-                    self._keeper.tidy(messages)
-                report = self._done(plan, chosen, start)
+                plan, chosen = yield from self._compacted(messages, asked, operation)
+                yield from self._keeper.tidied(messages)
+                report = self.done(plan, chosen, start)
                 operation.reported(report)
-        self._listener.tell(report, plan)
-        if self._chooser.is_near(messages, report) and self.begin(messages, asked) is None:
-            self._chooser.leave(messages, report)
+        yield self._listener.telling(report, plan)
+        if self._chooser.is_near(messages, report):
+            begun = yield from self.begin(messages, asked)
+            if begun is None:
+                self._chooser.leave(messages, report)
         return report
 
-    async def acompact(self, messages: list[Any], asked: Asked) -> Report:
-        """The same beside the event loop."""
-        start = time.perf_counter()
-        _require_list(messages)
-        plan: Plan | None = None
-        if (idle := self._idle(messages, asked)) is not None:
-            report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
-        else:
-            with self._telemetry.operation("compact") as operation:
-                plan, chosen = await self._acompacted(messages, asked, operation)
-                with self._stopwatch.running():
-                    await self._keeper.atidy(messages)
-                report = self._done(plan, chosen, start)
-                operation.reported(report)
-        await self._listener.atell(report, plan)
-        if self._chooser.is_near(messages, report) and await self.abegin(messages, asked) is None:
-            self._chooser.leave(messages, report)
-        return report
-
-    def view(self, messages: Sequence[Any], asked: Asked) -> list[Any]:
+    def view(self, messages: Sequence[Any], asked: Asked) -> Steps[list[Any]]:
         """What a compaction would leave, as a new list."""
         start = time.perf_counter()
         with self._telemetry.operation("view") as operation:
-            plan = operation.planned(self._plan_to_apply(messages, asked))
-            outcome = list(messages)
-            chosen = self._chooser.chosen(plan, outcome, asked, own=None)
-            plan = self._kept(outcome, asked, chosen)
+            reading = yield from self._reading(messages, asked)
+            plan, chosen = yield from self.fitted(reading, asked, operation, own=None)
+            outcome = list(reading.messages)
             self._apply(plan, outcome)
             report = _report(plan, chosen, start)
             operation.reported(report)
-        self._listener.tell(report, plan)
+        yield self._listener.telling(report, plan)
         return outcome
 
-    def begin(self, messages: list[Any], asked: Asked) -> BackgroundSummary | None:
+    def begin(self, messages: list[Any], asked: Asked) -> Steps[BackgroundSummary | None]:
         """Begins the summary that a compaction down to the low mark would ask for."""
         _require_list(messages)
         deep = asked.down_to_low()
-        plan = self.plan(messages, deep)
-        return self._chooser.begin(messages, plan, deep, self._chooser.request(plan, messages))
+        reading = yield from self._reading(messages, deep)
+        with self._stopwatch.running():
+            plan = yield from aside(self._plan, reading, deep, unasked=None)
+        return (yield from self._chooser.begin(messages, plan, deep, reading))
 
-    async def abegin(self, messages: list[Any], asked: Asked) -> BackgroundSummary | None:
-        """The same beside the event loop."""
-        _require_list(messages)
-        deep = asked.down_to_low()
-        plan = await in_pool(self.plan, messages, deep)
-        request = await in_pool(self._chooser.request, plan, messages)
-        return self._chooser.begin(messages, plan, deep, request)
-
-    async def _acompacted(
-        self, messages: list[Any], asked: Asked, operation: Operation
-    ) -> tuple[Plan, Chosen]:
-        for attempt in range(1, _ASYNC_TRIES):
-            try:
-                return await self._atried(messages, asked, operation)
-            except MessagesChangedError:  # noqa: PERF203 - what changed is planned anew
-                logger.debug("attempt=<%d> | messages changed while planning", attempt)
-        return await self._atried(messages, asked, operation)
-
-    async def _atried(
-        self, messages: list[Any], asked: Asked, operation: Operation
-    ) -> tuple[Plan, Chosen]:
-        plan = operation.planned(await in_pool(self._plan_to_apply, messages, asked))
-        chosen = await self._chooser.achosen(plan, messages, asked)
-        # A thread only where there is something to do in it.
+    def fitted(
+        self, reading: Reading, asked: Asked, operation: Operation, *, own: list[Any] | None
+    ) -> Steps[tuple[Plan, Chosen]]:
+        """A plan with its summary, once everything that it takes out is stored."""
+        with self._stopwatch.running():
+            plan = yield from aside(self._plan, reading, asked, unasked=self._chooser.unasked)
+        operation.planned(plan)
+        chosen = yield from self._chooser.chosen(plan, reading, asked, own=own)
+        plan = chosen.plan
+        # Beside an event loop this takes a thread.
         if plan.is_pending or self._leaves_something(plan):
             with self._stopwatch.running():
-                plan = await self._keeper.akept(partial(self._planned, messages, asked, chosen))
+                plan = yield from self._keeper.kept(partial(self._planned, reading, asked, chosen))
+        return plan, chosen
+
+    def _compacted(
+        self, messages: list[Any], asked: Asked, operation: Operation
+    ) -> Steps[tuple[Plan, Chosen]]:
+        for _ in range(_TRIES - 1):
+            try:
+                return (yield from self._tried(messages, asked, operation))
+            except MessagesChangedError as error:  # noqa: PERF203 - what changed is planned anew
+                logger.debug("error=<%s> | messages changed while planning", error)
+        return (yield from self._tried(messages, asked, operation))
+
+    def _tried(
+        self, messages: list[Any], asked: Asked, operation: Operation
+    ) -> Steps[tuple[Plan, Chosen]]:
+        reading = yield from self._reading(messages, asked)
+        plan, chosen = yield from self.fitted(reading, asked, operation, own=messages)
         self._apply(plan, messages)
         return plan, chosen
 
-    def _plan_to_apply(self, messages: Sequence[Any], asked: Asked) -> Plan:
-        """A plan that is to be carried out: it waits only where somebody is asked."""
+    def _reading(self, messages: Sequence[Any], asked: Asked) -> Steps[Reading]:
         with self._stopwatch.running():
-            return self._plan(messages, asked, unasked=self._chooser.unasked)
+            return (yield from aside(self._read, messages, asked))
 
-    def _plan(
-        self, messages: Sequence[Any], asked: Asked, *, unasked: str | None, salt: int = 0
-    ) -> Plan:
+    def _read(self, messages: Sequence[Any], asked: Asked) -> Reading:
+        return self._engine.read(
+            messages, budget=asked.budget, fixed=asked.fixed, pins=list(asked.pins)
+        )
+
+    def _plan(self, reading: Reading, asked: Asked, *, unasked: str | None, salt: int = 0) -> Plan:
         def made(distrusted: list[str]) -> Plan:
-            return self._engine.plan(
-                messages,
-                budget=asked.budget,
-                fixed=asked.fixed,
+            return reading.plan(
                 hard=asked.hard,
-                pins=list(asked.pins),
                 salt=salt,
                 distrusted=distrusted,
                 seconds=asked.seconds,
@@ -203,26 +189,20 @@ class Compactor:
             return self._engine.idle(messages, budget=asked.budget, fixed=asked.fixed)
 
     def _planned(
-        self, messages: Sequence[Any], asked: Asked, chosen: Chosen, salt: int
+        self, reading: Reading, asked: Asked, chosen: Chosen, salt: int
     ) -> tuple[Plan, list[Artifact]]:
         """The plan with its summary, and what must be stored before it is applied."""
         plan = chosen.plan
         if salt != 0:
-            plan = self._plan(messages, asked, unasked=self._chooser.unasked, salt=salt)
+            plan = self._plan(reading, asked, unasked=self._chooser.unasked, salt=salt)
         if plan.is_pending:
-            plan = self._chooser.resumed(plan, messages, chosen.answer)
-        if not self._leaves_something(plan):
-            return plan, []
-        return plan, plan.artifacts(messages[: plan.messages])
+            text, reason = chosen.said
+            plan = reading.resume(plan, text, reason=reason)
+        return plan, reading.artifacts(plan) if self._leaves_something(plan) else []
 
     def _leaves_something(self, plan: Plan) -> bool:
         """Whether there may be something to store; looking for it reads the messages again."""
         return self._keeper.store is not None and not plan.is_empty
-
-    def _kept(self, messages: Sequence[Any], asked: Asked, chosen: Chosen) -> Plan:
-        """The plan, once its artifacts are in the store."""
-        with self._stopwatch.running():
-            return self._keeper.kept(partial(self._planned, messages, asked, chosen))
 
     def _apply(self, plan: Plan, messages: list[Any]) -> None:
         if plan.is_empty:
@@ -232,7 +212,8 @@ class Compactor:
         with self._stopwatch.running(), self._applying:
             messages[: plan.messages] = plan.apply(messages[: plan.messages])
 
-    def _done(self, plan: Plan, chosen: Chosen, start: float) -> Report:
+    def done(self, plan: Plan, chosen: Chosen, start: float) -> Report:
+        """Records and logs what was done, begun at ``start``."""
         report = _report(plan, chosen, start)
         if plan.is_empty and not report.warnings:
             return report

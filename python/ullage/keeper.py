@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ullage._core import ReferenceTakenError, StoreError, references_in
-from ullage.calling import in_pool
 from ullage.logger import Logger
 from ullage.reasons import said
 from ullage.retrieval import discard
+from ullage.steps import Step, Steps, aside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Iterable
 
     from ullage.store import Store
 
@@ -43,7 +44,7 @@ class Keeper:
         # Whether anything was stored since the store was last cleaned.
         self._stored = False
 
-    def kept(self, make: Making[_Outcome]) -> _Outcome:
+    def kept(self, make: Making[_Outcome]) -> Steps[_Outcome]:
         """What ``make`` makes, once everything that it leaves behind is stored.
 
         A store may hold other content under a reference: that of a transcript is made from what the
@@ -51,24 +52,14 @@ class Keeper:
         made again with references that come from the content itself.
 
         Raises:
-            StoreError: If the store raised anything, or has to be awaited.
+            StoreError: If the store raised anything, or has to be awaited where nothing can be.
         """
-        outcome, artifacts = make(0)
+        outcome, artifacts = yield from aside(make, 0)
         try:
-            self._put_all(artifacts)
+            yield from self._put_all(artifacts)
         except ReferenceTakenError:
-            outcome, artifacts = make(_salt_of(artifacts))
-            self._put_all(artifacts)
-        return outcome
-
-    async def akept(self, make: Making[_Outcome]) -> _Outcome:
-        """The same beside the event loop; awaits what the store gives to await."""
-        outcome, artifacts = await in_pool(make, 0)
-        try:
-            await self._aput_all(artifacts)
-        except ReferenceTakenError:
-            outcome, artifacts = await in_pool(make, _salt_of(artifacts))
-            await self._aput_all(artifacts)
+            outcome, artifacts = yield from aside(make, _salt_of(artifacts))
+            yield from self._put_all(artifacts)
         return outcome
 
     def missing(self, references: Iterable[str]) -> list[str]:
@@ -79,31 +70,18 @@ class Keeper:
         """
         return [reference for reference in references if not self._has(reference)]
 
-    def tidy(self, messages: Any) -> None:
+    def tidied(self, messages: Any) -> Steps[None]:
         """Lets a store that cleans up remove what these messages do not lead to.
 
         The compaction is done by then, so what goes wrong is logged and no more. A store that has
-        to be awaited is cleaned by :meth:`atidy` alone.
+        to be awaited is cleaned only where an event loop runs.
         """
         if not self._is_cleaning_due():
             return
         try:
-            removed = self._cleaned(messages)
+            removed = yield from aside(self._cleaned, list(messages))
             if inspect.isawaitable(removed):
-                discard(removed)
-            else:
-                self._known.difference_update(removed or ())
-        except Exception:
-            logger.exception("the store was not cleaned")
-
-    async def atidy(self, messages: Any) -> None:
-        """The same beside the event loop."""
-        if not self._is_cleaning_due():
-            return
-        try:
-            removed = await in_pool(self._cleaned, list(messages))
-            if inspect.isawaitable(removed):
-                removed = await removed
+                removed = yield Step(partial(discard, removed), partial(_gotten, removed))
             self._known.difference_update(removed or ())
         except Exception:
             logger.exception("the store was not cleaned")
@@ -129,26 +107,28 @@ class Keeper:
         self._known.add(reference)
         return True
 
-    def _put_all(self, artifacts: list[Artifact]) -> None:
+    def _put_all(self, artifacts: list[Artifact]) -> Steps[None]:
         for artifact in artifacts:
-            returned = self._offer(*artifact)
+            # Most stores write to a disk.
+            returned = yield from aside(self._offer, *artifact)
             if inspect.isawaitable(returned):
-                discard(returned)
-                raise StoreError(
-                    f"{type(self.store).__name__}.put has to be awaited; call acompact or ashrink"
+                returned = yield Step(
+                    partial(self._refuse, returned), partial(self._awaited, artifact, returned)
                 )
             self._check(artifact[0], returned)
 
-    async def _aput_all(self, artifacts: list[Artifact]) -> None:
-        for artifact in artifacts:
-            # A thread, since most stores write to a disk; a coroutine is only made there.
-            returned = await in_pool(self._offer, *artifact)
-            if inspect.isawaitable(returned):
-                try:
-                    returned = await returned
-                except Exception as error:
-                    raise self._wrapped(artifact, error) from error
-            self._check(artifact[0], returned)
+    def _refuse(self, awaitable: Awaitable[Any]) -> None:
+        discard(awaitable)
+        raise StoreError(
+            f"{type(self.store).__name__}.put has to be awaited; call the method of the same name"
+            " with an a in front, such as acompact"
+        )
+
+    async def _awaited(self, artifact: Artifact, awaitable: Awaitable[Any]) -> Any:
+        try:
+            return await awaitable
+        except Exception as error:
+            raise self._wrapped(artifact, error) from error
 
     def _offer(self, reference: str, tool: str, content: bytes) -> Any:
         if self.store is None:
@@ -175,6 +155,10 @@ class Keeper:
             f"{type(self.store).__name__} could not keep {reference}: {said(error, content)};"
             " the conversation is as it was"
         )
+
+
+async def _gotten(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
 
 
 def _salt_of(artifacts: list[Artifact]) -> int:

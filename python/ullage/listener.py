@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage.calling import Call, awaited
 from ullage.logger import Logger
 from ullage.report import Report
+from ullage.steps import Step
 
 if TYPE_CHECKING:
     import asyncio
@@ -44,6 +46,10 @@ class Listener:
     def __init__(self, function: OnCompaction | None, recorder: Recorder | None = None) -> None:
         self.function = function
         self._recorder = recorder
+
+    def telling(self, report: Report, plan: Plan | None) -> Step:
+        """:meth:`tell`, or :meth:`atell` beside an event loop."""
+        return Step(partial(self.tell, report, plan), partial(self.atell, report, plan))
 
     def tell(self, report: Report, plan: Plan | None) -> None:
         """Calls it. What has to be awaited is a task where a loop runs, else it runs in a thread.

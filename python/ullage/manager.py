@@ -16,11 +16,11 @@ from ullage.listener import Listener
 from ullage.notes import last_summary
 from ullage.parts import Parts
 from ullage.report import Stats, Status
-from ullage.summarizer import Answer
+from ullage.steps import arun, run
 from ullage.summary import request_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ullage._core import Plan, Policy, TokenCounter
     from ullage.ahead import BackgroundSummary
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ullage.store import Store
     from ullage.summarizer import Summarizer
     from ullage.summary import Summary
+    from ullage.view import View
 
 
 class ContextManager:
@@ -198,9 +199,8 @@ class ContextManager:
             StoreError: If the store cannot keep what would leave. After any error the messages are
                 as they were.
         """
-        return self._parts.compactor.compact(
-            messages, self._asked(budget, hard, pins, system, tools)
-        )
+        asked = self._asked(budget, hard, pins, system, tools)
+        return run(self._parts.compactor.compact(messages, asked))
 
     async def acompact(
         self,
@@ -222,7 +222,7 @@ class ContextManager:
             MessagesChangedError: If an older message keeps changing.
         """
         asked = self._asked(budget, hard, pins, system, tools)
-        return await self._parts.compactor.acompact(messages, asked)
+        return await arun(self._parts.compactor.compact(messages, asked))
 
     def view(
         self,
@@ -244,7 +244,32 @@ class ContextManager:
             StoreError: If the store cannot keep what would leave.
         """
         asked = self._asked(budget, hard=False, pins=pins, system=system, tools=tools)
-        return self._parts.compactor.view(messages, asked)
+        return run(self._parts.compactor.view(messages, asked))
+
+    def open(
+        self,
+        state: dict[str, Any] | None = None,
+        *,
+        append_only: bool | None = None,
+        dump: Callable[[Any], Any] | None = None,
+        load: Callable[[Any], Any] | None = None,
+    ) -> View:
+        """A view of one conversation: what to send for a history that grows.
+
+        Args:
+            state: What :meth:`View.state` returned, in this process or another.
+            append_only: The host promises that messages in the list stay as they are; if not given,
+                what the engine was given. A request then reads only what is new.
+            dump: Turns a message into JSON-like data for the state; not needed for dicts.
+            load: Turns such data into a message.
+
+        Raises:
+            MessageError: If this is no state of a view.
+        """
+        from ullage.view import View
+
+        promised = self._append_only if append_only is None else append_only
+        return View(self._parts, self._asked, state, append_only=promised, dump=dump, load=load)
 
     def resume(self, plan: Plan, messages: Sequence[Any], summary: str | None = None) -> Plan:
         """A pending plan with the summary that it waits for; any other plan as it is.
@@ -254,9 +279,10 @@ class ContextManager:
         Raises:
             MessagesChangedError: If these are not the messages that the plan was made for.
         """
-        answer = Answer(summary, "none was given")
         with self._parts.stopwatch.running():
-            return self._parts.asker.resumed(plan, messages, answer)
+            engine = self._parts.engine
+            reading = engine.read(messages[: plan.messages], budget=None, fixed=0, pins=[])
+            return reading.resume(plan, summary, reason="none was given")
 
     def summarize_in_background(
         self,
@@ -288,7 +314,7 @@ class ContextManager:
             MessageError: If the messages are no list, or cannot be read.
         """
         asked = self._asked(budget, hard=True, pins=pins, system=system, tools=tools)
-        return self._parts.compactor.begin(messages, asked)
+        return run(self._parts.compactor.begin(messages, asked))
 
     def summarize(
         self,
@@ -319,7 +345,7 @@ class ContextManager:
             SummaryError: If the policy requires a summarizer's text and there is none.
             TypeError: If the range or the previous summary is of another type.
         """
-        return self._parts.summarizer.summarize(request_for(messages, range, pins, previous))
+        return run(self._parts.summarizer.summary(request_for(messages, range, pins, previous)))
 
     async def asummarize(
         self,
@@ -334,7 +360,7 @@ class ContextManager:
         Messages that are added, removed or replaced meanwhile have no effect on the summary.
         """
         asked = request_for(messages, range, pins, previous)
-        return await self._parts.summarizer.asummarize(asked)
+        return await arun(self._parts.summarizer.summary(asked))
 
     def shrink(self, tool_name: str, result: Any) -> Any:
         """Shrinks a tool result as it arrives, before it enters the history. O(length).
@@ -350,11 +376,11 @@ class ContextManager:
         Raises:
             StoreError: If the store cannot keep the whole; ``result`` is as it was.
         """
-        return self._parts.arrival.shrink(tool_name, result)
+        return run(self._parts.arrival.shrink(tool_name, result))
 
     async def ashrink(self, tool_name: str, result: Any) -> Any:
         """:meth:`shrink` without holding up the event loop, for any store."""
-        return await self._parts.arrival.ashrink(tool_name, result)
+        return await arun(self._parts.arrival.shrink(tool_name, result))
 
     def status(
         self,

@@ -31,7 +31,8 @@ class Parts:
     Attributes:
         engine: Decides.
         stopwatch: Takes the time of all but the summaries.
-        asker: Asks the summarizer.
+        telemetry: Is told what is done.
+        listener: Likewise, for the host.
         compactor: Carries out what is decided of messages.
         arrival: Carries out what is decided of results as they arrive.
         fixed: Counts what stands beside the messages.
@@ -40,7 +41,8 @@ class Parts:
 
     engine: Engine
     stopwatch: Stopwatch
-    asker: Asker
+    telemetry: Telemetry
+    listener: Listener
     compactor: Compactor
     arrival: Arrival
     fixed: FixedTokens
@@ -63,7 +65,7 @@ class Parts:
         """Puts them together; the arguments are those of a ``ContextManager``, settled."""
         engine = Engine(policy, counter, store=store, format=format, summarizer=summarizer)
         keeper, stopwatch, telemetry = Keeper(store), Stopwatch(), Telemetry(model)
-        asker = Asker(engine, summarizer, policy, telemetry)
+        asker = Asker(summarizer, policy, telemetry)
         chooser = Chooser(engine, asker, stopwatch, policy)
         compactor = Compactor(
             engine,
@@ -77,4 +79,4 @@ class Parts:
         arrival = Arrival(engine, keeper, stopwatch, telemetry, recorder)
         fixed = FixedTokens(engine, counter, append_only=append_only)
         summaries = RangeSummarizer(engine, asker, stopwatch)
-        return cls(engine, stopwatch, asker, compactor, arrival, fixed, summaries)
+        return cls(engine, stopwatch, telemetry, listener, compactor, arrival, fixed, summaries)

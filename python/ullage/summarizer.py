@@ -20,13 +20,14 @@ from ullage.calling import Call, OutOfTimeError, awaited, in_thread
 from ullage.logger import Logger
 from ullage.reasons import one_line, said
 from ullage.retrieval import discard
+from ullage.steps import Step
 from ullage.telemetry import MAX_TOKENS, OTHER, TIMEOUT, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from ullage._core import Engine, Plan, Policy
+    from ullage._core import Plan, Policy, Reading
     from ullage.telemetry import Operation, Telemetry
 
 logger = Logger(__name__)
@@ -106,7 +107,6 @@ class Asker:
     """Asks a summarizer what plans wait for.
 
     Args:
-        engine: What makes the requests and takes the answers.
         summarizer: The host's, or None.
         policy: How long it has, and whether a plan without its answer is refused.
         telemetry: Is told of each question.
@@ -114,12 +114,10 @@ class Asker:
 
     def __init__(
         self,
-        engine: Engine,
         summarizer: Summarizer | None,
         policy: Policy,
         telemetry: Telemetry,
     ) -> None:
-        self._engine = engine
         self._summarizer = summarizer
         self._telemetry = telemetry
         self._timeout = policy.summary_timeout
@@ -142,21 +140,14 @@ class Asker:
         called = getattr(self._summarizer, "__call__", None)  # noqa: B004 - of an object, its method
         return inspect.iscoroutinefunction(self._summarizer) or inspect.iscoroutinefunction(called)
 
-    def request(self, plan: Plan, messages: Sequence[Any]) -> SummaryRequest | None:
+    def request(self, plan: Plan, reading: Reading) -> SummaryRequest | None:
         """What the plan waits for."""
-        if self._summarizer is None:
-            return None
-        values = self._engine.request(plan, messages[: plan.messages])
-        return None if values is None else SummaryRequest._of(values, messages)  # noqa: SLF001
+        values = None if self._summarizer is None else reading.request(plan)
+        return None if values is None else SummaryRequest._of(values, reading.messages)  # noqa: SLF001
 
-    def resumed(self, plan: Plan, messages: Sequence[Any], answer: Answer) -> Plan:
-        """The plan with what came of asking.
-
-        Raises:
-            MessagesChangedError: If these are not the messages that the plan was made for.
-        """
-        head = messages[: plan.messages]
-        return self._engine.resume(plan, head, answer.text, reason=answer.reason)
+    def asking(self, request: SummaryRequest | None, seconds: float | None = None) -> Step:
+        """:meth:`ask`, or :meth:`aask` beside an event loop."""
+        return Step(partial(self.ask, request, seconds), partial(self.aask, request, seconds))
 
     def ask(self, request: SummaryRequest | None, seconds: float | None = None) -> Answer:
         """The answer of the summarizer, which runs in a thread so that it can be left behind.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ullage.calling import in_pool
+from ullage.steps import aside
 from ullage.summarizer import Answer, SummaryRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage._core import Engine
+    from ullage.steps import Steps
     from ullage.stopwatch import Stopwatch
     from ullage.summarizer import Asker
 
@@ -99,16 +100,11 @@ class RangeSummarizer:
         self._asker = asker
         self._stopwatch = stopwatch
 
-    def summarize(self, asked: RangeRequest) -> Summary:
+    def summary(self, asked: RangeRequest) -> Steps[Summary]:
         """The summary. Waits for the summarizer."""
-        request = self._request(asked)
-        return self._summary(asked, _NOTHING if request is None else self._asker.ask(request))
-
-    async def asummarize(self, asked: RangeRequest) -> Summary:
-        """The summary. Reads the messages in a thread, and awaits the summarizer."""
-        request = await in_pool(self._request, asked)
-        answer = _NOTHING if request is None else await self._asker.aask(request)
-        return await in_pool(self._summary, asked, answer)
+        request = yield from aside(self._request, asked)
+        answer = _NOTHING if request is None else (yield self._asker.asking(request))
+        return (yield from aside(self._summary, asked, answer))
 
     def _request(self, asked: RangeRequest) -> SummaryRequest | None:
         with self._stopwatch.running():

@@ -1,10 +1,9 @@
 //! `Engine`.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use pythonize::pythonize;
 
 use super::counter::PyTokenCounter;
@@ -14,12 +13,13 @@ use super::node::PyNode;
 use super::plan::PyPlan;
 use super::policy::PyPolicy;
 use super::raised::nothing_raised;
+use super::reading::{PyReading, room};
 use super::store::PyFileStore;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{Ask, CacheAnswer, Chosen, Engine, Reading, Room, Summarizer, check};
+use crate::engine::{CacheAnswer, Chosen, Engine, Reading, Summarizer};
 use crate::error::Error;
-use crate::planner::{Answer, Deadline, Urgency};
+use crate::planner::Answer;
 use crate::store::{Reference, Storing};
 use crate::wire::Format;
 
@@ -27,16 +27,16 @@ use crate::wire::Format;
 /// were believed.
 type ShrunkResult<'py> = (Option<Bound<'py, PyAny>>, Vec<(String, Bound<'py, PyBytes>)>, usize, Vec<String>);
 
-fn references(texts: &[String]) -> Result<Vec<Reference>, Error> {
+pub fn references(texts: &[String]) -> Result<Vec<Reference>, Error> {
     texts.iter().map(|text| Reference::parse(text)).collect()
 }
 
 #[pyclass(frozen, name = "Engine", module = "ullage._core")]
 #[derive(Debug)]
 pub struct PyEngine {
-    engine: Engine,
-    counting: Arc<Counting>,
-    format: Option<Format>,
+    pub engine: Engine,
+    pub counting: Arc<Counting>,
+    pub format: Option<Format>,
 }
 
 #[pymethods]
@@ -61,74 +61,26 @@ impl PyEngine {
         Ok(PyEngine { engine, counting, format: format.map(named_format).transpose()? })
     }
 
-    #[pyo3(signature = (messages, *, budget, fixed, hard, pins, salt, distrusted, seconds, unasked))]
-    // One argument for each keyword of the Python method that calls it; a list arrives as a `Vec`.
-    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
-    fn plan(
-        &self,
-        py: Python<'_>,
+    /// Reads messages once, for all that a plan and its outcome need of them.
+    #[pyo3(signature = (messages, *, budget, fixed, pins))]
+    #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
+    fn read(
+        slf: &Bound<'_, PyEngine>,
         messages: &Bound<'_, PyAny>,
         budget: Option<Amount>,
         fixed: usize,
-        hard: bool,
         pins: Vec<Bound<'_, PyAny>>,
-        salt: u64,
-        distrusted: Vec<String>,
-        seconds: f64,
-        unasked: Option<&Bound<'_, PyString>>,
-    ) -> PyResult<PyPlan> {
-        let started = Instant::now();
-        let reading = self.read(messages, &indices(&pins)?)?;
-        let room = room(budget, fixed);
-        let urgency = if hard { Urgency::Hard } else { Urgency::Soft };
-        let distrusted = references(&distrusted)?;
-        let is_over = || started.elapsed().as_secs_f64() >= seconds;
-        let unasked = unasked.map(PyText::of);
-        let ask = Ask {
-            room,
-            urgency,
-            salt,
-            distrusted: &distrusted,
-            deadline: Deadline::When(&is_over),
-            answer: unasked.as_deref().map(Answer::Nothing),
+    ) -> PyResult<PyReading> {
+        let list = match (messages.cast::<PyList>(), messages.cast::<PyTuple>()) {
+            (Ok(list), _) => Some(list.get_slice(0, list.len())),
+            (_, Ok(tuple)) => Some(tuple.to_list()),
+            _ => None,
         };
-        let plan = py.detach(|| self.engine.plan(&reading, ask))?;
-        self.counting.compacting();
-        Ok(PyPlan(plan))
-    }
-
-    /// What a plan for these messages asks a summarizer for, as the fields of a `SummaryRequest`; `None` where it waits for
-    /// nothing.
-    fn request<'py>(
-        &self,
-        py: Python<'py>,
-        plan: &PyPlan,
-        messages: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if plan.0.pending.is_none() {
-            return Ok(None);
-        }
-        let conversation = check(&plan.0, &PyNode(messages.clone()))?;
-        nothing_raised()?;
-        let request = py.detach(|| self.engine.request(&plan.0, &conversation));
-        Ok(request.map(|request| pythonize(py, &request)).transpose()?)
-    }
-
-    /// The plan with a summary: the text, or what happened where there is none, for that reason.
-    #[pyo3(signature = (plan, messages, text, *, reason))]
-    fn resume(
-        &self,
-        py: Python<'_>,
-        plan: &PyPlan,
-        messages: &Bound<'_, PyAny>,
-        text: Option<&Bound<'_, PyString>>,
-        reason: &Bound<'_, PyString>,
-    ) -> PyResult<PyPlan> {
-        let conversation = check(&plan.0, &PyNode(messages.clone()))?;
-        nothing_raised()?;
-        let (text, reason) = (text.map(PyText::of), PyText::of(reason));
-        let answer = text.as_deref().map_or(Answer::Nothing(&reason), Answer::Text);
-        Ok(PyPlan(py.detach(|| self.engine.resume(&plan.0, &conversation, answer))))
+        // Whatever else it is, the error says so.
+        let read = list.as_ref().map_or(messages, |list| list.as_any());
+        let reading = slf.get().reading(read, &indices(&pins)?)?;
+        let list = list.unwrap_or_else(|| PyList::empty(slf.py()));
+        Ok(PyReading::new(slf.clone().unbind(), list.unbind(), reading, room(budget, fixed, None)))
     }
 
     /// The request for a summary of the messages from `start` to before `end`, as the fields of a `SummaryRequest`.
@@ -144,7 +96,7 @@ impl PyEngine {
         previous: &Bound<'py, PyString>,
         previous_lines: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let reading = self.read(messages, &indices(&pins)?)?;
+        let reading = self.reading(messages, &indices(&pins)?)?;
         let [previous, previous_lines] = [previous, previous_lines].map(PyText::of);
         let chosen = Chosen { entries: start.0..end.0, previous: &previous, previous_lines: &previous_lines };
         let request = py.detach(|| self.engine.request_for(&reading, &chosen))?;
@@ -167,7 +119,7 @@ impl PyEngine {
         text: Option<&Bound<'py, PyString>>,
         reason: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let reading = self.read(messages, &indices(&pins)?)?;
+        let reading = self.reading(messages, &indices(&pins)?)?;
         let [previous, previous_lines, reason] = [previous, previous_lines, reason].map(PyText::of);
         let text = text.map(PyText::of);
         let answer = text.as_deref().map_or(Answer::Nothing(&reason), Answer::Text);
@@ -186,7 +138,7 @@ impl PyEngine {
         fixed: usize,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let counted = self.counting.count(messages, self.format, History::AppendOnly)?;
-        let report = self.engine.idle(counted.total, messages.len()?, counted.beginning, room(budget, fixed))?;
+        let report = self.engine.idle(counted.total, messages.len()?, counted.beginning, room(budget, fixed, None))?;
         Ok(report.map(|report| pythonize(py, &report)).transpose()?)
     }
 
@@ -215,8 +167,8 @@ impl PyEngine {
         budget: Option<Amount>,
         fixed: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let reading = self.read(messages, &[])?;
-        let room = room(budget, fixed);
+        let reading = self.reading(messages, &[])?;
+        let room = room(budget, fixed, None);
         let status = py.detach(|| self.engine.status(&reading, room))?;
         Ok(pythonize(py, &status)?)
     }
@@ -263,19 +215,26 @@ impl PyEngine {
 }
 
 impl PyEngine {
-    fn read(&self, messages: &Bound<'_, PyAny>, pins: &[usize]) -> Result<Reading<PyText>, Error> {
+    fn reading(&self, messages: &Bound<'_, PyAny>, pins: &[usize]) -> Result<Reading<PyText>, Error> {
         let reading = self.engine.read(&PyNode(messages.clone()), self.format, pins)?;
+        nothing_raised()?;
+        self.counting.recall(messages.py(), &reading.conversation);
+        Ok(reading)
+    }
+
+    /// Reads messages in a format that is known.
+    ///
+    /// # Errors
+    /// Those of [`Engine::read`].
+    pub fn read_as(&self, messages: &Bound<'_, PyAny>, format: Format) -> Result<Reading<PyText>, Error> {
+        let reading = self.engine.read(&PyNode(messages.clone()), Some(format), &[])?;
         nothing_raised()?;
         self.counting.recall(messages.py(), &reading.conversation);
         Ok(reading)
     }
 }
 
-fn room(budget: Option<Amount>, fixed: usize) -> Room {
-    Room { budget: budget.map(|Amount(tokens)| tokens), fixed }
-}
-
 /// Pins as indices. What is no index of any list is beyond the end of every list, and refused as such.
-fn indices(pins: &[Bound<'_, PyAny>]) -> PyResult<Vec<usize>> {
+pub fn indices(pins: &[Bound<'_, PyAny>]) -> PyResult<Vec<usize>> {
     pins.iter().map(|pin| if pin.lt(0)? { Ok(usize::MAX) } else { Ok(pin.extract::<Amount>()?.0) }).collect()
 }

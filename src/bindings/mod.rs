@@ -19,6 +19,7 @@ mod plan;
 mod policy;
 mod promise;
 mod raised;
+mod reading;
 mod replay;
 mod retrieve;
 mod store;
@@ -26,6 +27,7 @@ mod summary;
 mod text;
 mod transcript;
 mod validity;
+mod view;
 mod whole;
 
 use pyo3::prelude::*;
@@ -61,6 +63,8 @@ mod _core {
     #[pymodule_export]
     use super::policy::PyPolicy;
     #[pymodule_export]
+    use super::reading::PyReading;
+    #[pymodule_export]
     use super::replay::{PyNeeds, session_cuts};
     #[pymodule_export]
     use super::retrieve::{PySearch, nearest, references_in, retrieve};
@@ -72,6 +76,8 @@ mod _core {
     use super::transcript::PyTranscriptFile;
     #[pymodule_export]
     use super::validity::{repair, validate};
+    #[pymodule_export]
+    use super::view::{PyView, PyViewRequest};
 
     use super::forks;
     use pyo3::prelude::*;

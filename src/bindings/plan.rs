@@ -12,7 +12,7 @@ use crate::planner::Plan;
 use crate::wire::{Bytes, MAX_MESSAGE_DEPTH, Node};
 
 /// What must be stored before a plan is applied: reference, tool, content.
-type ToStore<'py> = (String, String, Bound<'py, PyBytes>);
+pub type ToStore<'py> = (String, String, Bound<'py, PyBytes>);
 
 #[pyclass(frozen, eq, name = "Plan", module = "ullage")]
 #[derive(Debug, PartialEq)]
@@ -90,7 +90,7 @@ impl PyPlan {
         Ok(pythonize(py, &self.0.report())?)
     }
 
-    fn artifacts<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<ToStore<'py>>> {
+    pub fn artifacts<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<ToStore<'py>>> {
         let host = PyNode(messages.clone());
         let conversation = check(&self.0, &host)?;
         let mut artifacts = Vec::with_capacity(self.0.artifacts.len());

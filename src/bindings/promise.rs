@@ -94,13 +94,31 @@ impl Entries {
         Entries { own: PyList::empty(py).unbind(), places: Vec::new(), host: None }
     }
 
+    /// Those of `list`.
+    ///
+    /// # Errors
+    /// Where there is no memory for them.
+    pub fn of(list: &Bound<'_, PyList>) -> PyResult<Entries> {
+        let mut entries = Entries::none(list.py());
+        entries.follow(list)?;
+        Ok(entries)
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
     /// All of them.
     pub fn list<'py>(&self, py: Python<'py>) -> &Bound<'py, PyList> {
         self.own.bind(py)
     }
 
     /// Takes in what came behind them in `list`. O(new entries).
-    fn follow(&mut self, list: &Bound<'_, PyList>) -> PyResult<()> {
+    ///
+    /// # Errors
+    /// Where there is no memory for them.
+    pub fn follow(&mut self, list: &Bound<'_, PyList>) -> PyResult<()> {
         let count = self.places.len();
         let new = list.get_slice(count, list.len());
         self.own.bind(list.py()).set_slice(count, count, new.as_any())?;
@@ -110,7 +128,7 @@ impl Entries {
     }
 
     /// Whether `list` begins with them.
-    fn begin(&self, list: &Bound<'_, PyList>) -> bool {
+    pub fn begin(&self, list: &Bound<'_, PyList>) -> bool {
         let Some(end) = self.places.len().checked_sub(1).filter(|end| *end < list.len()) else { return false };
         let same = |index: usize| list.get_item(index).is_ok_and(|entry| place(&entry) == self.places[index]);
         let is_host = self.host.as_ref().is_some_and(|host| host.is(list));

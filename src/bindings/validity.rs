@@ -80,5 +80,5 @@ pub fn repair<'py>(
     let repairs = repaired.repairs.into_iter().map(|done| (done.rule, conversation.entry(done.message), done.what));
     let messages = wire::rewrite(&host, &conversation, format, &repaired.changes)?;
     nothing_raised()?;
-    Ok((messages, repairs.collect()))
+    Ok((messages.into_iter().map(|entry| entry.value).collect(), repairs.collect()))
 }

@@ -181,7 +181,7 @@ impl<'a> Collecting<'a> {
         let kept = marked(text, Storing::On, &[]).map(|marked| marked.body);
         let (file, title) = match about {
             Some((_, Call { path: Some(path), .. })) => (Some(self.file(path)), path.clone()),
-            Some((tool, call)) => (None, format!("{tool} {}", call.about)),
+            Some((tool, call)) => (None, format!("{tool} {}", call.about).trim_end().to_owned()),
             None => (None, String::new()),
         };
         match kept {

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::ledger::fingerprint;
 use crate::message::{Conversation, Part, Pin};
 use crate::planner::{Plan, Source};
-use crate::wire::{self, Build, Bytes, MAX_MESSAGE_DEPTH, Node};
+use crate::wire::{self, Build, Bytes, MAX_MESSAGE_DEPTH, Node, Rewritten};
 
 /// Makes sure that `messages` are those that `plan` was made for, and gives them as they are read.
 ///
@@ -74,5 +74,17 @@ pub fn content<'a, N: Node>(
 /// `Changed` if the messages are not those that the plan was made for.
 pub fn apply<N: Build>(plan: &Plan, messages: &N) -> Result<Vec<N::Out>> {
     let conversation = check(plan, messages)?;
-    wire::rewrite(messages, &conversation, plan.format, &plan.changes())
+    Ok(rewritten(plan, messages, &conversation)?.into_iter().map(|entry| entry.value).collect())
+}
+
+/// The same, with what each was made of, where `conversation` is what was read from `messages` and the plan was made for it.
+///
+/// # Errors
+/// Those of the host when a value cannot be built.
+pub fn rewritten<N: Build>(
+    plan: &Plan,
+    messages: &N,
+    conversation: &Conversation<N::Text>,
+) -> Result<Vec<Rewritten<N::Out>>> {
+    wire::rewrite(messages, conversation, plan.format, &plan.changes())
 }

@@ -25,7 +25,7 @@ use crate::store::{Places, Reference, Storing};
 use crate::tokens::CountTokens;
 use crate::wire::{self, Format, Node};
 
-pub use apply::{apply, check, content};
+pub use apply::{apply, check, content, rewritten};
 pub use arrival::{Content, Shrunk};
 pub use caching::CacheAnswer;
 pub use fixed::fixed_tokens;
@@ -38,6 +38,8 @@ pub struct Room {
     pub budget: Option<usize>,
     /// Tokens that the system prompt and the tool definitions take of the window.
     pub fixed: usize,
+    /// The most tokens for the messages, after a provider refused more; `None` where it did not.
+    pub ceiling: Option<usize>,
 }
 
 /// What a plan is asked for.
@@ -133,11 +135,10 @@ impl Engine {
         };
         let mut conversation = wire::read(messages, format)?;
         for pin in pins {
-            let message = conversation.message_of(*pin).ok_or_else(|| Error::Conversation {
-                problem: format!("the pin {pin} names no message: there are {}", conversation.spans().count()),
-                remedy: "give indices into the list of messages".to_owned(),
-            })?;
-            conversation.messages[message].pin = Pin::Pinned;
+            require_entry(*pin, conversation.spans().count())?;
+            if let Some(message) = conversation.message_of(*pin) {
+                conversation.messages[message].pin = Pin::Pinned;
+            }
         }
         Ok(Reading { format, conversation })
     }
@@ -186,11 +187,14 @@ impl Engine {
 
     /// The budget of the conversation with this beginning.
     fn budget(&self, room: Room, beginning: u128) -> Result<Budget> {
+        let lowered = |limit: usize| room.ceiling.map_or(limit, |ceiling| limit.min(ceiling));
         if let Some(limit) = room.budget {
-            return Budget::given(limit, &self.policy);
+            return Budget::given(lowered(limit), &self.policy);
         }
         let budget = Budget::of(&self.policy, room.fixed, self.ledger.beside(beginning))?;
-        Ok(if self.cache_hits.has(beginning) { budget.relaxed(&self.policy) } else { budget })
+        let budget = if self.cache_hits.has(beginning) { budget.relaxed(&self.policy) } else { budget };
+        let limit = lowered(budget.limit);
+        Ok(if limit < budget.limit { budget.limited(limit, &self.policy) } else { budget })
     }
 
     /// Notes whether the provider answered the last request of the conversation with this beginning from its prompt cache.
@@ -248,6 +252,20 @@ impl Engine {
             parts,
         })
     }
+}
+
+/// Makes sure that a place that the caller named is in the list.
+///
+/// # Errors
+/// `Conversation` if it is not.
+pub fn require_entry(place: usize, count: usize) -> Result<()> {
+    if place < count {
+        return Ok(());
+    }
+    Err(Error::Conversation {
+        problem: format!("the pin {place} names no message: there are {count}"),
+        remedy: "give indices into the list of messages".to_owned(),
+    })
 }
 
 fn part_name<T>(part: &Part<T>, role: Role) -> &'static str {

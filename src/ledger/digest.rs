@@ -3,6 +3,7 @@
 use crate::media::Media;
 use crate::message::{Conversation, Document, Item, Message, Part, Role, Signature, Text, Turn, digest_of};
 use crate::tokens::TextKind;
+use xxhash_rust::xxh3::xxh3_128;
 
 /// What the count of a text of this kind is remembered by.
 pub(super) fn key<T: Text + ?Sized>(text: &T, kind: TextKind) -> u128 {
@@ -17,6 +18,92 @@ pub fn fingerprint<T: Text>(conversation: &Conversation<T>) -> u128 {
         message.texts(|text, kind| keys.push(key(text, kind)));
         mix(fingerprint, digest(message, &keys))
     })
+}
+
+/// A digest of what a model sees of an entry of the host's list. Fields that it does not see say nothing in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryDigest(pub u128);
+
+impl EntryDigest {
+    /// The digest of a list that begins with entries of this digest and goes on with this entry.
+    pub fn behind(self, before: u128) -> u128 {
+        mix(before, self.0)
+    }
+}
+
+/// The digest of each entry of the host's list, by itself: it does not depend on the entries around it. O(length) at
+/// memory speed.
+pub fn entry_digests<T: Text>(conversation: &Conversation<T>) -> Vec<EntryDigest> {
+    let mut digests = Vec::with_capacity(conversation.messages.len());
+    for message in &conversation.messages {
+        let mut first = 0;
+        let later = message.span.later_entries().iter().copied();
+        for end in later.chain(std::iter::once(message.parts.len())) {
+            let parts = &message.parts[first..end];
+            let mut digest = parts.iter().fold(mix(role(message.role), parts.len() as u128), kinds);
+            for part in parts {
+                part.texts(|text, kind| {
+                    digest = mix(digest, if kind == TextKind::Json { of_json(text) } else { key(text, kind) });
+                });
+            }
+            digests.push(EntryDigest(digest));
+            first = end;
+        }
+    }
+    digests
+}
+
+/// A digest of a JSON text that does not depend on the order of keys, which some session stores change. Any other text
+/// has a digest too. O(length).
+fn of_json(text: &str) -> u128 {
+    /// A list, or the members of an object and the key of the next.
+    #[derive(Default)]
+    struct Level {
+        is_object: bool,
+        digest: u128,
+        key: Option<u128>,
+    }
+    impl Level {
+        fn add(&mut self, value: u128) {
+            match (self.is_object, self.key.take()) {
+                (false, _) => self.digest = mix(self.digest, value),
+                (true, Some(key)) => self.digest = self.digest.wrapping_add(mix(key, value)),
+                (true, None) => self.key = Some(value),
+            }
+        }
+    }
+    let bytes = text.as_bytes();
+    let mut outer: Vec<Level> = Vec::new();
+    let mut level = Level::default();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        at += 1;
+        match bytes[start] {
+            open @ (b'{' | b'[') => {
+                outer.push(std::mem::replace(&mut level, Level { is_object: open == b'{', ..Level::default() }));
+            }
+            b'}' | b']' if !outer.is_empty() => {
+                let closed = std::mem::replace(&mut level, outer.pop().unwrap_or_default());
+                level.add(mix(closed.digest, 1 + u128::from(closed.is_object)));
+            }
+            b',' | b':' | b' ' | b'\n' | b'\r' | b'\t' => {}
+            b'"' => {
+                while at < bytes.len() && bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                at = (at + 1).min(bytes.len());
+                level.add(xxh3_128(&bytes[start..at]));
+            }
+            _ => {
+                let ends = |byte: &u8| matches!(byte, b',' | b':' | b']' | b'}' | b'"' | b' ' | b'\n' | b'\r' | b'\t');
+                at += bytes[at..].iter().position(ends).unwrap_or(bytes.len() - at);
+                level.add(xxh3_128(&bytes[start..at]));
+            }
+        }
+    }
+    // What was not closed.
+    outer.into_iter().rev().fold(level.digest, |digest, level| mix(digest, level.digest))
 }
 
 /// Bytes of the first text that a conversation is recognized by: more than most tasks begin alike.

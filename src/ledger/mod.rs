@@ -23,7 +23,7 @@ use measuring::Texts;
 use memory::Memory;
 
 pub use counting::Counting;
-pub use digest::fingerprint;
+pub use digest::{EntryDigest, entry_digests, fingerprint};
 pub use measured::Measured;
 
 /// A text this short costs less to count than to look up.

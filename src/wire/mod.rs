@@ -26,7 +26,7 @@ pub use format::Format;
 pub use gemini::only_text;
 pub use key::Key;
 pub use node::{Build, Bytes, Kind, MAX_DEPTH, MAX_MESSAGE_DEPTH, Node, UNITED};
-pub use rewrite::{item_node, rewrite};
+pub use rewrite::{Rewritten, item_node, rewrite};
 
 use crate::error::{Error, Result};
 use crate::message::{Conversation, Message, Part, Pin, Span, Tie};

@@ -4,6 +4,7 @@
 //! everything but the changed path.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use foldhash::fast::RandomState;
 
@@ -18,6 +19,17 @@ use super::node::{Build, Kind, Node};
 use crate::error::Result;
 use crate::message::{Conversation, Pin, Span};
 
+/// An entry of the rewritten list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewritten<O> {
+    /// The host's value.
+    pub value: O,
+    /// The entries that it was made of; empty for one that was inserted.
+    pub of: Range<usize>,
+    /// Whether it is the one entry of `of`, unchanged.
+    pub is_same: bool,
+}
+
 /// The list that `changes` describes, as values of the host; `conversation` is what was read from `messages`. O(changes +
 /// blocks of changed messages), but for the logarithm of what changes in a message.
 ///
@@ -28,10 +40,13 @@ pub fn rewrite<N: Build, T>(
     conversation: &Conversation<T>,
     format: Format,
     changes: &[Change<'_>],
-) -> Result<Vec<N::Out>> {
+) -> Result<Vec<Rewritten<N::Out>>> {
     let entries = message_list(messages)?;
     let sample = entries.first().unwrap_or(messages);
     let mut out = Vec::with_capacity(entries.len());
+    let same = |entry: usize| Rewritten { value: entries[entry].keep(), of: entry..entry + 1, is_same: true };
+    // A changed entry may become several, or none.
+    let mut made: Vec<N::Out> = Vec::new();
     let is_pinned = |entry: usize| pin_of(&entries[entry]) == Pin::Pinned;
     let composed: Vec<Vec<Run>> = changes
         .iter()
@@ -44,15 +59,16 @@ pub fn rewrite<N: Build, T>(
     for (change, runs) in changes.iter().zip(composed) {
         match change {
             Change::Keep { message } => {
-                out.extend(entries[conversation.messages[*message].span.entries()].iter().map(Build::keep));
+                out.extend(conversation.messages[*message].span.entries().map(same));
             }
             Change::Edit { message, items, drop, append, calls } => {
                 let span = &conversation.messages[*message].span;
                 for (entry, edit) in edits_of_entries(span, items, drop, append, calls) {
                     if edit.is_empty() {
-                        out.push(entries[entry].keep());
+                        out.push(same(entry));
                     } else {
-                        dialect::edit(&entries[entry], format, &edit, &mut out)?;
+                        dialect::edit(&entries[entry], format, &edit, &mut made)?;
+                        changed(&mut out, &mut made, &(entry..entry + 1));
                     }
                 }
             }
@@ -61,23 +77,41 @@ pub fn rewrite<N: Build, T>(
                     pieces.iter().map(|piece| material(piece, &entries, conversation, format)).collect();
                 for run in runs {
                     if let Some(entry) = run.stays {
-                        out.push(entries[entry].keep());
+                        out.push(same(entry));
                         continue;
                     }
                     let like = run.like.map(|entry| &entries[entry]);
                     let mut others: Vec<usize> = run.sources(conversation, pieces).collect();
                     others.dedup();
+                    let of = hull(others.iter().copied().chain(run.like));
                     others.retain(|entry| !homes.contains(entry));
                     let others = others.into_iter().map(|entry| entries[entry].clone()).collect();
                     let materials = materials[run.pieces].to_vec();
                     let composition = Composition { sample, like, others, role: *role, materials };
-                    dialect::compose(format, &composition, &mut out)?;
+                    dialect::compose(format, &composition, &mut made)?;
+                    changed(&mut out, &mut made, &of);
                 }
             }
-            Change::Insert { role, text } => out.push(dialect::message(sample, format, *role, text)?),
+            Change::Insert { role, text } => {
+                made.push(dialect::message(sample, format, *role, text)?);
+                changed(&mut out, &mut made, &(0..0));
+            }
         }
     }
     Ok(out)
+}
+
+/// Adds values that were made of these entries, and takes them away from where they are.
+fn changed<O>(out: &mut Vec<Rewritten<O>>, made: &mut Vec<O>, of: &Range<usize>) {
+    out.extend(made.drain(..).map(|value| Rewritten { value, of: of.clone(), is_same: false }));
+}
+
+/// The smallest range that has all of these entries.
+fn hull(entries: impl Iterator<Item = usize>) -> Range<usize> {
+    entries
+        .map(|entry| entry..entry + 1)
+        .reduce(|hull, entry| hull.start.min(entry.start)..hull.end.max(entry.end))
+        .unwrap_or(0..0)
 }
 
 /// The entries that have a message of their own afterwards, which has their other fields.

@@ -28,6 +28,7 @@ const FLOORS: &[(Neighbours, &[&str])] = &[
     (Neighbours::Apart, &["stages"]),
     (Neighbours::Apart, &["planner"]),
     (Neighbours::Apart, &["engine", "replay"]),
+    (Neighbours::Apart, &["view"]),
     (Neighbours::Apart, &["bindings"]),
 ];
 

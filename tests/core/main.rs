@@ -23,4 +23,5 @@ mod store;
 mod support;
 mod tokens;
 mod validity;
+mod view;
 mod wire;

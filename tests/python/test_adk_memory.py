@@ -12,7 +12,6 @@ from google.genai import types
 import ullage
 from ullage.adk import ContextPlugin
 from ullage.adk.newest import Newest
-from ullage.adk.remembered import Remembered, digest
 
 from .gemini_host import Host, agent, ask, call, gemini, last_text, text
 from .lengths import first
@@ -22,12 +21,8 @@ from .test_adk_sessions import made_service
 WINDOW = 20_000
 
 
-def runs(plugin) -> Any:
-    return plugin._hooks._requests._runs._values
-
-
-def decided(plugin) -> Any:
-    return plugin._hooks._requests._decisions._last._values
+def known(plugin) -> Any:
+    return plugin._hooks._requests._known._values
 
 
 def measure(number: int) -> dict[str, Any]:
@@ -37,7 +32,7 @@ def measure(number: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", first(2, ["memory", "sqlite", "database"]))
-def test_what_was_decided_holds_in_the_next_invocation(kind, tmp_path, monkeypatch):
+def test_what_was_decided_holds_in_the_next_invocation(kind, tmp_path):
     def script(number, _):
         if number % 6 == 5:
             return text("Noted.")
@@ -45,8 +40,6 @@ def test_what_was_decided_holds_in_the_next_invocation(kind, tmp_path, monkeypat
         made.parts[0].thought_signature = b"\x00\xff%d" % number
         return made
 
-    forgotten: list[Any] = []
-    monkeypatch.setattr(Remembered, "_forget", forgotten.append)
     model = gemini(script, window=8_000)
     service = made_service(kind, tmp_path)
     host = Host(agent(model, [measure]), [small(8_000)], service=service)
@@ -60,18 +53,27 @@ def test_what_was_decided_holds_in_the_next_invocation(kind, tmp_path, monkeypat
     asyncio.run(talk())
     assert model.refusals == 0
     assert 1 <= model.compactions <= 8, "not one for each invocation"
-    assert forgotten == []
 
 
 def test_between_invocations_only_what_was_compacted_is_kept():
     plugin = small(WINDOW)
     model = gemini(investigation(60), window=WINDOW)
     ask(Host(agent(model, [fetch]), [plugin]), TASK)
-    (one,) = decided(plugin).values()
-    assert not runs(plugin)
-    assert 0 < len(one.head) < 60
+    (one,) = known(plugin).values()
+    assert one.view._last is None
+    state = one.view.state()
+    assert 0 < len(state["messages"]) < 60
     counter = ullage.TokenCounter.for_model("gemini-2.5-pro")
-    assert counter.count_messages(list(one.head), "gemini") <= WINDOW
+    for compaction in state["view"]["budgets"][0]["compactions"]:
+        made = [
+            shown["message"]
+            for piece in compaction[:]
+            if isinstance(piece, dict)
+            for shown in piece["shows"]
+            if "message" in shown
+        ]
+        contents = [types.Content.model_validate(state["messages"][place]) for place in made]
+        assert counter.count_messages(contents, "gemini") <= WINDOW
     assert not plugin._hooks._meter._calls._values
 
 
@@ -84,8 +86,7 @@ def test_of_sessions_that_were_not_compacted_nothing_is_kept():
             await host.ask("Hello?", f"s{number}")
 
     asyncio.run(talk())
-    assert not decided(plugin)
-    assert not runs(plugin)
+    assert not known(plugin)
     assert plugin.usage.total_calls == 80
 
 
@@ -96,7 +97,7 @@ def test_a_conversation_that_was_forgotten_is_compacted_again():
     )
     host = Host(agent(model, [fetch]), [plugin])
     ask(host, TASK)
-    decided(plugin).clear()
+    known(plugin).clear()
     assert last_text(ask(host, "Go on.")) == "Noted."
     assert model.refusals == 0
 
@@ -202,56 +203,6 @@ def test_a_run_that_is_cancelled_leaves_the_plugin_in_order():
     assert last_text(asyncio.run(talk())) == "Noted."
     assert model.refusals == 0
     assert plugin.usage.usage("test/u/s").prompt == sum(model.counts)
-
-
-def test_a_digest_tells_contents_apart():
-    one = [text("a", "user"), call("t", x=[1, {"y": "z"}]), text("b")]
-    assert digest(one) == digest([content.model_copy(deep=True) for content in one])
-    others = [
-        one[:2],
-        [one[1], one[0], one[2]],
-        [one[0], call("t", x=[1, {"y": "w"}]), one[2]],
-        [one[0], call("u", x=[1, {"y": "z"}]), one[2]],
-        [one[0], one[1], text("b", "user")],
-    ]
-    assert len({digest(other) for other in [one, *others]}) == 6
-    picture = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"1"))
-    other = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"2"))
-    assert digest([types.Content(role="user", parts=[picture])]) != digest(
-        [types.Content(role="user", parts=[other])]
-    )
-    assert digest([types.Content(role="user")]) == digest([types.Content(role="user")])
-
-
-def words(contents: list[Any]) -> list[str]:
-    return [content.parts[0].text for content in contents]
-
-
-def test_what_was_compacted_stands_in_until_the_beginning_changes():
-    remembered = Remembered()
-    raw = [text("q", "user"), text("a"), text("b"), text("now", "user")]
-    view = remembered.taken_up(raw)
-    assert view == raw
-    remembered.compacted([text("short", "user"), raw[3]])
-    assert (remembered.count, len(remembered.head)) == (3, 1)
-    more = [content.model_copy() for content in raw] + [text("c"), text("next", "user")]
-    assert words(remembered.taken_up(more)) == ["short", "now", "c", "next"]
-    remembered.rest()
-    assert words(remembered.taken_up(more)) == ["short", "now", "c", "next"]
-    remembered.rest()
-    other = [text("Q", "user"), *more[1:]]
-    assert remembered.taken_up(other) == other
-
-
-def test_instructions_that_move_are_not_part_of_what_is_remembered():
-    remembered = Remembered()
-    moving = text("The time is 10.", "user")
-    raw = [text("q", "user"), text("a"), moving, text("now", "user")]
-    remembered.taken_up(raw)
-    remembered.compacted([text("short", "user"), *raw[2:]])
-    later = [*raw[:2], raw[3], text("c"), text("The time is 11.", "user"), text("go", "user")]
-    said = words(remembered.taken_up(later))
-    assert said == ["short", "now", "c", "The time is 11.", "go"]
 
 
 def test_the_values_used_last_are_kept():

@@ -18,7 +18,7 @@ from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 import ullage
-from ullage.adk import ContextCallbacks, ContextPlugin, decisions
+from ullage.adk import ContextCallbacks, ContextPlugin, session_state
 
 from .gemini_host import Host, agent, ask, call, gemini, last_text, text
 from .lengths import first, long
@@ -141,12 +141,12 @@ def test_an_answer_that_failed_does_not_bring_an_older_decision_back():
     with pytest.raises(RuntimeError, match="503"):
         ask(host, "Go on.")
     before = asyncio.run(host.session()).state[KEY]
-    (decision,) = plugin._hooks._requests._decisions._last._values.values()
-    assert before != decision.text, "what was decided was not stored with the answer"
+    (known,) = plugin._hooks._requests._known._values.values()
+    assert before != known.state, "what was decided was not stored with the answer"
     refused = model.sent[-1]
     ask(host, "Go on again.")
     again = model.sent[failed[0] + 1]
-    assert again[: len(decision.head)] == refused[: len(decision.head)]
+    assert again[: len(refused) - 1] == refused[:-1]
     assert model.refusals == 0
 
 
@@ -194,7 +194,6 @@ def test_runs_of_one_session_at_once_each_keep_what_they_decided():
         assert model.refusals == 0
         assert model.compactions <= alone.compactions + 1, "as many as by itself"
         assert all(f"{number}: {TASK}" in "".join(sent) for sent in model.sent)
-    assert not plugin._hooks._requests._runs._values
 
 
 async def later(number: int) -> dict[str, Any]:
@@ -213,7 +212,7 @@ def test_what_the_session_keeps_is_what_changed_and_nothing_else():
     state = asyncio.run(host.session()).state
     assert list(state) == [KEY]
     said = json.loads(zlib.decompress(base64.b64decode(state[KEY].partition(":")[2])))
-    assert any(isinstance(item, list) for item in said["head"]), "what stayed is named by its place"
+    assert len(said["messages"]) < 20, "what stayed is named by its place"
     assert len(state[KEY]) < 20_000
 
 
@@ -252,18 +251,15 @@ def test_a_state_that_cannot_be_read_is_passed_over(broken):
     assert model.refusals == 0
 
 
-def test_a_decision_is_not_of_other_contents(monkeypatch):
-    raw = [text("q", "user"), signed("measure", 1), text("a", "user")]
-    head = [raw[0], text("short", "user")]
-    said = decisions.written(raw, head, 9_000)
-    assert said is not None
-    again = decisions.read(said, [content.model_copy(deep=True) for content in raw] + [text("b")])
-    assert again is not None
-    assert (list(again.head), again.count, again.most) == (head, 3, 9_000)
-    assert decisions.read(said, raw[:2]) is None
-    assert decisions.read(said, [raw[0], signed("measure", 2), raw[2]]) is None
-    monkeypatch.setattr(decisions, "_LONGEST", 10)
-    assert decisions.written(raw, head, None) is None
+def test_a_view_that_is_too_long_for_a_session_is_not_written(monkeypatch):
+    kept = session_state.SessionState("session")
+    state = {"view": {}, "messages": [{"text": "\ud800 half a character"}]}
+    text = kept.written(state)
+    assert text is not None
+    assert kept.read(text) == state
+    assert kept.written({"messages": [object()]}) is None
+    monkeypatch.setattr(session_state, "_LONGEST", len(text) - 1)
+    assert kept.written(state) is None
 
 
 def test_of_a_streamed_answer_the_last_piece_has_the_decision():

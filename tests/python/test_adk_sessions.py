@@ -11,6 +11,7 @@ from google.adk.agents.context_cache_config import ContextCacheConfig
 from google.adk.apps import App
 from google.adk.apps.app import EventsCompactionConfig
 from google.adk.artifacts import FileArtifactService, InMemoryArtifactService
+from google.adk.events.event import Event
 from google.adk.models.gemini_context_cache_manager import GeminiContextCacheManager
 from google.adk.sessions import InMemorySessionService
 from google.adk.tools.agent_tool import AgentTool
@@ -253,6 +254,65 @@ def test_a_call_that_takes_long_survives_compactions():
     assert last_text(ask(host, agreed)) == "Approved: {'status': 'yes'}"
     assert model.refusals == 0
     assert model.compactions
+
+
+def test_what_a_call_that_takes_long_says_first_stays_until_its_last_answer():
+    def order(what: str) -> dict[str, str]:
+        """Orders."""
+        return {"status": "pending", "ticket": "T-4711"}
+
+    def script(number, request):
+        last = request.contents[-1].parts[-1]
+        if number == 5:
+            return call("order", what="disks")
+        if last.function_response and last.function_response.name == "order":
+            return text(f"It is {last.function_response.response['status']}.")
+        return text("I have looked.") if number % 40 == 39 else call("fetch", number=number)
+
+    model = gemini(script, window=WINDOW)
+    host = Host(agent(model, [fetch, LongRunningFunctionTool(order)]), [small(WINDOW)])
+    events = ask(host, TASK)
+    (waiting,) = [e for e in events if e.long_running_tool_ids]
+    (asked,) = waiting.get_function_calls()
+    for _ in range(3):
+        ask(host, "Look at the logs meanwhile.")
+    assert model.compactions >= 2
+    later = model.sent[7:]
+    assert len(later) > 80
+    assert all("T-4711" in "".join(sent) for sent in later)
+    answer = types.FunctionResponse(id=asked.id, name="order", response={"status": "here"})
+    ask(host, types.Content(role="user", parts=[types.Part(function_response=answer)]))
+    assert "T-4711" not in "".join(model.sent[-1])
+    assert model.refusals == 0
+
+
+def test_parallel_calls_of_which_some_were_answered_are_sent_whole():
+    model = gemini(
+        lambda n, _: call("fetch", number=n) if n < 60 else text("Noted."), window=WINDOW
+    )
+    host = Host(agent(model, [fetch]), [small(WINDOW)])
+
+    async def interrupted():
+        session = await host.session()
+        calls = [types.Part.from_function_call(name="fetch", args={"number": n}) for n in range(3)]
+        for number, part in enumerate(calls):
+            part.function_call.id = f"c{number}"
+        answer = types.FunctionResponse(id="c1", name="fetch", response={"logs": "half"})
+        for author, role, parts in (
+            ("user", "user", [types.Part(text=TASK)]),
+            ("sre", "model", calls),
+            ("sre", "user", [types.Part(function_response=answer)]),
+        ):
+            event = Event(
+                author=author, invocation_id="i0", content=types.Content(role=role, parts=parts)
+            )
+            await host.service.append_event(session, event)
+        return await host.ask("Go on.")
+
+    assert last_text(asyncio.run(interrupted())) == "Noted."
+    assert model.refusals == 0
+    assert model.compactions
+    assert "half" in "".join(model.sent[0])
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -205,6 +205,31 @@ def test_what_comes_in_during_a_compaction_stays_behind_it():
     assert [content.parts[0].text for content in contents[-2:]] == ["Go on.", "And then?"]
 
 
+def test_a_view_keeps_its_beginning_and_takes_edits_of_the_history():
+    contents = [*investigation(160), text("Go on.", "user")]
+    view = sre_agent(**SMALL).open()
+    beginnings = set()
+    for end in range(1, len(contents), 2):
+        # ADK makes the contents anew for each request.
+        history = [content.model_copy(deep=True) for content in contents[:end]]
+        sent = view.messages(history)
+        assert ullage.validate(sent, "gemini") == []
+        beginnings.add(sent[0].model_dump_json())
+    assert 2 <= len(beginnings) <= 12
+    assert view.tokens < TRIGGER
+    history[-1] = text("Something else.", "user")
+    assert view.messages(history)[0].model_dump_json() in beginnings, "the newest was replaced"
+    history[3] = text("Another start.")
+    edited = view.messages(history)
+    assert "• Thought: Another start." in edited[0].parts[1].text
+    assert view.messages(history[:3]) == history[:3], "a rewind"
+    before = view.tokens
+    view.messages(contents)
+    assert len(view.refused()) < len(contents)
+    assert view.ceiling is not None
+    assert before < view.tokens <= view.ceiling
+
+
 def test_a_function_may_summarize_in_place_of_the_lines():
     asked = []
 

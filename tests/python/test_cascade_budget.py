@@ -1,11 +1,13 @@
 """The budget of the cascade: the estimate, its fallbacks, the thresholds, and what is logged."""
 
-# mypy: disable-error-code="arg-type,list-item,assignment,attr-defined,union-attr,method-assign"
+# mypy: disable-error-code="arg-type,list-item,assignment,attr-defined,union-attr,method-assign,override"
 
 import asyncio
 import copy
+import importlib.util
 import logging
 import re
+import sys
 import threading
 from types import SimpleNamespace
 
@@ -16,12 +18,11 @@ from strands.agent.conversation_manager import (
     SlidingWindowConversationManager,
 )
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent
+from strands.types.exceptions import ContextWindowOverflowException
 
-import ullage
+import ullage.strands
 from tests.python.players import TASK, Player, fetch
 from ullage.strands import (
-    PROMPT_TELEMETRY_THRESHOLD,
-    PROMPT_TOKEN_FALLBACK_LIMIT,
     CascadeSettings,
     MappingConversationManager,
     PromptBudgetHook,
@@ -32,6 +33,7 @@ from ullage.strands import (
     get_shared_conversation_manager,
     is_prompt_cached,
     register_conversation_manager,
+    settings,
     supports_prompt_cache,
     system_prompt_for,
 )
@@ -153,6 +155,35 @@ def test_what_was_reported_stands_in_for_an_estimate(caplog):
     assert manager.calls == 1, "it is what the last prompt added that counts"
 
 
+@pytest.mark.parametrize("messages", [None, "x", 5, [], [None]], ids=str)
+@pytest.mark.parametrize("reported", [0, 190_000])
+@pytest.mark.parametrize("kind", [MappingConversationManager, SlidingWindowConversationManager])
+def test_nothing_in_place_of_messages_makes_the_budget_raise(kind, messages, reported, caplog):
+    agent = Agent(model=Player(), conversation_manager=kind(), callback_handler=None)
+    agent.messages = messages
+    agent.event_loop_metrics = SimpleNamespace(accumulated_usage={"inputTokens": reported})
+    agent._allow_reasoning_content = False
+    _ensure_prompt_within_budget(agent)
+    _strip_reasoning_content(agent)
+    assert agent.messages == messages
+    assert ("BUDGET CHECK ABORT" in caplog.text) is (
+        not isinstance(messages, list) and not reported
+    )
+
+
+def test_what_was_reported_escalates_like_an_estimate(caplog):
+    metrics = SimpleNamespace(accumulated_usage={"inputTokens": 190_000})
+    broken = {"role": "user", "content": [{"toolUse": {"input": Unprintable()}}]}
+    agent = Looks([*talk(32), broken], event_loop_metrics=metrics)
+    agent.conversation_manager = manager = Halving()
+    _ensure_prompt_within_budget(agent)
+    assert manager.calls == 3
+    assert "BUDGET CHECK ABORT" not in caplog.text
+    agent.event_loop_metrics.accumulated_usage["inputTokens"] += 100_000
+    _ensure_prompt_within_budget(agent)
+    assert manager.calls == 3, "the next prompt was smaller"
+
+
 def test_the_threshold_is_65_percent_of_the_limit():
     def needs(tokens, **more):
         manager = Halving()
@@ -161,7 +192,6 @@ def test_the_threshold_is_65_percent_of_the_limit():
         _ensure_prompt_within_budget(agent)
         return manager.calls > 0
 
-    assert (PROMPT_TOKEN_FALLBACK_LIMIT, PROMPT_TELEMETRY_THRESHOLD) == (200_000, 0.65)
     assert (needs(129_900), needs(130_100)) == (False, True)
     assert (needs(149_900, _prompt_cache_hit=True), needs(150_100, _prompt_cache_hit=True)) == (
         False,
@@ -193,6 +223,69 @@ def test_the_numbers_come_from_the_environment_at_construction(monkeypatch, capl
     assert (manager._window_size, manager.preserve_first, manager.preserve_last) == (40, 2, 5)
     assert MappingConversationManager(env_prefix="MINE_").settings.context_limit == 1
     assert manager.settings.relaxed_threshold(cached=False) == 0.98, "the ceiling"
+
+
+# The document's section "Code-Level Constants", and its variables under the names of its module.
+CONSTANTS = {
+    "SYSTEM_PROMPT_OVERHEAD_TOKENS": 8_000,
+    "TOOL_DEFINITIONS_OVERHEAD_TOKENS": 3_000,
+    "MESSAGE_METADATA_OVERHEAD_TOKENS": 50,
+    "PROACTIVE_COMPRESSION_THRESHOLD": 0.7,
+    "WINDOW_OVERFLOW_THRESHOLD": 1.0,
+    "ESCALATION_THRESHOLD_RATIO": 0.9,
+    "MAX_THRESHOLD_RATIO": 0.98,
+    "NO_REDUCTION_WARNING_RATIO": 0.8,
+    "ESCALATION_MAX_PASSES": 2,
+    "ESCALATION_MAX_TIME_SECONDS": 30.0,
+    "SMALL_CONVERSATION_THRESHOLD": 3,
+    "DEFAULT_CHAR_TO_TOKEN_RATIO": 3.7,
+    "TOOL_COMPRESS_THRESHOLD": 10_000,
+    "CONTEXT_LIMIT": 200_000,
+    "PROMPT_TOKEN_FALLBACK_LIMIT": 200_000,
+    "PROMPT_TELEMETRY_THRESHOLD": 0.65,
+    "PROMPT_CACHE_RELAX": 0.1,
+    "TOOL_COMPRESS_TRUNCATE": 8_000,
+}
+VARIABLES = {
+    "CYBER_CONTEXT_LIMIT": "50000",
+    "CYBER_PROMPT_TELEMETRY_THRESHOLD": "0.5",
+    "CYBER_PROMPT_CACHE_RELAX": "0.2",
+    "CYBER_TOOL_COMPRESS_TRUNCATE": "4000",
+}
+SET = {
+    "CONTEXT_LIMIT": 50_000,
+    "PROMPT_TOKEN_FALLBACK_LIMIT": 50_000,
+    "PROMPT_TELEMETRY_THRESHOLD": 0.5,
+    "PROMPT_CACHE_RELAX": 0.2,
+    "TOOL_COMPRESS_TRUNCATE": 4_000,
+}
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"), [({}, CONSTANTS), (VARIABLES, CONSTANTS | SET)], ids=["bare", "set"]
+)
+def test_the_constants_of_the_document_have_the_values_of_the_environment(variables, expected):
+    # Executes the module again, as an import does, and leaves the one that others use.
+    path = settings.__file__
+    spec = importlib.util.spec_from_file_location("ullage.strands.settings", path)
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in VARIABLES:
+            patch.delenv(name, raising=False)
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        patch.setitem(sys.modules, spec.name, module)
+        spec.loader.exec_module(module)
+    assert {name: getattr(module, name) for name in CONSTANTS} == expected
+    # Variables of one prefix are no defaults of another.
+    assert module.CascadeSettings() == module.CascadeSettings.from_env("MINE_", {})
+    assert module.CascadeSettings().context_limit == 200_000
+
+
+def test_the_constants_of_the_document_are_imported_from_the_package():
+    for name in CONSTANTS:
+        assert getattr(ullage.strands, name) == getattr(settings, name)
+        assert name in ullage.strands.__all__
 
 
 @pytest.mark.parametrize(
@@ -240,6 +333,46 @@ def test_a_reduction_that_fails_does_not_end_the_agent(caplog):
     assert "the history was left as it is" in caplog.text
 
 
+class Plain(Halving):
+    """A manager that takes nothing but the agent."""
+
+    def reduce_context(self, agent):
+        super().reduce_context(agent)
+
+
+class PlainSubclass(MappingConversationManager):
+    """The same as a subclass, whose hooks are ours."""
+
+    calls = 0
+
+    def reduce_context(self, agent):
+        self.calls += 1
+
+
+def test_a_manager_that_takes_nothing_but_the_agent_is_called_for_every_pass(caplog):
+    ensured = Looks(talk(100, 37_000), conversation_manager=Plain())
+    _ensure_prompt_within_budget(ensured)
+    hooked = Looks(talk(100, 37_000), conversation_manager=Plain())
+    event = BeforeModelCallEvent(agent=hooked, invocation_state={})
+    asyncio.run(PromptBudgetHook()._on_before_model_call(event))
+    assert (ensured.conversation_manager.calls, hooked.conversation_manager.calls) == (3, 3)
+    agent = Agent(model=Player(), conversation_manager=PlainSubclass(), callback_handler=None)
+    agent.messages[:] = talk(100, 37_000)
+    agent.model.refuses = lambda number: number == 2  # the first is for a summary
+    agent(TASK)
+    assert agent.conversation_manager.calls == 4, "three passes, and one for the refusal"
+    assert "TypeError" not in caplog.text
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 6])
+def test_a_reduction_with_nothing_left_to_remove_raises(count):
+    manager = MappingConversationManager(preserve_recent_messages=5)
+    agent = Agent(model=Player(), conversation_manager=manager, messages=talk(3)[:count])
+    with pytest.raises(ContextWindowOverflowException, match=f"remove: {count} messages remain"):
+        manager.reduce_context(agent)
+    assert agent.messages == talk(3)[:count]
+
+
 def test_a_full_prompt_that_was_never_reduced_is_worth_a_warning(caplog):
     agent = Looks(talk(1, 296_000), conversation_manager=Halving())
     agent._prompt_cache_hit = True
@@ -282,6 +415,11 @@ def test_reasoning_is_stripped_by_replacing_messages_and_none_becomes_empty():
     spoken = {"role": "assistant", "content": [REASONING, {"text": "Yes."}]}
     silent = {"role": "assistant", "content": [REASONING], "tracking_id": "t"}
     agent = Looks([text("user", 1), spoken, text("user", 1), silent])
+    for allowed in ({}, {"_allow_reasoning_content": True}):
+        vars(agent).update(allowed)
+        _strip_reasoning_content(agent)
+        assert agent.messages[1::2] == [spoken, silent]
+    agent._allow_reasoning_content = False
     own, before = agent.messages, copy.deepcopy(agent.messages)
     kept = agent.messages[0]
     _strip_reasoning_content(agent)

@@ -6,7 +6,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strands import Agent, tool
 
+from tests.python.players import Player
 from tests.python.test_formula import BLOCK
 from ullage.strands import CompressionMetadata, LargeToolResultMapper
 
@@ -74,6 +76,50 @@ def test_a_list_keeps_its_first_elements_and_says_how_many_there_were():
     assert sample["json"]["_n_original_items"] == 400
     assert sample["json"]["_compressed_size"] > 0
     assert "400 items" in indicator["text"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {f"key{n}": "v" * 500 * (n + 1) for n in range(8)} | {"é": 1},
+        [{"host": f"10.0.0.{n}", "ports": [22, 80]} for n in range(400)],
+        [["nested", {"deeply": "x" * 20_000}]],
+    ],
+    ids=["object", "list", "one-large-element"],
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_inside_a_text_is_sampled_like_json_and_stays_text(value, indent):
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    note, indicator, sample = contents(mapped(result({"text": text})))
+    _, as_json, sampled = contents(mapped(result({"json": value})))
+    of_text, of_json = json.loads(sample["text"]), sampled["json"]
+    own = {"_original_size", "_compression_ratio"}  # of the text as it was printed
+    assert {k: v for k, v in of_text.items() if k not in own} == {
+        k: v for k, v in of_json.items() if k not in own
+    }
+    assert (note["text"], of_text["_original_size"]) == (NOTE.format(len(text)), len(text))
+    assert indicator["text"].split(")")[1] == as_json["text"].split(")")[1]
+
+
+@pytest.mark.parametrize("text", ['{"open": ', "[1, 2", "[note] {", "{" * 20_000, "[" * 20_000])
+def test_a_text_that_only_begins_like_json_keeps_its_head(text):
+    text = text.ljust(20_000)
+    assert contents(mapped(result({"text": text})))[1]["text"].startswith(text[:8_000])
+
+
+def test_what_a_tool_of_strands_returns_is_sampled():
+    @tool
+    def scan() -> dict[str, str]:
+        """Scans."""
+        return {f"port {n}": "open " * 100 for n in range(200)}
+
+    agent = Agent(model=Player(), tools=[scan], callback_handler=None)
+    returned = agent.tool.scan()
+    if returned["content"][0]["text"].startswith("{'"):
+        pytest.skip("this version of Strands writes what Python prints")
+    _, indicator, sample = contents(mapped(result(*returned["content"])))
+    assert "200 keys, type: json" in indicator["text"]
+    assert [k for k in json.loads(sample["text"]) if k[0] == "p"] == ["port 0", "port 1", "port 2"]
 
 
 def test_each_json_block_is_shown_with_its_own_keys():

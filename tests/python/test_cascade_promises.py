@@ -41,6 +41,14 @@ def manager_of(chance):
     )
 
 
+def reduced(manager, agent):
+    before = len(agent.messages)
+    try:
+        manager.reduce_context(agent)
+    except ContextWindowOverflowException:
+        assert before <= manager.preserve_first + manager.preserve_last + 1
+
+
 def refused(manager, agent):
     try:
         manager.reduce_context(agent, ContextWindowOverflowException("too long"))
@@ -50,7 +58,7 @@ def refused(manager, agent):
 
 ACTS = {
     "apply_management": lambda manager, agent: manager.apply_management(agent),
-    "reduce_context": lambda manager, agent: manager.reduce_context(agent),
+    "reduce_context": reduced,
     "ensure": lambda _, agent: _ensure_prompt_within_budget(agent),
     "overflow": refused,
 }
@@ -74,6 +82,22 @@ def test_the_history_stays_valid_and_the_task_and_the_last_message_stay(act, see
     # What says that something left may be longer than the little that left.
     assert size_of(agent.messages) <= size + 100
     assert messages == before, "messages are replaced and not written to"
+
+
+@pytest.mark.parametrize("words", ["a", "msg", "long " * 400])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_more_messages_stay_than_the_window_has(words, seed):
+    chance = random.Random(seed)
+    messages = [text(role, words) for _ in range(60) for role in ("user", "assistant")]
+    messages[4:4] = [
+        each for n in range(chance.randint(0, 20)) for each in (call(n), results(n, said=words))
+    ]
+    manager = MappingConversationManager(window_size=chance.choice([4, 5, 8, 20, 40]))
+    agent = agent_of(manager, messages[: -chance.randint(0, 1) or None])
+    manager.apply_management(agent)
+    check_history(agent.messages)
+    assert len(agent.messages) <= manager._window_size
+    assert agent.messages[0]["content"][0] == {"text": words}
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -5,6 +5,7 @@
 import copy
 import json
 import logging
+import re
 import threading
 from typing import Any
 
@@ -18,13 +19,20 @@ from strands.agent.conversation_manager import (
 from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent, BeforeToolCallEvent
 from strands.multiagent import GraphBuilder, Swarm
 from strands.session.file_session_manager import FileSessionManager
+from strands.session.repository_session_manager import RepositorySessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 
 import ullage
 from demo.rules import check_history
 from tests.python.loop_probe import LoopProbe
 from tests.python.players import TASK, Player, fetch, size_of
-from ullage.strands import ContextPlugin
+from ullage.strands import (
+    ContextPlugin,
+    ContextView,
+    EngineStrategy,
+    MappingConversationManager,
+    ToolRouterHook,
+)
 from ullage.strands.passive import PassiveConversationManager
 
 from .lengths import long
@@ -67,6 +75,9 @@ def test_a_long_run_stays_inside_the_window(width):
     assert max(size for size, _ in model.requests) > 5_000, "rarely and deeply"
     assert agent.messages is own
     assert TASK in str(agent.messages[0])
+    headings = set(re.findall(r"\[from ([^\]]*)\]", str(agent.messages)))
+    assert "fetch" in headings
+    assert headings == {heading.strip() for heading in headings}
 
 
 @pytest.mark.parametrize("turns", [60, long(500)])
@@ -80,6 +91,27 @@ def test_many_turns_stay_inside_the_window(turns):
     assert len(model.requests) == 2 * turns
     assert model.refused == []
     check_history([*agent.messages, {"role": "user", "content": [{"text": "next"}]}])
+
+
+@pytest.mark.parametrize("window", [4, 5, 6, 8, 20])
+@pytest.mark.parametrize("words", ["ok", "a longer request " * 40])
+@pytest.mark.parametrize("seam", [ContextPlugin, ContextView, MappingConversationManager])
+def test_a_window_in_messages_is_held_however_short_they_are(seam, words, window):
+    if seam is MappingConversationManager:
+        given: dict[str, Any] = {"conversation_manager": seam(window_size=window)}
+    else:
+        if seam is ContextView:
+            pytest.importorskip("strands.middleware")
+        engine = engine_of(max_messages=window, keep_recent=2)
+        given = {"plugins": [seam(engine)]}
+    model = Player()
+    agent = Agent(model=model, callback_handler=None, **given)
+    lengths = []
+    for turn in range(2 * window):
+        agent(f"{words} {turn}")
+        lengths.append(len(model.seen))
+    assert max(lengths) <= window
+    assert f"{words} 0" in str(model.seen[0])
 
 
 def test_a_result_larger_than_the_window_is_shrunk_as_it_arrives():
@@ -195,6 +227,82 @@ def test_neither_summaries_nor_files_hold_up_the_event_loop():
     assert set(probe.was_free) == {True}
 
 
+SEAMS = [ContextPlugin, ContextView, EngineStrategy]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "remedy"),
+    [
+        (ullage.Policy(), r"got Policy; give it as policy=$"),
+        (ullage.MemoryStore(), r"got MemoryStore; give it as store=$"),
+        ("gpt-4o", r"got str; give it as model=$"),
+        (42, r"got int$"),
+    ],
+)
+@pytest.mark.parametrize("seam", [*SEAMS, MappingConversationManager, ToolRouterHook])
+def test_what_is_no_engine_is_rejected_with_the_way_to_give_it(seam, wrong, remedy):
+    with pytest.raises(ullage.PolicyError, match="^engine must be a ContextManager; " + remedy):
+        seam(engine=wrong)
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+def test_policy_store_and_model_make_an_engine_and_the_rest_is_for_the_model_of_the_agent(seam):
+    agent = Agent(model=Player(limit=50_000), callback_handler=None)
+    policy, store = ullage.Policy(window=10_000, reserve_output=1_000), ullage.MemoryStore()
+    assert seam(policy=policy).engine_of(agent).policy.window == 10_000
+    assert seam(store=store).engine_of(agent).store is store
+    assert seam(store=store).engine_of(agent).policy.window == 50_000
+    known = ullage.model_limits("gpt-4o").window
+    assert seam(model="gpt-4o").engine_of(agent).policy.window == known != 50_000
+    for wrong in ({"policy": "amplifier"}, {"store": "artifacts"}, {"model": agent.model}):
+        with pytest.raises(ullage.PolicyError, match=next(iter(wrong))):
+            seam(**wrong)
+    for more in ({"policy": policy}, {"store": store}, {"model": "gpt-4o"}):
+        with pytest.raises(ullage.PolicyError, match="give an engine, or"):
+            seam(engine_of(), **more)
+
+
+def given_as(seam):
+    """How an agent gets the seam."""
+    if isinstance(seam, EngineStrategy):
+        pytest.importorskip("strands.experimental.context_manager")
+        return {"context_manager": {"strategies": [seam], "stash": False}}
+    if isinstance(seam, MappingConversationManager):
+        return {"conversation_manager": seam}
+    if isinstance(seam, ContextView):
+        pytest.importorskip("strands.middleware")
+    return {"plugins": [seam]}
+
+
+@pytest.mark.parametrize("seam", [*SEAMS, MappingConversationManager])
+def test_a_prompt_that_cannot_fit_is_named_in_the_error(seam):
+    model = Player(window=WINDOW, limit=WINDOW)
+    agent = Agent(model=model, callback_handler=None, **given_as(seam()))
+    words = r"cannot be made smaller than [\d,]+ tokens.*: message 0 \([\d,]+ tokens\) must stay"
+    with pytest.raises(ContextWindowOverflowException, match=words) as raised:
+        agent("word " * 2 * WINDOW)
+    assert str(raised.value.__cause__).startswith("prompt is too long")
+    agent.messages[:] = long_history()
+    agent("short")
+
+
+@pytest.mark.parametrize("seam", [*SEAMS, MappingConversationManager])
+@pytest.mark.parametrize("other", [ContextView, MappingConversationManager])
+def test_two_seams_on_one_agent_are_warned_of(seam, other, caplog):
+    if seam is other:
+        pytest.skip("an agent has one of a kind")
+    one, two = given_as(seam()), given_as(other())
+    if "conversation_manager" in two and "context_manager" in one:
+        pytest.skip("Strands itself warns, and ignores the manager")
+    for given in (one, two):
+        Agent(model=Player(), callback_handler=None, **given)
+    assert "use only one" not in caplog.text
+    plugins = [*one.get("plugins", ()), *two.get("plugins", ())]
+    Agent(model=Player(), callback_handler=None, **{**one, **two, "plugins": plugins})
+    assert {seam.__name__, other.__name__} <= set(re.findall(r"\w+", caplog.text))
+    assert "use only one" in caplog.text
+
+
 def test_the_agent_reads_back_what_was_shrunk():
     agent = agent_of(Player(1, words=60_000), ContextPlugin())
     agent(TASK)
@@ -203,6 +311,41 @@ def test_the_agent_reads_back_what_was_shrunk():
     (reference,) = [r for r in plugin_store.list() if r in text]
     answer = agent.tool.retrieve(reference=reference, pattern="word 77 ")
     assert "word 77 of the output" in answer["content"][0]["text"]
+
+
+@pytest.mark.parametrize("seam", [ContextPlugin, EngineStrategy])
+@pytest.mark.parametrize(
+    "given", [{}, {"policy": ullage.Policy(window=WINDOW)}], ids=["", "policy"]
+)
+def test_a_restored_agent_reads_back_what_was_shrunk_before(seam, given, tmp_path, caplog):
+    def begin(calls):
+        return Agent(
+            model=Player(calls, words=60_000, window=WINDOW, limit=WINDOW),
+            tools=[fetch],
+            agent_id="a",
+            session_manager=FileSessionManager("s", storage_dir=str(tmp_path)),
+            callback_handler=None,
+            **given_as(seam(**given)),
+        )
+
+    begin(1)(TASK)
+    twin = begin(0)
+    (result,) = results_of(twin)
+    (reference,) = ullage._core.references_in(result["content"][0]["text"])
+    answer = twin.tool.retrieve(reference=reference, pattern="word 77 ")
+    assert "word 77 of the output" in answer["content"][0]["text"]
+    assert "originals are in memory" not in caplog.text
+    twin._session_manager.delete_session("s")
+    assert not list(tmp_path.iterdir()), "they are deleted with the session"
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_session_whose_originals_would_be_lost_is_warned_of(seam, kept, tmp_path, caplog):
+    session = RepositorySessionManager("s", FileSessionManager("s", storage_dir=str(tmp_path)))
+    store = ullage.FileStore(tmp_path / "artifacts") if kept else None
+    Agent(model=Player(), session_manager=session, **given_as(seam(store=store)))
+    assert ("originals are in memory" in caplog.text) is not kept
 
 
 def test_a_tool_of_the_agent_is_not_replaced_by_the_retrieval_tool():

@@ -8,14 +8,21 @@ import random
 import shutil
 import threading
 from typing import Any
+from uuid import UUID
 
 import pytest
 from pydantic import BaseModel
 from strands import Agent
-from strands.hooks import BeforeModelCallEvent, BeforeToolCallEvent, MessageAddedEvent
+from strands.hooks import (
+    AfterInvocationEvent,
+    BeforeModelCallEvent,
+    BeforeToolCallEvent,
+    MessageAddedEvent,
+)
 from strands.multiagent import GraphBuilder, Swarm
 from strands.session.file_session_manager import FileSessionManager
 
+import ullage
 from demo.rules import check_history
 from tests.python.players import TASK, Player, fetch
 from tests.python.seams import SEAMS, WINDOW
@@ -57,6 +64,138 @@ def test_interrupted_and_cancelled_calls_go_on(seam):
     assert result.stop_reason == "end_turn"
     assert interrupts >= 5
     check_history(agent.messages[:-1])
+
+
+def use(number):
+    call = {"toolUseId": f"u{number}", "name": "fetch", "input": {"words": number}}
+    return {"toolUse": call}
+
+
+def answer(number):
+    content = [{"text": f"result {number}"}]
+    return {"toolResult": {"toolUseId": f"u{number}", "status": "success", "content": content}}
+
+
+def broken(chance, messages):
+    """Does to a history what interruptions, other programs and mistakes do."""
+    at = chance.randrange(len(messages))
+    content, role = [*messages[at]["content"]], messages[at]["role"]
+    match chance.choice(
+        ["remove", "repeat", "swap", "empty", "blank", "drop", "move", "say", "cut"]
+    ):
+        case "remove":
+            del messages[at]
+        case "repeat":
+            messages.insert(at, {"role": role, "content": content})
+        case "swap":
+            other = chance.randrange(len(messages))
+            messages[at], messages[other] = messages[other], messages[at]
+        case "empty":
+            messages[at] = {"role": role, "content": []}
+        case "blank":
+            messages[at] = {"role": role, "content": [*content, {"text": "  "}]}
+        case "drop":
+            messages[at] = {"role": role, "content": content[1:]}
+        case "move":
+            messages.insert(chance.randrange(len(messages)), {"role": role, "content": content[:1]})
+            messages[at] = {"role": role, "content": content[1:]}
+        case "say":
+            said = {"role": chance.choice(["user", "assistant"]), "content": [{"text": "So."}]}
+            messages.insert(at, said)
+        case "cut":
+            del messages[at + 1 :]
+
+
+def history(chance):
+    """Requests, answers and calls side by side."""
+    messages, number = [], 0
+    for turn in range(chance.randint(1, 12)):
+        messages.append({"role": "user", "content": [{"text": f"{TASK} {turn}"}]})
+        for _ in range(chance.randint(0, 4)):
+            numbers = range(number, number := number + chance.randint(1, 3))
+            messages.append({"role": "assistant", "content": [use(n) for n in numbers]})
+            messages.append({"role": "user", "content": [answer(n) for n in numbers]})
+        said = "word " * chance.choice([3, 900])
+        messages.append({"role": "assistant", "content": [{"text": f"{turn} {said}"}]})
+    return messages
+
+
+@pytest.mark.parametrize("seed", first(6, range(40)))
+def test_every_request_is_valid_whatever_the_history_looks_like(seam, seed):
+    chance = random.Random(seed)
+    requests = []
+
+    class Validating(Player):
+        async def stream(self, messages, *given, **more):
+            requests.append(copy.deepcopy(messages))
+            async for event in super().stream(messages, *given, **more):
+                yield event
+
+    model = Validating(3, words=600, limit=WINDOW, strict=False)
+    agent = agent_of(SEAMS[seam](), model, messages=history(chance))
+    for turn in range(4):
+        for _ in range(chance.randint(1, 3)):
+            if agent.messages:
+                broken(chance, agent.messages)
+        model.rest = 3
+        agent(f"go on {turn}")
+    assert len(requests) >= 16
+    for request in requests:
+        assert ullage.validate(request, "bedrock") == []
+    assert "go on 3" in str(requests[-1])
+
+
+def test_an_interrupted_tool_leaves_a_history_that_is_repaired_in_place(seam):
+    model = player(0)
+    agent = agent_of(SEAMS[seam](), model)
+    agent.messages[:] = [
+        {"role": "user", "content": [{"text": TASK}]},
+        {"role": "assistant", "content": [use(1), use(2)]},
+        {"role": "user", "content": [answer(1), answer(2)]},
+    ]
+    before = copy.deepcopy(agent.messages)
+    agent("And now?")
+    assert [message["role"] for message in model.seen] == ["user", "assistant", "user"]
+    assert model.seen[2]["content"] == [answer(1), answer(2), {"text": "And now?"}]
+    kept = [{key: m[key] for key in ("role", "content")} for m in agent.messages]
+    if seam == "view":
+        assert kept[:4] == [*before, {"role": "user", "content": [{"text": "And now?"}]}]
+    else:
+        assert kept[:3] == model.seen
+
+
+def test_calls_that_may_still_be_answered_are_not_repaired(seam):
+    model = player(30)
+    agent = agent_of(SEAMS[seam](), model)
+    agent(TASK)
+    agent.messages.append({"role": "assistant", "content": [use(1), use(2)]})
+    agent.conversation_manager.apply_management(agent)
+    assert agent.messages[-1]["content"] == [use(1), use(2)]
+    agent.messages.append({"role": "user", "content": [answer(1)]})
+    agent.conversation_manager.apply_management(agent)
+    assert agent.messages[-1]["content"] == [answer(1)]
+
+
+def test_every_message_has_a_durable_id_of_its_own(seam, tmp_path):
+    def begun(model):
+        session = FileSessionManager("s", storage_dir=str(tmp_path))
+        return agent_of(SEAMS[seam](), model, agent_id="a", session_manager=session)
+
+    def check(event):
+        identities = [message.get("tracking_id", "") for message in event.agent.messages]
+        assert all(UUID(one).version == 4 for one in identities)
+        assert len(set(identities)) == len(identities)
+
+    agent = begun(player(0, words=1_200))
+    for event in (BeforeModelCallEvent, AfterInvocationEvent):
+        agent.hooks.add_callback(event, check, order=2_000)
+    for turn in range(8):
+        agent.model.rest = 3
+        agent(f"{TASK} {turn}")
+        twin = begun(player(0))
+        assert [m["tracking_id"] for m in twin.messages] == [
+            m["tracking_id"] for m in agent.messages
+        ]
 
 
 def test_a_structured_answer_comes_through(seam):

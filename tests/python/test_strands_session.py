@@ -234,6 +234,50 @@ def test_what_is_restored_after_any_turn_is_what_was_live(place, tmp_path, seed)
     assert restored == 2 * 6 + 2 + 2 * 2 + 2
 
 
+@pytest.mark.parametrize("seed", first(2, range(12)))
+def test_a_running_agent_is_restored_by_a_session_like_a_new_one(place, seed):
+    agent = begin(place, Editing(seed), calls=6)
+    agent(TASK)
+    store(SimpleNamespace(agent=agent))
+    twin = Agent(
+        model=Player(strict=False),
+        agent_id="a",
+        conversation_manager=Editing(often=0),
+        callback_handler=None,
+    )
+    for turn in range(seed % 3):
+        twin(f"task {turn} of another session")
+    session = place.session()
+    session.initialize(twin)
+    twin.hooks.add_hook(session)
+    state = twin.conversation_manager.get_state()
+    assert said(twin.messages) == said(agent.messages)
+    if place.kind != "snapshot":  # where the log of the running agent continues
+        assert state == agent.conversation_manager.get_state()
+    twin("And then?")
+    assert said(begin(place, Editing(often=0)).messages) == said(twin.messages)
+
+
+@pytest.mark.parametrize("edited", [True, False])
+def test_what_a_running_agent_gets_right_after_it_was_restored_comes_back_too(edited, tmp_path):
+    place = Place("file", tmp_path / "live")
+    agent = begin(place, Editing(often=0), calls=2)
+    agent(TASK)
+    if edited:
+        agent.messages[-1] = {"role": "assistant", "content": [{"text": "edited"}]}
+        store(SimpleNamespace(agent=agent))
+    twin = Agent(
+        model=Player(), agent_id="a", conversation_manager=Editing(often=0), callback_handler=None
+    )
+    session = place.session()
+    session.initialize(twin)
+    twin.hooks.add_hook(session)
+    twin("And then?")
+    assert said(twin.messages[:6]) == said(agent.messages)
+    assert twin.messages[6]["content"] == [{"text": "And then?"}]
+    assert said(begin(place, Editing(often=0)).messages) == said(twin.messages)
+
+
 @pytest.mark.parametrize("seed", first(4, range(12)))
 def test_an_agent_killed_at_random_moments_goes_on_from_what_was_stored(place, tmp_path, seed):
     chance = random.Random(seed)
@@ -277,8 +321,8 @@ def test_the_state_stays_small_while_nothing_is_edited(place):
     assert (state["removed_message_count"], state["head"]) == (0, [])
 
 
-@pytest.mark.parametrize("left", [0, 1, 2])
-def test_a_conversation_whose_last_message_was_edited_or_removed_goes_on(place, left):
+@pytest.mark.parametrize(("left", "length"), [(0, 6), (1, 6), (2, 8)])
+def test_a_conversation_whose_last_message_was_edited_or_removed_goes_on(place, left, length):
     agent = begin(place, Editing(often=0), calls=1)
     agent(TASK)
     agent.messages[:] = copy.deepcopy(agent.messages[:left])
@@ -289,8 +333,8 @@ def test_a_conversation_whose_last_message_was_edited_or_removed_goes_on(place, 
         assert twin.conversation_manager.get_state() == agent.conversation_manager.get_state()
         twin(f"task {turn}")
         agent = twin
-    answered = 1 if left == 2 else 0  # Strands gives the open call a result
-    assert len(agent.messages) == left + answered + 6
+    # The first task is joined to what the user said last, or to the result of an open call.
+    assert len(agent.messages) == length
 
 
 def test_messages_that_were_only_cut_away_need_no_head(place):

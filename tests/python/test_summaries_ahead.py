@@ -166,13 +166,13 @@ def test_a_turn_plans_for_a_summary_only_where_there_may_be_one(monkeypatch):
     def plans(engine, messages):
         """How often a compaction that leaves the messages looks for what to summarize."""
         made = []
-        plan = engine._parts.compactor.plan
+        begin = engine._parts.compactor.begin
 
         def counted(*arguments):
             made.append(arguments)
-            return plan(*arguments)
+            return begin(*arguments)
 
-        monkeypatch.setattr(engine._parts.compactor, "plan", counted)
+        monkeypatch.setattr(engine._parts.compactor, "begin", counted)
         for turn in range(30):
             if turn >= 20:
                 grown(messages, 2)

@@ -13,6 +13,7 @@ from google.adk.tools.tool_context import ToolContext  # noqa: TC002 - ADK reads
 from ullage._core import StoreError, reference_of
 from ullage.adk.sandbox import Sandbox, SandboxError
 from ullage.keeper import Artifact, Keeper
+from ullage.steps import arun
 
 if TYPE_CHECKING:
     from ullage.store import Store
@@ -68,7 +69,7 @@ def analysis_tool(
             return whole, [(whole, name, content)]
 
         try:
-            whole = await keeper.akept(made)
+            whole = await arun(keeper.kept(made))
         except StoreError as error:
             return {"result": printed[:limit], "truncated": f"the whole is not stored: {error}"}
         more = f"{len(printed) - limit:,} more characters are stored as {whole}"

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from google.adk.plugins import context_filter_plugin
 
-from ullage.adk.open_calls import mended
+from ullage import repair
+from ullage.adk.open_calls import with_pending_answers
+from ullage.adk.summary_text import FORMAT
 from ullage.logger import Logger
 
 if TYPE_CHECKING:
@@ -45,7 +47,8 @@ class ContextFilterPlugin(context_filter_plugin.ContextFilterPlugin):
             try:
                 # What the user or a tool said last is what the model is to answer.
                 newest = whole[-1:] if left and left[-1].role == "model" else []
-                contents, _ = mended([*left, *newest], llm_request, callback_context)
+                kept = [*left, *newest]
+                contents = with_pending_answers(repair(kept, FORMAT), kept, llm_request)
             except Exception as error:  # noqa: BLE001 - a filter may return anything
                 logger.warning("error=<%s> | the contents cannot be repaired", error)
                 continue

@@ -11,12 +11,12 @@ from google.genai import types
 from ullage import PolicyError, UllageError
 from ullage.adk.arrivals import Arrivals, Payloads
 from ullage.adk.conversations import conversation_of
-from ullage.adk.decisions import Remember
 from ullage.adk.engines import EngineOrFactory, Engines
 from ullage.adk.guard import Guard
 from ullage.adk.meter import Call, Meter, usage_of
 from ullage.adk.overflow import counted_tokens, is_overflow
 from ullage.adk.requests import Requests
+from ullage.adk.session_state import Remember
 from ullage.adk.summary_text import FORMAT
 from ullage.adk.summary_usage import collect_usage, estimate
 from ullage.logger import Logger
@@ -189,7 +189,7 @@ class Hooks:
         """Lets go of what only the running invocation needs."""
         call = self._meter.end(context)
         if call is not None:
-            self._requests.rest(conversation_of(context, call.model), context)
+            self._requests.rest(conversation_of(context, call.model))
 
     @_harmless
     async def after_tool(
@@ -214,13 +214,13 @@ class Hooks:
             return False
         for name, value in call.config.items():
             setattr(request.config, name, value)
-        counted = counted_tokens(error)
         try:
-            if counted is not None:
-                self._engines.of(request.model).observe(call.sent, counted)
             with collect_usage() as summaries:
                 left = await self._requests.refused(
-                    conversation_of(context, request.model), context, request, call.sent
+                    conversation_of(context, request.model),
+                    context,
+                    request,
+                    counted_tokens(error),
                 )
             self._meter.add_summaries(context, summaries)
         except UllageError as problem:

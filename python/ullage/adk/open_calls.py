@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from ullage import repair
-from ullage.adk.contents import current_request
-
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.models.llm_request import LlmRequest
     from google.genai import types
@@ -15,54 +15,51 @@ if TYPE_CHECKING:
 # What the model reads in place of a result that is still to come.
 PENDING = {"status": "pending", "message": "There is no result yet; it comes when it is there."}
 
+# Calls that may still wait, the newest: more than an agent waits for at a time. Older ones are
+# taken for done, since a tool that takes long may also answer at once.
+_WAITING = 8
 
-def is_whole(contents: list[types.Content]) -> bool:
-    """Whether the user comes first, and each call is followed by its results.
 
-    An engine that reads only what is new does not look at the rest. This takes a small part of what
-    building the request took.
+def open_calls(
+    contents: Sequence[types.Content], request: LlmRequest, context: CallbackContext
+) -> list[int]:
+    """The indices of calls that take long and were answered once, and of those answers.
+
+    The first answer of such a tool says that it waits. When the last one comes, ADK puts it in the
+    place of the first.
     """
-    if contents and contents[0].role not in {"user", None}:
-        return False
-    waiting: list[tuple[str | None, str | None]] = []
-    for content in contents:
-        calls, results = [], 0
+    if not any(_may_take_long(name, request) for name in request.tools_dict):
+        return []
+    events = context._invocation_context.session.events  # noqa: SLF001 - the public way copies all of it
+    answers = Counter(answer.id for event in events for answer in event.get_function_responses())
+    waiting: list[str | None] = []
+    places: dict[str | None, list[int]] = {}
+    for index, content in enumerate(contents):
         for part in content.parts or []:
-            if (call := part.function_call) is not None:
-                calls.append((call.id, call.name))
-            elif (response := part.function_response) is not None:
-                results += 1
-                if (response.id, response.name) not in waiting:
-                    return False
-                waiting.remove((response.id, response.name))
-        if waiting and not results:
-            return False
-        waiting += calls
-    return True
+            piece = part.function_call or part.function_response
+            if piece is None or not _may_take_long(piece.name, request) or answers[piece.id] > 1:
+                continue
+            places.setdefault(piece.id, []).append(index)
+            if part.function_call is not None:
+                waiting.append(piece.id)
+    return [index for call in waiting[-_WAITING:] for index in places[call]]
 
 
-def mended(
-    contents: list[types.Content], request: LlmRequest, context: CallbackContext
-) -> tuple[list[types.Content], list[int]]:
-    """Contents that a provider takes, and the indices of what must stay in them.
+def with_pending_answers(
+    fitted: list[types.Content], contents: Sequence[types.Content], request: LlmRequest
+) -> list[types.Content]:
+    """The contents to send, where a call without an answer that may take long is said to wait.
 
-    A call without a result gets one, which says that it is still to come where its tool may take
-    long. Those that wait stay, with the current request.
-
-    Raises:
-        MessageError: If the contents cannot be read.
+    Args:
+        fitted: What the view gave, with an answer for each call that has none.
+        contents: What it was made of.
+        request: What knows the tools.
     """
-    fixed: list[types.Content] = list(repair(contents, "gemini"))
     known = {id(content) for content in contents}
-    pins = current_request(fixed, context)
-    for index, content in enumerate(fixed):
-        if id(content) in known:
-            continue
-        waiting = _waiting(content, request)
-        if waiting is not None:
-            fixed[index] = waiting
-            pins += [index - 1, index]
-    return fixed, sorted(set(pins))
+    return [
+        content if id(content) in known else _waiting(content, request) or content
+        for content in fitted
+    ]
 
 
 def _waiting(content: types.Content, request: LlmRequest) -> types.Content | None:

@@ -10,6 +10,7 @@ from google.genai import types
 
 from ullage._core import reference_of
 from ullage.logger import Logger
+from ullage.steps import arun
 
 if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
@@ -71,7 +72,7 @@ async def store_payload(keeper: Keeper, tool: str, payload: Payload) -> Stored:
             artifacts.append((whole, tool, content))
         return Stored(reference, whole), artifacts
 
-    return await keeper.akept(made)
+    return await arun(keeper.kept(made))
 
 
 async def save_artifact(

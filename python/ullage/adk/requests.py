@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError, MessageError, StoreError
 from ullage.adk.contents import beside, current_request
-from ullage.adk.conversations import invocation_of
-from ullage.adk.decisions import Decisions
 from ullage.adk.newest import Newest
-from ullage.adk.open_calls import is_whole, mended
-from ullage.adk.remembered import Remembered
+from ullage.adk.open_calls import open_calls, with_pending_answers
+from ullage.adk.session_state import SessionState
 from ullage.adk.summary_usage import add_estimate
 from ullage.logger import Logger
 
@@ -20,182 +18,185 @@ if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
     from google.genai import types
 
+    from ullage import ContextManager, Report, View
     from ullage.adk.conversations import Conversation
-    from ullage.adk.decisions import Decision, Remember
     from ullage.adk.engines import Engines
+    from ullage.adk.session_state import Remember
 
 logger = Logger(__name__)
 
-# Runs that go on at once. Each has the contents of its last request, whose strings are the
-# session's own; one that was forgotten begins again with what was decided.
-_RUNS = 64
+# Conversations whose view is remembered. One that was forgotten is restored from the session.
+_CONVERSATIONS = 64
 
-# When a provider refuses contents that counted as fitting, its own count is higher than ours by a
-# share that nobody knows. The next try aims so far below what was refused.
-_OVERFLOW_SHARE = 0.7
-
-# After that, requests of this conversation stay so far below what was refused.
-_REFUSED_SHARE = 0.9
-
-# Broken contents, a store that fails, a limit below the floor, each once, and the last try.
-_WAYS_OUT = 4
-
-
-@dataclass(frozen=True)
-class _Done:
-    """What came of a compaction.
-
-    Attributes:
-        tokens: What the contents come to.
-        changed: Whether it did anything.
-        mended: Whether the contents had to be mended for it.
-    """
-
-    tokens: int
-    changed: bool
-    mended: bool
-
-    def after(self, other: _Done) -> _Done:
-        """Both, one after the other."""
-        return _Done(self.tokens, self.changed or other.changed, self.mended or other.mended)
+# A store that fails, and a limit below the floor, each once, and the last try.
+_WAYS_OUT = 3
 
 
 @dataclass
-class _Run:
-    """What an invocation knows of a conversation, and the decision that it goes by."""
+class _Known:
+    """The view of a conversation.
 
-    known: Remembered
-    decision: Decision | None = None
+    Attributes:
+        view: The view.
+        engine: What made it.
+        state: Its state as text; None before its first compaction, or where it is too long.
+        written: The compaction and the ceiling that the text is of.
+        texts: Hashes of the texts that the session may have of it. Another text is of another
+            process.
+        counted: The last compaction whose summary was counted.
+    """
+
+    view: View
+    engine: ContextManager
+    state: str | None = None
+    written: tuple[Report | None, int | None] = (None, None)
+    texts: set[int] = field(default_factory=set)
+    counted: Report | None = None
 
 
 class Requests:
-    """Brings contents inside their window, and keeps their beginning the same in between.
+    """Keeps a view of each conversation, in this process and in the session.
 
     Args:
         engines: What decides.
-        remember: Where what was decided is kept.
+        remember: Where views are kept.
     """
 
     def __init__(self, engines: Engines, remember: Remember) -> None:
         self._engines = engines
-        self._decisions = Decisions(remember)
-        # By invocation too: runs of one session at the same time see different contents.
-        self._runs: Newest[_Run] = Newest(_RUNS)
+        self._session = SessionState(remember)
+        self._known: Newest[_Known] = Newest(_CONVERSATIONS)
 
     async def fitted(
         self, conversation: Conversation, context: CallbackContext, request: LlmRequest
     ) -> list[types.Content]:
-        """The contents for a request, which is not changed: those it has, or a shorter list.
+        """The contents for a request, which is not changed.
 
-        Where even the shortest is above the limit, the shortest; the provider has the last word.
+        Where even the shortest are above the limit, the shortest; the provider has the last word.
         """
-        run = self._begun(conversation, context, request.contents)
-        known = run.known
-        view = known.taken_up(request.contents)
-        if known.count == 0:
-            # What was decided is of other contents.
-            run.decision = None
-        done = await self._compacted(view, None, context, request, hard=False)
-        if done is not None and known.most is not None and done.tokens > known.most:
-            more = await self._compacted(view, known.most, context, request, hard=False)
-            done = more and more.after(done)
-        self._keep(conversation, context, run, view, done)
-        return view
+        known = self._of(conversation, context, request)
+        contents = request.contents
+        waiting = open_calls(contents, request, context)
+        asked: dict[str, Any] = {
+            "pins": sorted({*current_request(contents, context), *waiting}),
+            **beside(request),
+        }
+        view, tries = known.view, 0
+        while True:
+            tries += 1
+            try:
+                fitted = await view.amessages(contents, **asked)
+                break
+            except StoreError as error:
+                if tries == _WAYS_OUT:
+                    raise
+                view = _opened(self._engines.without_store(known.engine, error), view.state())
+            except BudgetError as error:
+                if tries == _WAYS_OUT:
+                    raise
+                logger.warning("error=<%s> | the request stays above its limit", error)
+                asked["budget"] = max(1, error.floor)
+            except MessageError as error:
+                if tries == _WAYS_OUT:
+                    raise
+                # Its first contents may have been rewritten, by a compaction of ADK's own.
+                logger.debug("error=<%s> | a view is begun anew", error)
+                known = self._begun(conversation, known.engine)
+                view = known.view
+        self._note(conversation, context, known)
+        return with_pending_answers(fitted, contents, request)
 
     async def refused(
         self,
         conversation: Conversation,
         context: CallbackContext,
         request: LlmRequest,
-        sent: list[types.Content],
+        counted: int | None,
     ) -> list[types.Content] | None:
-        """Shorter contents in place of ``sent``, which was refused; None if there are none.
+        """Shorter contents in place of those that were refused; None if there are none.
 
         Args:
             conversation: What it is about.
             context: The callback's.
             request: The request, with its configuration as it was.
-            sent: The contents that were refused.
+            counted: The tokens that the provider counted, where it says so.
         """
-        status = self._engines.of(request.model).status(sent, **beside(request))
-        budget = max(1, min(status.available, int(status.tokens * _OVERFLOW_SHARE)))
-        view = list(sent)
-        done = await self._compacted(view, budget, context, request, hard=True)
-        if done is None or done.tokens >= status.tokens:
+        known = self._of(conversation, context, request)
+        before = known.view.tokens
+        try:
+            fitted = await known.view.arefused(counted)
+        except BudgetError as error:
+            logger.warning("error=<%s> | nothing is left to remove", error)
             return None
-        run = self._begun(conversation, context, request.contents)
-        run.known.most = max(done.tokens, int(status.tokens * _REFUSED_SHARE))
-        self._keep(conversation, context, run, view, done)
-        return view
+        if known.view.tokens >= before:
+            return None
+        self._note(conversation, context, known)
+        return with_pending_answers(fitted, request.contents, request)
 
     def answered(self, conversation: Conversation, context: CallbackContext) -> None:
-        """Has the session keep what was decided, with the answer that came to the last request."""
-        run = self._runs.get((conversation, invocation_of(context)))
-        if run is not None and run.decision is not None:
-            self._decisions.keep(conversation, context, run.decision)
+        """Has the session keep the view, with the answer that came to the last request."""
+        known = self._known.get(conversation)
+        if known is not None and known.state is not None:
+            self._session.keep(conversation, context, known.state)
 
-    def rest(self, conversation: Conversation, context: CallbackContext) -> None:
+    def rest(self, conversation: Conversation) -> None:
         """Lets go of what only the running invocation needs."""
-        self._runs.take((conversation, invocation_of(context)))
+        known = self._known.get(conversation)
+        if known is None:
+            return
+        if known.view.report is None and known.state is None and known.view.ceiling is None:
+            # Nothing was decided.
+            self._known.take(conversation)
+        known.view.release()
 
-    def _begun(
-        self, conversation: Conversation, context: CallbackContext, contents: list[types.Content]
-    ) -> _Run:
-        """The run that a request is of. Nobody else has it until it is kept again."""
-        run = self._runs.take((conversation, invocation_of(context)))
-        if run is not None:
-            return run
-        decision = self._decisions.of(conversation, context, contents)
-        return _Run(Remembered() if decision is None else decision.begun(), decision)
-
-    def _keep(
-        self,
-        conversation: Conversation,
-        context: CallbackContext,
-        run: _Run,
-        view: list[types.Content],
-        done: _Done | None,
-    ) -> None:
-        """Remembers what came of a request."""
-        known = run.known
-        if done is not None and done.changed and known.seen:
-            known.compacted(view)
-            run.decision = self._decisions.made(conversation, context, known)
-        elif done is None or done.mended:
-            # What was mended for one request is mended again for the next.
-            known.rest()
-        self._runs.put((conversation, invocation_of(context)), run)
-
-    async def _compacted(
-        self,
-        left: list[types.Content],
-        budget: int | None,
-        context: CallbackContext,
-        request: LlmRequest,
-        *,
-        hard: bool,
-    ) -> _Done | None:
-        """Compacts ``left`` in place, whatever it takes; None where nothing can be done."""
+    def _of(
+        self, conversation: Conversation, context: CallbackContext, request: LlmRequest
+    ) -> _Known:
+        """The view of a conversation. Another process may have a later one in the session."""
+        known = self._known.get(conversation)
         engine = self._engines.of(request.model)
-        is_mended = not is_whole(left)
-        if is_mended:
-            left[:], pins = mended(left, request, context)
-        else:
-            pins = current_request(left, context)
-        asked: dict[str, Any] = {"budget": budget, "hard": hard, **beside(request)}
-        for _ in range(_WAYS_OUT):
+        text = self._session.text(conversation, context)
+        if known is not None and (text is None or hash(text) in known.texts):
+            return known
+        state = None if text is None else self._session.read(text)
+        if state is not None:
             try:
-                report = await engine.acompact(left, pins=pins, **asked)
-                add_estimate(report, engine.policy.summary_input)
-            except MessageError as error:  # noqa: PERF203 - each way out is tried again
-                logger.debug("error=<%s> | the contents were mended for this request", error)
-                left[:], pins = mended(left, request, context)
-                is_mended = True
-            except StoreError as error:
-                engine = self._engines.without_store(engine, error)
-            except BudgetError as error:
-                logger.warning("error=<%s> | the request stays above its limit", error)
-                asked |= {"budget": max(1, error.floor), "hard": True}
+                theirs = _Known(_opened(engine, state), engine, text, texts={hash(text)})
+                theirs.written = (None, theirs.view.ceiling)
+            except MessageError as error:
+                logger.debug("error=<%s> | the view in the session cannot be read", error)
             else:
-                return _Done(report.tokens_after, bool(report.stages), is_mended)
-        return None
+                self._known.put(conversation, theirs)
+                return theirs
+        return known or self._begun(conversation, engine)
+
+    def _begun(self, conversation: Conversation, engine: ContextManager) -> _Known:
+        known = _Known(_opened(engine, None), engine)
+        self._known.put(conversation, known)
+        return known
+
+    def _note(self, conversation: Conversation, context: CallbackContext, known: _Known) -> None:
+        """Writes the state down where a compaction has changed it, and counts its summary."""
+        report = known.view.report
+        if report is not None and report is not known.counted:
+            known.counted = report
+            add_estimate(report, known.engine.policy.summary_input)
+        now = (known.view.report, known.view.ceiling)
+        if now == known.written or not self._session.has_place(conversation, context):
+            return
+        known.written = now
+        text = self._session.written(known.view.state())
+        if text is not None:
+            known.state = text
+            known.texts.add(hash(text))
+
+
+def _opened(engine: ContextManager, state: dict[str, Any] | None) -> View:
+    from google.genai import types
+
+    return engine.open(
+        state,
+        append_only=False,
+        dump=lambda content: content.model_dump(mode="json", exclude_none=True),
+        load=types.Content.model_validate,
+    )

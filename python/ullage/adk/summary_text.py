@@ -106,8 +106,8 @@ class SummaryText:
         self._settings = settings
         self._counter = counter
         self._has_summarizer = summarizer is not None
-        engine = Engine(policy, counter, store=None, format=FORMAT, summarizer=summarizer)
-        self._asker = Asker(engine, summarizer, policy, Telemetry(None))
+        Engine(policy, counter, store=None, format=FORMAT, summarizer=summarizer)
+        self._asker = Asker(summarizer, policy, Telemetry(None))
 
     def tell(self, events: Sequence[Event], previous: str) -> Told:
         """The summary of the events and of what was said of older ones."""

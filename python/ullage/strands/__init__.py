@@ -22,8 +22,24 @@ from ullage.strands.prompt_budget import PromptBudgetHook, _strip_reasoning_cont
 from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.router import ToolRouterHook
 from ullage.strands.settings import (
+    CONTEXT_LIMIT,
+    DEFAULT_CHAR_TO_TOKEN_RATIO,
+    ESCALATION_MAX_PASSES,
+    ESCALATION_MAX_TIME_SECONDS,
+    ESCALATION_THRESHOLD_RATIO,
+    MAX_THRESHOLD_RATIO,
+    MESSAGE_METADATA_OVERHEAD_TOKENS,
+    NO_REDUCTION_WARNING_RATIO,
+    PROACTIVE_COMPRESSION_THRESHOLD,
+    PROMPT_CACHE_RELAX,
     PROMPT_TELEMETRY_THRESHOLD,
     PROMPT_TOKEN_FALLBACK_LIMIT,
+    SMALL_CONVERSATION_THRESHOLD,
+    SYSTEM_PROMPT_OVERHEAD_TOKENS,
+    TOOL_COMPRESS_THRESHOLD,
+    TOOL_COMPRESS_TRUNCATE,
+    TOOL_DEFINITIONS_OVERHEAD_TOKENS,
+    WINDOW_OVERFLOW_THRESHOLD,
     CascadeSettings,
 )
 from ullage.strands.shared import (
@@ -37,8 +53,24 @@ from ullage.strands.summarizing import SummarizingConversationManager
 from ullage.strands.view import ContextView
 
 __all__ = [
+    "CONTEXT_LIMIT",
+    "DEFAULT_CHAR_TO_TOKEN_RATIO",
+    "ESCALATION_MAX_PASSES",
+    "ESCALATION_MAX_TIME_SECONDS",
+    "ESCALATION_THRESHOLD_RATIO",
+    "MAX_THRESHOLD_RATIO",
+    "MESSAGE_METADATA_OVERHEAD_TOKENS",
+    "NO_REDUCTION_WARNING_RATIO",
+    "PROACTIVE_COMPRESSION_THRESHOLD",
+    "PROMPT_CACHE_RELAX",
     "PROMPT_TELEMETRY_THRESHOLD",
     "PROMPT_TOKEN_FALLBACK_LIMIT",
+    "SMALL_CONVERSATION_THRESHOLD",
+    "SYSTEM_PROMPT_OVERHEAD_TOKENS",
+    "TOOL_COMPRESS_THRESHOLD",
+    "TOOL_COMPRESS_TRUNCATE",
+    "TOOL_DEFINITIONS_OVERHEAD_TOKENS",
+    "WINDOW_OVERFLOW_THRESHOLD",
     "CascadeSettings",
     "CompressionMetadata",
     "ContextPlugin",

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from operator import is_
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
+
+from ullage.logger import Logger
+
+logger = Logger(__name__)
 
 _State = TypeVar("_State")
 
@@ -46,6 +51,32 @@ class PerAgent(Generic[_State]):
         """Those that still live."""
         with self._lock:
             return list(self._states)
+
+
+_SEAMS: PerAgent[list[str]] = PerAgent(lambda _: [])
+
+
+def note_seam(agent: Any, name: str) -> None:
+    """Notes what reduces the context of an agent, and warns if something of ullage did already."""
+    seams = _SEAMS.of(agent)
+    seams.append(name)
+    if len(seams) > 1:
+        logger.warning(
+            "agent=<%s>, seams=<%s> | each reduces what the others leave; use only one",
+            getattr(agent, "name", None),
+            ", ".join(seams),
+        )
+
+
+def accepted_options(method: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Returns the options that a method has parameters for, or all if nothing tells."""
+    try:
+        parameters = inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return options
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        return options
+    return {name: value for name, value in options.items() if name in parameters}
 
 
 def model_id(model: Any) -> str | None:

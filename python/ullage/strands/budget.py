@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from strands.agent.conversation_manager import NullConversationManager
 
 from ullage.logger import Logger
+from ullage.strands.agents import accepted_options
 from ullage.strands.fill import Fill, fill_of, is_far
 from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
@@ -51,7 +52,7 @@ async def ensure_prompt_within_budget(agent: Any) -> None:
                 return
             continue
         try:
-            await reduce(agent, **options)
+            await reduce(agent, **accepted_options(reduce, options))
         except Exception as error:  # noqa: BLE001 - the provider decides what is too long
             logger.warning("error=<%s> | the history was left as it is", error)
             return
@@ -103,7 +104,7 @@ def settings_of(manager: Any) -> CascadeSettings:
 
 def _tried(manager: Any, agent: Any, options: dict[str, Any]) -> bool:
     try:
-        manager.reduce_context(agent, **options)
+        manager.reduce_context(agent, **accepted_options(manager.reduce_context, options))
     except Exception as error:  # noqa: BLE001 - the provider decides what is too long
         logger.warning("error=<%s> | the history was left as it is", error)
         return False

@@ -17,6 +17,7 @@ from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
     PROACTIVE_COMPRESSION_THRESHOLD,
     SMALL_CONVERSATION_THRESHOLD,
+    WINDOW_OVERFLOW_THRESHOLD,
     CascadeSettings,
 )
 from ullage.strands.steps import Compaction, Steps
@@ -120,7 +121,7 @@ class Cascade:
 
     def _windowed(self, agent: Any, engines: Engines) -> Steps[None]:
         """Layer 2: the oldest messages between the zones leave, if there are too many."""
-        if len(agent.messages) > self.window:
+        if len(agent.messages) > WINDOW_OVERFLOW_THRESHOLD * self.window:
             # A budget without end: this is about their number.
             yield Compaction(engines.window, agent.messages, {"budget": _ENDLESS})
 

@@ -10,9 +10,9 @@ from strands.agent.conversation_manager import SummarizingConversationManager
 from ullage import PolicyError, UllageError
 from ullage.calling import is_in_event_loop
 from ullage.logger import Logger
-from ullage.strands.agents import PerAgent
+from ullage.strands.agents import PerAgent, accepted_options
 from ullage.strands.cascade_hooks import CascadeHooks
-from ullage.strands.engines import observe
+from ullage.strands.engines import observe, require_engine
 from ullage.strands.known import Known
 from ullage.strands.layers import Layers
 from ullage.strands.managing import managed, reduced
@@ -83,7 +83,7 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
         engine: The engine that was given.
 
     Raises:
-        PolicyError: If an engine is given together with what it would decide.
+        PolicyError: If an engine is given together with what it would decide, or is not one.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
         env_prefix: str = PREFIX,
     ) -> None:
         super().__init__()
+        require_engine(engine)
         given = (window_size, preserve_recent_messages, preserve_first_messages, tool_result_mapper)
         if engine is not None and any(each is not None for each in (*given, store)):
             raise PolicyError("give an engine, whose policy decides, or the settings of the layers")
@@ -179,7 +180,8 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
             escalation: How many reductions were not enough before this one.
 
         Raises:
-            ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
+            ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller, or
+                nothing is left between the zones.
         """
         known = self._known.of(agent)
         given_up, known.given_up = known.given_up, None
@@ -201,8 +203,9 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
         """
         if _is_overridden(self.reduce_context, MappingConversationManager.reduce_context):
-            more = {"escalation": escalation} if escalation else {}
-            await asyncio.to_thread(self.reduce_context, agent, e, **more)
+            options = {"e": e, "escalation": escalation} if escalation else {"e": e}
+            options = accepted_options(self.reduce_context, options)
+            await asyncio.to_thread(self.reduce_context, agent, **options)
             return
         with reducing(agent, e) as may:
             if may:

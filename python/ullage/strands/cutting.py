@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ullage import MessageError, repair
-from ullage.logger import Logger
+from ullage.strands.pins import pinned_indices
+from ullage.strands.validity import has_calls, repair_history
 
-logger = Logger(__name__)
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ullage import Policy
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,31 @@ def cut_point(messages: list[Any], start: int, pinned: set[int]) -> Cut | None:
     return _if_any(Cut(index, (request,)), pinned)
 
 
+def hold_count(messages: list[Any], policy: Policy, pins: Iterable[int] = ()) -> None:
+    """Removes the oldest messages without a note if there are more than the policy allows.
+
+    The engine removes messages only if its note about them is shorter. Pinned messages, the zones
+    of the policy, the first request and the last one stay here too.
+    """
+    most, count = policy.max_messages, len(messages)
+    if most is None or count <= most:
+        return
+    requests = [index for index in range(count) if is_request(messages[index])]
+    zones = {*range(policy.keep_first), *range(count - policy.keep_recent, count), *pins}
+    zones.update(requests[:1], requests[-1:])
+    if requests and messages[requests[-1] - 1]["role"] == "assistant":
+        # Without an answer between them the two requests would become one, which grows.
+        zones.add(requests[-1] - 1)
+    staying = pinned_indices(messages, zones.intersection(range(count)))
+    leaving = [index for index in range(count - 1) if index not in staying]
+    room = max(1, int(most * policy.low_messages))
+    cuts = (cut_point(messages, i + 1, staying) for i in reversed(leaving[: count - room]))
+    cut = next(filter(None, cuts), None)
+    if cut is not None:
+        kept = [*sorted(i for i in staying if i < cut.index), *range(cut.index, count)]
+        messages[:] = repair_history([messages[index] for index in kept])
+
+
 def answering(messages: list[Any]) -> range:
     """What waits for an answer, if anything does: the last request and what was done for it."""
     if not messages or messages[-1]["role"] != "user":
@@ -80,19 +108,6 @@ def alternating(messages: list[Any], count: int, pinned: set[int], most: int) ->
     return next((n for n in allowed if fits(n)), count)
 
 
-def mended(messages: list[Any]) -> list[Any]:
-    """The messages as a provider takes them: where two of one role meet, they become one.
-
-    Calls at the end, which still wait for their results, stay as they are.
-    """
-    waiting = messages[-1:] if messages and _calls(messages[-1]) else []
-    try:
-        return [*repair(messages[: len(messages) - len(waiting)], "bedrock"), *waiting]
-    except MessageError as error:
-        logger.debug("error=<%s> | the history was not mended", error)
-        return messages
-
-
 def is_request(message: Any) -> bool:
     """Whether the user asks something here, rather than a tool answers."""
     return message["role"] == "user" and not any("toolResult" in b for b in message["content"])
@@ -103,19 +118,15 @@ def _follows(messages: list[Any], index: int, role: str | None) -> bool:
     if role != "user":
         return is_request(messages[index])
     message = messages[index]
-    return message["role"] == "assistant" and (not _calls(message) or _is_step(messages, index))
+    return message["role"] == "assistant" and (not has_calls(message) or _is_step(messages, index))
 
 
 def _is_step(messages: list[Any], index: int) -> bool:
     """Whether a call stands here whose results come next."""
-    if not _calls(messages[index]) or index + 1 >= len(messages):
+    if not has_calls(messages[index]) or index + 1 >= len(messages):
         return False
     following = messages[index + 1]
     return following["role"] == "user" and any("toolResult" in b for b in following["content"])
-
-
-def _calls(message: Any) -> bool:
-    return any("toolUse" in block for block in message["content"])
 
 
 def _request_before(messages: list[Any], index: int) -> int | None:

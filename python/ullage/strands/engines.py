@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ullage import ContextManager, ModelCatalog, ModelLimits, Policy, TokenCounter, UllageError
+from strands.session.file_session_manager import FileSessionManager
+
+from ullage import (
+    ContextManager,
+    FileStore,
+    MemoryStore,
+    ModelCatalog,
+    ModelLimits,
+    Policy,
+    PolicyError,
+    TokenCounter,
+    UllageError,
+)
 from ullage.logger import Logger
 from ullage.strands.agents import (
     answers,
@@ -16,7 +29,7 @@ from ullage.strands.agents import (
     tool_specs,
     usage_of,
 )
-from ullage.strands.settings import ESCALATION_THRESHOLD_RATIO, PROMPT_TOKEN_FALLBACK_LIMIT
+from ullage.strands.settings import ESCALATION_THRESHOLD_RATIO, UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
     from ullage.store import Store
@@ -24,7 +37,10 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-_MODELS = ModelCatalog(default={"window": PROMPT_TOKEN_FALLBACK_LIMIT})
+_MODELS = ModelCatalog(default={"window": UNKNOWN_WINDOW})
+
+# Of the originals, in the folder of a session.
+_FOLDER = "artifacts"
 
 _PRESET = Policy.preset("cyber-autoagent")
 # So many times would what a summary is made from fit into the window: it is counted by our count.
@@ -44,12 +60,65 @@ class Engines:
     reduction: ContextManager
 
 
-def engine_of(model: Any) -> ContextManager:
-    """An engine for the model, as far as it says what it is."""
-    identity, window = model_id(model), model_window(model)
-    limits = ModelLimits(identity or "", window, window, None, "override") if window else None
-    policy = None if limits is None else limits.policy()
-    return ContextManager(policy, model=identity, catalog=_MODELS, format="bedrock")
+def require_engine(engine: Any) -> None:
+    """Rejects what is given for an engine and is not one.
+
+    Raises:
+        PolicyError: If it is neither a ``ContextManager`` nor None.
+    """
+    if engine is None or isinstance(engine, ContextManager):
+        return
+    if isinstance(engine, Policy):
+        name = "policy"
+    elif isinstance(engine, str):
+        name = "model"
+    else:
+        name = "store" if hasattr(engine, "put") and hasattr(engine, "get") else ""
+    remedy = f"; give it as {name}=" if name else ""
+    raise PolicyError(f"engine must be a ContextManager; got {type(engine).__name__}{remedy}")
+
+
+def engine_for(
+    agent: Any, *, policy: Policy | None, store: Store | None, model: str | None
+) -> ContextManager:
+    """Returns an engine with what is given. The rest is for the agent's model and session.
+
+    Raises:
+        PolicyError: If an argument is not what it should be.
+    """
+    if model is None:
+        agent_model = getattr(agent, "model", None)
+        model, window = model_id(agent_model), model_window(agent_model)
+        if policy is None and window is not None:
+            policy = ModelLimits(model or "", window, window, None, "override").policy()
+    return ContextManager(
+        policy,
+        store=_store_beside_session(agent) if store is None else store,
+        model=model,
+        catalog=_MODELS,
+        format="bedrock",
+        append_only=True,
+    )
+
+
+def _store_beside_session(agent: Any) -> Store:
+    """Returns a store in the folder of the agent's session, or in memory if there is none."""
+    session = getattr(agent, "_session_manager", None)
+    if not isinstance(session, FileSessionManager):
+        return MemoryStore()
+    folder = Path(session._get_session_path(session.session_id)) / _FOLDER  # noqa: SLF001
+    # Nothing is cleaned: other agents of the session may refer to it.
+    return FileStore(folder, keep=None, clean_above=None)
+
+
+def warn_of_lost_originals(agent: Any, store: Store | None) -> None:
+    """Warns if a session keeps references to originals that only this process has."""
+    if getattr(agent, "_session_manager", None) is not None and isinstance(store, MemoryStore):
+        logger.warning(
+            "agent=<%s> | originals are in memory: an agent that a session restores cannot"
+            " retrieve them; give a store that lasts",
+            getattr(agent, "name", None),
+        )
 
 
 def engines_of(

@@ -69,9 +69,9 @@ def reported_tokens(agent: Any) -> int | None:
         size = getattr(metrics, name, None)
         if isinstance(size, int) and size > 0:
             return size
-    grown = _ACCUMULATED.of(agent).grown(getattr(metrics, "accumulated_usage", None))
-    if grown is not None:
-        return grown
+    last = _ACCUMULATED.of(agent).last_prompt(getattr(metrics, "accumulated_usage", None))
+    if last is not None:
+        return last
     seen = getattr(getattr(agent, "callback_handler", None), "sdk_input_tokens", None)
     return seen if isinstance(seen, int) and seen > 0 else None
 
@@ -94,18 +94,20 @@ def prompt_token_limit(agent: Any, settings: CascadeSettings) -> int:
 
 
 class _Accumulated:
-    """What an agent's usage had added up to."""
+    """The accumulated usage of an agent, of which the last prompt is the last growth."""
 
     def __init__(self) -> None:
-        self._before = 0
+        self._total = 0
+        self._last: int | None = None
 
-    def grown(self, usage: Any) -> int | None:
-        """What was added since; None where nothing was."""
+    def last_prompt(self, usage: Any) -> int | None:
+        """Returns the tokens of the last prompt, or None if nothing was reported."""
         total = prompt_tokens(usage) if isinstance(usage, dict) else None
-        if total is None:
-            return None
-        added, self._before = total - self._before, total
-        return added if added > 0 else None
+        if total is not None and total != self._total:
+            # A smaller total is a new sum.
+            self._last = total - self._total if total > self._total else total
+            self._total = total
+        return self._last or None
 
 
 _ACCUMULATED: PerAgent[_Accumulated] = PerAgent(lambda _: _Accumulated())

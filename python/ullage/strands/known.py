@@ -53,16 +53,18 @@ class Known:
         """These were looked at."""
         self._looked_by, self._looked_at = by, messages
 
-    def checked(self, messages: list[Any]) -> None:
+    def checked(self, messages: Any) -> None:
         """The conversation was looked at as it is now."""
         self._checked = _end_of(messages)
 
-    def is_checked(self, messages: list[Any]) -> bool:
+    def is_checked(self, messages: Any) -> bool:
         """Whether it was, and nothing has come since; said once."""
         known, self._checked = self._checked, None
         now = _end_of(messages)
         return known is not None and known[0] == now[0] and known[1] is now[1]
 
 
-def _end_of(messages: list[Any]) -> tuple[int, Any]:
-    return len(messages), messages[-1] if messages else None
+def _end_of(messages: Any) -> tuple[int, Any]:
+    if not isinstance(messages, list) or not messages:
+        return 0, None
+    return len(messages), messages[-1]

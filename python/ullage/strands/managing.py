@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from strands.types.exceptions import ContextWindowOverflowException
+
 from ullage import UllageError
 from ullage.strands.engines import fixed
 from ullage.strands.estimate import _estimate_prompt_tokens
@@ -58,7 +60,8 @@ def reduced(
         cascade: The layers, where no engine decides all.
 
     Raises:
-        ContextWindowOverflowException: If there is a refusal and nothing can be made smaller.
+        ContextWindowOverflowException: If there is a refusal and nothing can be made smaller, or
+            nothing is left between the zones.
     """
     reason, before, tokens = reason_of(agent, error), len(agent.messages), _tokens(agent)
     if error is not None:
@@ -73,6 +76,11 @@ def reduced(
         stage = yield from cascade.reduced(agent, known, known.engines[1], escalation)
     if (len(agent.messages), _tokens(agent)) != (before, tokens):
         _note(agent, stage, reason, before, tokens)
+    elif known.engines is not None and before <= cascade.first + cascade.last + 1:
+        raise ContextWindowOverflowException(
+            f"nothing is left to remove: {before} messages remain, of which the first"
+            f" {cascade.first} and the last {cascade.last} stay"
+        ) from error
 
 
 def _note(agent: Any, stage: Stage, reason: str, before: int, tokens: int | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,8 @@ class LargeToolResultMapper:
     """Compresses the large tool results and tool inputs of a message.
 
     A text keeps its head. A JSON object keeps its first keys, a JSON list its first elements, each
-    with its size in front of it. A tool's input keeps its shape: only strings in it are cut, so
+    with its size in front of it. A text that is JSON, as Strands writes what a tool returns, is
+    sampled like JSON and stays text. A tool's input keeps its shape: only strings in it are cut, so
     that it still fits the schema of the tool.
 
     What is compressed is a copy; what is not is the very same object, and so is what was compressed
@@ -134,13 +136,16 @@ class LargeToolResultMapper:
         """What is left of an item of a result, in one block or two."""
         if size <= share:
             return [item]
-        if isinstance(text := item.get("text"), str):
+        text = item.get("text")
+        if not isinstance(text, str):
+            sampled = self._sampled(item["json"], size, share)
+            left: dict[str, Any] = {"json": sampled.values}
+        elif (value := _parsed(text)) is None:
             return [{**item, "text": _cut(text, share)}]
-        sampled = self._sampled(item["json"], size, share)
-        return [
-            {"text": sampled.metadata.to_indicator_text()},
-            {**item, "json": sampled.values},
-        ]
+        else:
+            sampled = self._sampled(value, size, share)
+            left = {"text": json.dumps(sampled.values, ensure_ascii=False)}
+        return [{"text": sampled.metadata.to_indicator_text()}, {**item, **left}]
 
     def _sampled(self, value: Any, size: int, share: int) -> _Sampled:
         sample: dict[str, Any] | list[Any]
@@ -198,6 +203,16 @@ class _Sampled:
 
     metadata: CompressionMetadata
     values: dict[str, Any]
+
+
+def _parsed(text: str) -> Any:
+    """Returns the object or list of a JSON text, or None if the text is not JSON."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _same(left: Any, right: Any) -> bool:

@@ -8,6 +8,7 @@ from strands.agent.conversation_manager import (
     NullConversationManager,
     SlidingWindowConversationManager,
 )
+from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.logger import Logger
 from ullage.strands.session import RestorableConversationManager
@@ -26,6 +27,13 @@ class PassiveConversationManager(RestorableConversationManager):
     them is undone.
     """
 
+    _is_seam = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Why what manages the context could not make it smaller.
+        self.problem: Exception | None = None
+
     def apply_management(self, agent: Agent, **_: Any) -> None:
         """Leaves the messages as they are."""
 
@@ -33,10 +41,17 @@ class PassiveConversationManager(RestorableConversationManager):
         """Leaves the messages as they are.
 
         Raises:
-            Exception: ``e``, if there is one.
+            ContextWindowOverflowException: If ``e`` is given and it is known why the messages
+                cannot be made smaller.
+            Exception: ``e``, if it is given and nothing is known.
         """
-        if e is not None:
-            raise e
+        if e is None:
+            return
+        if self.problem is not None:
+            raise ContextWindowOverflowException(
+                f"the history cannot be made smaller: {self.problem}"
+            ) from e
+        raise e
 
     @classmethod
     def take_over(cls, agent: Agent) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ullage.pins import has_pin
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-def pinned_indices(messages: list[Any]) -> set[int]:
-    """The messages that may not leave: those with a pin, and their partners.
+
+def pinned_indices(messages: list[Any], more: Iterable[int] = ()) -> set[int]:
+    """The messages that may not leave: those with a pin, ``more``, and their partners.
 
     A call whose results are pinned stays, and so do the results of a pinned call.
     """
-    found = {index for index, message in enumerate(messages) if has_pin(message)}
+    found = {index for index, message in enumerate(messages) if has_pin(message)}.union(more)
     for index in tuple(found):
         identities = call_ids(messages[index])
         for neighbour in (index - 1, index + 1):

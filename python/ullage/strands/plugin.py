@@ -13,13 +13,15 @@ from strands.hooks import (
 from strands.plugins import Plugin
 from strands.types.exceptions import ContextWindowOverflowException
 
+from ullage.strands.agents import note_seam
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.reduction import Reduction
 
 if TYPE_CHECKING:
     from strands import Agent
 
-    from ullage import ContextManager
+    from ullage import ContextManager, Policy
+    from ullage.store import Store
 
 # What is left after so many attempts is a two-hundredth of the first request. A provider that still
 # refuses does not refuse the size.
@@ -50,23 +52,34 @@ class ContextPlugin(Plugin):
 
     Args:
         engine: What decides. If not given, each agent has an engine for its model: by its id, and
-            by its ``context_window_limit`` where it has one. It keeps what leaves in memory, for
-            as long as the agent lives.
+            by its ``context_window_limit`` where it has one. It keeps what leaves beside the
+            session of a ``FileSessionManager``, in the folder ``artifacts``; otherwise in memory,
+            for as long as the agent lives.
+        policy: The settings, if no engine is given; those for the model if not given either.
+        store: Where what leaves is kept, if no engine is given.
+        model: The id of the model, if no engine is given; that of the agent's model if not given.
         max_retries: How often in a row a refused request is made smaller and sent again.
         shrink: Whether tool results are shrunk as they arrive.
         retrieval: Whether agents get the tool that reads stored outputs back.
+
+    Raises:
+        PolicyError: If an argument is not what it should be, or an engine is given together with
+            what it has.
     """
 
     def __init__(
         self,
         engine: ContextManager | None = None,
         *,
+        policy: Policy | None = None,
+        store: Store | None = None,
+        model: str | None = None,
         max_retries: int = MOST_REFUSALS,
         shrink: bool = True,
         retrieval: bool = True,
     ) -> None:
         super().__init__()
-        self._reduction = Reduction(engine, max_retries)
+        self._reduction = Reduction(engine, max_retries, policy=policy, store=store, model=model)
         self._shrinks = shrink
         self._offers_retrieval = retrieval
 
@@ -77,6 +90,7 @@ class ContextPlugin(Plugin):
 
     def init_agent(self, agent: Agent) -> None:
         """Takes the place of a manager that would do nothing, or that nobody asked for."""
+        note_seam(agent, type(self).__name__)
         PassiveConversationManager.take_over(agent)
         agent.add_hook(self.before_invocation, BeforeInvocationEvent)
         agent.add_hook(self.before_model_call, BeforeModelCallEvent)

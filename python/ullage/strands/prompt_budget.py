@@ -63,8 +63,7 @@ class PromptBudgetHook(HookProvider):
 
     async def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
-        if getattr(agent, "_allow_reasoning_content", True) is False:
-            _strip_reasoning_content(agent)
+        _strip_reasoning_content(agent)
         await self._manage(agent)
         try:
             if inspect.iscoroutinefunction(self._ensure):
@@ -97,11 +96,15 @@ class PromptBudgetHook(HookProvider):
 
 
 def _strip_reasoning_content(agent: Any) -> None:
-    """Removes what a model has thought from the messages of an agent, in place.
+    """Removes reasoning from the messages of an agent, if its model does not accept reasoning.
 
-    Messages that change are replaced. An answer that was nothing but reasoning says so.
+    Does nothing unless ``agent._allow_reasoning_content`` is false. The list is changed in place,
+    and changed messages are replaced. A message that was only reasoning says that it was removed.
     """
-    messages = agent.messages
+    messages = getattr(agent, "messages", None)
+    allowed = getattr(agent, "_allow_reasoning_content", True)
+    if allowed or not isinstance(messages, list):
+        return
     stripped = [_without_reasoning(message) for message in messages]
     if any(new is not old for new, old in zip(stripped, messages, strict=True)):
         messages[:] = stripped

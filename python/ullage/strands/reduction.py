@@ -6,17 +6,25 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage import BudgetError, ContextManager, MemoryStore, UllageError
+from ullage import BudgetError, PolicyError, UllageError
 from ullage.logger import Logger
-from ullage.strands.agents import PerAgent, cached_tokens, model_id, prompt_tokens, usage_of
-from ullage.strands.engines import engine_of, fixed
+from ullage.strands.agents import PerAgent, cached_tokens, prompt_tokens, usage_of
+from ullage.strands.engines import (
+    engine_for,
+    fixed,
+    require_engine,
+    warn_of_lost_originals,
+)
+from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.retrieval import retrieval_tool
+from ullage.strands.steps import Compaction
+from ullage.strands.validity import repair_request
 
 if TYPE_CHECKING:
     from strands import Agent
     from strands.hooks import AfterToolCallEvent
 
-    from ullage import Report
+    from ullage import ContextManager, Report
 
 logger = Logger(__name__)
 
@@ -41,14 +49,28 @@ class Reduction:
     """Compacts the conversations of agents, each by the engine that it is for.
 
     Args:
-        engine: What decides, for every agent. If not given, each agent has an engine for its model,
-            with a ``MemoryStore``, which lives as long as the agent.
+        engine: What decides, for every agent. If not given, each agent has an engine for its model.
         most_refusals: How often in a row a refused request is made smaller and sent again.
+        given: The ``policy``, ``store`` and ``model`` of the engines in place of those.
+
+    Raises:
+        PolicyError: If an argument is not what it should be, or an engine is given together with
+            what it has.
     """
 
-    def __init__(self, engine: ContextManager | None, most_refusals: int) -> None:
+    def __init__(self, engine: ContextManager | None, most_refusals: int, **given: Any) -> None:
+        require_engine(engine)
+        if engine is not None and any(each is not None for each in given.values()):
+            raise PolicyError("give an engine, or policy, store and model to make one of")
+        engine_for(None, **given)
         self._most_refusals = most_refusals
-        self._known = PerAgent(lambda agent: _Known(engine or _own_engine(agent.model)))
+
+        def begun(agent: Agent) -> _Known:
+            own = engine or engine_for(agent, **given)
+            warn_of_lost_originals(agent, own.store)
+            return _Known(own)
+
+        self._known = PerAgent(begun)
 
     def engine_of(self, agent: Agent) -> ContextManager:
         """What decides for this agent."""
@@ -67,10 +89,11 @@ class Reduction:
         """Compacts the messages in place if they are above the high mark; whether it did.
 
         An error is logged: the provider decides. It may count less than we do, and what our store
-        cannot keep may still fit.
+        cannot keep may still fit. What the provider would reject is repaired first.
         """
+        repair_request(agent, messages)
         try:
-            report = await self.engine_of(agent).acompact(messages, **fixed(agent))
+            report = await Compaction(self.engine_of(agent), messages, fixed(agent)).arun()
         except UllageError as error:
             logger.warning("error=<%s> | the history was left as it is", error)
             return False
@@ -92,12 +115,14 @@ class Reduction:
             report = await _below(known.engine, share, messages, fixed(agent))
         except UllageError as error:
             logger.warning("error=<%s> | the history cannot be made smaller", error)
+            _explain(agent, error)
             return False
         return report.saved > 0
 
     def begin(self, agent: Agent) -> None:
         """Counts refusals anew: the provider has answered, or the agent is invoked."""
         self._known.of(agent).refusals = 0
+        _explain(agent, None)
 
     async def observe(self, agent: Agent, request: list[Any], answer: Any) -> None:
         """Learns from the usage that came with an answer to these messages, once."""
@@ -131,17 +156,10 @@ class Reduction:
             event.result = result
 
 
-def _own_engine(model: Any) -> ContextManager:
-    """An engine for the model, that keeps what leaves for as long as it lives."""
-    found = engine_of(model)
-    return ContextManager(
-        found.policy,
-        counter=found.counter,
-        store=MemoryStore(),
-        format="bedrock",
-        model=model_id(model),
-        append_only=True,
-    )
+def _explain(agent: Agent, problem: Exception | None) -> None:
+    """Notes why the overflow that Strands is about to raise could not be prevented."""
+    if isinstance(agent.conversation_manager, PassiveConversationManager):
+        agent.conversation_manager.problem = problem
 
 
 async def _below(
@@ -150,9 +168,10 @@ async def _below(
     """Compacts to a share of what there is, or as near to it as it goes."""
     status = engine.status(messages, **beside)
     budget = max(1, min(status.available, int(status.tokens * share)))
+    options = {"budget": budget, "hard": True, **beside}
     try:
-        return await engine.acompact(messages, budget=budget, hard=True, **beside)
+        return await Compaction(engine, messages, options).arun()
     except BudgetError as error:
         if not budget < error.floor < status.tokens:
             raise
-        return await engine.acompact(messages, budget=error.floor, hard=True, **beside)
+        return await Compaction(engine, messages, {**options, "budget": error.floor}).arun()

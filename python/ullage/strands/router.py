@@ -24,6 +24,7 @@ from ullage.strands.artifacts import (
     previewed,
     truncated,
 )
+from ullage.strands.engines import require_engine
 from ullage.strands.settings import PREFIX, CascadeSettings
 from ullage.strands.shell import as_tool, command_line
 
@@ -64,7 +65,8 @@ class ToolRouterHook(HookProvider):
         env_prefix: What the names of the variables begin with.
 
     Raises:
-        PolicyError: If more than one of ``artifacts_dir``, ``store`` and ``engine`` is given.
+        PolicyError: If more than one of ``artifacts_dir``, ``store`` and ``engine`` is given, or
+            ``engine`` is not an engine.
         TypeError: If ``shell_tool`` is no tool.
     """
 
@@ -83,6 +85,7 @@ class ToolRouterHook(HookProvider):
         store: Store | None = None,
         env_prefix: str = PREFIX,
     ) -> None:
+        require_engine(engine)
         if [artifacts_dir, store, engine].count(None) < 2:  # noqa: PLR2004 - all but one
             raise PolicyError(
                 "give one of artifacts_dir, store and engine: each keeps the originals"

@@ -14,11 +14,18 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import ConversationManager
-from strands.hooks import AgentInitializedEvent, HookRegistry, MessageAddedEvent
+from strands.hooks import (
+    AgentInitializedEvent,
+    BeforeModelCallEvent,
+    HookRegistry,
+    MessageAddedEvent,
+)
 
+from ullage.strands.agents import note_seam
 from ullage.strands.packing import unpacked
 from ullage.strands.session_log import SessionLog
 from ullage.strands.session_source import LogOf
+from ullage.strands.validity import repair_request
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -46,6 +53,9 @@ class RestorableConversationManager(ConversationManager):
 
     __slots__ = ("_agent", "_stand_in", "_unbound")
 
+    # Whether the manager reduces the context itself.
+    _is_seam = True
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._agent: weakref.ref[Any] | None = None
         # The log that was restored before an agent was known; or that of a stand-in for an agent,
@@ -62,9 +72,8 @@ class RestorableConversationManager(ConversationManager):
 
         Where nothing but the oldest messages were removed, it is their number.
         """
-        log = self._log()
-        # A session asks for it before it puts the messages back.
-        return self._settled().offset if log.begun else log.offset
+        restored = self._log().load_offset()
+        return self._settled().offset if restored is None else restored
 
     @removed_message_count.setter
     def removed_message_count(self, _: int) -> None:
@@ -76,6 +85,8 @@ class RestorableConversationManager(ConversationManager):
         registry.add_callback(AgentInitializedEvent, self._agent_begins, order=_FIRST)
         registry.add_callback(AgentInitializedEvent, self._agent_begun, order=_LAST)
         registry.add_callback(MessageAddedEvent, self._message_added, order=_FIRST)
+        if self._is_seam:
+            registry.add_callback(BeforeModelCallEvent, self._before_request, order=_FIRST)
 
     def get_state(self) -> dict[str, Any]:
         """What a session keeps: the place in its log, and the messages in front of it.
@@ -109,6 +120,11 @@ class RestorableConversationManager(ConversationManager):
 
     def follow(self, agent: Agent) -> SessionLog:
         """The log of this agent; begun with its messages as they are, if it has none yet."""
+        log = self._log_of(agent)
+        log.begin(agent.messages)
+        return log
+
+    def _log_of(self, agent: Agent) -> SessionLog:
         try:
             log = self._logs.get(agent)
             if log is None:
@@ -121,7 +137,6 @@ class RestorableConversationManager(ConversationManager):
                 self._unbound = None
             self._stand_in = agent
             log = self._unbound = self._unbound or SessionLog()
-        log.begin(agent.messages)
         return log
 
     def _bound(self) -> Any:
@@ -156,13 +171,20 @@ class RestorableConversationManager(ConversationManager):
             self._logs[agent] = log or SessionLog()
         if handle is not self:
             agent.conversation_manager = handle
+        if self._is_seam:
+            note_seam(agent, type(self).__name__)
 
     def _agent_begun(self, event: AgentInitializedEvent) -> None:
         agent = event.agent
         self._logs[agent].begin(agent.messages, LogOf(agent))
 
+    def _before_request(self, event: BeforeModelCallEvent) -> None:
+        """Repairs what the provider would reject, before anything else looks at the history."""
+        self.follow(event.agent)
+        repair_request(event.agent, event.agent.messages)
+
     def _message_added(self, event: MessageAddedEvent) -> None:
-        self.follow(event.agent).added(event.agent.messages, event.message)
+        self._log_of(event.agent).added(event.agent.messages, event.message)
 
 
 def _head_of(state: dict[str, Any]) -> Any:

@@ -74,6 +74,10 @@ class SessionLog:
         self.begun = False
         # Whether the last message of the log is not one of the conversation any more.
         self._replaced = False
+        # The state that was restored last, until the conversation is seen again.
+        self._restored: tuple[int, list[Message], bool] | None = None
+        # Whether a session restored a running agent, which may get messages before it is seen.
+        self._resumed = False
 
     def added(self, messages: list[Message], message: Message) -> None:
         """The conversation has got this message, at its end, and the log takes it too."""
@@ -109,13 +113,25 @@ class SessionLog:
         They are copies: a state may be restored any number of times.
         """
         head = decode_bytes_values(copy.deepcopy(head))
+        self._restored = (count, head, is_all)
         if self.begun:
-            # A running agent goes back to a snapshot, and its log goes on: all of it lies behind.
+            # If a running agent returns to a snapshot, its log continues: all of it comes before.
             self.offset += len(self._tail)
             self._tail = Remembered()
         else:
-            self.offset, self.head, self._replaced = count, head, is_all
+            self.load_offset()
         return head[:-1] if is_all else list(head)
+
+    def load_offset(self) -> int | None:
+        """Returns the place in the log that a session manager loads the messages from.
+
+        A session manager asks for it right after :meth:`restore`, also for a running agent. Returns
+        None if nothing was restored since the conversation was seen last.
+        """
+        if self._restored is not None:
+            self._resumed, self.begun = self.begun or self._resumed, False
+            self.offset, self.head, self._replaced = self._restored
+        return None if self.begun else self.offset
 
     def begin(self, messages: list[Message], log: LogOf | None = None) -> None:
         """Takes what stands behind the head for the tail, if the conversation was not seen yet.
@@ -126,12 +142,13 @@ class SessionLog:
                 messages where calls and results in a log do not match: what it has mended is of
                 the head.
         """
+        self._restored = None
         if self.begun:
             return
         self.begun = True
         if self._replaced:
             self.offset += 1
-            messages[:] = self.head
+            messages[:] = [*self.head, *(messages[len(self.head) :] if self._resumed else [])]
         tail = messages[len(self.head) :]
         length = None if log is None else log.length
         if log is not None and length is not None:

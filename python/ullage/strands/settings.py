@@ -16,18 +16,16 @@ logger = Logger(__name__)
 
 PREFIX = "CYBER_"
 
-# What Strands itself assumes of a model whose window nobody knows.
-PROMPT_TOKEN_FALLBACK_LIMIT = 200_000
-# Share of the limit from which on a prompt is reduced.
-PROMPT_TELEMETRY_THRESHOLD = 0.65
-# What is added to that share while the provider answers from its prompt cache.
-PROMPT_CACHE_RELAX = 0.1
+# The window that Strands itself assumes of an unknown model.
+UNKNOWN_WINDOW = 200_000
 # Share of the limit above which a prompt that was never reduced is worth a warning.
 NO_REDUCTION_WARNING_RATIO = 0.8
 # Share of the window, in messages, from which on tool results are compressed.
 PROACTIVE_COMPRESSION_THRESHOLD = 0.7
 # Share of the limit above which one reduction was not enough.
 ESCALATION_THRESHOLD_RATIO = 0.9
+# Share of the window, in messages, above which the oldest messages leave.
+WINDOW_OVERFLOW_THRESHOLD = 1.0
 # Whatever relaxes the threshold, it stays below this share.
 MAX_THRESHOLD_RATIO = 0.98
 ESCALATION_MAX_PASSES = 2
@@ -46,13 +44,11 @@ DEFAULT_CHAR_TO_TOKEN_RATIO = 3.7
 
 # A result above so many characters is compressed, down to so many.
 TOOL_COMPRESS_THRESHOLD = 10_000
-TOOL_COMPRESS_TRUNCATE = 8_000
 # Keys of an object and elements of a list that stay, and characters of each value of an object.
 TOOL_COMPRESS_SAMPLES = 3
 TOOL_COMPRESS_SAMPLE_CHARS = 100
 
-# Messages of the first zone; and of the last one at least, if nobody says.
-PRESERVE_FIRST = 1
+# Messages of the last zone at least, if nobody says.
 PRESERVE_LAST_LEAST = 8
 # Shares of the window: of the last zone, and of both together at most.
 PRESERVE_LAST_SHARE = 0.15
@@ -89,15 +85,15 @@ class CascadeSettings:
         conversation_preserve_last: Messages of the last zone; None for a share of the window.
     """
 
-    context_limit: int = PROMPT_TOKEN_FALLBACK_LIMIT
-    prompt_telemetry_threshold: float = PROMPT_TELEMETRY_THRESHOLD
-    prompt_cache_relax: float = PROMPT_CACHE_RELAX
+    context_limit: int = UNKNOWN_WINDOW
+    prompt_telemetry_threshold: float = 0.65
+    prompt_cache_relax: float = 0.1
     prompt_cache_hint: bool = False
-    tool_compress_truncate: int = TOOL_COMPRESS_TRUNCATE
+    tool_compress_truncate: int = 8_000
     tool_max_result_chars: int = 30_000
     tool_result_artifact_threshold: int = 10_000
     conversation_window: int = 100
-    conversation_preserve_first: int = PRESERVE_FIRST
+    conversation_preserve_first: int = 1
     conversation_preserve_last: int | None = None
 
     @classmethod
@@ -158,3 +154,12 @@ def _value(name: str, text: str) -> Any:
     if math.isinf(number):
         raise ValueError("it is without end")
     return int(number)
+
+
+# The names under which Cyber-AutoAgent exports its settings. As there, they are read from the
+# environment once, when the module is imported.
+_ENVIRONMENT = CascadeSettings.from_env()
+CONTEXT_LIMIT = PROMPT_TOKEN_FALLBACK_LIMIT = _ENVIRONMENT.context_limit
+PROMPT_TELEMETRY_THRESHOLD = _ENVIRONMENT.prompt_telemetry_threshold
+PROMPT_CACHE_RELAX = _ENVIRONMENT.prompt_cache_relax
+TOOL_COMPRESS_TRUNCATE = _ENVIRONMENT.tool_compress_truncate

@@ -9,10 +9,11 @@ from strands.agent import conversation_manager as strands_managers
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.logger import Logger
-from ullage.strands.cutting import answering, cut_point, mended
+from ullage.strands.cutting import answering, cut_point
 from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
 from ullage.strands.pins import pinned_indices
 from ullage.strands.truncation import truncate_results
+from ullage.strands.validity import repair_history
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -115,7 +116,7 @@ class SlidingWindowConversationManager(
             return
         kept = self._kept(messages, pinned, max(1, refusals))
         if len(kept) < len(messages):
-            messages[:] = mended([messages[index] for index in kept])
+            messages[:] = repair_history([messages[index] for index in kept])
         elif e is not None:
             raise ContextWindowOverflowException("Unable to trim conversation context!") from e
         else:

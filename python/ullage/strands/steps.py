@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from ullage.strands.cutting import hold_count
+from ullage.strands.identity import identify
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -32,6 +35,25 @@ class Compaction:
     messages: list[Any]
     options: dict[str, Any] = field(default_factory=dict)
 
+    def run(self) -> Report:
+        """Compacts the messages."""
+        before = [*self.messages]
+        report = self.engine.compact(self.messages, **self.options)
+        self._finish(before, report)
+        return report
+
+    async def arun(self) -> Report:
+        """Compacts the messages without holding up the event loop."""
+        before = [*self.messages]
+        report = await self.engine.acompact(self.messages, **self.options)
+        self._finish(before, report)
+        return report
+
+    def _finish(self, before: list[Any], report: Report) -> None:
+        if report.stages:
+            identify(self.messages, before)
+        hold_count(self.messages, self.engine.policy, self.options.get("pins", ()))
+
 
 # Asks for compactions, gets their reports or what they raise, and comes to an outcome.
 Steps: TypeAlias = "Generator[Compaction, Report, _Outcome]"
@@ -43,7 +65,7 @@ def run(steps: Steps[_Outcome]) -> _Outcome:
         asked = next(steps)
         while True:
             try:
-                report = asked.engine.compact(asked.messages, **asked.options)
+                report = asked.run()
             except Exception as error:  # noqa: BLE001, PERF203 - the steps decide
                 asked = steps.throw(error)
             else:
@@ -59,7 +81,7 @@ async def arun(steps: Steps[_Outcome]) -> _Outcome:
         asked = next(steps)
         while True:
             try:
-                report = await asked.engine.acompact(asked.messages, **asked.options)
+                report = await asked.arun()
             except Exception as error:  # noqa: BLE001, PERF203 - the steps decide
                 asked = steps.throw(error)
             else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.hooks import AfterModelCallEvent, AfterToolCallEvent, BeforeInvocationEvent
 
+from ullage.strands.agents import note_seam
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.reduction import Reduction
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from strands import Agent
     from strands.experimental.context_manager import ContextState
 
-    from ullage import ContextManager
+    from ullage import ContextManager, Policy
+    from ullage.store import Store
 
 # Strands itself tries three times, and asks a strategy anew each time.
 _MOST_REFUSALS = 3
@@ -41,21 +43,36 @@ class EngineStrategy:
     Args:
         engine: What decides. If not given, each agent has an engine for its model, see
             :class:`~ullage.strands.ContextPlugin`.
+        policy: The settings, if no engine is given; those for the model if not given either.
+        store: Where what leaves is kept, if no engine is given.
+        model: The id of the model, if no engine is given; that of the agent's model if not given.
         shrink: Whether tool results are shrunk as they arrive.
         retrieval: Whether agents get the tool that reads stored outputs back.
+
+    Raises:
+        PolicyError: If an argument is not what it should be, or an engine is given together with
+            what it has.
     """
 
     name = "ullage:engine"
 
     def __init__(
-        self, engine: ContextManager | None = None, *, shrink: bool = True, retrieval: bool = True
+        self,
+        engine: ContextManager | None = None,
+        *,
+        policy: Policy | None = None,
+        store: Store | None = None,
+        model: str | None = None,
+        shrink: bool = True,
+        retrieval: bool = True,
     ) -> None:
-        self._reduction = Reduction(engine, _MOST_REFUSALS)
+        self._reduction = Reduction(engine, _MOST_REFUSALS, policy=policy, store=store, model=model)
         self._shrinks = shrink
         self._offers_retrieval = retrieval
 
     def init(self, agent: Agent, stash: Any = None) -> None:  # noqa: ARG002 - Strands passes it
         """Prepares an agent, before its session restores it."""
+        note_seam(agent, type(self).__name__)
         PassiveConversationManager.take_over(agent)
         agent.add_hook(self.before_invocation, BeforeInvocationEvent)
         agent.add_hook(self.after_model_call, AfterModelCallEvent)

@@ -11,7 +11,7 @@ from strands.agent.conversation_manager.summarizing_conversation_manager import 
 
 from ullage import SummaryRequest
 from ullage.strands.agents import model_window
-from ullage.strands.settings import PROMPT_TOKEN_FALLBACK_LIMIT
+from ullage.strands.settings import UNKNOWN_WINDOW
 from ullage.strands.summaries import AgentSummarizer
 from ullage.strands.transcript import transcript
 
@@ -42,7 +42,7 @@ async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | Non
     Raises:
         RuntimeError: If the model does not answer in words.
     """
-    window = model_window(agent.model) or PROMPT_TOKEN_FALLBACK_LIMIT
+    window = model_window(agent.model) or UNKNOWN_WINDOW
     text = transcript(messages, window * _INPUT)
     request = SummaryRequest(
         prompt=f"{text}\n\nPlease summarize this conversation.",

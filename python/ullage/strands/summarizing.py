@@ -13,12 +13,14 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.logger import Logger
 from ullage.strands.agents import model_window
-from ullage.strands.cutting import alternating, mended
+from ullage.strands.cutting import alternating
 from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
+from ullage.strands.identity import identify
 from ullage.strands.pins import pinned_indices
-from ullage.strands.settings import PROMPT_TOKEN_FALLBACK_LIMIT
+from ullage.strands.settings import UNKNOWN_WINDOW
 from ullage.strands.summaries_in_words import is_being_summarized, summary_of
 from ullage.strands.truncation import truncate_results
+from ullage.strands.validity import repair_history
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -170,14 +172,15 @@ class SummarizingConversationManager(
         )
         role = "assistant" if kept and kept[-1]["role"] == "user" else "user"
         known.summary = {"role": role, "content": [{"text": text}]}
-        messages[:] = mended([*kept, known.summary, *messages[count:]])
+        identify([known.summary], ())
+        messages[:] = repair_history([*kept, known.summary, *messages[count:]])
 
     async def _on_before_model_call_threshold(self, event: BeforeModelCallEvent) -> None:  # type: ignore[override]
         """Summarizes if the request is above the threshold."""
         tokens, threshold = event.projected_input_tokens, self._compression_threshold
         if threshold is None or tokens is None:
             return
-        window = model_window(event.agent.model) or PROMPT_TOKEN_FALLBACK_LIMIT
+        window = model_window(event.agent.model) or UNKNOWN_WINDOW
         if tokens >= threshold * window:
             await self._reduced(event.agent, None)
 

@@ -9,7 +9,7 @@ from strands.hooks import AfterModelCallEvent, BeforeInvocationEvent
 from strands.plugins import Plugin
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage.strands.agents import PerAgent
+from ullage.strands.agents import PerAgent, note_seam
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.plugin import MOST_REFUSALS
 from ullage.strands.reduction import Reduction
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from strands import Agent
     from strands.middleware import InvokeModelContext
 
-    from ullage import ContextManager
+    from ullage import ContextManager, Policy
+    from ullage.store import Store
 
 
 class _Shadow:
@@ -63,19 +64,29 @@ class ContextView(Plugin):
     Args:
         engine: What decides. If not given, each agent has an engine for its model, see
             :class:`~ullage.strands.ContextPlugin`.
+        policy: The settings, if no engine is given; those for the model if not given either.
+        store: Where what leaves is kept, if no engine is given.
+        model: The id of the model, if no engine is given; that of the agent's model if not given.
         max_retries: How often in a row a refused request is made smaller and sent again.
         retrieval: Whether agents get the tool that reads stored outputs back.
+
+    Raises:
+        PolicyError: If an argument is not what it should be, or an engine is given together with
+            what it has.
     """
 
     def __init__(
         self,
         engine: ContextManager | None = None,
         *,
+        policy: Policy | None = None,
+        store: Store | None = None,
+        model: str | None = None,
         max_retries: int = MOST_REFUSALS,
         retrieval: bool = True,
     ) -> None:
         super().__init__()
-        self._reduction = Reduction(engine, max_retries)
+        self._reduction = Reduction(engine, max_retries, policy=policy, store=store, model=model)
         self._offers_retrieval = retrieval
         self._shadows = PerAgent(lambda _: _Shadow())
 
@@ -88,6 +99,7 @@ class ContextView(Plugin):
         """Registers the view for the requests of an agent."""
         from strands.middleware import InvokeModelStage
 
+        note_seam(agent, type(self).__name__)
         PassiveConversationManager.take_over(agent)
         agent.add_middleware(InvokeModelStage.Input, self.request)
         agent.add_hook(self.before_invocation, BeforeInvocationEvent)

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use crate::support::{Outcome, compact, engine, estimate, fresh_count, small_policy};
+use crate::support::{Outcome, compact, engine, estimate, fresh_count, rewrite, small_policy};
 use serde_json::{Value, json};
 use ullage::message::Part;
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
 use ullage::store::Storing;
 use ullage::validity::{OpenCalls, demands_of, repair, validate};
-use ullage::wire::{Format, read, rewrite};
+use ullage::wire::{Format, read};
 
 /// So many that their square is felt, and they are not.
 const MANY: usize = 10_000;

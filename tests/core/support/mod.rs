@@ -17,12 +17,24 @@ use serde_json::{Value, json};
 use ullage::engine::{Ask, Engine, Room, apply, content};
 use ullage::error::{Error, Result};
 use ullage::ledger::Ledger;
+use ullage::message::Conversation;
 use ullage::planner::{Deadline, Plan, Urgency};
 use ullage::policy::{Policy, StageName};
 use ullage::store::Storing;
 use ullage::store::{MemoryStore, Reference, Store};
 use ullage::tokens::{CountTokens, Encoding, Estimate, Exact};
-use ullage::wire::Format;
+use ullage::wire::{Build, Change, Format};
+
+/// The list that changes describe.
+pub fn rewrite<N: Build, T>(
+    messages: &N,
+    conversation: &Conversation<T>,
+    format: Format,
+    changes: &[Change<'_>],
+) -> Result<Vec<N::Out>> {
+    let rewritten = ullage::wire::rewrite(messages, conversation, format, changes)?;
+    Ok(rewritten.into_iter().map(|entry| entry.value).collect())
+}
 
 /// An item of a tool result. Anthropic has no JSON items: there they are text.
 #[derive(Debug, Clone)]
@@ -127,7 +139,7 @@ pub fn engine(policy: &Policy, counter: &Arc<dyn CountTokens>, storing: Storing)
 
 pub fn ask(budget: usize, urgency: Urgency) -> Ask<'static> {
     Ask {
-        room: Room { budget: Some(budget), fixed: 0 },
+        room: Room { budget: Some(budget), fixed: 0, ceiling: None },
         urgency,
         salt: 0,
         distrusted: &[],
@@ -139,7 +151,7 @@ pub fn ask(budget: usize, urgency: Urgency) -> Ask<'static> {
 /// Asks for what the policy's window leaves.
 pub fn ask_window(urgency: Urgency) -> Ask<'static> {
     Ask {
-        room: Room { budget: None, fixed: 0 },
+        room: Room { budget: None, fixed: 0, ceiling: None },
         urgency,
         salt: 0,
         distrusted: &[],

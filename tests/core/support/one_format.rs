@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use ullage::message::{Conversation, Document, Item, Message, Outcome, Part};
-use ullage::wire::{Arguments, Change, Format, Step, item_node, read, rewrite};
+use ullage::wire::{Arguments, Change, Format, Step, item_node, read};
+
+use super::rewrite;
 
 /// Texts that a tree may hold.
 const WORDS: &[&str] = &["", "a", "b", "{\"a\": 1}", "data:image/png;base64,AAAA", "https://x/y", "\u{0}\u{1F600}"];

@@ -1,10 +1,11 @@
 //! What becomes of the entries of a message that is mended: which stay, and what the new ones look like.
 
+use crate::support::rewrite;
 use serde_json::{Value, json};
 use ullage::invariants::Pairs;
 use ullage::message::Part;
 use ullage::validity::{OpenCalls, demands_of, repair, validate};
-use ullage::wire::{Change, Format, detect_format, read, rewrite};
+use ullage::wire::{Change, Format, detect_format, read};
 
 /// The mended history, which breaks no rule any more.
 fn mended(messages: &Value, format: Format) -> Value {

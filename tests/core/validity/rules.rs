@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use crate::support::generate::{ANY, Shape, conversation};
-use crate::support::{Block, Message, cases, check, render, slice};
+use crate::support::{Block, Message, cases, check, render, rewrite, slice};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use ullage::invariants::Violation;
 use ullage::validity::{OpenCalls, Repair, demands_of, provider_says, repair, validate};
-use ullage::wire::{Change, Format, read, rewrite};
+use ullage::wire::{Change, Format, read};
 
 fn violations(messages: &Value, format: Format) -> Vec<Violation> {
     validate(&read(&messages, format).expect("it can be read"), demands_of(format))

@@ -4,13 +4,14 @@ use crate::support::one_format::{
     assert_edits_change_what_they_name, call, conversation, edit, edited, entries, message, opaque, part, readable,
     said, text, tree,
 };
+use crate::support::rewrite;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use ullage::error::Error;
 use ullage::invariants::Pairs;
 use ullage::media::{Media, MediaKind};
 use ullage::message::{Document, Item, Outcome, Part, Pin, Role, Signature};
-use ullage::wire::{Change, Format, detect_format, format_to_read, item_node, read, rewrite};
+use ullage::wire::{Change, Format, detect_format, format_to_read, item_node, read};
 
 const FORMAT: Format = Format::AiSdk;
 

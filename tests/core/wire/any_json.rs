@@ -1,7 +1,7 @@
 //! Any JSON, as a conversation in every format: nothing panics, and what can be read can be mended, planned and written.
 
 use crate::support::nearly::{ENTRIES, NAMES, WORDS};
-use crate::support::{ask, cases, compact, engine, exact, small_policy};
+use crate::support::{ask, cases, compact, engine, exact, rewrite, small_policy};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -10,7 +10,7 @@ use ullage::error::Error;
 use ullage::planner::Urgency;
 use ullage::store::Storing;
 use ullage::validity::{OpenCalls, demands_of, repair, validate};
-use ullage::wire::{Format, detect_format, format_to_read, read, rewrite};
+use ullage::wire::{Format, detect_format, format_to_read, read};
 
 fn tree() -> impl Strategy<Value = Value> {
     let word = || prop::sample::select(WORDS).prop_map(Value::from);

@@ -1,5 +1,6 @@
 //! Gemini's contents, in both spellings: every kind of part is read, and what changes is all that changes.
 
+use crate::support::rewrite;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proptest::collection::vec;
@@ -10,7 +11,7 @@ use ullage::invariants::{CutPoints, Pairs};
 use ullage::ledger::fingerprint;
 use ullage::media::{Media, MediaKind, Size};
 use ullage::message::{Conversation, Document, Item, Outcome, Part, Pin, Role, Signature};
-use ullage::wire::{Change, Format, detect_format, item_node, read, rewrite};
+use ullage::wire::{Change, Format, detect_format, item_node, read};
 
 const GEMINI: Format = Format::Gemini;
 

@@ -51,6 +51,14 @@ def with_an_engine(engine: ullage.ContextManager, store: ullage.Store) -> list[A
     ]
 
 
+def with_what_makes_an_engine(policy: ullage.Policy, store: ullage.Store) -> list[Agent]:
+    return [
+        Agent(plugins=[ContextPlugin(policy=policy, store=store)]),
+        Agent(plugins=[ContextView(model="gpt-4o", store=store)]),
+        Agent(context_manager={"strategies": [EngineStrategy(policy=policy)]}),
+    ]
+
+
 async def ensured(agent: Any) -> None:
     adapter._ensure_prompt_within_budget(agent)
 
@@ -90,4 +98,26 @@ def prompts(model: BedrockModel) -> None:
     Agent(model=model, system_prompt=adapter.system_prompt_for("Be careful.", model))
     metadata = CompressionMetadata(compressed=True, original_size=10)
     assert_type(metadata.compression_ratio, float)
-    print(adapter.PROMPT_TELEMETRY_THRESHOLD + adapter.PROMPT_TOKEN_FALLBACK_LIMIT)
+
+
+def constants() -> list[float]:
+    assert_type(adapter.CONTEXT_LIMIT, int)
+    assert_type(adapter.PROMPT_TELEMETRY_THRESHOLD, float)
+    return [
+        adapter.DEFAULT_CHAR_TO_TOKEN_RATIO,
+        adapter.ESCALATION_MAX_PASSES,
+        adapter.ESCALATION_MAX_TIME_SECONDS,
+        adapter.ESCALATION_THRESHOLD_RATIO,
+        adapter.MAX_THRESHOLD_RATIO,
+        adapter.MESSAGE_METADATA_OVERHEAD_TOKENS,
+        adapter.NO_REDUCTION_WARNING_RATIO,
+        adapter.PROACTIVE_COMPRESSION_THRESHOLD,
+        adapter.PROMPT_CACHE_RELAX,
+        adapter.PROMPT_TOKEN_FALLBACK_LIMIT,
+        adapter.SMALL_CONVERSATION_THRESHOLD,
+        adapter.SYSTEM_PROMPT_OVERHEAD_TOKENS,
+        adapter.TOOL_COMPRESS_THRESHOLD,
+        adapter.TOOL_COMPRESS_TRUNCATE,
+        adapter.TOOL_DEFINITIONS_OVERHEAD_TOKENS,
+        adapter.WINDOW_OVERFLOW_THRESHOLD,
+    ]

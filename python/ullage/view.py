@@ -1,0 +1,264 @@
+"""``View``: what a model sees of a conversation that grows."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import MessageError
+from ullage._core import View as CoreView
+from ullage.logger import Logger
+from ullage.steps import arun, aside, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ullage.asked import Asked
+    from ullage.parts import Parts
+    from ullage.report import Report
+    from ullage.steps import Steps
+
+logger = Logger(__name__)
+
+# What a state is beside the messages that are not in the history.
+_VIEW = "view"
+_MESSAGES = "messages"
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The arguments of a request."""
+
+    history: Sequence[Any]
+    budget: int | None
+    pins: Sequence[int]
+    transient: Sequence[int]
+    system: Any
+    tools: Any
+
+
+class View:
+    """What a model sees of a conversation that grows. Get one from :meth:`ContextManager.open`.
+
+    Give it the whole history before each request. It returns what to send:
+
+    * The history itself, with the host's own objects, as long as that is below the high mark.
+    * Above it, what a compaction leaves; from then on the same messages followed by the new ones,
+      until the high mark is reached again. So the beginning of the requests does not change in
+      between, and a provider's prompt cache is of use.
+    * Always a valid request: what a provider would refuse is repaired in what is returned, and the
+      history stays as it is. A call that nobody answered gets a result that says so, and stays
+      until its answer comes.
+
+    The history may be the host's own list or one that was built anew. It is recognized by what the
+    model sees of it. After an edit, a rewind or an insertion, what was decided about the messages
+    before it stays; so the histories of two branches share what they begin with.
+
+    A request depends on the history, the policy and the budget, not on threads, timing, other
+    budgets, or the process that made the ones before it. Several threads and tasks may share a
+    view; nothing is locked while a summarizer or a store is at work.
+
+    Each budget has its own compactions: give the same budget again to get the same beginning.
+    Sixteen budgets and eight compactions of each are remembered.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        asked: Callable[..., Asked],
+        state: dict[str, Any] | None,
+        *,
+        append_only: bool,
+        dump: Callable[[Any], Any] | None,
+        load: Callable[[Any], Any] | None,
+    ) -> None:
+        self._parts = parts
+        self._asked = asked
+        self._dump = dump
+        # What the last request was made of.
+        self._last: _Wanted | None = None
+        self._report: Report | None = None
+        view: dict[str, Any] | None = None
+        messages: list[Any] = []
+        if state is not None:
+            view, messages = _read_state(state)
+            messages = messages if load is None else [load(message) for message in messages]
+        self._core = CoreView(parts.engine, view, messages, append_only=append_only)
+
+    @property
+    def report(self) -> Report | None:
+        """What the last compaction of this view did; None before the first."""
+        return self._report
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the messages of the last request; 0 before the first."""
+        return self._core.sent or 0
+
+    @property
+    def ceiling(self) -> int | None:
+        """The most tokens that the messages may take since a provider refused more; or None."""
+        return self._core.ceiling
+
+    def messages(
+        self,
+        history: Sequence[Any],
+        budget: int | None = None,
+        *,
+        pins: Sequence[int] = (),
+        transient: Sequence[int] = (),
+        system: Any = None,
+        tools: Any = None,
+    ) -> list[Any]:
+        """The messages to send for this history, as a new list.
+
+        O(length of the history) at memory speed; O(new messages) with ``append_only``. A compaction
+        costs what :meth:`ContextManager.compact` does.
+
+        Args:
+            history: All messages so far. Neither the list nor a message is changed.
+            budget: Tokens that the messages may take; if not given, what the policy's window leaves
+                beside the reserve, the system prompt and the tools.
+            pins: Indices of messages that must stay as they are, such as one that waits for an
+                approval.
+            transient: Indices of messages for this request alone, such as a reminder or the time.
+                They are sent as they are, and are not remembered as part of the history.
+            system: The system prompt of this request, if it is not the engine's.
+            tools: The tool definitions of this request, if they are not the engine's.
+
+        Raises:
+            BudgetError: If what must stay does not fit.
+            MessageError: If the messages cannot be read, or the state that the view was opened with
+                belongs to another history.
+            StoreError: If the store cannot keep what would leave.
+            SummaryError: If the policy requires a summarizer's text and there is none.
+        """
+        return run(self._request(_Wanted(history, budget, pins, transient, system, tools)))
+
+    async def amessages(
+        self,
+        history: Sequence[Any],
+        budget: int | None = None,
+        *,
+        pins: Sequence[int] = (),
+        transient: Sequence[int] = (),
+        system: Any = None,
+        tools: Any = None,
+    ) -> list[Any]:
+        """:meth:`messages` without holding up the event loop."""
+        return await arun(self._request(_Wanted(history, budget, pins, transient, system, tools)))
+
+    def refused(self, tokens: int | None = None) -> list[Any]:
+        """The last request again, smaller, after a provider refused it for its length.
+
+        The next requests stay below what was refused; :meth:`state` keeps that too. The first
+        refusal in a row brings the messages to at most 70 % of their tokens, the next ones further.
+
+        Args:
+            tokens: How many tokens the provider counted, where it says so. The counter learns from
+                it.
+
+        Raises:
+            BudgetError: If nothing is left to remove.
+            MessageError: If no request was made before.
+        """
+        return run(self._smaller(tokens))
+
+    async def arefused(self, tokens: int | None = None) -> list[Any]:
+        """:meth:`refused` without holding up the event loop."""
+        return await arun(self._smaller(tokens))
+
+    def observe(self, reported_tokens: int, cached_tokens: int | None = None) -> bool:
+        """Learns from the answer to the last request; see :meth:`ContextManager.observe`.
+
+        Args:
+            reported_tokens: Input tokens that the provider counted for the whole request.
+            cached_tokens: How many of them it read from its prompt cache, where it says so.
+
+        Returns:
+            Whether the counter learned something.
+        """
+        return self._core.observe(reported_tokens, cached=cached_tokens)
+
+    def state(self) -> dict[str, Any]:
+        """What another process needs to send the same requests, as JSON-like data.
+
+        Some bytes for each compacted message that stays, and the messages that are not in the
+        history, such as the one with the note about those that left. Give it to
+        :meth:`ContextManager.open`.
+        """
+        view, messages = self._core.state()
+        dumped = messages if self._dump is None else [self._dump(message) for message in messages]
+        return {_VIEW: view, _MESSAGES: dumped}
+
+    def release(self) -> None:
+        """Lets go of the messages of the last request, until the next.
+
+        What was decided stays. For a host that keeps the views of many conversations.
+        """
+        self._last = None
+        self._core.release()
+
+    def _request(self, wanted: _Wanted) -> Steps[list[Any]]:
+        asked = self._asked(
+            wanted.budget, hard=False, pins=wanted.pins, system=wanted.system, tools=wanted.tools
+        )
+        history = list(wanted.history)
+        messages: list[Any] | None = None
+        if len(wanted.pins) == 0 and len(wanted.transient) == 0:
+            with self._parts.stopwatch.running():
+                messages = self._core.next(history, budget=asked.budget, fixed=asked.fixed)
+        if messages is None:
+            messages = yield from self._whole(history, asked, list(wanted.transient))
+        self._last = replace(wanted, history=history)
+        return messages
+
+    def _whole(self, history: list[Any], asked: Asked, transient: list[int]) -> Steps[list[Any]]:
+        """The request where the history has to be read, and perhaps compacted."""
+        start = time.perf_counter()
+        with self._parts.stopwatch.running():
+            request = yield from aside(
+                self._core.request,
+                history,
+                budget=asked.budget,
+                fixed=asked.fixed,
+                pins=list(asked.pins),
+                transient=transient,
+            )
+        for repair in request.repairs:
+            logger.debug("repair=<%s> | the request was repaired", repair)
+        if request.reading is None:
+            return request.messages
+        compactor = self._parts.compactor
+        with self._parts.telemetry.operation("view") as operation:
+            plan, chosen = yield from compactor.fitted(request.reading, asked, operation, own=None)
+            with self._parts.stopwatch.running():
+                messages = yield from aside(request.apply, plan)
+            report = compactor.done(plan, chosen, start)
+            operation.reported(report)
+        self._report = report
+        yield self._parts.listener.telling(report, plan)
+        return messages
+
+    def _smaller(self, tokens: int | None) -> Steps[list[Any]]:
+        if self._last is None:
+            raise MessageError("no request was made that could have been refused")
+        self._core.refused(tokens)
+        return (yield from self._request(self._last))
+
+
+def _read_state(state: Any) -> tuple[dict[str, Any], list[Any]]:
+    if isinstance(state, (str, bytes)):
+        try:
+            state = json.loads(state)
+        except ValueError as error:
+            raise MessageError(f"the state of a view is no JSON: {error}") from error
+    if isinstance(state, dict) and state.keys() == {_VIEW, _MESSAGES}:
+        view, messages = state[_VIEW], state[_MESSAGES]
+        if isinstance(view, dict) and isinstance(messages, list):
+            return view, messages
+    raise MessageError(
+        "this is not the state of a view; give what `View.state()` returned, or none"
+    )

@@ -1,0 +1,148 @@
+//! `Reading`: a list of messages that was read once, for everything that one compaction asks of it.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
+use pythonize::pythonize;
+
+use super::engine::{PyEngine, references};
+use super::node::PyNode;
+use super::plan::{PyPlan, ToStore};
+use super::raised::nothing_raised;
+use super::text::PyText;
+use super::whole::Amount;
+use crate::engine::{Ask, Reading, Room, content, rewritten};
+use crate::error::{Error, Result as CoreResult};
+use crate::ledger::fingerprint;
+use crate::planner::{Answer, Deadline, Plan, Urgency};
+use crate::wire::Rewritten;
+
+#[pyclass(frozen, name = "Reading", module = "ullage._core")]
+#[derive(Debug)]
+pub struct PyReading {
+    engine: Py<PyEngine>,
+    /// A list of our own, with the host's messages.
+    list: Py<PyList>,
+    reading: Reading<PyText>,
+    room: Room,
+    /// The fingerprint of the messages, once it was asked for.
+    fingerprint: OnceLock<u128>,
+}
+
+impl PyReading {
+    pub fn new(engine: Py<PyEngine>, list: Py<PyList>, reading: Reading<PyText>, room: Room) -> PyReading {
+        PyReading { engine, list, reading, room, fingerprint: OnceLock::new() }
+    }
+
+    /// What `plan` leaves of the messages.
+    ///
+    /// # Errors
+    /// `Changed` if it was made for others.
+    pub fn rewritten<'py>(&self, py: Python<'py>, plan: &Plan) -> CoreResult<Vec<Rewritten<Bound<'py, PyAny>>>> {
+        self.require(plan)?;
+        let out = rewritten(plan, &self.node(py), &self.reading.conversation)?;
+        nothing_raised()?;
+        Ok(out)
+    }
+
+    fn node<'py>(&self, py: Python<'py>) -> PyNode<'py> {
+        PyNode(self.list.bind(py).clone().into_any())
+    }
+
+    fn require(&self, plan: &Plan) -> CoreResult<()> {
+        if *self.fingerprint.get_or_init(|| fingerprint(&self.reading.conversation)) != plan.fingerprint
+            || plan.spans != self.reading.conversation.spans()
+        {
+            return Err(Error::Changed);
+        }
+        plan.fits(&self.reading.conversation)
+    }
+}
+
+#[pymethods]
+impl PyReading {
+    #[pyo3(signature = (*, hard, salt, distrusted, seconds, unasked))]
+    #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
+    fn plan(
+        &self,
+        py: Python<'_>,
+        hard: bool,
+        salt: u64,
+        distrusted: Vec<String>,
+        seconds: f64,
+        unasked: Option<&Bound<'_, PyString>>,
+    ) -> PyResult<PyPlan> {
+        let started = Instant::now();
+        let distrusted = references(&distrusted)?;
+        let is_over = || started.elapsed().as_secs_f64() >= seconds;
+        let unasked = unasked.map(PyText::of);
+        let ask = Ask {
+            room: self.room,
+            urgency: if hard { Urgency::Hard } else { Urgency::Soft },
+            salt,
+            distrusted: &distrusted,
+            deadline: Deadline::When(&is_over),
+            answer: unasked.as_deref().map(Answer::Nothing),
+        };
+        let engine = self.engine.get();
+        let plan = py.detach(|| engine.engine.plan(&self.reading, ask))?;
+        engine.counting.compacting();
+        // It is the same for every plan.
+        let _ = self.fingerprint.set(plan.fingerprint);
+        Ok(PyPlan(plan))
+    }
+
+    fn request<'py>(&self, py: Python<'py>, plan: &PyPlan) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if plan.0.pending.is_none() {
+            return Ok(None);
+        }
+        self.require(&plan.0)?;
+        let engine = &self.engine.get().engine;
+        let request = py.detach(|| engine.request(&plan.0, &self.reading.conversation));
+        Ok(request.map(|request| pythonize(py, &request)).transpose()?)
+    }
+
+    #[pyo3(signature = (plan, text, *, reason))]
+    fn resume(
+        &self,
+        py: Python<'_>,
+        plan: &PyPlan,
+        text: Option<&Bound<'_, PyString>>,
+        reason: &Bound<'_, PyString>,
+    ) -> PyResult<PyPlan> {
+        self.require(&plan.0)?;
+        let (text, reason) = (text.map(PyText::of), PyText::of(reason));
+        let answer = text.as_deref().map_or(Answer::Nothing(&reason), Answer::Text);
+        let engine = &self.engine.get().engine;
+        Ok(PyPlan(py.detach(|| engine.resume(&plan.0, &self.reading.conversation, answer))))
+    }
+
+    /// What a plan takes out of them; one that was made when there were fewer is about the first of them.
+    fn artifacts<'py>(&self, py: Python<'py>, plan: &PyPlan) -> PyResult<Vec<ToStore<'py>>> {
+        let (list, count) = (self.list.bind(py), plan.0.spans.count());
+        if count < list.len() {
+            return plan.artifacts(list.get_slice(0, count).as_any());
+        }
+        self.require(&plan.0)?;
+        let host = self.node(py);
+        let artifacts = plan.0.artifacts.iter().map(|artifact| {
+            let content = content(&plan.0, &self.reading.conversation, &artifact.source, &host)?;
+            Ok((artifact.reference.to_string(), artifact.tool.clone(), PyBytes::new(py, &content)))
+        });
+        let artifacts = artifacts.collect::<CoreResult<_>>()?;
+        nothing_raised()?;
+        Ok(artifacts)
+    }
+
+    #[getter]
+    fn messages(&self, py: Python<'_>) -> Py<PyList> {
+        self.list.clone_ref(py)
+    }
+}
+
+/// What the messages of a request may take.
+pub fn room(budget: Option<Amount>, fixed: usize, ceiling: Option<usize>) -> Room {
+    Room { budget: budget.map(|Amount(tokens)| tokens), fixed, ceiling }
+}

@@ -1,0 +1,543 @@
+//! `View`: what a model sees of a growing history of Python objects.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use pythonize::{depythonize, pythonize};
+
+use super::counting::History as Promise;
+use super::engine::{PyEngine, indices};
+use super::node::PyNode;
+use super::plan::PyPlan;
+use super::promise::Entries;
+use super::raised::{host_error, nothing_raised};
+use super::reading::{PyReading, room};
+use super::text::PyText;
+use super::whole::Amount;
+use crate::engine::{CacheAnswer, Reading, Room, require_entry};
+use crate::error::Result as CoreResult;
+use crate::invariants::{CutPoints, Demand, Pairs};
+use crate::ledger::{Measured, entry_digests};
+use crate::message::{Conversation, Pin};
+use crate::shared::{Locked, Shared};
+use crate::tokens::{Learned, Scale};
+use crate::validity::{OpenCalls, demands_of, repair, shared_demands, validate};
+use crate::view::{Output, Prefixes, Shown, State, Units, View, not_a_state, of_another};
+use crate::wire::{self, Change, Format, Piece, Rewritten};
+
+/// A message that is not in the history.
+type Made = Arc<Py<PyAny>>;
+
+/// Calls without an answer that are pinned, the newest: as many approvals and long-running tools as an agent waits for at
+/// a time. Older ones were interrupted, and nobody will answer them.
+const AWAITED: usize = 8;
+
+/// Requests that are kept to be gone on with, one for each budget. Two models may take turns; with more than these, each
+/// request reads its history again.
+const READY: usize = 4;
+
+/// A request that needed neither repair nor compaction, to which the next messages are added as they come.
+struct Ready {
+    budget: Option<usize>,
+    /// Compactions there were when it was made.
+    compactions: usize,
+    /// The history that it shows.
+    history: Entries,
+    /// Its messages. A list of our own, which only grows.
+    list: Py<PyList>,
+    format: Format,
+    /// Where the last calls begin. From there on all is read again with what is new: an answer may come next, and no role
+    /// may follow on itself.
+    open_from: usize,
+    /// What is counted of the messages before.
+    closed: Size,
+}
+
+/// What messages count.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    total: usize,
+    /// Before any scale.
+    unscaled: usize,
+    scale: Scale,
+    /// What the conversation is recognized by.
+    beginning: u128,
+}
+
+impl Size {
+    /// With some messages behind them.
+    fn and(self, measured: &Measured, messages: usize) -> Size {
+        let messages = 0..messages;
+        Size {
+            total: self.total + messages.clone().map(|message| measured.message(message)).sum::<usize>(),
+            unscaled: self.unscaled + messages.map(|message| measured.message_unscaled(message)).sum::<usize>(),
+            ..self
+        }
+    }
+}
+
+#[pyclass(frozen, name = "View", module = "ullage._core")]
+pub struct PyView {
+    engine: Py<PyEngine>,
+    view: Locked<View<Made>>,
+    /// Compactions so far.
+    compactions: AtomicUsize,
+    /// Whether the view was restored, and no request has shown yet that it is of this history.
+    is_unproven: AtomicBool,
+    /// What the next requests are likely to go on with. Every request comes out the same without.
+    ready: Shared<Vec<Ready>>,
+    /// What was sent last.
+    sent: Locked<Option<Size>>,
+    promise: Promise,
+}
+
+impl fmt::Debug for PyView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View").finish_non_exhaustive()
+    }
+}
+
+#[pymethods]
+impl PyView {
+    #[new]
+    #[pyo3(signature = (engine, state, messages, *, append_only))]
+    fn new(
+        engine: Py<PyEngine>,
+        state: Option<&Bound<'_, PyAny>>,
+        messages: Vec<Py<PyAny>>,
+        append_only: bool,
+    ) -> PyResult<PyView> {
+        let view = match state {
+            None => View::default(),
+            Some(state) => {
+                let state: State = depythonize(state).map_err(|error| not_a_state(&error.to_string()))?;
+                let messages: Vec<Made> = messages.into_iter().map(Arc::new).collect();
+                View::restored(&state, |place| messages.get(place).cloned())?
+            }
+        };
+        Ok(PyView {
+            engine,
+            view: Locked::new(view),
+            compactions: AtomicUsize::new(0),
+            is_unproven: AtomicBool::new(state.is_some()),
+            ready: Shared::default(),
+            sent: Locked::default(),
+            promise: Promise::of(append_only),
+        })
+    }
+
+    /// The request for a history that goes on where the last one ended, where it needs neither repair nor compaction;
+    /// `None` where that is not known without reading everything.
+    #[pyo3(signature = (history, *, budget, fixed))]
+    fn next(&self, history: &Bound<'_, PyAny>, budget: Option<Amount>, fixed: usize) -> PyResult<Option<Py<PyList>>> {
+        match (self.promise, history.cast::<PyList>()) {
+            (Promise::AppendOnly, Ok(history)) => {
+                let ceiling = self.view.lock().ceiling();
+                self.continued(&history.get_slice(0, history.len()), room(budget, fixed, ceiling))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The request for a history: ready to be sent, or to be compacted first.
+    #[pyo3(signature = (history, *, budget, fixed, pins, transient))]
+    #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
+    fn request(
+        slf: &Bound<'_, PyView>,
+        history: &Bound<'_, PyAny>,
+        budget: Option<Amount>,
+        fixed: usize,
+        pins: Vec<Bound<'_, PyAny>>,
+        transient: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<PyViewRequest> {
+        let list = PyList::empty(slf.py());
+        list.call_method1("extend", (history,))?;
+        let (pins, transient) = (indices(&pins)?, indices(&transient)?);
+        let view = slf.get();
+        let room = room(budget, fixed, view.view.lock().ceiling());
+        let history = History::of(&list, &transient)?;
+        for pin in &pins {
+            require_entry(*pin, list.len())?;
+        }
+        view.whole(slf, &history, room, &pins)
+    }
+
+    /// Learns from the answer to the last request: what the provider counted, and what of that it read from its cache.
+    #[pyo3(signature = (reported, *, cached))]
+    fn observe(&self, reported: Amount, cached: Option<Amount>) -> bool {
+        self.view.lock().answered();
+        let Some(sent) = *self.sent.lock() else { return false };
+        let engine = self.engine.get();
+        if let Some(Amount(cached)) = cached {
+            engine.engine.note_cache(sent.beginning, CacheAnswer::of(cached, reported.0));
+        }
+        engine.counting.ledger.observe(sent.beginning, sent.unscaled, reported.0) == Learned::Something
+    }
+
+    /// Notes that the last request was refused, as one of so many tokens where the provider says so.
+    #[pyo3(signature = (tokens))]
+    fn refused(&self, tokens: Option<Amount>) {
+        let Some(sent) = *self.sent.lock() else { return };
+        if let Some(Amount(tokens)) = tokens {
+            self.engine.get().counting.ledger.observe(sent.beginning, sent.unscaled, tokens);
+        }
+        self.view.lock().refused(sent.total);
+    }
+
+    /// Lets go of the last requests. What was decided stays.
+    fn release(&self) {
+        let gone = self.ready.lock().map(|mut ready| std::mem::take(&mut *ready));
+        drop(gone);
+    }
+
+    #[getter]
+    fn ceiling(&self) -> Option<usize> {
+        self.view.lock().ceiling()
+    }
+
+    /// Tokens of the messages of the last request.
+    #[getter]
+    fn sent(&self) -> Option<usize> {
+        self.sent.lock().map(|sent| sent.total)
+    }
+
+    /// The view as data, and the messages beside it that are not in the history.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Vec<Py<PyAny>>)> {
+        let (mut messages, mut places) = (Vec::new(), HashMap::new());
+        let state = self.view.lock().state(|made| {
+            *places.entry(Arc::as_ptr(made)).or_insert_with(|| {
+                messages.push(Arc::clone(made));
+                messages.len() - 1
+            })
+        });
+        Ok((pythonize(py, &state)?, messages.iter().map(|made| made.clone_ref(py)).collect()))
+    }
+}
+
+impl PyView {
+    /// The request for a history that goes on where the last one ended, and needs neither repair nor compaction. O(new
+    /// messages), and one pointer for each of the others.
+    fn continued(&self, history: &Bound<'_, PyList>, room: Room) -> PyResult<Option<Py<PyList>>> {
+        let py = history.py();
+        let Some(mut ready) = self.take(history, room.budget) else { return Ok(None) };
+        let new = history.get_slice(ready.history.len(), history.len());
+        ready.history.follow(history)?;
+        let list = ready.list.bind(py).clone();
+        list.set_slice(list.len(), list.len(), new.as_any())?;
+        let rest = list.get_slice(ready.open_from, list.len());
+        let engine = self.engine.get();
+        let counter = engine.counting.ledger.now();
+        let node = PyNode(rest.into_any());
+        if counter.scale() != ready.closed.scale || wire::formats_of(&node).is_ok_and(|of| !of.contains(&ready.format))
+        {
+            return Ok(None);
+        }
+        // What cannot be read by itself is read with the rest, which says where it is.
+        let Ok(conversation) = wire::read(&node, ready.format) else { return Ok(None) };
+        nothing_raised()?;
+        let inner = |demand: &&Demand| **demand != Demand::FirstIsUsers;
+        let demands: Vec<Demand> = demands_of(ready.format).iter().filter(inner).copied().collect();
+        if !validate(&conversation, &demands).is_empty() {
+            return Ok(None);
+        }
+        engine.counting.recall(py, &conversation);
+        let measured = py.detach(|| counter.measure(&conversation));
+        let size = ready.closed.and(&measured, conversation.messages.len());
+        if engine.engine.idle(size.total, list.len(), size.beginning, room)?.is_none() {
+            return Ok(None);
+        }
+        let request = list.get_slice(0, list.len()).unbind();
+        let closed = closed_messages(&conversation);
+        ready.closed = ready.closed.and(&measured, closed);
+        ready.open_from += entry_of(&conversation, closed);
+        self.keep(ready);
+        *self.sent.lock() = Some(size);
+        Ok(Some(request))
+    }
+
+    /// The request for any history. O(length of the history) at memory speed.
+    fn whole(
+        &self,
+        handle: &Bound<'_, PyView>,
+        history: &History<'_>,
+        room: Room,
+        pins: &[usize],
+    ) -> PyResult<PyViewRequest> {
+        let py = handle.py();
+        let engine = self.engine.get();
+        let compactions = self.compactions.load(Ordering::Acquire);
+        let (format, demands) = self.judged(&history.all)?;
+        let mut reading = engine.read_as(history.lasting.as_any(), format)?;
+        let prefixes = Prefixes::of(entry_digests(&reading.conversation));
+        let pieces = {
+            let mut view = self.view.lock();
+            if self.is_unproven.load(Ordering::Acquire) && view.is_of_another(&prefixes) {
+                return Err(of_another().into());
+            }
+            self.is_unproven.store(false, Ordering::Release);
+            view.update(&prefixes);
+            view.request(room.budget, &prefixes)
+        };
+        let is_untouched = pieces.is_empty() && history.transient.is_empty();
+        let mut units = Units::of(pieces, prefixes.len(), history.transient());
+        let mut list = history.lasting.clone();
+        if !is_untouched {
+            list = shown(&history.lasting, &units)?;
+            reading = engine.read_as(list.as_any(), format)?;
+        }
+        let (mut repairs, mut awaited) = (Vec::new(), Vec::new());
+        if !validate(&reading.conversation, &demands).is_empty() {
+            let repaired = repair(&reading.conversation, &demands, OpenCalls::Answer);
+            let node = PyNode(list.clone().into_any());
+            let entries = wire::rewrite(&node, &reading.conversation, format, &repaired.changes)?;
+            nothing_raised()?;
+            awaited = open_calls(&reading.conversation, &repaired.changes, &entries);
+            repairs = repaired.repairs.into_iter().map(|done| done.what).collect();
+            units = units.repaired(outputs(entries));
+            list = shown(&history.lasting, &units)?;
+            reading = engine.read_as(list.as_any(), format)?;
+        }
+        let mut pinned: Vec<usize> =
+            awaited.iter().filter_map(|place| reading.conversation.message_of(*place)).collect();
+        if !awaited.is_empty() {
+            // What says that there is no answer yet is written anew with each request, until there is one.
+            let pairs = Pairs::of(&reading.conversation);
+            let answers =
+                pairs.calls().iter().filter(|call| pinned.contains(&call.message)).filter_map(|call| call.result);
+            pinned.extend(answers.map(|(message, _)| message).collect::<Vec<_>>());
+        }
+        let mut place = 0;
+        for unit in units.iter() {
+            let places = place..place + unit.shows.len();
+            place = places.end;
+            if unit.is_transient || pins.iter().any(|pin| unit.stands_for.contains(&history.lasting_place(*pin))) {
+                pinned.extend(places.filter_map(|place| reading.conversation.message_of(place)));
+            }
+        }
+        for message in pinned {
+            reading.conversation.messages[message].pin = Pin::Pinned;
+        }
+        let lasting = history.transient.is_empty().then_some(&history.lasting);
+        let size = self.ready_to_send(lasting, &list, &reading, room.budget, compactions)?;
+        let is_due = engine.engine.idle(size.total, list.len(), size.beginning, room)?.is_none();
+        let list = list.unbind();
+        let due = is_due.then(|| {
+            let reading = PyReading::new(self.engine.clone_ref(py), list.clone_ref(py), reading, room);
+            let (view, is_transient) = (handle.clone().unbind(), !history.transient.is_empty());
+            let (history, reading) = (history.lasting.clone().unbind(), Py::new(py, reading)?);
+            PyResult::Ok(Due { view, history, is_transient, reading, units, prefixes, budget: room.budget })
+        });
+        Ok(PyViewRequest { list, repairs, due: due.transpose()? })
+    }
+
+    /// The format of a history, and what its provider demands: where nothing tells formats apart, what all of them do.
+    fn judged(&self, history: &Bound<'_, PyList>) -> CoreResult<(Format, Vec<Demand>)> {
+        let node = PyNode(history.clone().into_any());
+        Ok(match self.engine.get().format {
+            Some(format) => (format, demands_of(format).to_vec()),
+            None => (wire::format_to_read(&node)?, shared_demands(&wire::formats_of(&node)?)),
+        })
+    }
+
+    /// Notes what is sent, and keeps it to be gone on with where it shows a history and nothing else; says what it counts.
+    fn ready_to_send(
+        &self,
+        history: Option<&Bound<'_, PyList>>,
+        list: &Bound<'_, PyList>,
+        reading: &Reading<PyText>,
+        budget: Option<usize>,
+        compactions: usize,
+    ) -> PyResult<Size> {
+        let counter = self.engine.get().counting.ledger.now();
+        let measured = list.py().detach(|| counter.measure(&reading.conversation));
+        let none = Size { total: 0, unscaled: 0, scale: counter.scale(), beginning: measured.beginning() };
+        let size = none.and(&measured, reading.conversation.messages.len());
+        *self.sent.lock() = Some(size);
+        if let Some(history) = history.filter(|_| self.promise == Promise::AppendOnly) {
+            let closed = closed_messages(&reading.conversation);
+            self.keep(Ready {
+                budget,
+                compactions,
+                history: Entries::of(history)?,
+                list: list.get_slice(0, list.len()).unbind(),
+                format: reading.format,
+                open_from: entry_of(&reading.conversation, closed),
+                closed: none.and(&measured, closed),
+            });
+        }
+        Ok(size)
+    }
+
+    /// Takes out the request that this history goes on from.
+    fn take(&self, history: &Bound<'_, PyList>, budget: Option<usize>) -> Option<Ready> {
+        let compactions = self.compactions.load(Ordering::Acquire);
+        let mut ready = self.ready.lock()?;
+        let goes_on = |of: &Ready| of.budget == budget && of.compactions == compactions && of.history.begin(history);
+        let at = ready.iter().position(goes_on)?;
+        Some(ready.remove(at))
+    }
+
+    /// Keeps a request in place of the one for the same budget, or of the oldest.
+    fn keep(&self, new: Ready) {
+        let mut gone = Vec::new();
+        if let Some(mut ready) = self.ready.lock() {
+            gone.extend(ready.extract_if(.., |other| other.budget == new.budget));
+            if ready.len() == READY {
+                gone.push(ready.remove(0));
+            }
+            ready.push(new);
+        }
+        // After the lock: with the last reference to a message, code of the host may run.
+        drop(gone);
+    }
+}
+
+/// A history, and the messages among it that are for this request alone.
+struct History<'py> {
+    all: Bound<'py, PyList>,
+    lasting: Bound<'py, PyList>,
+    /// With the number of entries of the history before each.
+    transient: Vec<(usize, Bound<'py, PyAny>)>,
+}
+
+impl<'py> History<'py> {
+    fn of(all: &Bound<'py, PyList>, transient: &[usize]) -> CoreResult<History<'py>> {
+        for place in transient {
+            require_entry(*place, all.len())?;
+        }
+        if transient.is_empty() {
+            return Ok(History { all: all.clone(), lasting: all.clone(), transient: Vec::new() });
+        }
+        let lasting = PyList::empty(all.py());
+        let mut apart = Vec::new();
+        for (place, entry) in all.iter().enumerate() {
+            if transient.contains(&place) {
+                apart.push((lasting.len(), entry));
+            } else {
+                lasting.append(entry).map_err(|error| host_error(&error))?;
+            }
+        }
+        Ok(History { all: all.clone(), lasting, transient: apart })
+    }
+
+    /// The place in the lasting history of an entry of all of it.
+    fn lasting_place(&self, place: usize) -> usize {
+        place - self.transient.iter().enumerate().filter(|(index, (before, _))| before + index < place).count()
+    }
+
+    fn transient(&self) -> Vec<(usize, Made)> {
+        self.transient.iter().map(|(before, entry)| (*before, Arc::new(entry.clone().unbind()))).collect()
+    }
+}
+
+/// The messages that a request shows.
+fn shown<'py>(history: &Bound<'py, PyList>, units: &Units<Made>) -> PyResult<Bound<'py, PyList>> {
+    let shown = units.shown().map(|shown| match shown {
+        Shown::Entry(entry) => history.get_item(*entry),
+        Shown::Made(message) => Ok(message.bind(history.py()).clone()),
+    });
+    PyList::new(history.py(), shown.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// A request that has to be compacted before it is sent.
+struct Due {
+    view: Py<PyView>,
+    /// The lasting history.
+    history: Py<PyList>,
+    is_transient: bool,
+    reading: Py<PyReading>,
+    units: Units<Made>,
+    prefixes: Prefixes,
+    budget: Option<usize>,
+}
+
+#[pyclass(frozen, name = "ViewRequest", module = "ullage._core")]
+pub struct PyViewRequest {
+    /// What is sent as it stands now.
+    list: Py<PyList>,
+    /// What was repaired in it.
+    repairs: Vec<String>,
+    due: Option<Due>,
+}
+
+impl fmt::Debug for PyViewRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ViewRequest").finish_non_exhaustive()
+    }
+}
+
+#[pymethods]
+impl PyViewRequest {
+    #[getter]
+    fn messages(&self, py: Python<'_>) -> Py<PyList> {
+        self.list.clone_ref(py)
+    }
+
+    #[getter]
+    fn repairs(&self) -> Vec<String> {
+        self.repairs.clone()
+    }
+
+    /// What a plan is made for, where it has to be compacted.
+    #[getter]
+    fn reading(&self, py: Python<'_>) -> Option<Py<PyReading>> {
+        self.due.as_ref().map(|due| due.reading.clone_ref(py))
+    }
+
+    /// Carries a plan out: the messages to send, which the view remembers.
+    fn apply<'py>(&self, py: Python<'py>, plan: &PyPlan) -> PyResult<Bound<'py, PyList>> {
+        let Some(due) = self.due.as_ref().filter(|_| !plan.0.edits.is_empty()) else {
+            return Ok(self.list.bind(py).clone());
+        };
+        let entries = due.reading.get().rewritten(py, &plan.0)?;
+        let units = due.units.compacted(outputs(entries), &due.prefixes);
+        let history = due.history.bind(py);
+        let list = shown(history, &units)?;
+        let view = due.view.get();
+        let forgotten = view.view.lock().compacted(due.budget, units.pieces(), &due.prefixes);
+        drop(forgotten);
+        let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
+        let reading = view.engine.get().read_as(list.as_any(), plan.0.format)?;
+        let lasting = (!due.is_transient).then_some(history);
+        view.ready_to_send(lasting, &list, &reading, due.budget, compactions)?;
+        Ok(list)
+    }
+}
+
+/// A rewritten list as the view takes it.
+fn outputs(entries: Vec<Rewritten<Bound<'_, PyAny>>>) -> Vec<Output<Made>> {
+    let made = |entry: &Rewritten<Bound<'_, PyAny>>| Arc::new(entry.value.clone().unbind());
+    entries.into_iter().map(|entry| Output { made: (!entry.is_same).then(|| made(&entry)), of: entry.of }).collect()
+}
+
+/// How many of the messages no later one changes, or is judged by: those before the last that belong together.
+fn closed_messages(conversation: &Conversation<PyText>) -> usize {
+    let groups = CutPoints::of(conversation, &Pairs::of(conversation)).groups();
+    groups.last().map_or(0, |group| group.start)
+}
+
+fn entry_of(conversation: &Conversation<PyText>, message: usize) -> usize {
+    conversation.messages.get(message).map_or(0, |message| message.span.entries().start)
+}
+
+/// Where the newest calls stand in a repaired list that nobody answered, so that a repair did.
+fn open_calls(
+    conversation: &Conversation<PyText>,
+    changes: &[Change<'_>],
+    entries: &[Rewritten<Bound<'_, PyAny>>],
+) -> Vec<usize> {
+    let pieces = changes.iter().rev().flat_map(|change| match change {
+        Change::Compose { pieces, .. } => &pieces[..],
+        _ => &[],
+    });
+    let calls = pieces.filter_map(|piece| match piece {
+        Piece::Answer { message, part, .. } => Some(conversation.messages[*message].span.entry_of(*part).0),
+        _ => None,
+    });
+    let place = |call: usize| entries.iter().position(|entry| entry.of.contains(&call));
+    calls.take(AWAITED).filter_map(place).collect()
+}

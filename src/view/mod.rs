@@ -1,0 +1,179 @@
+//! What a model sees of a conversation that grows.
+//!
+//! Hosts do not compact a list once: they ask again and again about a history that grows, that is rebuilt for each request,
+//! edited, rewound and branched. A [`View`] remembers what each compaction left as [`Piece`]s of the history: ranges of it
+//! that stand as they are, and blocks of it that something else stands for. A block is recognized by a digest of the
+//! history up to its end, so a compaction serves every history that begins with what it was made of, and its first blocks
+//! serve every history that begins with those.
+//!
+//! Nothing here depends on time, threads or the order of requests with other budgets: [`View::request`] is a function of the
+//! history, the budget, and what the compactions for that budget left.
+
+mod pieces;
+mod state;
+mod units;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::ledger::EntryDigest;
+pub use pieces::{Piece, Prefixes, Shown};
+pub use state::{State, not_a_state, of_another};
+pub use units::{Output, Unit, Units};
+
+/// Compactions that are kept for a budget: after a rewind, or in another branch, an older one may be the right one. Hosts
+/// go back over few compactions; what is older is compacted again.
+const COMPACTIONS: usize = 4;
+
+/// Budgets whose compactions are kept: a host has one for each model that takes turns. The one that was not asked for
+/// longest is forgotten.
+const BUDGETS: usize = 16;
+
+/// Entries of a history by which it is told from another, spread evenly.
+const LANDMARKS: usize = 16;
+
+/// What a refused request is brought to, as shares of its tokens: the first refusal in a row, the second, and so on. A
+/// provider's count is higher than ours by a share that nobody knows, or its window smaller than was said; the fifth try
+/// comes to less than a hundredth.
+const AFTER_REFUSALS: [f64; 5] = [0.7, 0.5, 0.3, 0.2, 0.2];
+
+/// What a compaction left, oldest piece first; what stands behind the last piece is the history itself.
+pub type Compaction<M> = Arc<Vec<Piece<M>>>;
+
+/// The compactions for one budget, the newest last.
+#[derive(Debug, Clone)]
+struct Track<M> {
+    /// The budget that the host gave; `None` for what the policy's window leaves.
+    budget: Option<usize>,
+    compactions: VecDeque<Compaction<M>>,
+}
+
+/// What a model sees of a growing history. `M` is a message of the host that is not in the history.
+#[derive(Debug, Clone)]
+pub struct View<M> {
+    /// The one that was used last is the last.
+    tracks: Vec<Track<M>>,
+    /// Some entries of the history, to tell it from another.
+    landmarks: Vec<EntryDigest>,
+    /// The most tokens that the messages may take, after a provider refused more.
+    ceiling: Option<usize>,
+    refusals: usize,
+}
+
+impl<M> Default for View<M> {
+    fn default() -> View<M> {
+        View { tracks: Vec::new(), landmarks: Vec::new(), ceiling: None, refusals: 0 }
+    }
+}
+
+impl<M: Clone> View<M> {
+    /// The pieces that stand for a history with these prefixes, for a budget. Its last piece may be shorter than what is
+    /// left of the history, and never is longer. O(pieces).
+    pub fn request(&self, budget: Option<usize>, prefixes: &Prefixes) -> Vec<Piece<M>> {
+        let Some(track) = self.tracks.iter().find(|track| track.budget == budget) else { return Vec::new() };
+        let fitting = track.compactions.iter().rev().map(|pieces| &pieces[..valid(pieces, prefixes)]);
+        // The newest of those that go furthest. One that was made of less may still serve where a newer one does not.
+        let best = fitting.reduce(|best, other| if end(other) > end(best) { other } else { best });
+        best.map(<[Piece<M>]>::to_vec).unwrap_or_default()
+    }
+
+    /// Whether what is remembered was made of another history: no message of that one is in this one. A single message may
+    /// have been edited.
+    pub fn is_of_another(&self, prefixes: &Prefixes) -> bool {
+        !self.landmarks.is_empty() && prefixes.len() > 1 && self.landmarks_in(prefixes) == 0
+    }
+
+    /// Notes which history the next requests are for, where it is no longer told by what is known of it.
+    pub fn update(&mut self, prefixes: &Prefixes) {
+        let known = self.landmarks.len();
+        let is_old = self.landmarks_in(prefixes) * 2 < known || known < LANDMARKS.min(prefixes.len() / 2);
+        if is_old && known > 0 {
+            self.follow(prefixes);
+        }
+    }
+
+    fn landmarks_in(&self, prefixes: &Prefixes) -> usize {
+        self.landmarks.iter().filter(|landmark| prefixes.entries().contains(landmark)).count()
+    }
+
+    fn follow(&mut self, prefixes: &Prefixes) {
+        let step = prefixes.len().div_ceil(LANDMARKS).max(1);
+        self.landmarks = prefixes.entries().iter().step_by(step).copied().collect();
+    }
+
+    /// Remembers what a compaction left, and gives back what is forgotten for it.
+    pub fn compacted(
+        &mut self,
+        budget: Option<usize>,
+        pieces: Vec<Piece<M>>,
+        prefixes: &Prefixes,
+    ) -> Vec<Compaction<M>> {
+        self.follow(prefixes);
+        let mut forgotten = Vec::new();
+        let at = self.tracks.iter().position(|track| track.budget == budget);
+        let mut track = at.map_or_else(|| Track { budget, compactions: VecDeque::new() }, |at| self.tracks.remove(at));
+        let pieces = Arc::new(until_last_block(pieces));
+        // A compaction of the same entries stands in for the one before: a branch has other prefixes.
+        let same = track.compactions.iter().position(|other| ends_alike(other, &pieces));
+        forgotten.extend(same.and_then(|at| track.compactions.remove(at)));
+        if track.compactions.len() == COMPACTIONS {
+            forgotten.extend(track.compactions.pop_front());
+        }
+        track.compactions.push_back(pieces);
+        if self.tracks.len() == BUDGETS {
+            forgotten.extend(self.tracks.remove(0).compactions);
+        }
+        self.tracks.push(track);
+        forgotten
+    }
+
+    /// The most tokens that the messages may take, after a provider refused more.
+    pub fn ceiling(&self) -> Option<usize> {
+        self.ceiling
+    }
+
+    /// Notes that a provider refused a request whose messages counted so many tokens: the next must be smaller.
+    pub fn refused(&mut self, tokens: usize) {
+        let share = AFTER_REFUSALS[self.refusals.min(AFTER_REFUSALS.len() - 1)];
+        self.refusals += 1;
+        let ceiling = crate::numbers::share(tokens, share).max(1);
+        self.ceiling = Some(self.ceiling.map_or(ceiling, |other| other.min(ceiling)));
+    }
+
+    /// Notes that a provider answered: the next refusal is the first in a row. The ceiling stays.
+    pub fn answered(&mut self) {
+        self.refusals = 0;
+    }
+}
+
+/// How many of the first pieces serve a history: up to the last block that stands for what it begins with.
+fn valid<M>(pieces: &[Piece<M>], prefixes: &Prefixes) -> usize {
+    let is_valid = |piece: &Piece<M>| match piece {
+        Piece::Same(_) => false,
+        Piece::Block { stands_for, prefix, .. } => prefixes.at(stands_for.end) == Some(*prefix),
+    };
+    pieces.iter().rposition(is_valid).map_or(0, |last| last + 1)
+}
+
+/// The first entry that no piece stands for.
+fn end<M>(pieces: &[Piece<M>]) -> usize {
+    pieces.last().map_or(0, |piece| piece.entries().end)
+}
+
+/// Without what stands as it is at the end: that goes on in the history.
+fn until_last_block<M>(mut pieces: Vec<Piece<M>>) -> Vec<Piece<M>> {
+    let last = pieces.iter().rposition(|piece| matches!(piece, Piece::Block { .. }));
+    pieces.truncate(last.map_or(0, |last| last + 1));
+    pieces
+}
+
+/// Whether two compactions are of the same entries.
+fn ends_alike<M>(one: &[Piece<M>], other: &[Piece<M>]) -> bool {
+    match (one.last(), other.last()) {
+        (
+            Some(Piece::Block { stands_for, prefix, .. }),
+            Some(Piece::Block { stands_for: other_stands_for, prefix: other_prefix, .. }),
+        ) => stands_for.end == other_stands_for.end && prefix == other_prefix,
+        (one, other) => one.is_none() && other.is_none(),
+    }
+}

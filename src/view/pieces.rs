@@ -1,0 +1,90 @@
+//! What stands for a history, piece by piece.
+
+use std::ops::Range;
+
+use crate::ledger::EntryDigest;
+
+/// A piece of what a model sees, and the entries of the history that it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece<M> {
+    /// These entries, as they are.
+    Same(Range<usize>),
+    /// Something else.
+    Block {
+        /// The entries. Empty for what was put between two of them.
+        stands_for: Range<usize>,
+        /// What the model sees of them, in order; nothing where they are gone.
+        shows: Vec<Shown<M>>,
+        /// Digest of the history up to their end: it stands for no others.
+        prefix: u128,
+    },
+}
+
+/// A message that a model sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown<M> {
+    /// An entry of the history, as it is.
+    Entry(usize),
+    /// A message that is not in the history.
+    Made(M),
+}
+
+impl<M> Piece<M> {
+    /// The entries of the history that it stands for.
+    pub fn entries(&self) -> &Range<usize> {
+        match self {
+            Piece::Same(entries) | Piece::Block { stands_for: entries, .. } => entries,
+        }
+    }
+}
+
+/// Adds a piece behind others. Entries in a row that stand as they are make one piece.
+pub(super) fn push<M>(pieces: &mut Vec<Piece<M>>, piece: Piece<M>) {
+    match (pieces.last_mut(), piece) {
+        (Some(Piece::Same(last)), Piece::Same(next)) if last.end == next.start => last.end = next.end,
+        (_, Piece::Same(next)) if next.is_empty() => {}
+        (_, piece) => pieces.push(piece),
+    }
+}
+
+/// Digests of the entries of a history, and of its beginnings: of its first entry, of the first two, and so on.
+#[derive(Debug, Clone, Default)]
+pub struct Prefixes {
+    entries: Vec<EntryDigest>,
+    prefixes: Vec<u128>,
+}
+
+impl Prefixes {
+    /// Those of a history with these entries.
+    pub fn of(entries: Vec<EntryDigest>) -> Prefixes {
+        let mut last = 0;
+        let prefixes = entries.iter().map(|entry| {
+            last = entry.behind(last);
+            last
+        });
+        Prefixes { prefixes: prefixes.collect(), entries }
+    }
+
+    /// The digest of the first `count` entries; `None` where there are fewer. That of none is 0.
+    pub fn at(&self, count: usize) -> Option<u128> {
+        match count {
+            0 => Some(0),
+            count => self.prefixes.get(count - 1).copied(),
+        }
+    }
+
+    /// The digest of each entry.
+    pub fn entries(&self) -> &[EntryDigest] {
+        &self.entries
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether the history has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}

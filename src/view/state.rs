@@ -1,0 +1,152 @@
+//! A view as data, so that another process sends the same bytes.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::pieces::{Piece, Shown};
+use super::{BUDGETS, COMPACTIONS, Track, View};
+use crate::error::{Error, Result};
+use crate::ledger::EntryDigest;
+
+/// The form of the data. Another one is not read.
+const VERSION: u32 = 1;
+
+/// A view as data. Messages that are not in the history are named by their places in a list beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct State {
+    version: u32,
+    landmarks: Vec<String>,
+    ceiling: Option<usize>,
+    budgets: Vec<BudgetState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BudgetState {
+    budget: Option<usize>,
+    compactions: Vec<Vec<PieceState>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum PieceState {
+    Same([usize; 2]),
+    Block {
+        #[serde(rename = "for")]
+        stands_for: [usize; 2],
+        shows: Vec<ShownState>,
+        prefix: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ShownState {
+    Entry(usize),
+    Message(usize),
+}
+
+impl<M> View<M> {
+    /// The view as data. `place` gives a message that is not in the history its place in a list of the caller's.
+    pub fn state(&self, mut place: impl FnMut(&M) -> usize) -> State {
+        let mut shown = |shown: &Shown<M>| match shown {
+            Shown::Entry(entry) => ShownState::Entry(*entry),
+            Shown::Made(message) => ShownState::Message(place(message)),
+        };
+        let mut piece = |piece: &Piece<M>| match piece {
+            Piece::Same(Range { start, end }) => PieceState::Same([*start, *end]),
+            Piece::Block { stands_for: Range { start, end }, shows, prefix } => PieceState::Block {
+                stands_for: [*start, *end],
+                shows: shows.iter().map(&mut shown).collect(),
+                prefix: hex(*prefix),
+            },
+        };
+        let mut compactions =
+            |track: &Track<M>| track.compactions.iter().map(|pieces| pieces.iter().map(&mut piece).collect()).collect();
+        let budgets = self
+            .tracks
+            .iter()
+            .map(|track| BudgetState { budget: track.budget, compactions: compactions(track) })
+            .collect();
+        let landmarks = self.landmarks.iter().map(|entry| hex(entry.0)).collect();
+        State { version: VERSION, landmarks, ceiling: self.ceiling, budgets }
+    }
+
+    /// The view that this data says. `message` gives the messages that are not in the history by their places.
+    ///
+    /// # Errors
+    /// `Conversation` if no view wrote it.
+    pub fn restored(state: &State, message: impl Fn(usize) -> Option<M>) -> Result<View<M>> {
+        if state.version != VERSION {
+            return Err(not_a_state(&format!("it is of version {}, not {VERSION}", state.version)));
+        }
+        if state.budgets.len() > BUDGETS {
+            return Err(not_a_state("it has too many budgets"));
+        }
+        let shown = |shown: &ShownState, known: usize| match shown {
+            ShownState::Entry(entry) if *entry < known => Ok(Shown::Entry(*entry)),
+            ShownState::Entry(entry) => Err(not_a_state(&format!("entry {entry} is not in what its block stands for"))),
+            ShownState::Message(place) => message(*place)
+                .map(Shown::Made)
+                .ok_or_else(|| not_a_state(&format!("there is no message {place} beside it"))),
+        };
+        let mut tracks = Vec::with_capacity(state.budgets.len());
+        for BudgetState { budget, compactions } in &state.budgets {
+            if compactions.len() > COMPACTIONS {
+                return Err(not_a_state("it has too many compactions"));
+            }
+            let mut restored = VecDeque::with_capacity(compactions.len());
+            for pieces in compactions {
+                let mut end = 0;
+                let mut read = Vec::with_capacity(pieces.len());
+                for piece in pieces {
+                    let (PieceState::Same(entries) | PieceState::Block { stands_for: entries, .. }) = piece;
+                    if entries[0] != end || entries[1] < end {
+                        return Err(not_a_state("its pieces do not follow each other"));
+                    }
+                    end = entries[1];
+                    read.push(match piece {
+                        PieceState::Same(_) => Piece::Same(entries[0]..end),
+                        PieceState::Block { shows, prefix, .. } => Piece::Block {
+                            stands_for: entries[0]..end,
+                            shows: shows.iter().map(|each| shown(each, end)).collect::<Result<_>>()?,
+                            prefix: digest(prefix)?,
+                        },
+                    });
+                }
+                restored.push_back(Arc::new(read));
+            }
+            tracks.push(Track { budget: *budget, compactions: restored });
+        }
+        let landmarks = state.landmarks.iter().map(|hex| digest(hex).map(EntryDigest)).collect::<Result<_>>()?;
+        Ok(View { tracks, landmarks, ceiling: state.ceiling, refusals: 0 })
+    }
+}
+
+fn hex(digest: u128) -> String {
+    format!("{digest:032x}")
+}
+
+fn digest(hex: &str) -> Result<u128> {
+    u128::from_str_radix(hex, 16).map_err(|_| not_a_state(&format!("{hex:?} is not a digest")))
+}
+
+/// The error about a state that was made of another history.
+pub fn of_another() -> Error {
+    Error::Conversation {
+        problem: "the state of the view belongs to another history: no message of that one is in this one".to_owned(),
+        remedy: "give the history that it was made of, or open a view without a state".to_owned(),
+    }
+}
+
+/// The error about data that is no state of a view.
+pub fn not_a_state(problem: &str) -> Error {
+    Error::Conversation {
+        problem: format!("this is not the state of a view: {problem}"),
+        remedy: "give what `View.state()` returned, or open a view without a state".to_owned(),
+    }
+}

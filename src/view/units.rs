@@ -1,0 +1,234 @@
+//! A request in the making: what it shows, and what of the history each message stands for.
+
+use std::ops::Range;
+
+use super::pieces::{Piece, Prefixes, Shown, push};
+
+/// Messages of a request that stand for some entries of the history together.
+#[derive(Debug, Clone)]
+pub struct Unit<M> {
+    /// The entries; empty for what is in no history, such as a reminder for this request alone.
+    pub stands_for: Range<usize>,
+    /// What the model sees of them.
+    pub shows: Vec<Shown<M>>,
+    /// What is remembered of them if nothing changes in them: the same pieces that they were made of. What was repaired
+    /// for this request is repaired again in the next, when an answer may have come.
+    remembered: Vec<Piece<M>>,
+    /// Whether it holds something that is gone in the next request.
+    pub is_transient: bool,
+}
+
+/// A message that came of rewriting a request.
+#[derive(Debug, Clone)]
+pub struct Output<M> {
+    /// The messages that it was made of, as places in the request; empty for one that was inserted.
+    pub of: Range<usize>,
+    /// The message; `None` where it is the one message of `of`, unchanged.
+    pub made: Option<M>,
+}
+
+/// A whole request.
+#[derive(Debug, Clone)]
+pub struct Units<M>(Vec<Unit<M>>);
+
+impl<M: Clone> Units<M> {
+    /// A request for a history of so many entries, of which these pieces stand for the first. `transient` are messages
+    /// that are in no history, each with the number of entries before it, in order. O(entries).
+    pub fn of(pieces: Vec<Piece<M>>, entries: usize, transient: Vec<(usize, M)>) -> Units<M> {
+        let mut units = Vec::with_capacity(entries);
+        let mut transient = transient.into_iter().peekable();
+        let mut next = 0;
+        let same = |entry: usize| Unit {
+            stands_for: entry..entry + 1,
+            shows: vec![Shown::Entry(entry)],
+            remembered: vec![Piece::Same(entry..entry + 1)],
+            is_transient: false,
+        };
+        let rest = pieces.last().map_or(0, |piece| piece.entries().end);
+        for piece in pieces.into_iter().chain(std::iter::once(Piece::Same(rest..entries))) {
+            let (first, end) = (piece.entries().start, piece.entries().end);
+            let mut before = |units: &mut Vec<Unit<M>>, entry: usize| {
+                while let Some((at, message)) = transient.next_if(|(at, _)| *at <= entry) {
+                    units.push(Unit {
+                        stands_for: at..at,
+                        shows: vec![Shown::Made(message)],
+                        remembered: Vec::new(),
+                        is_transient: true,
+                    });
+                }
+            };
+            match piece {
+                Piece::Same(_) => {
+                    for entry in first..end {
+                        before(&mut units, entry);
+                        units.push(same(entry));
+                    }
+                }
+                Piece::Block { ref stands_for, ref shows, .. } => {
+                    before(&mut units, first);
+                    units.push(Unit {
+                        stands_for: stands_for.clone(),
+                        shows: shows.clone(),
+                        remembered: vec![piece],
+                        is_transient: false,
+                    });
+                }
+            }
+            next = end;
+        }
+        units.extend(transient.map(|(_, message)| Unit {
+            stands_for: next..next,
+            shows: vec![Shown::Made(message)],
+            remembered: Vec::new(),
+            is_transient: true,
+        }));
+        Units(units)
+    }
+
+    /// The units, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Unit<M>> {
+        self.0.iter()
+    }
+
+    /// The messages of the request, in order.
+    pub fn shown(&self) -> impl Iterator<Item = &Shown<M>> {
+        self.0.iter().flat_map(|unit| &unit.shows)
+    }
+
+    /// The request after a repair: what is remembered of it stays as it was. O(messages).
+    #[must_use]
+    pub fn repaired(&self, outputs: Vec<Output<M>>) -> Units<M> {
+        self.rewritten(outputs, |units, _| units.iter().flat_map(|unit| unit.remembered.clone()).collect())
+    }
+
+    /// The request after a compaction, which is remembered by what stands there now. O(messages).
+    #[must_use]
+    pub fn compacted(&self, outputs: Vec<Output<M>>, prefixes: &Prefixes) -> Units<M> {
+        self.rewritten(outputs, |units, now| {
+            let stands_for = now.stands_for.clone();
+            match prefixes.at(stands_for.end) {
+                Some(prefix) if !now.is_transient => {
+                    vec![Piece::Block { stands_for, shows: now.shows.clone(), prefix }]
+                }
+                // What is gone in the next request is decided again there.
+                _ => units.iter().flat_map(|unit| unit.remembered.clone()).collect(),
+            }
+        })
+    }
+
+    /// What is remembered of the request.
+    pub fn pieces(&self) -> Vec<Piece<M>> {
+        let mut pieces = Vec::new();
+        self.0.iter().flat_map(|unit| unit.remembered.clone()).for_each(|piece| push(&mut pieces, piece));
+        pieces
+    }
+
+    /// The units of rewritten messages. Units that nothing happened to stay; those that became one message, or changed
+    /// places, are one unit; units that went away belong to the changed one before them, which has the note about them, or
+    /// to that behind.
+    fn rewritten(
+        &self,
+        outputs: Vec<Output<M>>,
+        remembered: impl Fn(&[Unit<M>], &Unit<M>) -> Vec<Piece<M>>,
+    ) -> Units<M> {
+        let shown: Vec<(usize, &Shown<M>)> =
+            self.0.iter().enumerate().flat_map(|(unit, of)| of.shows.iter().map(move |shown| (unit, shown))).collect();
+        // The units that each output was made of.
+        let outputs: Vec<(Range<usize>, bool, Shown<M>)> = outputs
+            .into_iter()
+            .map(|output| {
+                let units =
+                    match (shown.get(output.of.start), output.of.clone().last().and_then(|last| shown.get(last))) {
+                        (Some((first, _)), Some((last, _))) => *first..*last + 1,
+                        _ => 0..0,
+                    };
+                let is_same = output.made.is_none();
+                let message = output.made.map_or_else(|| shown[output.of.start].1.clone(), Shown::Made);
+                (units, is_same, message)
+            })
+            .collect();
+        // The first unit of any later output.
+        let mut later = vec![self.0.len(); outputs.len() + 1];
+        for (index, (units, ..)) in outputs.iter().enumerate().rev() {
+            later[index] = if units.is_empty() { later[index + 1] } else { later[index + 1].min(units.start) };
+        }
+
+        let mut groups: Vec<Group<M>> = Vec::new();
+        let (mut from, mut end) = (0, 0);
+        for index in 0..outputs.len() {
+            end = end.max(outputs[index].0.end);
+            if end > later[index + 1] {
+                continue; // A later output is made of what stands before.
+            }
+            groups.push(Group::of(&outputs[from..=index], end, &self.0));
+            from = index + 1;
+        }
+
+        let mut units: Vec<Unit<M>> = Vec::with_capacity(groups.len());
+        for group in close_gaps(groups, &self.0) {
+            let old = &self.0[group.units.clone()];
+            if let ([unit], true) = (old, group.is_same) {
+                units.push(unit.clone());
+                continue;
+            }
+            let entry = old
+                .first()
+                .map_or_else(|| units.last().map_or(0, |unit| unit.stands_for.end), |unit| unit.stands_for.start);
+            let mut unit = Unit {
+                stands_for: entry..old.last().map_or(entry, |unit| unit.stands_for.end),
+                shows: group.shows,
+                remembered: Vec::new(),
+                is_transient: old.iter().any(|unit| unit.is_transient),
+            };
+            unit.remembered = remembered(old, &unit);
+            units.push(unit);
+        }
+        Units(units)
+    }
+}
+
+/// Outputs in a row, and the units that they were made of.
+struct Group<M> {
+    units: Range<usize>,
+    shows: Vec<Shown<M>>,
+    is_same: bool,
+}
+
+impl<M: Clone> Group<M> {
+    /// `end` is the first unit behind all that were used so far.
+    fn of(outputs: &[(Range<usize>, bool, Shown<M>)], end: usize, all: &[Unit<M>]) -> Group<M> {
+        let start = outputs.iter().filter(|(units, ..)| !units.is_empty()).map(|(units, ..)| units.start).min();
+        let units = start.map_or(end..end, |start| start..end);
+        let shows: Vec<Shown<M>> = outputs.iter().map(|(.., shown)| shown.clone()).collect();
+        // All that one unit shows, in its order.
+        let is_same = units.len() == 1
+            && outputs.iter().all(|(_, is_same, _)| *is_same)
+            && all[units.start].shows.len() == shows.len()
+            && outputs.is_sorted_by_key(|(units, ..)| units.start);
+        Group { units, shows, is_same }
+    }
+}
+
+/// Gives every unit between two groups, of which nothing is shown any more, to one of them, or makes a group of them.
+fn close_gaps<M>(groups: Vec<Group<M>>, all: &[Unit<M>]) -> Vec<Group<M>> {
+    let mut closed: Vec<Group<M>> = Vec::with_capacity(groups.len());
+    let mut next = 0;
+    let behind = Group { units: all.len()..all.len(), shows: Vec::new(), is_same: true };
+    for mut group in groups.into_iter().chain(std::iter::once(behind)) {
+        let gap = next..group.units.start.max(next);
+        if all[gap.clone()].iter().all(|unit| unit.shows.is_empty()) {
+            // Nothing was shown of them before.
+            closed.extend(gap.map(|unit| Group { units: unit..unit + 1, shows: Vec::new(), is_same: true }));
+        } else {
+            match closed.last_mut() {
+                Some(before) if !before.is_same => before.units.end = gap.end,
+                _ if !group.is_same => group.units.start = gap.start,
+                _ => closed.push(Group { units: gap, shows: Vec::new(), is_same: false }),
+            }
+        }
+        next = group.units.end;
+        closed.push(group);
+    }
+    closed.pop();
+    closed
+}

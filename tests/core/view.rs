@@ -1,0 +1,214 @@
+//! Pieces of a history: what is remembered of a rewritten request, and what of it serves another history.
+
+use proptest::prelude::*;
+use ullage::ledger::{EntryDigest, entry_digests};
+use ullage::message::{Conversation, Message, Part, Pin, Role, Span};
+use ullage::view::{Output, Piece, Prefixes, Shown, Units, View};
+
+/// A message that is not in the history, named by a number.
+type Made = u32;
+
+fn prefixes(entries: &[u128]) -> Prefixes {
+    Prefixes::of(entries.iter().copied().map(EntryDigest).collect())
+}
+
+fn shown(units: &Units<Made>) -> Vec<Shown<Made>> {
+    units.shown().cloned().collect()
+}
+
+/// What a rewrite does with each message of a request in turn.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Stays,
+    Goes,
+    Changes,
+    /// It becomes one with the next.
+    Joins,
+    /// Something is put in front of it.
+    IsPreceded,
+    /// It changes places with the next.
+    Swaps,
+}
+
+fn rewritten(fates: &[Fate], count: usize) -> Vec<Output<Made>> {
+    let mut outputs = Vec::new();
+    let mut next = 100;
+    let mut make = || {
+        next += 1;
+        Some(next)
+    };
+    let mut at = 0;
+    while at < count {
+        let one = at..at + 1;
+        match fates[at % fates.len()] {
+            Fate::Goes => {}
+            Fate::Changes => outputs.push(Output { of: one, made: make() }),
+            Fate::Joins if at + 1 < count => {
+                outputs.push(Output { of: at..at + 2, made: make() });
+                at += 1;
+            }
+            Fate::IsPreceded => {
+                outputs.push(Output { of: 0..0, made: make() });
+                outputs.push(Output { of: one, made: None });
+            }
+            Fate::Swaps if at + 1 < count => {
+                outputs.push(Output { of: at + 1..at + 2, made: None });
+                outputs.push(Output { of: one, made: None });
+                at += 1;
+            }
+            Fate::Stays | Fate::Joins | Fate::Swaps => outputs.push(Output { of: one, made: None }),
+        }
+        at += 1;
+    }
+    outputs
+}
+
+fn fates() -> impl Strategy<Value = Vec<Fate>> {
+    let fate = prop_oneof![
+        4 => Just(Fate::Stays),
+        1 => Just(Fate::Goes),
+        1 => Just(Fate::Changes),
+        1 => Just(Fate::Joins),
+        1 => Just(Fate::IsPreceded),
+        1 => Just(Fate::Swaps),
+    ];
+    prop::collection::vec(fate, 1..40)
+}
+
+/// What the outputs show of a request.
+fn told(outputs: &[Output<Made>], before: &[Shown<Made>]) -> Vec<Shown<Made>> {
+    outputs.iter().map(|output| output.made.map_or_else(|| before[output.of.start].clone(), Shown::Made)).collect()
+}
+
+proptest! {
+    #[test]
+    fn a_compaction_is_shown_again_for_every_history_that_goes_on_from_it(
+        count in 1usize..40, fates in fates(), more in 0usize..5
+    ) {
+        let mut history: Vec<u128> = (1..=count as u128).collect();
+        let request = Units::<Made>::of(Vec::new(), count, Vec::new());
+        let outputs = rewritten(&fates, count);
+        let expected = told(&outputs, &shown(&request));
+        let after = request.compacted(outputs, &prefixes(&history));
+        prop_assert_eq!(shown(&after), expected.clone());
+
+        let mut view = View::default();
+        view.compacted(None, after.pieces(), &prefixes(&history));
+        history.extend((0..more as u128).map(|entry| 1_000 + entry));
+        let pieces = view.request(None, &prefixes(&history));
+        let again = shown(&Units::of(pieces, history.len(), Vec::new()));
+        prop_assert_eq!(&again[..expected.len()], &expected[..]);
+        let rest: Vec<Shown<Made>> = (count..history.len()).map(Shown::Entry).collect();
+        prop_assert_eq!(&again[expected.len()..], &rest[..]);
+    }
+
+    #[test]
+    fn pieces_stand_for_the_whole_history_in_its_order(count in 1usize..40, fates in fates()) {
+        let history: Vec<u128> = (1..=count as u128).collect();
+        let request = Units::<Made>::of(Vec::new(), count, Vec::new());
+        let after = request.compacted(rewritten(&fates, count), &prefixes(&history));
+        let mut end = 0;
+        for piece in after.pieces() {
+            prop_assert_eq!(piece.entries().start, end);
+            end = piece.entries().end;
+        }
+        prop_assert_eq!(end, count);
+    }
+
+    #[test]
+    fn a_change_leaves_what_stands_before_it_and_shows_the_rest_as_it_is(
+        count in 2usize..40, fates in fates(), at in any::<prop::sample::Index>()
+    ) {
+        let mut history: Vec<u128> = (1..=count as u128).collect();
+        let request = Units::<Made>::of(Vec::new(), count, Vec::new());
+        let mut view = View::default();
+        let after = request.compacted(rewritten(&fates, count), &prefixes(&history));
+        view.compacted(None, after.pieces(), &prefixes(&history));
+        let changed = at.index(count);
+        history[changed] = 5_000;
+        let pieces = view.request(None, &prefixes(&history));
+        let end = pieces.last().map_or(0, |piece| piece.entries().end);
+        prop_assert!(end <= changed, "a block that stands for the changed entry is gone");
+        // Every block that ends before the change is there.
+        let kept = after.pieces().into_iter().filter(|piece| matches!(piece, Piece::Block { .. }) && piece.entries().end <= changed);
+        let last = kept.map(|piece| piece.entries().end).max().unwrap_or(0);
+        prop_assert_eq!(end, last);
+    }
+
+    #[test]
+    fn a_repair_is_not_remembered_unless_a_compaction_changes_it(count in 1usize..40, fates in fates()) {
+        let history: Vec<u128> = (1..=count as u128).collect();
+        let request = Units::<Made>::of(Vec::new(), count, Vec::new());
+        let repaired = request.repaired(rewritten(&fates, count));
+        let same: Vec<Output<Made>> =
+            (0..repaired.shown().count()).map(|at| Output { of: at..at + 1, made: None }).collect();
+        let after = repaired.compacted(same, &prefixes(&history));
+        prop_assert_eq!(after.pieces(), vec![Piece::Same(0..count)]);
+    }
+
+    #[test]
+    fn a_view_comes_back_from_its_state(count in 1usize..40, fates in fates(), budget in prop::option::of(1usize..5)) {
+        let history: Vec<u128> = (1..=count as u128).collect();
+        let request = Units::<Made>::of(Vec::new(), count, Vec::new());
+        let mut view = View::default();
+        view.compacted(budget, request.compacted(rewritten(&fates, count), &prefixes(&history)).pieces(), &prefixes(&history));
+        view.refused(1_000);
+        let mut messages: Vec<Made> = Vec::new();
+        let state = view.state(|made| {
+            messages.push(*made);
+            messages.len() - 1
+        });
+        let text = serde_json::to_string(&state).unwrap();
+        let restored = View::restored(&serde_json::from_str(&text).unwrap(), |place| messages.get(place).copied()).unwrap();
+        prop_assert_eq!(restored.request(budget, &prefixes(&history)), view.request(budget, &prefixes(&history)));
+        prop_assert_eq!(restored.ceiling(), view.ceiling());
+    }
+}
+
+#[test]
+fn what_is_for_one_request_stands_where_it_was_and_is_not_remembered() {
+    let transient = vec![(0, 1), (2, 2), (3, 3)];
+    let units = Units::of(Vec::new(), 3, transient);
+    let expected = [Shown::Made(1), Shown::Entry(0), Shown::Entry(1), Shown::Made(2), Shown::Entry(2), Shown::Made(3)];
+    assert_eq!(shown(&units), expected);
+    assert_eq!(units.pieces(), [Piece::Same(0..3)]);
+}
+
+#[test]
+fn only_some_compactions_and_budgets_are_kept() {
+    let mut view = View::<Made>::default();
+    let block =
+        |end: usize| vec![Piece::Block { stands_for: 0..end, shows: vec![Shown::Made(1)], prefix: end as u128 }];
+    let forgotten: usize = (1..100).map(|end| view.compacted(None, block(end), &prefixes(&[1])).len()).sum();
+    assert!((90..99).contains(&forgotten));
+    let forgotten: usize = (1..100).map(|budget| view.compacted(Some(budget), block(1), &prefixes(&[1])).len()).sum();
+    assert!((80..99).contains(&forgotten));
+}
+
+#[test]
+fn the_order_of_keys_makes_no_other_entry_and_the_order_of_a_list_does() {
+    let digest = |input: &str| {
+        let part = Part::Call { id: "1".to_owned(), name: "read".to_owned(), input: input.to_owned() };
+        let message =
+            Message { span: Span::of(0), role: Role::Assistant, parts: vec![part], pin: Pin::Free, ties: Vec::new() };
+        entry_digests(&Conversation { messages: vec![message] })
+    };
+    let first = digest(r#"{"a":1,"b":{"c":[1,2],"d":"x, \"y\": z"}}"#);
+    assert_eq!(first, digest(r#"{"b":{"d":"x, \"y\": z","c":[1,2]},"a":1}"#));
+    assert_eq!(first, digest(r#"{ "a": 1, "b": {"c": [1, 2], "d": "x, \"y\": z"} }"#));
+    for other in [
+        r#"{"a":1,"b":{"c":[2,1],"d":"x, \"y\": z"}}"#,
+        r#"{"a":{"c":[1,2],"d":"x, \"y\": z"},"b":1}"#,
+        r#"{"a":1,"b":{"c":[1,2],"d":"x, \"y\":z"}}"#,
+        r#"{"a":1,"b":{"c":[1,2]},"d":"x, \"y\": z"}"#,
+        r#"{"a":1,"b":[{"c":[1,2],"d":"x, \"y\": z"}]}"#,
+        r#"{"a":1,"b":{"c":[1,2],"d":"x, \"y\": z""#,
+        r#"{"1":"a","b":{"c":[1,2],"d":"x, \"y\": z"}}"#,
+        "}}}{{{",
+        "\"",
+        "\"\\",
+        "",
+    ] {
+        assert_ne!(first, digest(other), "{other}");
+    }
+}

@@ -1,0 +1,387 @@
+"""A view: what a model sees of a history that grows, is edited, rewound and branched."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import itertools
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ullage
+
+from . import six_formats
+from .conversations import Call, Message, Result, Text
+
+POLICY = ullage.Policy(window=3_000, reserve_output=500, keep_recent=2)
+BUDGETS = (None, 1_500, 900)
+WORDS = "the handler reads this file and finds the line that fails"
+
+
+def words(mark: int, count: int) -> Text:
+    return Text("\n".join(f"{mark} {line} {WORDS}" for line in range(count)))
+
+
+class Host:
+    """A host whose history anything may happen to. Messages are abstract, and are written anew for each request."""
+
+    def __init__(self) -> None:
+        self.history: list[Message] = [Message("user", (words(0, 2),))]
+        self.made = 0
+
+    def written(self, format: str) -> list[Any]:
+        entries, _ = six_formats.written(tuple(self.history), format)
+        return copy.deepcopy(entries)
+
+    def grow(self, size: int, parallel: int) -> None:
+        self.made += 1
+        ids = [f"call-{self.made}-{number}" for number in range(parallel)]
+        calls = [Call(name, "read_file", {"path": f"{name}.py"}) for name in ids]
+        self.history.append(Message("assistant", (Text(f"Step {self.made}."), *calls)))
+        results = (Result(name, (words(self.made, size),)) for name in ids)
+        self.history.append(Message("user", tuple(results)))
+
+    def talk(self, size: int, _: int) -> None:
+        self.made += 1
+        self.history.append(Message("assistant", (words(self.made, 1),)))
+        self.history.append(Message("user", (words(self.made, size % 5 + 1),)))
+
+    def edit(self, place: int, _: int) -> None:
+        self.made += 1
+        at = place % len(self.history)
+        message = self.history[at]
+        texts = [block for block in message.blocks if isinstance(block, Text)]
+        others = tuple(block for block in message.blocks if block not in texts)
+        if texts:
+            self.history[at] = replace(message, blocks=(words(self.made, 1), *others))
+
+    def rewind(self, back: int, _: int) -> None:
+        del self.history[max(1, len(self.history) - back % 12) :]
+        if self.history[-1].role == "assistant":
+            self.history.pop()
+
+    def insert(self, place: int, _: int) -> None:
+        self.made += 1
+        self.history.insert(place % len(self.history), Message("user", (words(self.made, 1),)))
+
+    def interrupt(self, _: int, parallel: int) -> None:
+        """Of parallel calls all but one are answered before the user goes on."""
+        self.grow(2, parallel)
+        *answered, _open = self.history.pop().blocks
+        self.history.append(Message("user", (*answered, words(self.made, 1))))
+
+    def answer_late(self, _: int, __: int) -> None:
+        blocks = [block for message in self.history for block in message.blocks]
+        answered = {block.id for block in blocks if isinstance(block, Result)}
+        open_calls = [b for b in blocks if isinstance(b, Call) and b.id not in answered]
+        if open_calls:
+            late = Result(open_calls[-1].id, (words(self.made, 2),))
+            self.history.append(Message("user", (late,)))
+
+
+ACTIONS = st.tuples(
+    st.sampled_from(
+        ("grow",) * 6 + ("talk", "edit", "rewind", "insert", "interrupt", "answer_late")
+    ),
+    st.sampled_from((1, 3, 8, 20, 60)),
+    st.integers(1, 3),
+)
+
+
+def engine(**more: Any) -> ullage.ContextManager:
+    return ullage.ContextManager(POLICY, **more)
+
+
+def asked(view: ullage.View, history: list[Any], budget: int | None = None) -> Any:
+    """The request, or the error that a budget is too small for it."""
+    try:
+        return view.messages(history, budget)
+    except ullage.BudgetError as error:
+        return str(error)
+
+
+def limit(budget: int | None) -> int:
+    return budget or POLICY.window - POLICY.reserve_output
+
+
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+@given(st.lists(ACTIONS, min_size=4, max_size=24), st.sampled_from(BUDGETS))
+def test_a_request_is_valid_within_its_budget_and_goes_on_from_the_one_before(
+    format, actions, budget
+):
+    host, manager = Host(), engine(format=format)
+    view = manager.open()
+    last: list[Any] = []
+    for action, size, parallel in actions:
+        getattr(host, action)(size, parallel)
+        history = host.written(format)
+        before = copy.deepcopy(history)
+        reports = view.report
+        request = asked(view, history, budget)
+        assert history == before, "the host's messages are as they were"
+        if isinstance(request, str):
+            last = []
+            continue
+        assert ullage.validate(request, format=format) == []
+        assert manager.counter.count_messages(request, format=format) <= limit(budget)
+        if action in {"grow", "talk"} and view.report is reports:
+            assert without_host_fields(request[: len(last)]) == without_host_fields(last)
+        last = request
+
+
+def without_host_fields(messages: list[Any]) -> list[Any]:
+    return [{key: value for key, value in m.items() if key != "x_host"} for m in messages]
+
+
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+@given(st.lists(ACTIONS, min_size=4, max_size=24), st.data())
+def test_a_request_does_not_depend_on_how_it_is_asked_for(format, actions, data):
+    host = Host()
+    plain, beside, busy = (engine(format=format).open() for _ in range(3))
+    resumed = engine(format=format).open()
+    for action, size, parallel in actions:
+        getattr(host, action)(size, parallel)
+        history = host.written(format)
+        expected = asked(plain, history)
+
+        async def arequest(history: list[Any] = history) -> Any:
+            return await beside.amessages(history)
+
+        try:
+            assert asyncio.run(arequest()) == expected
+        except ullage.BudgetError as error:
+            assert str(error) == expected  # noqa: PT017 - both raise, or neither
+
+        for other in data.draw(st.lists(st.sampled_from(BUDGETS[1:]), max_size=2)):
+            asked(busy, history, other)
+        assert asked(busy, history) == expected
+
+        state = json.loads(json.dumps(resumed.state()))
+        resumed = engine(format=format).open(state)
+        assert asked(resumed, history) == expected
+        assert len(json.dumps(state["view"])) < 16_000
+
+
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+@given(
+    st.lists(
+        ACTIONS.filter(lambda a: a[0] in {"grow", "talk", "interrupt", "answer_late"}),
+        min_size=4,
+        max_size=24,
+    )
+)
+def test_a_promise_that_messages_stay_changes_no_request(format, actions):
+    host = Host()
+    reading, promised = engine(format=format).open(), engine(format=format).open(append_only=True)
+    history: list[Any] = host.written(format)
+    for action, size, parallel in actions:
+        getattr(host, action)(size, parallel)
+        history = [*history, *host.written(format)[len(history) :]]
+        assert asked(promised, history) == asked(reading, history)
+
+
+def test_two_branches_share_what_they_begin_with_and_neither_is_lost():
+    host, view = Host(), engine().open()
+    for _ in range(12):
+        host.grow(20, 1)
+        view.messages(host.written("anthropic"))
+    trunk = copy.deepcopy(host.history)
+    at_the_fork = view.messages(host.written("anthropic"))
+    for _ in range(3):
+        host.grow(2, 1)
+        branch = view.messages(host.written("anthropic"))
+    assert branch[: len(at_the_fork)] == at_the_fork
+    host.history = trunk
+    host.talk(2, 1)
+    other = view.messages(host.written("anthropic"))
+    assert other[: len(at_the_fork)] == at_the_fork
+    assert other != branch[: len(other)]
+
+
+def test_after_an_edit_all_before_it_stays():
+    host, view = Host(), engine().open()
+    for _ in range(14):
+        host.grow(12, 1)
+        request = view.messages(host.written("openai"))
+    assert view.report is not None
+    # Words of the newest answer.
+    host.history[-2] = replace(
+        host.history[-2], blocks=(Text("Edited."), *host.history[-2].blocks[1:])
+    )
+    edited = view.messages(host.written("openai"))
+    assert edited[:-2] == request[:-2]
+    assert edited[-2]["content"] != request[-2]["content"]
+
+
+def test_a_larger_budget_restores_nothing_before_the_next_compaction_unless_all_fits():
+    host, view = Host(), engine().open()
+    for _ in range(14):
+        host.grow(12, 1)
+        small = view.messages(host.written("anthropic"), 1_000)
+    history = host.written("anthropic")
+    everything = view.messages(history, 1_000_000)
+    assert everything == history
+    assert view.messages(history, 1_000) == small
+
+
+def test_what_is_for_one_request_is_sent_and_not_remembered():
+    host, view = Host(), engine().open()
+    for number in range(14):
+        host.grow(12, 1)
+        history = host.written("anthropic")
+        reminder = {"role": "user", "content": f"It is now {number} o'clock."}
+        request = view.messages([*history, reminder], transient=[len(history)])
+        assert request[-1]["content"] == reminder["content"] or reminder["content"] in str(
+            request[-1]
+        )
+        assert ullage.validate(request) == []
+    assert "o'clock" not in json.dumps(view.state())
+    again = view.messages(history)
+    assert "o'clock" not in json.dumps(again)
+
+
+def test_a_call_that_waits_stays_until_its_answer_comes():
+    host, view = Host(), engine().open()
+    host.interrupt(2, 2)
+    waiting = host.history[1].blocks[-1]
+    for _ in range(20):
+        host.grow(12, 1)
+        request = view.messages(host.written("anthropic"))
+        assert waiting.id in json.dumps(request)
+        assert ullage.validate(request) == []
+    assert view.report is not None
+    host.answer_late(1, 1)
+    request = view.messages(host.written("anthropic"))
+    results = [
+        b
+        for m in request
+        for b in m["content"]
+        if isinstance(b, dict) and b.get("tool_use_id") == waiting.id
+    ]
+    assert [WORDS in str(result["content"]) for result in results] == [True]
+
+
+def test_refusals_make_the_request_smaller_until_nothing_is_left():
+    host, manager = Host(), engine()
+    view = manager.open()
+    for _ in range(6):
+        host.grow(12, 1)
+    history = host.written("anthropic")
+    sizes = [manager.counter.count_messages(view.messages(history))]
+    with pytest.raises(ullage.BudgetError):
+        sizes.extend(manager.counter.count_messages(view.refused()) for _ in range(10))
+    assert 1 < len(sizes) < 10
+    assert all(after <= before * 0.71 for before, after in itertools.pairwise(sizes))
+    assert view.ceiling is not None
+
+
+def test_the_ceiling_goes_with_the_state_and_holds():
+    host, manager = Host(), engine()
+    view = manager.open()
+    for _ in range(6):
+        host.grow(12, 1)
+    view.messages(host.written("anthropic"))
+    refused = view.tokens
+    asyncio.run(view.arefused())
+    assert view.tokens <= 0.7 * refused
+    view.observe(view.tokens)
+    resumed = engine().open(json.loads(json.dumps(view.state())))
+    assert resumed.ceiling == view.ceiling
+    for _ in range(12):
+        host.grow(3, 1)
+        assert (
+            manager.counter.count_messages(resumed.messages(host.written("anthropic")))
+            <= 0.7 * refused
+        )
+
+
+def test_a_state_of_another_history_is_rejected():
+    host, view = Host(), engine().open()
+    for _ in range(14):
+        host.grow(12, 1)
+        view.messages(host.written("anthropic"))
+    state = view.state()
+    other = Host()
+    other.history[0] = Message("user", (Text("Something else altogether."),))
+    other.grow(3, 1)
+    restored = engine().open(state)
+    with pytest.raises(ullage.MessageError, match="another history"):
+        restored.messages(other.written("anthropic"))
+    restored.messages(host.written("anthropic"))
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        [],
+        "no JSON",
+        {"view": {}, "messages": []},
+        {"view": {"version": 2, "landmarks": [], "ceiling": None, "budgets": []}, "messages": []},
+        {
+            "view": {
+                "version": 1,
+                "landmarks": ["0" * 32],
+                "ceiling": None,
+                "budgets": [
+                    {
+                        "budget": None,
+                        "compactions": [
+                            [{"for": [0, 1], "shows": [{"message": 3}], "prefix": "0" * 32}]
+                        ],
+                    }
+                ],
+            },
+            "messages": [],
+        },
+    ],
+)
+def test_what_no_view_wrote_is_no_state(state):
+    with pytest.raises(ullage.MessageError, match="state of a view"):
+        engine().open(state)
+
+
+def test_untouched_messages_are_the_hosts_own():
+    host, view = Host(), engine().open()
+    for _ in range(14):
+        host.grow(12, 1)
+        history = host.written("anthropic")
+        request = view.messages(history)
+    assert view.report is not None
+    assert [a is b for a, b in zip(request[-3:], history[-3:], strict=True)] == [True] * 3
+
+
+def test_a_summary_is_asked_for_once_for_each_compaction():
+    requests = []
+
+    def summarize(request: ullage.SummaryRequest) -> str:
+        requests.append(request)
+        return "All was read."
+
+    host = Host()
+    reports: list[ullage.Report] = []
+    policy = POLICY.replace(stages=["window", "summarize"])
+    manager = ullage.ContextManager(policy, summarizer=summarize, on_compaction=reports.append)
+    view = manager.open()
+    for _ in range(14):
+        host.grow(12, 1)
+        request = view.messages(host.written("anthropic"))
+        asyncio.run(view.amessages(host.written("anthropic")))
+    assert len(requests) == len(reports) > 0
+    assert "All was read." in json.dumps(request)
+
+
+def test_what_leaves_a_view_can_be_retrieved():
+    store = ullage.MemoryStore()
+    host, view = Host(), engine(store=store).open()
+    for _ in range(14):
+        host.grow(12, 1)
+        view.messages(host.written("anthropic"))
+    assert view.report is not None
+    found = "".join(ullage.retrieve(store, reference) for reference in view.report.references)
+    assert WORDS in found
