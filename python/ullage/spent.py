@@ -26,6 +26,7 @@ class Usage:
         tool_prompt: Tokens of what tools that run at the provider put into the prompt.
         cache_written: What of the prompts was written into the provider's cache.
         nanoseconds: Time until the last piece of the answers.
+        estimated: Tokens among these that are estimated, since the provider reported none.
     """
 
     calls: int = 0
@@ -36,6 +37,7 @@ class Usage:
     tool_prompt: int = 0
     cache_written: int = 0
     nanoseconds: int = 0
+    estimated: int = 0
 
     @property
     def input(self) -> int:

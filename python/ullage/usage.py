@@ -45,6 +45,9 @@ class UsageTracker:
     Any number of threads may use one tracker; tokens and times are whole numbers, so the sums are
     exact in any order. Costs are made from the sums when they are asked for.
 
+    A session of ADK is named ``app/user/session``; its own id is enough where no other session has
+    it. A session that is not known has used nothing.
+
     Memory is bounded: of more than ``sessions`` sessions those that were used longest ago are
     forgotten, but for their part in the sum of all. Of one session 64 pairs of agent and model are
     told apart (1,024 of all), and the rest counted as ``"(others)"``.
@@ -56,7 +59,7 @@ class UsageTracker:
         sessions: Number of sessions that are remembered.
 
     Raises:
-        PolicyError: If an argument is not what it should be.
+        PolicyError: If an argument is not what it should be, or an id is that of several sessions.
     """
 
     def __init__(
@@ -214,6 +217,7 @@ class UsageTracker:
             "total_cached_tokens": used.cached,
             "total_thought_tokens": used.thoughts,
             "total_tokens": used.total,
+            "total_estimated_tokens": used.estimated,
             "total_cost_usd": sum(part.cost(self.prices(model)) for model, part in parts),
             "total_duration_seconds": used.seconds,
         }
@@ -228,7 +232,13 @@ class UsageTracker:
 
     def _of(self, session: str | None) -> list[tuple[tuple[str, str], Usage]]:
         with self._lock:
-            rows = self._all if session is None else self._sessions.get(session, {})
+            rows = self._all if session is None else self._sessions.get(session)
+            if rows is None:
+                # ADK's sessions are named app/user/session, and known to their users by the id.
+                named = [key for key in self._sessions if key.endswith(f"/{session}")]
+                if len(named) > 1:
+                    raise PolicyError(f"session: {session!r} may be {' or '.join(named[:2])}")
+                rows = self._sessions[named[0]] if named else {}
             return list(rows.items())
 
 

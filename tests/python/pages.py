@@ -112,6 +112,12 @@ def _judge_adk(names: Names, printed: str, _: Path) -> None:
     assert names["agent"].before_model_callback is not None
 
 
+def _judge_sre_agent(names: Names, printed: str, _: Path) -> None:
+    assert "• Called tool: fetch_trace(trace_id='4bf9')" in printed
+    assert names["agent"].after_tool_callback is not None
+    assert len(names["payloads"].tools()) == 2
+
+
 def list_log_entries() -> dict[str, Any]:
     """Lists."""
     return {"result": log_entries(600)}
@@ -206,6 +212,7 @@ PAGES = {
     "docs/migrate-from-strands-managers.md": Page(_strands, _rest, _judge_not_stored),
     "docs/adk.md": Page(_adk, after=_judge_adk),
     "docs/adk-data.md": Page(_adk_data, after=_judge_adk_data),
+    "docs/migrate-from-sre-agent.md": Page(_adk, after=_judge_sre_agent),
     "docs/amplifier.md": Page(after=_judge_amplifier),
     "docs/supyagent.md": Page(lambda: {"client": Client()}),
     "docs/valis.md": Page(lambda: {"agent": _Agent()}),

@@ -4,12 +4,14 @@
 
 import asyncio
 import copy
+import json
 import random
 import threading
 
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions, EventCompaction
 from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
@@ -28,7 +30,14 @@ from tests.python.adk_host import (
     stored_events,
 )
 from tests.python.test_adk_compaction import all_text, closed, compactions, sessions_of, texts
-from ullage.adk import CompactionConfig, ContextCompactor, SessionSummary, SummarySettings
+from ullage.adk import (
+    CompactionConfig,
+    ContextCompactor,
+    SessionSummary,
+    Summarizer,
+    SummarySettings,
+    get_context_compactor,
+)
 from ullage.adk.written_summary import HEADER
 
 from .lengths import first
@@ -61,6 +70,71 @@ def test_a_working_context_is_valid_and_inside_its_budget(pairs, ids):
         assert context.compaction_applied
         assert len(context.recent_events) >= 5
         assert context.summary.last_compaction_turn + len(context.recent_events) == len(events)
+
+
+def dict_of(event, form=json.dumps):
+    """An event as the runner of an SRE agent has it."""
+    (part,) = event.content.parts
+    if part.function_call:
+        return {"type": "tool_call", "tool_name": part.function_call.name, "content": ""}
+    if part.function_response:
+        answered = part.function_response
+        said = form(answered.response)
+        return {"type": "tool_output", "tool_name": answered.name, "content": said, "order": 1}
+    return {"type": "user_message", "content": part.text, "timestamp": "2026-01-25T10:00:00Z"}
+
+
+@pytest.mark.parametrize("form", [json.dumps, dict, str], ids=["json", "dict", "python"])
+@pytest.mark.parametrize("pairs", [0, 5, 40, 200])
+def test_events_may_be_dicts(pairs, form):
+    events = history(pairs)
+    dicts = [dict_of(event, form) for event in events]
+    before = copy.deepcopy(dicts)
+    compactor = ContextCompactor()
+    assert compactor.should_compact(dicts) is ContextCompactor().should_compact(events)
+    context = compactor.get_working_context("s", dicts)
+    assert dicts == before
+    check(context.contents)
+    assert tokens(context.contents) == context.total_token_estimate <= 32_000
+    assert TASK in "".join(text for one in context.contents for text in texts(one))
+    turn = context.summary.last_compaction_turn
+    assert len(context.recent_events) == len(dicts) - turn
+    assert all(a is b for a, b in zip(context.recent_events, dicts[turn:], strict=True))
+    with_events = ContextCompactor().get_working_context("s", events)
+    assert context.compaction_applied is with_events.compaction_applied is (pairs >= 40)
+    assert context.summary.tools_used == with_events.summary.tools_used
+    assert context.summary.key_findings == with_events.summary.key_findings
+    again = compactor.get_working_context("s", [*dicts, {"type": "user_message", "content": "On."}])
+    assert not again.compaction_applied, "what was summarized is known"
+    assert again.summary == context.summary
+
+
+def test_odd_dicts_are_events_too():
+    odd = [
+        {},
+        {"type": "tool_output", "content": "no call"},
+        {"type": "tool_output", "tool_name": "look", "content": "{broken"},
+        {"type": "tool_call", "tool_name": "look", "content": '{"number": 1}'},
+        {"type": "tool_call", "tool_name": "look", "content": None},
+        {"type": "user_message", "content": ""},
+        {"type": "approval_pending", "content": {"tool": "erase"}},
+        {"type": "user_message", "content": "And then?", "timestamp": ""},
+        {"type": "model_thought", "content": "I look."},
+    ]
+    context = ContextCompactor().get_working_context("s", odd)
+    assert ullage.validate(context.contents, "gemini") == []
+    assert context.recent_events == odd
+    lines = Summarizer().summarize_events(odd).summary_text
+    assert "• Called tool: look(number=1)" in lines
+    assert "• User: And then?" in lines
+    assert "• agent: I look." in lines
+
+
+def test_a_compactor_is_shared_by_its_configuration():
+    small = CompactionConfig(token_budget=5_000, compaction_trigger_tokens=4_000)
+    assert get_context_compactor() is get_context_compactor(CompactionConfig())
+    assert get_context_compactor(small) is not get_context_compactor()
+    assert get_context_compactor(small).config == small
 
 
 def test_below_the_trigger_or_of_few_events_everything_stays():
@@ -107,9 +181,53 @@ def test_the_budget_is_kept_where_the_newest_events_alone_are_too_long(size):
 def test_what_cannot_be_brought_inside_the_budget_is_an_error():
     long = words("word and " * 60_000, author="user")
     assert ContextCompactor().get_working_context("s", [long]).total_token_estimate <= 32_000
-    tiny = ContextCompactor(CompactionConfig(token_budget=40, compaction_trigger_tokens=40))
+    asked = types.ModelContent([call("look", "c", query="word and " * 1_000)])
+    answered = types.UserContent([answer("look", "c", {"result": "seen"})])
+    events = [
+        words("Look.", author="user", at=1.0),
+        *(Event(author="sre", timestamp=2.0, content=content) for content in (asked, answered)),
+    ]
     with pytest.raises(ullage.BudgetError):
-        tiny.get_working_context("s", [long])
+        ContextCompactor(small(500)).get_working_context("s", events)
+    with pytest.raises(ullage.PolicyError, match=r"token_budget: must be at least 500.*got 499"):
+        small(499)
+
+
+def small(budget):
+    return CompactionConfig(token_budget=budget, compaction_trigger_tokens=budget * 3 // 4)
+
+
+@pytest.mark.parametrize("given", [None, SummarySettings(tokens=8_000)], ids=["default", "long"])
+@pytest.mark.parametrize("budget", [500, 600, 1_000, 2_000, 4_000])
+def test_a_summary_is_sized_to_a_small_budget(budget, given):
+    compactor = ContextCompactor(small(budget), settings=given, store=ullage.MemoryStore())
+    for pairs in (1, 5, 20, 60):
+        # One session after the other: what was summarized is gone on with.
+        events = history(pairs, text=" Look at everything." * 100)
+        events.append(words("And then? " * 40, author="user", at=5_000.0))
+        for session in ("s", f"only {pairs}"):
+            context = compactor.get_working_context(session, events)
+            assert context.total_token_estimate <= budget
+            assert ullage.validate(context.contents, "gemini") == []
+    assert context.summary.summary_text
+
+
+@pytest.mark.parametrize("by", ["argument", "session"])
+def test_a_summary_of_others_gives_way_to_a_small_budget(by):
+    events = history(5)
+    long = "".join(f"We know fact {number}.\n" for number in range(2_000))
+    compactor = ContextCompactor(small(600))
+    if by == "argument":
+        context = compactor.get_working_context("s", events, SessionSummary(long, [], [], 5))
+    else:
+        made = EventCompaction(
+            start_timestamp=0.0, end_timestamp=1_003.0, compacted_content=types.ModelContent(long)
+        )
+        actions = EventActions(compaction=made)
+        events.append(Event(author="user", timestamp=6_000.0, actions=actions))
+        context = compactor.get_working_context("s", events)
+    assert context.total_token_estimate <= 600
+    assert "We know fact 1999." in all_text(context)
 
 
 def test_nothing_is_lost_between_two_compactions_nor_summarized_twice():
@@ -125,7 +243,7 @@ def test_nothing_is_lost_between_two_compactions_nor_summarized_twice():
         assert sum(f"'{i} min'" in line for line in called) == 1
     stats = compactor.get_compaction_stats("s")
     assert stats["compactions"] > 2
-    assert stats["events_summarized"] == context.summary.last_compaction_turn
+    assert stats["events_compacted"] == context.summary.last_compaction_turn
     assert 0 < stats["summary_tokens"] <= 8_000
     compactor.clear_session("s")
     assert compactor.get_compaction_stats("s")["compactions"] == 0
@@ -290,7 +408,7 @@ def test_a_session_that_needs_no_compaction_is_left_alone():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"token_budget": 0},
+        {"token_budget": 499},
         {"compaction_trigger_tokens": 0},
         {"compaction_trigger_tokens": 40_000},
         {"recent_events_count": -1},

@@ -11,7 +11,7 @@ from google.adk.plugins.multimodal_tool_results_plugin import MultimodalToolResu
 from google.genai import types
 
 import ullage
-from ullage.adk import ContextPlugin, Guard, LargePayloadHandler
+from ullage.adk import ContextCallbacks, ContextPlugin, Guard, LargePayloadHandler
 from ullage.adk.guard import MARKER
 from ullage.adk.sizes import characters, preview
 
@@ -261,10 +261,24 @@ def test_what_the_retrieval_tool_returns_is_not_shortened_again():
     assert len(store.list()) == 1
 
 
-def test_handlers_and_engines_are_checked_when_the_plugin_is_made():
-    for wrong in ({"payloads": object()}, {"engine": 5}, {"usage": 5}, {"guard": 5}):
-        with pytest.raises(ullage.PolicyError, match=next(iter(wrong))):
-            ContextPlugin(**wrong)
+@pytest.mark.parametrize("made", [ContextPlugin, ContextCallbacks])
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"payloads": object()}, "payloads: a object has no `handle`"),
+        ({"engine": 5}, "engine: "),
+        ({"usage": 5}, "usage: "),
+        ({"guard": 5}, "guard: "),
+        ({"window": 1_000}, "window: unknown; .* engine, usage, payloads, guard, remember.*Policy"),
+        ({"store": None, "model": "x"}, "store, model: unknown"),
+    ],
+)
+def test_settings_are_checked_when_the_plugin_is_made(made, wrong, said):
+    with pytest.raises(ullage.PolicyError, match=said):
+        made(**wrong)
+
+
+def test_callbacks_are_coroutines():
     assert asyncio.iscoroutinefunction(ContextPlugin.before_model_callback)
 
 

@@ -14,7 +14,6 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.artifacts import FileArtifactService, InMemoryArtifactService
 from google.adk.code_executors.unsafe_local_code_executor import UnsafeLocalCodeExecutor
-from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
 import ullage
@@ -33,17 +32,6 @@ UNKNOWN = {"result": adk_host.tickets(300)}
 LIMITS = PayloadLimits()
 
 
-class Payloads(BasePlugin):
-    """The handler in a plugin."""
-
-    def __init__(self, handler):
-        super().__init__(name="payloads")
-        self.handler = handler
-
-    async def after_tool_callback(self, *, tool, tool_args, tool_context, result):
-        return await self.handler.handle(tool.name, tool_args, result, tool_context)
-
-
 def tool_of(value):
     def probe() -> dict:
         """Looks."""
@@ -57,7 +45,7 @@ async def ran(handler, value, *script, artifacts=None, tools=(), instance="plugi
     model = scripted(("probe", {}), *script)
     callbacks = {"after_tool_callback": handler.after_tool_callback} if instance == "agent" else {}
     agent = LlmAgent(name="sre", model=model, tools=[tool_of(value), *tools], **callbacks)
-    plugins = [Payloads(handler)] if instance == "plugin" else []
+    plugins = [handler] if instance == "plugin" else []
     runner = runner_of(agent, artifacts=artifacts, plugins=plugins)
     session = await opened(runner)
     events = await say(runner, session, "What is wrong?")
@@ -281,7 +269,22 @@ def test_a_long_text_is_shortened_by_what_it_is():
     answer = asyncio.run(handler.handle("probe", {}, {"result": text}, NoContext()))
     assert "ERROR disk is full" in answer["result"]["excerpt"]
     assert handler.store.get(answer["metadata"]["reference"]).decode() == text
-    assert len(json.dumps(answer)) < len(text) / 4
+    assert len(answer["result"]["excerpt"]) <= 2_000
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ({f"service-{i}": i for i in range(200)}, "object of 200 values: number"),
+        ([f"service-{i}" for i in range(400)], "array of 400 values: string"),
+        ([[i, f"service-{i}"] for i in range(400)], "array of 400 values: array"),
+    ],
+)
+def test_rows_without_fields_have_a_schema_too(value, hint):
+    handler = LargePayloadHandler(limits=PayloadLimits(chars=2_000))
+    answer = asyncio.run(handler.handle("probe", {}, value, NoContext()))
+    assert answer["result"]["schema_hint"] == hint
+    assert json.loads(handler.store.get(answer["metadata"]["reference"])) == value
 
 
 def test_pictures_and_parts_are_left_to_others():
@@ -309,13 +312,21 @@ def local() -> UnsafeLocalCodeExecutor:
     return UnsafeLocalCodeExecutor(timeout_seconds=30)
 
 
+# The builtins that the local executor of the SRE agent gives its code: no exception, and neither
+# `any` nor `type`.
+RESTRICTED = [len, range, enumerate, zip, map, filter, sorted, reversed, list, dict, set, tuple]
+RESTRICTED += [str, int, float, bool, min, max, sum, abs, round, isinstance, hasattr, getattr, open]
+
+
 def in_process(code, data):
-    """A sandbox of the test's own: the code, in this process."""
+    """A sandbox of the test's own: the code, in this process, with few builtins."""
     printed: list[str] = []
-    exec(
-        code,
-        {"data": json.loads(data), "print": lambda *said: printed.append(" ".join(map(str, said)))},
-    )
+    names = {one.__name__: one for one in RESTRICTED}
+    names |= {
+        "print": lambda *said: printed.append(" ".join(map(str, said))),
+        "__import__": __import__,
+    }
+    exec(code, {"data": json.loads(data), "__builtins__": names})
     return "\n".join(printed)
 
 

@@ -3,6 +3,7 @@
 # mypy: disable-error-code="arg-type,attr-defined,misc,no-any-return,override,type-arg,union-attr"
 
 import asyncio
+import logging
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -13,7 +14,6 @@ import ullage
 from tests.python.adk_host import PAYLOADS, TASK, opened, runner_of, say, scripted, stored_events
 from tests.python.test_adk_compaction import all_text, closed, compactions, sessions_of
 from tests.python.test_adk_compactor import tokens, tools
-from tests.python.test_adk_payloads import Payloads
 from ullage.adk import (
     CompactionConfig,
     ContextCompactor,
@@ -21,6 +21,7 @@ from ullage.adk import (
     LargePayloadHandler,
     PayloadLimits,
     SessionCompactor,
+    sre_agent,
 )
 
 from .lengths import first, long
@@ -77,7 +78,7 @@ def test_large_payloads_and_compaction_work_together():
     handler = LargePayloadHandler(limits=PayloadLimits(items=20, chars=4_000))
     model = scripted(*investigation(60), "found it")
     agent = LlmAgent(name="sre", model=model, tools=[*tools(), *handler.tools()])
-    plugins = [Payloads(handler), SessionCompactor(store=handler.store)]
+    plugins = [handler, SessionCompactor(store=handler.store)]
     runner = runner_of(agent, plugins=plugins)
     events = asyncio.run(investigated(runner, 1))
     assert len(model.seen) == 61
@@ -110,14 +111,31 @@ def test_a_service_that_fails_ends_no_run(caplog):
     assert max(tokens(request.contents) for request in model.seen) <= 32_000
 
 
-def test_a_budget_that_cannot_be_kept_ends_no_run(caplog):
-    config = CompactionConfig(token_budget=60, compaction_trigger_tokens=50)
+@pytest.mark.parametrize("budget", [500, 600, 1_000, 2_000])
+def test_a_small_budget_is_kept_without_a_word(budget, caplog):
+    config = CompactionConfig(token_budget=budget, compaction_trigger_tokens=budget * 3 // 4)
+    model = scripted(*[step for _ in range(3) for step in (*investigation(12), "found it")])
+    agent = LlmAgent(name="sre", model=model, tools=tools())
+    runner = runner_of(agent, plugins=[SessionCompactor(config, store=ullage.MemoryStore())])
+    asyncio.run(investigated(runner, 3))
+    assert len(model.seen) == 39
+    assert max(tokens(request.contents) for request in model.seen) <= budget
+    assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
+
+
+def test_a_request_above_the_budget_is_sent_as_small_as_it_can_be(caplog):
+    config = CompactionConfig(token_budget=500, compaction_trigger_tokens=400)
     model = scripted(*investigation(5))
     agent = LlmAgent(name="sre", model=model, tools=tools())
-    runner = runner_of(agent, plugins=[SessionCompactor(ContextCompactor(config))])
-    asyncio.run(investigated(runner, 1))
+    runner = runner_of(agent, plugins=[SessionCompactor(config)])
+
+    async def run():
+        await say(runner, await opened(runner), "Look at everything. " * 200)
+
+    asyncio.run(run())
     assert len(model.seen) == 6
-    assert "not brought inside its budget" in caplog.text
+    assert "the request stays above its budget" in caplog.text
+    assert max(tokens(request.contents) for request in model.seen) <= 2_000
 
 
 @pytest.mark.parametrize("kind", first(1, ["sqlite", "database"]))
@@ -154,6 +172,30 @@ def test_a_run_that_was_killed_anywhere_can_be_gone_on_with(kind, tmp_path):
     model, events = asyncio.run(run())
     assert len(model.seen) == 26
     assert compactions(events)
+
+
+def test_a_configuration_makes_a_compactor():
+    config = CompactionConfig(token_budget=5_000, compaction_trigger_tokens=4_000)
+    assert SessionCompactor(config).compactor.config is config
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (
+            lambda: SessionCompactor({"token_budget": 1}),
+            "compactor: .*CompactionConfig; got a dict",
+        ),
+        (lambda: ContextCompactor({"token_budget": 1}), "config: .*CompactionConfig; got a dict"),
+        (lambda: ContextCompactor(None, 5), "summarizer: .*model.*; got a int"),
+        (lambda: EventsSummarizer(object()), "summarizer: .*model.*; got a object"),
+        (lambda: EventsSummarizer("no-such-model"), "summarizer: ADK has no model 'no-such-model'"),
+        (lambda: sre_agent(summarizer=5), "summarizer: .*model.*; got a int"),
+    ],
+)
+def test_what_an_argument_must_be_is_said_when_it_is_given(made, said):
+    with pytest.raises(ullage.PolicyError, match=said):
+        made()
 
 
 def test_the_default_is_the_summarizer_without_a_model():

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from google.adk.events.event import Event
+from google.genai import types
 
 from tests.python import adk_host
 from tests.python.adk_host import PAYLOADS, history
@@ -134,6 +136,11 @@ def test_no_result_is_too_odd(tool):
         assert len(one_liner(tool, response)) <= LINE
 
 
+def answering(tool, result):
+    part = types.Part.from_function_response(name=tool, response=result)
+    return Event(author="sre", content=types.Content(role="user", parts=[part]))
+
+
 def test_events_in_words_count_failures_and_name_tools_in_order():
     events = history(12)
     told = Summarizer().summarize_events(events)
@@ -151,3 +158,24 @@ def test_events_in_words_count_failures_and_name_tools_in_order():
     few = Summarizer(tokens=100).summarize_events(events)
     assert few.token_estimate <= 100
     assert "older lines have no room here" in few.summary_text
+
+
+@pytest.mark.parametrize("tool", ["analyze_trace_comprehensive", "some_tool"])
+@pytest.mark.parametrize(
+    ("result", "found"),
+    [
+        ({"root_cause": "lock wait"}, "root_cause: lock wait"),
+        ({"bottleneck": "the pool of the database"}, "bottleneck: the pool of the database"),
+        ({"bottleneck": {"name": "SELECT"}}, 'bottleneck: {"name": "SELECT"}'),
+        ({"critical_path_analysis": {"bottleneck": {"name": "SELECT"}}}, '"bottleneck": {"name"'),
+        ({"anomalies": [{"span": "a"}, {"span": "b"}]}, 'anomalies: [{"span": "a"}'),
+        ({"anomalies": [{"span": str(i)} for i in range(40)]}, "anomalies: 40 items"),
+        ({"anomalies": 3}, "anomalies: 3"),
+        ({"anomalies": [], "bottleneck": None, "spans": 3}, None),
+        ({"anomalies": 0, "critical_path_analysis": {"bottleneck": None}}, None),
+    ],
+)
+def test_causes_bottlenecks_and_anomalies_are_findings(tool, result, found):
+    events = [answering(tool, {"status": "success", "result": result})]
+    findings = Summarizer().summarize_events(events).key_findings
+    assert [found in line for line in findings] == ([] if found is None else [True]), findings

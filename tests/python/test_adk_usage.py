@@ -3,16 +3,26 @@
 # mypy: disable-error-code="arg-type,misc,override"
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from google.adk.agents import LoopAgent, ParallelAgent, SequentialAgent
 from google.adk.agents._streaming_mode import StreamingMode
+from google.adk.apps.app import EventsCompactionConfig
+from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
 from google.adk.models.llm_response import LlmResponse
+from google.adk.models.registry import LLMRegistry
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 import ullage
-from ullage.adk import ContextCallbacks, ContextPlugin, session_key
+from ullage.adk import (
+    ContextCallbacks,
+    ContextPlugin,
+    EventsSummarizer,
+    session_key,
+    sre_agent,
+)
 from ullage.adk.meter import usage_of
 
 from .gemini_host import Gemini, Host, agent, ask, call, gemini, last_text, text
@@ -219,11 +229,117 @@ class Silent(Gemini):
         yield LlmResponse(content=text("No figures."))
 
 
-def test_a_model_that_reports_nothing_counts_nothing():
+def silent():
+    return Silent(script=[], sent=[], counts=[])
+
+
+@pytest.mark.parametrize("how", ["plugin", "callbacks"])
+def test_a_call_that_reports_nothing_is_estimated_and_says_so(how):
+    tracker = ullage.UsageTracker(100)
+    long = "Say what you see. " * 100
+    if how == "plugin":
+        host = Host(agent(silent(), [look]), [ContextPlugin(usage=tracker)])
+    else:
+        host = Host(agent(silent(), [look], **ContextCallbacks(usage=tracker).fields()))
+    assert last_text(ask(host, long)) == "No figures."
+    total = tracker.usage("test/u/s")
+    assert total.calls == 1
+    assert total.prompt >= ullage.TokenCounter.for_model("gemini-2.5-pro").count(long)
+    assert total.candidates > 0
+    assert total.estimated == total.total == tracker.get_summary()["total_estimated_tokens"]
+    assert "token budget exhausted" in last_text(ask(host, "Go on.")), "the budget acts"
+    again = ullage.UsageTracker(100)
+    late = Host(agent(silent()), [ContextPlugin(usage=again)], service=host.service)
+    assert "token budget exhausted" in last_text(ask(late, "Go on.")), "in another process too"
+    assert again.usage("test/u/s").estimated == total.estimated
+
+
+def test_a_session_is_known_by_its_id():
     plugin = ContextPlugin()
-    model = Silent(script=[], sent=[], counts=[])
-    assert last_text(ask(Host(agent(model), [plugin]), "Say.")) == "No figures."
-    assert plugin.usage.total_tokens == 0
+    host = Host(agent(gemini(three_calls), [look]), [plugin])
+    ask(host, "Look twice.", "first")
+    ask(host, "Look twice.", "second")
+    whole = plugin.usage.get_summary("test/u/first")
+    assert whole["total_calls"] == 3
+    assert plugin.usage.get_summary("first") == whole
+
+
+class Summarizing(Gemini):
+    """Answers a request for a summary with one, and what it used."""
+
+    @classmethod
+    def supported_models(cls):
+        return ["summarizing-.*"]
+
+    async def generate_content_async(self, llm_request, stream=False):
+        usage = types.GenerateContentResponseUsageMetadata(
+            prompt_token_count=700, candidates_token_count=30
+        )
+        yield LlmResponse(content=text("Nothing was wrong."), usage_metadata=usage)
+
+
+LLMRegistry.register(Summarizing)
+
+
+def plain(request):
+    return "Nothing was wrong."
+
+
+def compacting(summarizer):
+    return {
+        "events_compaction_config": EventsCompactionConfig(
+            summarizer=summarizer, compaction_interval=2, overlap_size=0
+        )
+    }
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("summarizer", "estimated"),
+    [
+        (lambda: LlmEventSummarizer(Summarizing()), False),
+        (lambda: EventsSummarizer(Summarizing()), False),
+        (lambda: EventsSummarizer("summarizing-model"), False),
+        (lambda: EventsSummarizer(plain), True),
+    ],
+    ids=["adk", "model", "model id", "function"],
+)
+def test_summaries_that_a_model_makes_for_adk_are_counted_once(summarizer, estimated):
+    plugin = ContextPlugin()
+    model = gemini(lambda n, _: text(f"Answer {n}. " * 200))
+    host = Host(agent(model), [plugin], app=compacting(summarizer()))
+    for number in range(4):
+        ask(host, f"Look {number}.")
+    assert "Nothing was wrong." in "".join(model.sent[-1])
+    summaries = plugin.usage.usage("test/u/s", "(summaries)")
+    assert summaries.calls == 1, "the second stands behind the last call"
+    ask(host, "Look again.")
+    summaries = plugin.usage.usage("test/u/s", "(summaries)")
+    assert summaries.calls == 2
+    if estimated:
+        assert summaries.estimated == summaries.total > 400
+    else:
+        assert (summaries.prompt, summaries.candidates, summaries.estimated) == (1_400, 60, 0)
+    late = ContextPlugin()
+    ask(Host(agent(model), [late], service=host.service), "Look late.")
+    assert late.usage.usage("test/u/s", "(summaries)") == replace(summaries, nanoseconds=0)
+
+
+@pytest.mark.parametrize(
+    ("summarizer", "estimated"), [(plain, True), (Summarizing(), False)], ids=["function", "model"]
+)
+def test_summaries_for_the_engine_are_counted_too(summarizer, estimated):
+    own = sre_agent(window=20_000, reserve_output=500, summarizer=summarizer)
+    plugin = ContextPlugin(engine=own)
+    model = gemini(lambda n, _: call("read", number=n) if n < 50 else text("Seen."))
+    ask(Host(agent(model, [read]), [plugin]), "Look.")
+    summaries = plugin.usage.usage("test/u/s", "(summaries)")
+    assert summaries.calls >= 1
+    if estimated:
+        assert summaries.estimated == summaries.total > 0
+    else:
+        assert summaries.total == 730 * summaries.calls
+        assert summaries.estimated == 0
 
 
 def test_reports_teach_the_counter_of_the_engine():

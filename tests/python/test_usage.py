@@ -120,6 +120,16 @@ def test_memory_is_bounded_and_the_sum_of_all_stays_exact():
     assert OTHERS in busy["by_agent"]
 
 
+def test_an_id_that_several_sessions_have_is_refused():
+    tracker = UsageTracker()
+    tracker.record("app/you/s", "a", "m", usage(7))
+    assert tracker.usage("s").prompt == 7
+    tracker.record("app/they/s", "a", "m", usage(1))
+    assert tracker.usage("app/you/s").prompt == 7
+    with pytest.raises(ullage.PolicyError, match="app/you/s or app/they/s"):
+        tracker.get_summary("s")
+
+
 def test_what_a_session_used_before_is_taken_over_once():
     tracker = UsageTracker(100)
     before = [("a", "m", usage(60)), ("b", "m", usage(60))]

@@ -8,9 +8,9 @@ Needs ``google-adk`` (the extra ``ullage[adk]``).
 
 from ullage.adk.analysis import analysis_tool
 from ullage.adk.callbacks import ContextCallbacks
-from ullage.adk.compactor import ContextCompactor
+from ullage.adk.compactor import ContextCompactor, get_context_compactor
+from ullage.adk.context_filter import ContextFilterPlugin
 from ullage.adk.conversations import session_key
-from ullage.adk.engines import sre_agent
 from ullage.adk.event_summary import EventSummary, Summarizer
 from ullage.adk.guard import Guard
 from ullage.adk.payload_limits import PayloadLimits
@@ -19,6 +19,7 @@ from ullage.adk.plugin import ContextPlugin
 from ullage.adk.retrieval import retrieval_tool
 from ullage.adk.sandbox import Sandbox, SandboxError
 from ullage.adk.session_compactor import SessionCompactor
+from ullage.adk.sre_agent import sre_agent
 from ullage.adk.summarizer import EventsSummarizer
 from ullage.adk.summary_text import SummarySettings
 from ullage.adk.working_context import CompactionConfig, SessionSummary, WorkingContext
@@ -27,6 +28,7 @@ __all__ = [
     "CompactionConfig",
     "ContextCallbacks",
     "ContextCompactor",
+    "ContextFilterPlugin",
     "ContextPlugin",
     "EventSummary",
     "EventsSummarizer",
@@ -41,6 +43,7 @@ __all__ = [
     "SummarySettings",
     "WorkingContext",
     "analysis_tool",
+    "get_context_compactor",
     "retrieval_tool",
     "session_key",
     "sre_agent",

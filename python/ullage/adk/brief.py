@@ -19,12 +19,13 @@ _TELLING = (
     "root_cause",
     "primary_root_cause",
     "root_cause_hypothesis",
+    "bottleneck",
+    "anomalies",
     "status",
     "summary",
     "message",
     "conclusion",
     "severity",
-    "anomalies",
     "total",
     "total_count",
     "count",
@@ -130,7 +131,8 @@ def told(response: Any) -> str:
         return f"{len(response):,} items"
     named = fields(response)
     if not named:
-        return brief(response) if response else ""
+        text = response.get("result") if isinstance(response, Mapping) else None
+        return brief(text or response) if response else ""
     known = [(key, named[key]) for key in _TELLING if not is_none(named.get(key))]
     if all(key == "status" and str(value).lower() in _FINE for key, value in known):
         known = [(key, value) for key, value in named.items() if not is_none(value)]

@@ -6,9 +6,11 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import BudgetError, TokenCounter
+from ullage._core import BudgetError, PolicyError, TokenCounter
+from ullage.adk.dict_events import as_events
 from ullage.adk.events import live
 from ullage.adk.fitting import findings_in
 from ullage.adk.summarizer import EventsSummarizer
@@ -30,8 +32,9 @@ if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import BaseSessionService
     from google.adk.sessions.session import Session
 
+    from ullage.adk.dict_events import AnyEvent
+    from ullage.adk.model_summarizer import SummarizerOrModel
     from ullage.store import Store
-    from ullage.summarizer import Summarizer
 
 # Sessions that are remembered; a service has thousands, of which few are at work.
 _SESSIONS = 1_000
@@ -71,29 +74,35 @@ class ContextCompactor:
         settings: How summaries are made.
         counter: What counts; an estimate for Gemini if not given.
         store: Where outputs go that the budget has no room for; without one they are shortened.
+
+    Raises:
+        PolicyError: If the configuration or the summarizer is anything else.
     """
 
     def __init__(
         self,
         config: CompactionConfig | None = None,
-        summarizer: Summarizer | None = None,
+        summarizer: SummarizerOrModel | None = None,
         *,
         settings: SummarySettings | None = None,
         counter: TokenCounter | None = None,
         store: Store | None = None,
     ) -> None:
+        if config is not None and not isinstance(config, CompactionConfig):
+            raise PolicyError(f"config: must be a CompactionConfig; got a {type(config).__name__}")
         self.config = config or CompactionConfig()
         if counter is None and self.config.chars_per_token is not None:
             counter = TokenCounter.with_ratio(self.config.chars_per_token)
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
+        settings = (settings or SummarySettings()).within(self.config.token_budget)
         self._summarizer = EventsSummarizer(summarizer, settings=settings, counter=self.counter)
         self._store = store
         self._sessions: OrderedDict[str, _Known] = OrderedDict()
         self._lock = threading.Lock()
 
-    def should_compact(self, events: Sequence[Event]) -> bool:
+    def should_compact(self, events: Sequence[AnyEvent]) -> bool:
         """Whether there are enough events since the last compaction, and they are too long."""
-        earlier, _, raw = unfolded(events)
+        earlier, _, raw = unfolded(as_events(events))
         return self._is_due(earlier, raw)
 
     async def compact(self, session: Session, service: BaseSessionService) -> Event | None:
@@ -125,7 +134,7 @@ class ContextCompactor:
     def get_working_context(
         self,
         session_id: str,
-        events: Sequence[Event],
+        events: Sequence[AnyEvent],
         existing_summary: SessionSummary | None = None,
     ) -> WorkingContext:
         """What a model is to see of a session: a summary of what is older, and the newest events.
@@ -135,21 +144,25 @@ class ContextCompactor:
 
         Args:
             session_id: What the session is known by.
-            events: All of its events.
+            events: All of its events: ADK's, or the dicts of an SRE agent with ``type``,
+                ``content`` and ``tool_name``.
             existing_summary: What is known of the first ``last_compaction_turn`` events, where this
                 compactor has not seen the session before.
 
         Raises:
             BudgetError: If what must stay does not fit into the budget.
         """
+        given = events
+        events = as_events(given)
         earlier, new, turn = self._recalled(session_id, events, existing_summary)
         recent = self.config.recent_events_count
         split = older(new, recent) if self._is_due(earlier, new) else 0
         applied = False
+        words = self._summarizer.words
         while True:
             if split:
-                told = self._summarizer.words.tell(new[:split], earlier.text if earlier else "")
-                earlier = made_of(earlier, new[:split], told.text)
+                told = words.tell(new[:split], earlier.text if earlier else "")
+                earlier = made_of(earlier, new[:split], told.text, words.shorten_request)
                 turn += split
                 self._remember(session_id, earlier, new[split - 1].id, turn)
                 new, applied = new[split:], True
@@ -164,9 +177,10 @@ class ContextCompactor:
                 if not split:
                     raise
         known = self._known(session_id)
+        dicts = {made.id: one for made, one in zip(events, given, strict=True) if made is not one}
         return WorkingContext(
             summary=_summary_of(earlier, turn),
-            recent_events=new,
+            recent_events=[dicts.get(event.id, event) for event in new],
             contents=contents,
             total_token_estimate=self._tokens(contents),
             compaction_applied=applied,
@@ -177,12 +191,17 @@ class ContextCompactor:
         """How often a session's working context was compacted, when last, and to what."""
         known = self._known(session_id)
         if known is None:
-            return {"compactions": 0, "events_summarized": 0, "summary_tokens": 0, "last": None}
+            return {
+                "compactions": 0,
+                "events_compacted": 0,
+                "summary_tokens": 0,
+                "last_compaction": None,
+            }
         return {
             "compactions": known.compactions,
-            "events_summarized": known.turn,
+            "events_compacted": known.turn,
             "summary_tokens": self.counter.count(known.earlier.text),
-            "last": known.at,
+            "last_compaction": known.at,
         }
 
     def clear_session(self, session_id: str) -> None:
@@ -216,7 +235,9 @@ class ContextCompactor:
             turn = min(max(existing.last_compaction_turn, 0), len(raw))
             start = raw[0].timestamp if raw else 0.0
             seen = Earlier(start, existing.summary_text)
-            return made_of(seen, raw[:turn], existing.summary_text), raw[turn:], turn
+            words = self._summarizer.words
+            made = made_of(seen, raw[:turn], existing.summary_text, words.shorten_request)
+            return made, raw[turn:], turn
         return earlier, raw, 0
 
     def _remember(self, session_id: str, earlier: Earlier, last: str, turn: int) -> None:
@@ -230,6 +251,14 @@ class ContextCompactor:
     def _known(self, session_id: str) -> _Known | None:
         with self._lock:
             return self._sessions.get(session_id)
+
+
+@cache
+def get_context_compactor(config: CompactionConfig | None = None) -> ContextCompactor:
+    """The compactor of this process for a configuration; each session has its own memory in it."""
+    if config is None:
+        return get_context_compactor(CompactionConfig())
+    return ContextCompactor(config)
 
 
 def _summary_of(earlier: Earlier | None, turn: int) -> SessionSummary:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
-from ullage import ContextManager, Policy, PolicyError, StoreError, TokenCounter
+from ullage import ContextManager, PolicyError, StoreError
 from ullage.adk.newest import Newest
+from ullage.adk.sre_agent import Brake
 from ullage.logger import Logger
 
 if TYPE_CHECKING:
@@ -14,16 +15,11 @@ if TYPE_CHECKING:
 
     from google.adk.agents.callback_context import CallbackContext
 
-    from ullage.store import Store
-    from ullage.summarizer import Summarizer
 
 logger = Logger(__name__)
 
 # An engine, one for each model by its id, or None for one that the model's id says all about.
 EngineOrFactory: TypeAlias = "ContextManager | Callable[[str], ContextManager] | None"
-
-# The document's: realistic for logs and code.
-_SRE_CHARS_A_TOKEN = 2.5
 
 # Models that an app talks to at once; an engine that was forgotten is made again.
 _MODELS = 64
@@ -65,6 +61,8 @@ class Engines:
         """
         logger.warning("error=<%s> | compacted without the store", error)
         other = self._storeless.get(engine)
+        if other is None and isinstance(engine, Brake):
+            other = self._storeless[engine] = engine.without_store()
         if other is None:
             other = ContextManager(
                 engine.policy,
@@ -84,33 +82,6 @@ class Engines:
         agent = context._invocation_context.agent  # noqa: SLF001 - the public way copies all of it
         model = getattr(agent, "canonical_model", None)
         return self.of(getattr(model, "model", None))
-
-
-def sre_agent(
-    *, store: Store | None = None, summarizer: Summarizer | None = None, **settings: Any
-) -> ContextManager:
-    """An engine with the numbers of the SRE agent's document.
-
-    At 750,000 tokens, by 2.5 characters for each, all but the first request and the last ten
-    contents become a line each; the outcome is counted, and where it is still too large, less
-    stays. What a provider answers from its cache does not put that off.
-
-    Args:
-        store: Where what leaves is kept; if not given, only ADK's session has it.
-        summarizer: Makes a summary in place of the lines.
-        settings: Settings of the policy that are to be others than the preset's.
-
-    Raises:
-        PolicyError: If a setting is unknown or out of range.
-    """
-    return ContextManager(
-        Policy.preset("sre-agent").replace(**settings),
-        counter=TokenCounter.with_ratio(_SRE_CHARS_A_TOKEN),
-        store=store,
-        summarizer=summarizer,
-        format="gemini",
-        append_only=True,
-    )
 
 
 def _made_for(model: str) -> ContextManager:

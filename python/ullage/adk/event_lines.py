@@ -10,6 +10,7 @@ from ullage.adk.strategies import one_liner
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
+    from google.genai import types
 
 # Characters of what a user, a model and a thought say, and of arguments: the SRE agent's.
 USER = 200
@@ -22,12 +23,17 @@ def event_lines(event: Event) -> list[str]:
     """A line for each part; nothing for credentials and confirmations."""
     if event.content is None or is_private(event):
         return []
-    lines = []
-    for part in event.content.parts or []:
-        line = _line(event.author, part)
-        if line:
-            lines.append(line)
-    return lines
+    return _lines(event.author, event.content)
+
+
+def content_lines(content: types.Content) -> list[str]:
+    """A line for each part of a content of a request; what a model says is a thought."""
+    return _lines("Thought" if content.role == "model" else "user", content)
+
+
+def _lines(author: str, content: types.Content) -> list[str]:
+    lines = (_line(author, part) for part in content.parts or [])
+    return [line for line in lines if line]
 
 
 def _line(author: str, part: Any) -> str:

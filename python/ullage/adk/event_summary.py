@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ullage._core import TokenCounter
+from ullage.adk.dict_events import as_events
 from ullage.adk.event_lines import event_lines
 from ullage.adk.fitting import findings_in, fitting
 from ullage.adk.strategies import failure
@@ -13,7 +14,7 @@ from ullage.adk.strategies import failure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from google.adk.events.event import Event
+    from ullage.adk.dict_events import AnyEvent
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class EventSummary:
 
     Args:
         summary_text: A line for each thing that happened.
-        key_findings: Lines about failures, the newest ten.
+        key_findings: Lines about failures, causes, bottlenecks and anomalies, the newest ten.
         tools_used: The tools that were called, sorted.
         error_count: Results that report a failure. Words about errors in a result are none.
         events_summarized: How many events there were.
@@ -49,12 +50,13 @@ class Summarizer:
         self.tokens = tokens
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
 
-    def summarize_event(self, event: Event) -> str:
+    def summarize_event(self, event: AnyEvent) -> str:
         """An event in a line for each of its parts."""
-        return "\n".join(event_lines(event))
+        return "\n".join(event_lines(as_events([event])[0]))
 
-    def summarize_events(self, events: Sequence[Event]) -> EventSummary:
-        """Events in as many of their lines as have room."""
+    def summarize_events(self, events: Sequence[AnyEvent]) -> EventSummary:
+        """Events in as many of their lines as have room: ADK's, or the dicts of an SRE agent."""
+        events = as_events(events)
         lines = [line for event in events for line in event_lines(event)]
         text = fitting(lines, self.tokens, self.counter)
         answers = [one for event in events for one in event.get_function_responses()]

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 _GAP = re.compile(r"^\[([\d,]+) older lines have no room here\]$")
 
-# A line about failures, whatever tool it is from.
-_FAILS = re.compile(
-    r": failed: |\b[1-9][\d,]* (?:failed|ERROR|CRITICAL|FATAL|ALERT|EMERGENCY)\b|root_cause: "
+# A line about failures, or what an analysis found, whatever tool it is from.
+_FINDS = re.compile(
+    r": failed: |\b[1-9][\d,]* (?:failed|ERROR|CRITICAL|FATAL|ALERT|EMERGENCY)\b"
+    r'|(?:root_cause|\bbottleneck|\banomalies)"?: (?!0\b|null|""|\[\]|\{\})'
 )
 
 _ASKED = "• User: "
@@ -60,16 +61,16 @@ def fitting(lines: Sequence[str], tokens: int, counter: TokenCounter) -> str:
 
 
 def findings_in(text: str) -> list[str]:
-    """The newest lines of a summary that report a failure."""
-    failing = [line.strip(" •└") for line in text.splitlines() if _FAILS.search(line)]
-    return failing[-_FINDINGS:]
+    """The newest lines of a summary that report a failure, a cause, a bottleneck or anomalies."""
+    found = [line.strip(" •└") for line in text.splitlines() if _FINDS.search(line)]
+    return found[-_FINDINGS:]
 
 
 def _rank(line: str) -> int:
     """The less, the more a line says."""
     if line.startswith(_ASKED) or not line.startswith(("• ", "  └ ")):
         return 0
-    return 1 if _FAILS.search(line) else 2
+    return 1 if _FINDS.search(line) else 2
 
 
 def _gap(lines: int) -> str:

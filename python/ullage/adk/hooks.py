@@ -17,6 +17,8 @@ from ullage.adk.meter import Call, Meter, usage_of
 from ullage.adk.overflow import counted_tokens, is_overflow
 from ullage.adk.requests import Requests
 from ullage.adk.session_state import Remember
+from ullage.adk.summary_text import FORMAT
+from ullage.adk.summary_usage import collect_usage, estimate
 from ullage.logger import Logger
 from ullage.usage import UsageTracker
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
+
+    from ullage.spent import Usage
 
 logger = Logger(__name__)
 
@@ -78,6 +82,9 @@ class Settings(TypedDict, total=False):
     remember: Remember
 
 
+_SETTINGS = tuple(Settings.__annotations__)
+
+
 class Hooks:
     """What ullage does at each callback.
 
@@ -87,9 +94,10 @@ class Hooks:
         payloads: What handles large payloads.
         guard: The last limit on a response.
         remember: Where compactions are remembered.
+        **unknown: Settings that there are not.
 
     Raises:
-        PolicyError: If an argument is not what it should be.
+        PolicyError: If an argument is unknown, or not what it should be.
     """
 
     def __init__(
@@ -100,7 +108,14 @@ class Hooks:
         payloads: Payloads | None = None,
         guard: Guard | None = None,
         remember: Remember = "session",
+        **unknown: object,
     ) -> None:
+        if unknown:
+            raise PolicyError(
+                f"{', '.join(unknown)}: unknown; the settings are {', '.join(_SETTINGS)}. What an"
+                " engine decides by is given to it: engine=ContextManager(Policy(...),"
+                ' format="gemini")'
+            )
         for name, value, kind in (("usage", usage, UsageTracker), ("guard", guard, Guard)):
             if value is not None and not isinstance(value, kind):
                 raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
@@ -128,7 +143,9 @@ class Hooks:
             # Google has the history of a stateful interaction, and the request only what is new.
             return None
         conversation = conversation_of(context, request.model)
-        call.sent = await self._requests.fitted(conversation, context, request)
+        with collect_usage() as summaries:
+            call.sent = await self._requests.fitted(conversation, context, request)
+        self._meter.add_summaries(context, summaries)
         # A list of its own: models may change that of the request.
         request.contents = list(call.sent)
         call.restart()
@@ -137,8 +154,8 @@ class Hooks:
     @_harmless
     async def after_model(self, context: CallbackContext, response: LlmResponse) -> None:
         """Counts what the call used, and learns from it how the provider counts."""
-        self._meter.add(context, response)
         call = self._meter.running(context)
+        self._meter.add(context, response, lambda: self._estimated(call, response))
         if not response.partial:
             self._requests.answered(conversation_of(context, call.model), context)
         used = None if response.partial else usage_of(response.usage_metadata)
@@ -181,6 +198,14 @@ class Hooks:
         """Makes a response shorter that is too long."""
         return await self._arrivals.shortened(tool, args, context, result)
 
+    def _estimated(self, call: Call, response: LlmResponse) -> Usage:
+        """What a call used, by the engine's own count."""
+        engine = self._engines.of(call.model)
+        system, tools = call.config.get("system_instruction"), call.config.get("tools")
+        status = engine.status(call.sent or [], system=system, tools=tools)
+        said = [] if response.content is None else [response.content]
+        return estimate(status.tokens + status.fixed, engine.counter.count_messages(said, FORMAT))
+
     async def _shortened(
         self, context: CallbackContext, request: LlmRequest, call: Call, error: Exception
     ) -> bool:
@@ -190,9 +215,14 @@ class Hooks:
         for name, value in call.config.items():
             setattr(request.config, name, value)
         try:
-            left = await self._requests.refused(
-                conversation_of(context, request.model), context, request, counted_tokens(error)
-            )
+            with collect_usage() as summaries:
+                left = await self._requests.refused(
+                    conversation_of(context, request.model),
+                    context,
+                    request,
+                    counted_tokens(error),
+                )
+            self._meter.add_summaries(context, summaries)
         except UllageError as problem:
             logger.warning("error=<%s> | the request cannot be made smaller", problem)
             return False

@@ -5,27 +5,41 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from google.genai import types
 
 from ullage.adk.conversations import paying_session, session_key
 from ullage.adk.newest import Newest
+from ullage.adk.summary_usage import SUMMARIES, estimate
 from ullage.spent import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from google.adk.agents.callback_context import CallbackContext
+    from google.adk.events.event import Event
     from google.adk.models.llm_response import LlmResponse
-    from google.adk.sessions import Session
-    from google.genai import types
 
+    from ullage.adk.summary_usage import SummaryUsage
     from ullage.usage import UsageTracker
 
 # Model calls that go on at once, over all sessions; of older ones the next piece counts as a call.
 # Those of runs that were cancelled stay among them, with what they sent.
 _CALLS = 256
 
+# Sessions whose compactions are told apart; of a session that was forgotten, those before now count
+# as known.
+_SESSIONS = 1_024
+
+# The key among the metadata of an event under which an estimate is kept, so that a resumed session
+# knows it.
+ESTIMATE = "ullage_estimated_usage"
 
 _NOTHING = Usage()
+
+# By tracker: several plugins and callbacks may share one, and a compaction counts once.
+_compactions: WeakKeyDictionary[UsageTracker, Newest[int]] = WeakKeyDictionary()
 
 
 @dataclass
@@ -68,11 +82,21 @@ class Meter:
         self._calls: Newest[Call] = Newest(_CALLS)
 
     def account(self, context: CallbackContext) -> str:
-        """The session that is charged, with what it used in earlier processes."""
+        """The session that is charged, with what it used in earlier processes.
+
+        Summaries that ADK had made since the last call are counted with it.
+        """
         session = paying_session(context)
         key = session_key(session)
+        known = _compactions.setdefault(self.tracker, Newest(_SESSIONS))
+        compactions = [event for event in session.events if event.actions.compaction]
+        before = known.get(key)
+        known.put(key, len(compactions))
         if not self.tracker.knows(key):
-            self.tracker.restore(key, earlier(session))
+            self.tracker.restore(key, earlier(session.events))
+        elif before is not None:
+            for row in earlier(compactions[before:]):
+                self.tracker.record(key, *row)
         return key
 
     def begin(self, context: CallbackContext, call: Call) -> None:
@@ -91,12 +115,29 @@ class Meter:
         """The last call, which is forgotten, when the agent is done."""
         return self._calls.take(_place(context))
 
-    def add(self, context: CallbackContext, response: LlmResponse) -> None:
-        """Counts what is new in a piece of an answer."""
+    def add_summaries(self, context: CallbackContext, summaries: Sequence[SummaryUsage]) -> None:
+        """Counts what models used that summarized for a request."""
+        for model, used in summaries:
+            self.tracker.record(self.account(context), SUMMARIES, model, used + Usage(calls=1))
+
+    def add(
+        self, context: CallbackContext, response: LlmResponse, estimated: Callable[[], Usage]
+    ) -> None:
+        """Counts what is new in a piece of an answer.
+
+        Args:
+            context: The callback's.
+            response: The piece.
+            estimated: What the call used, where the model reports nothing.
+        """
+        call = self.running(context)
         reported = usage_of(response.usage_metadata)
         if reported is None:
-            return
-        call = self.running(context)
+            if response.partial or response.content is None or call.counted.calls:
+                return
+            reported = estimated()
+            kept = as_fields(reported)["custom_metadata"]
+            response.custom_metadata = {**(response.custom_metadata or {}), **kept}
         # Before it is counted: what the session used earlier comes from its events.
         account = self.account(context)
         model = response.model_version or call.model
@@ -133,12 +174,30 @@ def usage_of(metadata: Any) -> Usage | None:
     return Usage(0, prompt, candidates, cached, thoughts, tool_prompt, written)
 
 
-def earlier(session: Session) -> Iterator[tuple[str, str, Usage]]:
-    """What the events of a session say that it used."""
-    for event in session.events:
+def as_fields(usage: Usage) -> dict[str, Any]:
+    """Usage as fields of an event: what a model reported, or an estimate among the metadata."""
+    if usage.estimated:
+        kept = {"prompt": usage.prompt, "candidates": usage.candidates}
+        return {"custom_metadata": {ESTIMATE: kept}}
+    reported = types.GenerateContentResponseUsageMetadata(
+        prompt_token_count=usage.prompt,
+        candidates_token_count=usage.candidates,
+        cached_content_token_count=usage.cached or None,
+        thoughts_token_count=usage.thoughts or None,
+    )
+    return {"usage_metadata": reported}
+
+
+def earlier(events: Sequence[Event]) -> Iterator[tuple[str, str, Usage]]:
+    """What events say that they used: by agent, or for summaries, and by model."""
+    for event in events:
         used = None if event.partial else usage_of(event.usage_metadata)
+        if used is None and ESTIMATE in (event.custom_metadata or {}):
+            kept = (event.custom_metadata or {})[ESTIMATE]
+            used = estimate(_tokens(kept.get("prompt")), _tokens(kept.get("candidates")))
         if used is not None:
-            yield event.author, event.model_version or "", used + Usage(calls=1)
+            agent = SUMMARIES if event.actions.compaction else event.author
+            yield agent, event.model_version or "", used + Usage(calls=1)
 
 
 def _tokens(value: Any) -> int:

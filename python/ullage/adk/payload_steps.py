@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ullage._core import TokenCounter
 from ullage.adk import program
 from ullage.adk.analysis import as_json
 from ullage.adk.sandbox import SandboxError
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
     from ullage.adk.payload_storage import Stored
     from ullage.adk.sandbox import Sandbox
 
-# Tokens of what is left of a text, and of statistics that are longer: 2 % of a window of 200,000.
-_TEXT_TOKENS = 4_000
+# Characters that are left of a text: as many as of one item that is shown as a sample.
+_TEXT = 2_000
+_CHARACTERS = TokenCounter.with_ratio(1)
+
+# Tokens that are left of statistics that are longer: 2 % of a window of 200,000.
+_STATISTICS_TOKENS = 4_000
 
 # Characters of statistics that need no shortening; four thousand tokens, as JSON of numbers counts.
 _STATISTICS = 12_000
@@ -120,15 +125,19 @@ async def _code_generation(step: Step) -> Handled:
     text = step.payload.text
     if text is not None:
         lines = text.count("\n") + 1
+        excerpt = await asyncio.to_thread(compress, text, _TEXT, counter=_CHARACTERS)
         said: dict[str, Any] = {
             "total_count": lines,
             "schema_hint": f"text of {lines:,} lines",
-            "excerpt": (await asyncio.to_thread(compress, text, _TEXT_TOKENS)).text,
+            "excerpt": excerpt.text,
         }
     else:
         said = json.loads(step.payload.sample())
         survey = json.loads(await asyncio.to_thread(step.payload.survey))
-        said["shape"] = survey.pop("shape")
+        said["shape"] = shape = survey.pop("shape")
+        if not said["schema_hint"]:
+            # Rows without fields, such as the numbers of a dict by name.
+            said["schema_hint"] = f"{shape['type']} of {shape['length']:,} values: {shape['of']}"
         said["field_distribution"] = _bounded(survey.pop("fields", survey))
     said["code_generation_prompt"] = _prompt(step, text)
     return Handled("code_generation_prompt", said)
@@ -139,7 +148,7 @@ def _bounded(said: Any) -> Any:
     written = json.dumps(said, ensure_ascii=False)
     if len(written) <= _STATISTICS:
         return said
-    return compress(written, _TEXT_TOKENS).text
+    return compress(written, _STATISTICS_TOKENS).text
 
 
 def _prompt(step: Step, text: str | None) -> str:

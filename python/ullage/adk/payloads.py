@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from google.adk.plugins.base_plugin import BasePlugin
 
 from ullage._core import MemoryStore, Payload, StoreError
 from ullage.adk.analysis import ANALYSIS_TOOL, analysis_tool
@@ -44,8 +46,11 @@ _READ_AGAIN = 1_000_000
 HANDLED = "large_payload_handled"
 
 
-class LargePayloadHandler:
+class LargePayloadHandler(BasePlugin):
     """Takes large results out of a conversation, and says what is in them.
+
+    A plugin of an app, the ``after_tool_callback`` of an agent, or the ``payloads`` of a
+    ``ContextPlugin``.
 
     A result of a known shape (metrics, logs, traces, time series) becomes statistics over all of
     its rows, and any other its shape, how its fields are distributed, and samples. Both are
@@ -65,6 +70,7 @@ class LargePayloadHandler:
             "traces" or "time_series". Where the rows are something else, the name counts nothing.
         retrieval: What the retrieval tool is called.
         analysis: What the analysis tool is called.
+        name: The name of the plugin, of which an app has one of each.
     """
 
     def __init__(
@@ -76,7 +82,9 @@ class LargePayloadHandler:
         kinds: Mapping[str, str] | None = None,
         retrieval: str = "retrieve",
         analysis: str = ANALYSIS_TOOL,
+        name: str = "ullage_large_payloads",
     ) -> None:
+        super().__init__(name)
         self.store: Store = MemoryStore() if store is None else store
         self.limits = PayloadLimits.from_env() if limits is None else limits
         if sandbox is None or isinstance(sandbox, Sandbox):
@@ -125,10 +133,28 @@ class LargePayloadHandler:
             return None
 
     async def after_tool_callback(
-        self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, tool_response: Any
+        self,
+        tool: BaseTool,
+        args: dict[str, Any] | None = None,
+        tool_context: ToolContext | None = None,
+        tool_response: Any = None,
+        *,
+        tool_args: dict[str, Any] | None = None,
+        result: Any = None,
     ) -> dict[str, Any] | None:
-        """:meth:`handle` as the ``after_tool_callback`` of an agent."""
-        return await self.handle(tool.name, args, tool_response, tool_context)
+        """:meth:`handle` as a callback: ADK names two arguments otherwise in plugins and agents.
+
+        Args:
+            tool: The tool.
+            args: What an agent's tool was called with.
+            tool_context: The context of the call.
+            tool_response: What an agent's tool returned.
+            tool_args: ``args``, for a plugin.
+            result: ``tool_response``, for a plugin.
+        """
+        called = args if tool_args is None else tool_args
+        returned = tool_response if result is None else result
+        return await self.handle(tool.name, called, returned, cast("ToolContext", tool_context))
 
     async def _handled(
         self, tool: str, result: Any, tool_context: ToolContext

@@ -10,6 +10,7 @@ from ullage.adk.contents import beside, current_request
 from ullage.adk.newest import Newest
 from ullage.adk.open_calls import open_calls, with_pending_answers
 from ullage.adk.session_state import SessionState
+from ullage.adk.summary_usage import add_estimate
 from ullage.logger import Logger
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class _Known:
         written: The compaction and the ceiling that the text is of.
         texts: Hashes of the texts that the session may have of it. Another text is of another
             process.
+        counted: The last compaction whose summary was counted.
     """
 
     view: View
@@ -49,6 +51,7 @@ class _Known:
     state: str | None = None
     written: tuple[Report | None, int | None] = (None, None)
     texts: set[int] = field(default_factory=set)
+    counted: Report | None = None
 
 
 class Requests:
@@ -173,7 +176,11 @@ class Requests:
         return known
 
     def _note(self, conversation: Conversation, context: CallbackContext, known: _Known) -> None:
-        """Writes the state down where a compaction has changed it."""
+        """Writes the state down where a compaction has changed it, and counts its summary."""
+        report = known.view.report
+        if report is not None and report is not known.counted:
+            known.counted = report
+            add_estimate(report, known.engine.policy.summary_input)
         now = (known.view.report, known.view.ceiling)
         if now == known.written or not self._session.has_place(conversation, context):
             return

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from google.adk.plugins.base_plugin import BasePlugin
 
+from ullage._core import BudgetError, PolicyError
 from ullage.adk.compactor import ContextCompactor
 from ullage.adk.conversations import session_key
 from ullage.adk.summary_text import FORMAT
+from ullage.adk.working_context import CompactionConfig
 from ullage.logger import Logger
 from ullage.manager import ContextManager
 
@@ -36,22 +38,32 @@ class SessionCompactor(BasePlugin):
     The budget is for the contents; the system instruction and the tools come on top.
 
     Args:
-        compactor: When, and how far.
+        compactor: When, and how far: a compactor, or the configuration of one.
         policy: How the engine brings a request inside the budget.
         store: Where outputs go that a request has no room for; without one they are shortened.
         name: The name of the plugin, of which an app has one of each.
+
+    Raises:
+        PolicyError: If the compactor is anything else.
     """
 
     def __init__(
         self,
-        compactor: ContextCompactor | None = None,
+        compactor: ContextCompactor | CompactionConfig | None = None,
         *,
         policy: Policy | None = None,
         store: Store | None = None,
         name: str = "ullage_session_compactor",
     ) -> None:
         super().__init__(name=name)
-        self.compactor = compactor or ContextCompactor()
+        if compactor is None or isinstance(compactor, CompactionConfig):
+            compactor = ContextCompactor(compactor)
+        if not isinstance(compactor, ContextCompactor):
+            raise PolicyError(
+                "compactor: must be a ContextCompactor or a CompactionConfig;"
+                f" got a {type(compactor).__name__}"
+            )
+        self.compactor = compactor
         self._engine = ContextManager(
             policy, counter=self.compactor.counter, store=store, format=FORMAT
         )
@@ -71,7 +83,11 @@ class SessionCompactor(BasePlugin):
         await self._compact(callback_context._invocation_context)  # noqa: SLF001 - has the services
         try:
             contents = list(llm_request.contents)
-            await self._engine.acompact(contents, self.compactor.config.token_budget)
+            try:
+                await self._engine.acompact(contents, self.compactor.config.token_budget)
+            except BudgetError as error:
+                logger.warning("error=<%s> | the request stays above its budget", error)
+                await self._engine.acompact(contents, error.floor)
             llm_request.contents = contents
         except Exception:
             logger.exception("the request was not brought inside its budget")

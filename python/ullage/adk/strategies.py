@@ -123,7 +123,7 @@ def _counts(counts: Any) -> str:
 
 
 # Parts of an analysis that are what it was made for.
-_CONCLUSIONS = ("bottleneck", "critical_path_analysis", "anomaly_analysis", "quality_check")
+_CONCLUSIONS = ("critical_path_analysis", "anomaly_analysis", "quality_check")
 
 
 def _analysis(response: Any, _survey: Survey) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
 from google.adk.events.event import Event
@@ -10,6 +10,7 @@ from google.adk.events.event_actions import EventActions, EventCompaction
 
 from ullage._core import TokenCounter
 from ullage.adk.events import abandoned, closed, seen
+from ullage.adk.meter import as_fields
 from ullage.adk.newest import Newest
 from ullage.adk.summary_chain import SummaryChain
 from ullage.adk.summary_text import SummarySettings, SummaryText
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from google.adk.plugins.base_plugin import BasePlugin
     from google.genai.types import Content
 
-    from ullage.summarizer import Summarizer
+    from ullage.adk.model_summarizer import SummarizerOrModel
+    from ullage.adk.summary_text import Told
 
 logger = Logger(__name__)
 
@@ -52,15 +54,19 @@ class EventsSummarizer(BaseEventsSummarizer):
     any ``overlap_size`` and in any process. Threads may share a summarizer.
 
     Args:
-        summarizer: A function, plain or async, that takes a ``SummaryRequest`` and returns text.
-            Without one, or where it fails or takes too long, it is told without a model.
+        summarizer: A model of ADK, the id of one, or a function, plain or async, that takes a
+            ``SummaryRequest`` and returns text. If it is not given, fails or takes too long, the
+            summary is made without a model.
         settings: How summaries are made.
         counter: What counts; an estimate for Gemini if not given.
+
+    Raises:
+        PolicyError: If the summarizer is neither a function nor a model.
     """
 
     def __init__(
         self,
-        summarizer: Summarizer | None = None,
+        summarizer: SummarizerOrModel | None = None,
         *,
         settings: SummarySettings | None = None,
         counter: TokenCounter | None = None,
@@ -93,9 +99,9 @@ class EventsSummarizer(BaseEventsSummarizer):
             return None
         earlier, new = chosen
         told = await self.words.atell(new, earlier.text if earlier else "")
-        if told.reason and not told.by_model:
+        if told.reason:
             logger.debug("reason=<%s> | told without a model", told.reason)
-        return self._event(earlier, new, told.text)
+        return self._event(earlier, new, told)
 
     def summarize(self, events: Sequence[Event]) -> Event | None:
         """:meth:`maybe_summarize_events` without an event loop."""
@@ -103,7 +109,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         if chosen is None:
             return None
         earlier, new = chosen
-        return self._event(earlier, new, self.words.tell(new, earlier.text if earlier else "").text)
+        return self._event(earlier, new, self.words.tell(new, earlier.text if earlier else ""))
 
     def _chosen(self, events: Sequence[Event]) -> tuple[Earlier | None, list[Event]] | None:
         """What is known of older events, and the events to summarize."""
@@ -135,8 +141,8 @@ class EventsSummarizer(BaseEventsSummarizer):
         # Without any, the last summary got lost, as where another process was faster: again.
         return (earlier, rest) if earlier is not None and rest else None
 
-    def _event(self, earlier: Earlier | None, new: list[Event], text: str) -> Event | None:
-        made = made_of(earlier, new, text)
+    def _event(self, earlier: Earlier | None, new: list[Event], told: Told) -> Event | None:
+        made = made_of(earlier, new, told.text, self.words.shorten_request)
         # Not the latest time among them: ADK takes away whatever lies between the two times, also
         # what stands behind these events.
         end = new[-1].timestamp
@@ -150,10 +156,15 @@ class EventsSummarizer(BaseEventsSummarizer):
         compaction = EventCompaction(
             start_timestamp=made.start, end_timestamp=end, compacted_content=content
         )
+        used: dict[str, Any] = {}
+        if told.usage is not None:
+            model, usage = told.usage
+            used = {"model_version": model or None, **as_fields(usage)}
         return Event(
             author="user",
             invocation_id=Event.new_id(),
             actions=EventActions(compaction=compaction),
+            **used,
         )
 
 

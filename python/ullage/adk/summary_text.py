@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ullage import _core
@@ -10,6 +10,9 @@ from ullage._core import Engine, Policy
 from ullage.adk.event_lines import event_lines
 from ullage.adk.events import content_of, is_private
 from ullage.adk.fitting import fitting
+from ullage.adk.model_summarizer import summarizer_of
+from ullage.adk.summary_usage import SummaryUsage, collect_usage, estimate
+from ullage.compression import compress
 from ullage.summarizer import NOBODY, Answer, Asker, SummaryRequest
 from ullage.telemetry import Telemetry
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from ullage._core import TokenCounter
-    from ullage.summarizer import Summarizer
+    from ullage.adk.model_summarizer import SummarizerOrModel
 
 FORMAT = "gemini"
 
@@ -39,6 +42,8 @@ class SummarySettings:
             ``Policy.summary_fallback``.
         tokens: The most that a summary takes.
         lines: The most that is added in lines with what a model's summary has lost.
+        request: The most that the latest request takes, which stands behind the summary word for
+            word. A longer one is shortened: it is a log that was pasted, not what is wanted.
         input: The most that a model is given.
         timeout: Seconds that it has.
     """
@@ -47,8 +52,19 @@ class SummarySettings:
     fallback: str = TOOL_LINES
     tokens: int = 2_000
     lines: int = 500
+    request: int = 8_000
     input: int = 60_000
     timeout: float = 60.0
+
+    def within(self, budget: int) -> SummarySettings:
+        """The same with a summary and a request that leave half of a budget to newer events."""
+        part = budget // 4
+        return replace(
+            self,
+            tokens=min(self.tokens, part),
+            lines=min(self.lines, part // 4),
+            request=min(self.request, part),
+        )
 
 
 @dataclass(frozen=True)
@@ -57,27 +73,31 @@ class Told:
 
     Args:
         text: Its words.
-        by_model: Whether a model wrote it.
+        usage: What the model used that wrote it; None where none did.
         reason: Why none did.
     """
 
     text: str
-    by_model: bool = False
-    reason: str = field(default="")
+    usage: SummaryUsage | None = None
+    reason: str = ""
 
 
 class SummaryText:
     """Makes the words of summaries, each with the former one as input.
 
     Args:
-        summarizer: The host's, or None.
+        summarizer: What writes them, or None.
         settings: How.
         counter: What counts.
     """
 
     def __init__(
-        self, summarizer: Summarizer | None, settings: SummarySettings, counter: TokenCounter
+        self,
+        summarizer: SummarizerOrModel | None,
+        settings: SummarySettings,
+        counter: TokenCounter,
     ) -> None:
+        summarizer = summarizer_of(summarizer)
         policy = Policy(
             summary_timeout=settings.timeout,
             summary_prompt=settings.prompt,
@@ -91,23 +111,23 @@ class SummaryText:
 
     def tell(self, events: Sequence[Event], previous: str) -> Told:
         """The summary of the events and of what was said of older ones."""
-        contents = contents_of(events)
-        request = self._request(contents, previous)
-        answer = Answer(None, NOBODY) if request is None else self._ask(request)
-        return self._told(events, contents, previous, answer)
+        request = self._request(contents_of(events), previous)
+        with collect_usage() as found:
+            answer = Answer(None, NOBODY) if request is None else self._asker.ask(request)
+        return self._told(events, previous, answer, request, found)
 
     async def atell(self, events: Sequence[Event], previous: str) -> Told:
         """The same beside the event loop."""
-        contents = contents_of(events)
-        request = self._request(contents, previous)
-        if request is None:
-            answer = Answer(None, NOBODY)
-        else:
-            answer = await self._asker.aask(request)
-        return self._told(events, contents, previous, answer)
+        request = self._request(contents_of(events), previous)
+        with collect_usage() as found:
+            answer = Answer(None, NOBODY) if request is None else await self._asker.aask(request)
+        return self._told(events, previous, answer, request, found)
 
-    def _ask(self, request: SummaryRequest) -> Answer:
-        return self._asker.ask(request)
+    def shorten_request(self, text: str) -> str:
+        """The text of a request, shorter where it takes more than the settings allow."""
+        if self._counter.count(text) <= self._settings.request:
+            return text
+        return compress(text, self._settings.request, counter=self._counter).text
 
     def _request(self, contents: list[types.Content], previous: str) -> SummaryRequest | None:
         if not self._has_summarizer:
@@ -127,10 +147,12 @@ class SummaryText:
     def _told(
         self,
         events: Sequence[Event],
-        contents: list[types.Content],
         previous: str,
         answer: Answer,
+        request: SummaryRequest | None,
+        found: list[SummaryUsage],
     ) -> Told:
+        contents = contents_of(events)
         if answer.text is None:
             return Told(self._without_model(events, contents, previous), reason=answer.reason)
         text = _core.audited_summary(
@@ -142,7 +164,10 @@ class SummaryText:
             max_tokens=self._settings.tokens,
             lines=self._settings.lines,
         )
-        return Told(text, by_model=True)
+        if not found:
+            asked, said = self._counter.count(str(request)), self._counter.count(answer.text)
+            found.append(SummaryUsage("", estimate(asked, said)))
+        return Told(text, found[-1])
 
     def _without_model(
         self, events: Sequence[Event], contents: list[types.Content], previous: str

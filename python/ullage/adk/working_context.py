@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from google.genai import types
 
-from ullage._core import Policy, PolicyError
+from ullage._core import BudgetError, Policy, PolicyError
+from ullage.adk.events import is_request
+from ullage.adk.fitting import fitting
 from ullage.adk.summary_text import FORMAT, contents_of
 from ullage.adk.written_summary import written
 from ullage.manager import ContextManager
@@ -20,8 +22,14 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
 
     from ullage._core import TokenCounter
+    from ullage.adk.dict_events import AnyEvent
     from ullage.adk.written_summary import Earlier
     from ullage.store import Store
+
+
+# The least budget: half of it for what is summarized, the rest for the newest call and its result,
+# whose places take some 200 tokens.
+LEAST_BUDGET = 500
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,8 @@ class CompactionConfig:
     """When a session is compacted, and how far.
 
     Args:
-        token_budget: The most that a working context takes.
+        token_budget: The most that a working context takes, from 500 on. A summary takes at most a
+            quarter of it, and so does the request that stands behind the summary.
         compaction_trigger_tokens: Above it older events are summarized.
         recent_events_count: So many of the newest events stay in full.
         min_events_for_compaction: Fewer events are not compacted.
@@ -47,8 +56,16 @@ class CompactionConfig:
     chars_per_token: float | None = None
 
     def __post_init__(self) -> None:
-        if self.token_budget < 1 or not 0 < self.compaction_trigger_tokens <= self.token_budget:
-            raise PolicyError("compaction_trigger_tokens must be from 1 to token_budget")
+        if self.token_budget < LEAST_BUDGET:
+            raise PolicyError(
+                f"token_budget: must be at least {LEAST_BUDGET}, which a summary, a request and the"
+                f" newest call take; got {self.token_budget:,}"
+            )
+        if not 0 < self.compaction_trigger_tokens <= self.token_budget:
+            raise PolicyError(
+                f"compaction_trigger_tokens: must be from 1 to token_budget, {self.token_budget:,};"
+                f" got {self.compaction_trigger_tokens:,}"
+            )
         if self.recent_events_count < 0 or self.min_events_for_compaction < 0:
             raise PolicyError(
                 "recent_events_count and min_events_for_compaction cannot be negative"
@@ -61,7 +78,7 @@ class SessionSummary:
 
     Args:
         summary_text: The summary.
-        key_findings: Its lines about failures, the newest ten.
+        key_findings: Its lines about failures, causes, bottlenecks and anomalies, the newest ten.
         tools_used: The tools that it names, sorted.
         last_compaction_turn: How many events it stands for.
     """
@@ -78,19 +95,19 @@ class WorkingContext:
 
     Args:
         summary: What is known of the older events.
-        recent_events: The newer ones, as they are stored.
-        contents: What to send: the summary, and the newer events, shortened where the budget asks.
+        recent_events: The newer ones, as they were given.
         total_token_estimate: What the contents take.
         compaction_applied: Whether older events were summarized now.
         last_compaction_timestamp: When that last happened.
+        contents: What to send: the summary, and the newer events, shortened where the budget asks.
     """
 
     summary: SessionSummary
-    recent_events: list[Event]
-    contents: list[types.Content]
+    recent_events: list[AnyEvent]
     total_token_estimate: int = 0
     compaction_applied: bool = False
     last_compaction_timestamp: float | None = None
+    contents: list[types.Content] = field(default_factory=list)
 
 
 def contents_within(  # noqa: PLR0917 - a step of one caller
@@ -106,17 +123,39 @@ def contents_within(  # noqa: PLR0917 - a step of one caller
     Raises:
         BudgetError: If what must stay does not fit.
     """
-    contents = [written(earlier)] if earlier else []
-    contents += contents_of(_with_calls(recent, events))
+    if earlier is not None and any(map(is_request, recent)):
+        # A newer request stands among the recent events.
+        earlier = replace(earlier, request=())
+    newer = contents_of(_with_calls(recent, events))
     # A call that nobody has answered gets an answer that says so.
-    contents = list(repair(contents, FORMAT))
+    contents = list(repair([*_written(earlier), *newer], FORMAT))
     if counter.count_messages(contents, FORMAT) <= config.token_budget:
         return contents
     policy = Policy.preset("adk-session").replace(
         window=config.token_budget, keep_recent=config.recent_events_count
     )
     engine = ContextManager(policy, counter=counter, store=store, format=FORMAT)
+    try:
+        return engine.view(contents, config.token_budget)
+    except BudgetError as error:
+        # The summary is the first to give way.
+        shorter = _without_tokens(earlier, error.floor - config.token_budget, counter)
+        if shorter == earlier:
+            raise
+    contents = list(repair([*_written(shorter), *newer], FORMAT))
     return engine.view(contents, config.token_budget)
+
+
+def _written(earlier: Earlier | None) -> list[types.Content]:
+    return [] if earlier is None else [written(earlier)]
+
+
+def _without_tokens(earlier: Earlier | None, tokens: int, counter: TokenCounter) -> Earlier | None:
+    """The summary with so many tokens less, or without words."""
+    if earlier is None:
+        return None
+    room = counter.count(earlier.text) - tokens
+    return replace(earlier, text=fitting(earlier.text.splitlines(), room, counter))
 
 
 def _with_calls(recent: Sequence[Event], events: Sequence[Event]) -> list[Event]:

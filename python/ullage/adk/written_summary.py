@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from google.genai import types
 
 from ullage.adk.events import is_request, waiting
-from ullage.compression import compress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from google.adk.events.event import Event
 
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
 HEADER = "[Summary of earlier events in this session. They happened; do not repeat them.]"
 REQUEST = "[The user's latest request among them, word for word:]"
 WAITING = "[Still going on; an answer will come:]"
-
-# Of a longer request the whole is not carried along: a log that was pasted, not what is wanted.
-_LONGEST_REQUEST = 32_000
-_REQUEST_TOKENS = 8_000
 
 # Characters of what a tool that goes on has said.
 _WAITING_LINE = 300
@@ -46,9 +41,21 @@ class Earlier:
     waiting: tuple[str, ...] = ()
 
 
-def made_of(earlier: Earlier | None, new: Sequence[Event], text: str) -> Earlier:
-    """What stands for the events and for those before, with a text about both."""
-    request = _request_of(new) or (earlier.request if earlier else ())
+def made_of(
+    earlier: Earlier | None,
+    new: Sequence[Event],
+    text: str,
+    shorten: Callable[[str], str],
+) -> Earlier:
+    """What stands for the events and for those before, with a text about both.
+
+    Args:
+        earlier: What stands for those before.
+        new: The events.
+        text: The summary.
+        shorten: Shortens the text of a request where it is too long.
+    """
+    request = _request_of(new, shorten) or (earlier.request if earlier else ())
     times = [event.timestamp for event in new[:1]] + ([earlier.start] if earlier else [])
     return Earlier(min(times, default=0.0), text, request, _waiting_lines(earlier, new))
 
@@ -82,19 +89,18 @@ def read_back(event: Event) -> Earlier | None:
     return Earlier(start, body, request, tuple(going_on.splitlines()))
 
 
-def _request_of(events: Sequence[Event]) -> tuple[Any, ...]:
+def _request_of(events: Sequence[Event], shorten: Callable[[str], str]) -> tuple[Any, ...]:
     """The parts of the latest request, shorter where it is very long."""
     for event in reversed(events):
         if is_request(event):
             parts = event.content.parts if event.content else None
-            return tuple(_bounded(part) for part in parts or [] if not part.thought)
+            return tuple(_bounded(part, shorten) for part in parts or [] if not part.thought)
     return ()
 
 
-def _bounded(part: types.Part) -> types.Part:
-    if not part.text or len(part.text) <= _LONGEST_REQUEST:
-        return part
-    return part.model_copy(update={"text": compress(part.text, _REQUEST_TOKENS).text})
+def _bounded(part: types.Part, shorten: Callable[[str], str]) -> types.Part:
+    text = shorten(part.text) if part.text else part.text
+    return part if text == part.text else part.model_copy(update={"text": text})
 
 
 def _waiting_lines(earlier: Earlier | None, new: Sequence[Event]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from ullage.adk import (
     CompactionConfig,
     ContextCallbacks,
     ContextCompactor,
+    ContextFilterPlugin,
     ContextPlugin,
     EventsSummarizer,
     EventSummary,
@@ -29,6 +30,7 @@ from ullage.adk import (
     SummarySettings,
     WorkingContext,
     analysis_tool,
+    get_context_compactor,
     retrieval_tool,
     session_key,
     sre_agent,
@@ -70,16 +72,18 @@ def apps(store: ullage.Store) -> list[App]:
         settings=SummarySettings(fallback="sections"),
     )
     plugins = [
+        ContextFilterPlugin(num_invocations_to_keep=5),
         ContextPlugin(engine=engine_for, usage=tracker, payloads=payloads, guard=Guard(1_000)),
         SessionCompactor(compactor, store=store),
+        SessionCompactor(CompactionConfig(), name="second"),
     ]
     return [
-        App(name="one", root_agent=agent, plugins=[*plugins]),
+        App(name="one", root_agent=agent, plugins=[payloads, *plugins]),
         App(
             name="two",
             root_agent=guarded,
             events_compaction_config=EventsCompactionConfig(
-                summarizer=EventsSummarizer(summarize),
+                summarizer=EventsSummarizer("gemini-2.5-flash"),
                 token_threshold=24_000,
                 event_retention_size=5,
             ),
@@ -92,6 +96,8 @@ def seen(compactor: ContextCompactor, session: Session) -> int:
     assert_type(context, WorkingContext)
     assert_type(context.summary, SessionSummary)
     assert_type(session_key(session), str)
+    dicts: list[dict[str, Any]] = [{"type": "user_message", "content": "Look."}]
+    assert_type(get_context_compactor().get_working_context(session.id, dicts), WorkingContext)
     summary = Summarizer(tokens=1_000).summarize_events(session.events)
     assert_type(summary, EventSummary)
     assert_type(summary.tools_used, list[str])

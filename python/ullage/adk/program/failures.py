@@ -6,7 +6,7 @@ The rule stands in docs/adk-data.md. src/compress/survey/failure.rs is the same 
 import re
 from typing import Any
 
-from ullage.adk.program.reading import number
+from ullage.adk.program.reading import first, number, some
 
 # Statuses that are fields of a span, and those that may also be labels on it (Cloud Trace,
 # OpenTelemetry and its forerunner), in lower case and without what joins their words. A label
@@ -80,7 +80,7 @@ def labels(row: Any) -> Any:
                 found.append((plain(pair["key"]), pair["value"]))
     for name, value in found:
         for _ in range(WRAPPED):
-            value = next(iter(value.values())) if isinstance(value, dict) and value else value  # noqa: PLW2901
+            value = first(value.values()) if isinstance(value, dict) and value else value  # noqa: PLW2901
         yield name, value
 
 
@@ -113,9 +113,9 @@ def says_failure(name: str, value: Any) -> bool:
 
 def fails(row: Any) -> bool:
     """Whether a span says that it failed, itself or by its labels."""
-    return any(
+    return some(
         (name in OWN_STATUSES and is_failure(value))
         or (name in OWN_ERRORS and is_error(value))
         or says_failure(name, value)
         for name, value in members(row)
-    ) or any(says_failure(name, value) for name, value in labels(row))
+    ) or some(says_failure(name, value) for name, value in labels(row))

@@ -7,7 +7,7 @@ The forms of Cloud Trace and Jaeger ("spans"), OTLP and Tempo ("scopeSpans"), an
 import json
 from typing import Any
 
-from ullage.adk.program.reading import field
+from ullage.adk.program.reading import field, first, some
 
 # Where a resource has the scopes that have its spans.
 SCOPES = ("scopespans", "instrumentationlibraryspans")
@@ -43,12 +43,12 @@ def lists_of(group: Any) -> Any:
 
 def holds_rows(group: Any, part: float) -> bool:
     """Whether rows of a known kind are so much of a group."""
-    first = next((rows[0] for rows in lists_of(group) or [] if rows), None)
+    row = first(rows[0] for rows in lists_of(group) or [] if rows)
     if field(group, "stream") is not None:
-        known = is_line(first)
+        known = is_line(row)
     else:
-        known = any(
-            field(first, name) is not None
+        known = some(
+            field(row, name) is not None
             for name in ("spanid", "duration", "durationms", "starttime")
         )
     if not known:
@@ -96,7 +96,7 @@ def grouped(value: Any) -> Any:
         return None
     looked_at = value[:LOOKED_AT]
     full = [one for one in looked_at if lists_of(one) and holds_rows(one, LEAST_OF_EACH)]
-    empty = [one for one in looked_at if lists_of(one) and not any(lists_of(one))]
+    empty = [one for one in looked_at if lists_of(one) and not some(lists_of(one))]
     if not full or len(full) + len(empty) < MOST_GROUPS * len(looked_at):
         return None
     return [row for group in value for row in rows_in(group)]

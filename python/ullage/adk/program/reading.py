@@ -1,12 +1,17 @@
 """Reading what stands in rows of data."""
 
+import calendar
 import math
 import re
-from datetime import datetime, timezone
 from typing import Any
 
 SHOWN = 15
 EXAMPLES = 10
+NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?"
+TIME = (
+    r"([12]\d{3})-(0[1-9]|1[0-2])-(\d\d)[T ](\d\d):(\d\d):(\d\d)([.,]\d+)?\s*"
+    r"(Z|([+-]\d\d):?(\d\d))?"
+)
 
 
 def field(row: Any, *names: str) -> Any:
@@ -19,12 +24,22 @@ def field(row: Any, *names: str) -> Any:
     return None
 
 
+def some(values: Any) -> bool:
+    """Whether any of the values is true."""
+    return bool(list(filter(None, values)))
+
+
+def first(values: Any) -> Any:
+    """The first of the values, or None."""
+    for value in values:
+        return value
+    return None
+
+
 def number(value: Any) -> Any:
     """A finite number, or None."""
-    try:
-        value = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
+    text = str(value).strip() if isinstance(value, (int, float, str)) else ""
+    value = float(text) if re.fullmatch(NUMBER, text, re.IGNORECASE) else math.nan
     return value if math.isfinite(value) else None
 
 
@@ -43,12 +58,13 @@ def seconds(value: Any) -> Any:
     """A time in seconds since 1970, from ISO 8601 or a number in any unit."""
     time = number(value)
     if time is None:
-        text = re.sub(r"\.(\d{1,6})\d*", lambda part: "." + part[1].ljust(6, "0"), str(value))
-        try:
-            moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-        except ValueError:
+        known = re.fullmatch(TIME, str(value).strip())
+        if known is None:
             return None
-        return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+        *parts, fraction, _, hours, minutes = known.groups()
+        east = int(hours or 0) * 60 + int((hours or "+")[0] + (minutes or "0"))
+        fraction = float("0." + (fraction or ".0")[1:])
+        return calendar.timegm((*map(int, parts), 0, 0, 0)) + fraction - east * 60
     for unit, least in ((1e9, 1e17), (1e6, 1e14), (1e3, 1e11)):
         if time >= least:
             return time / unit

@@ -12,7 +12,7 @@ def rows_of(value: Any) -> Any:
         if isinstance(value, str):
             try:
                 value = json.loads(value)
-            except ValueError:
+            except json.JSONDecodeError:
                 return value.splitlines()
         rows = grouped(value)
         if rows is not None:

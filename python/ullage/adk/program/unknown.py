@@ -22,7 +22,7 @@ def fields(rows: Any) -> Any:
                 walk(f"{path}.{key}" if path else str(key), inner, level + 1)
             return
         types, numbers, values = known[path]
-        types[type(value).__name__] += 1
+        types[value.__class__.__name__] += 1
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             numbers.append(number(value))
         elif isinstance(value, (str, bool)) and len(str(value)) <= LONGEST_VALUE:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
-from ullage.adk.program.reading import SHOWN, field, number, statistics
+from ullage.adk.program.reading import SHOWN, field, number, some, statistics
 
 # A time and a value.
 PAIR = 2
@@ -22,8 +22,8 @@ def amount(value: Any) -> Any:
 def series(rows: Any) -> Any:
     """The statistics of each series."""
     listed = [(row, field(row, "points", "values", "datapoints", "samples")) for row in rows]
-    if not any(isinstance(points, list) for _, points in listed):
-        lists = all(isinstance(row, list) and len(row) != PAIR for row in rows)
+    if not some(isinstance(points, list) for _, points in listed):
+        lists = not some(not isinstance(row, list) or len(row) == PAIR for row in rows)
         listed = [({}, row) for row in rows] if lists else [({}, rows)]
     described = []
     everything = []
