@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::calls;
-use crate::invariants::{Awaits, CallSite, CutPoints, Pairs};
+use crate::invariants::{Awaits, CallSite, CutPoints, Pairs, waiting_from};
 use crate::message::{Conversation, Item, Outcome, Part, Pin, Role, Text};
 
 /// What an entry of the list is.
@@ -88,11 +88,7 @@ impl<T: Text> History<T> {
             }
         }
         // Some hosts put a reminder among the results of a call.
-        let only_answers = |role: Role, parts: &[Part<T>]| {
-            role == Role::System || (!parts.is_empty() && parts.iter().all(|part| matches!(part, Part::Result { .. })))
-        };
-        let last_word = conversation.messages.iter().rposition(|message| !only_answers(message.role, &message.parts));
-        let waiting_from = last_word.unwrap_or(0);
+        let waiting_from = waiting_from(&conversation);
         History { conversation, pairs, cuts, entries, results, waiting_from }
     }
 

@@ -59,6 +59,8 @@ pub struct Report {
     pub summary: Option<SummaryReport>,
     /// Soft wishes that were not met, and what went wrong on the way.
     pub warnings: Vec<String>,
+    /// What was repaired in the messages, because a provider would have refused it.
+    pub repairs: Vec<String>,
 }
 
 /// How full a conversation is.

@@ -602,6 +602,8 @@ class Policy:
             level of the default ladder, which leaves all of the recent messages alone.
         time_limit: Seconds that a compaction may take, its summary included. When they are over,
             the last level runs at once, and the engine's own summary stands.
+        repair: Messages that a provider would refuse are repaired, and the report says so. If
+            False, they are a ``MessageError``. Calls that may still be answered are no fault.
 
     Raises:
         PolicyError: If settings are unknown, out of range or contradict each other. It names all
@@ -640,6 +642,7 @@ class Policy:
     stages: list[str]
     levels: list[dict[str, Any]]
     time_limit: float
+    repair: bool
 
     def __new__(
         cls,
@@ -683,6 +686,7 @@ class Policy:
         ),
         levels: Sequence[Mapping[str, Any]] = ...,
         time_limit: float = 120.0,
+        repair: bool = True,
     ) -> Policy: ...
     @staticmethod
     def preset(name: str) -> Policy:
@@ -869,6 +873,10 @@ class Reading:
 
     @property
     def messages(self) -> list[Any]: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def is_repaired(self) -> bool: ...
     def plan(
         self,
         *,
@@ -881,6 +889,7 @@ class Reading:
     def request(self, plan: Plan) -> dict[str, Any] | None: ...
     def resume(self, plan: Plan, text: str | None, *, reason: str) -> Plan: ...
     def artifacts(self, plan: Plan) -> list[tuple[str, str, bytes]]: ...
+    def apply(self, plan: Plan, messages: list[Any]) -> list[Any]: ...
 
 @final
 class View:

@@ -109,8 +109,8 @@ class Compactor:
         with self._telemetry.operation("view") as operation:
             reading = yield from self._reading(messages, asked)
             plan, chosen = yield from self.fitted(reading, asked, operation, own=None)
-            outcome = list(reading.messages)
-            self._apply(plan, outcome)
+            outcome = list(messages)
+            self._apply(plan, reading, outcome)
             report = _report(plan, chosen, start)
             operation.reported(report)
         yield self._listener.telling(report, plan)
@@ -155,7 +155,7 @@ class Compactor:
     ) -> Steps[tuple[Plan, Chosen]]:
         reading = yield from self._reading(messages, asked)
         plan, chosen = yield from self.fitted(reading, asked, operation, own=messages)
-        self._apply(plan, messages)
+        self._apply(plan, reading, messages)
         return plan, chosen
 
     def _reading(self, messages: Sequence[Any], asked: Asked) -> Steps[Reading]:
@@ -204,22 +204,27 @@ class Compactor:
         """Whether there may be something to store; looking for it reads the messages again."""
         return self._keeper.store is not None and not plan.is_empty
 
-    def _apply(self, plan: Plan, messages: list[Any]) -> None:
-        if plan.is_empty:
+    def _apply(self, plan: Plan, reading: Reading, messages: list[Any]) -> None:
+        if plan.is_empty and not reading.is_repaired:
             return
-        # Only the messages that were planned for: another thread may have added some. The lock is
-        # for threads that compact one list: none may change it between the check and the change.
+        # Only the messages that were planned for: another thread may have added some. A summary
+        # made in the background comes with a plan for fewer.
+        count = reading.count if reading.is_repaired else plan.messages
+        # The lock is for threads that compact one list: none may change it between the check and
+        # the change.
         with self._stopwatch.running(), self._applying:
-            messages[: plan.messages] = plan.apply(messages[: plan.messages])
+            messages[:count] = reading.apply(plan, messages[:count])
 
     def done(self, plan: Plan, chosen: Chosen, start: float) -> Report:
         """Records and logs what was done, begun at ``start``."""
         report = _report(plan, chosen, start)
-        if plan.is_empty and not report.warnings:
+        if plan.is_empty and not (report.warnings or report.repairs):
             return report
         self._engine.record(plan)
         for warning in report.warnings:
             logger.info("budget=<%d>, warning=<%s> | not all as wished", report.budget, warning)
+        for repair in report.repairs:
+            logger.info("repair=<%s> | the messages were repaired", repair)
         logger.info(
             "before=<%d>, after=<%d>, budget=<%d>, stages=<%s>, removed_messages=<%d> | compacted",
             report.tokens_before,

@@ -242,6 +242,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "model": _or_none(_is_text),
     "references": _are_texts,
     "warnings": _are_texts,
+    "repairs": _are_texts,
     "reported": lambda value: isinstance(value, bool),
     "elapsed": _is_time,
     "stages": _are_stages,

@@ -53,6 +53,7 @@ class Report:
             provider's prompt cache is of no use.
         summary: What stands for the removed messages, or None.
         warnings: Soft wishes that were not met, and what went wrong on the way.
+        repairs: What was repaired in the messages, because a provider would have refused it.
         elapsed: Seconds that it took, storing and the summarizer included.
     """
 
@@ -66,6 +67,7 @@ class Report:
     first_changed: int | None
     summary: SummaryReport | None
     warnings: list[str]
+    repairs: list[str]
     elapsed: float
 
     @classmethod

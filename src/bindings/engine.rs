@@ -13,15 +13,16 @@ use super::node::PyNode;
 use super::plan::PyPlan;
 use super::policy::PyPolicy;
 use super::raised::nothing_raised;
-use super::reading::{PyReading, room};
+use super::reading::{PyReading, Repaired, room};
 use super::store::PyFileStore;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{CacheAnswer, Chosen, Engine, Reading, Summarizer};
+use crate::engine::{CacheAnswer, Chosen, Engine, Reading, Summarizer, demands_of_messages};
 use crate::error::Error;
+use crate::ledger::fingerprint;
 use crate::planner::Answer;
 use crate::store::{Reference, Storing};
-use crate::wire::Format;
+use crate::wire::{Format, rewrite};
 
 /// A shrunk result or none, what must be stored first (reference and content), the tokens saved, and the references that
 /// were believed.
@@ -77,10 +78,26 @@ impl PyEngine {
             _ => None,
         };
         // Whatever else it is, the error says so.
+        let engine = slf.get();
         let read = list.as_ref().map_or(messages, |list| list.as_any());
-        let reading = slf.get().reading(read, &indices(&pins)?)?;
-        let list = list.unwrap_or_else(|| PyList::empty(slf.py()));
-        Ok(PyReading::new(slf.clone().unbind(), list.unbind(), reading, room(budget, fixed, None)))
+        let (mut pins, node) = (indices(&pins)?, PyNode(read.clone()));
+        let (format, demands) = demands_of_messages(&node, engine.format)?;
+        let mut reading = engine.read_as(read, format, &pins)?;
+        let mut list = list.unwrap_or_else(|| PyList::empty(slf.py()));
+        let mut before = None;
+        if let Some(repaired) = engine.engine.repaired(&reading, &demands)? {
+            let entries = rewrite(&node, &reading.conversation, format, &repaired.changes)?;
+            nothing_raised()?;
+            for pin in &mut pins {
+                *pin = entries.iter().position(|entry| entry.of.contains(pin)).unwrap_or(usize::MAX);
+            }
+            pins.retain(|pin| *pin != usize::MAX);
+            let what = repaired.repairs.into_iter().map(|repair| repair.what).collect();
+            before = Some(Repaired { count: list.len(), fingerprint: fingerprint(&reading.conversation), what });
+            list = PyList::new(slf.py(), entries.into_iter().map(|entry| entry.value))?;
+            reading = engine.read_as(list.as_any(), format, &pins)?;
+        }
+        Ok(PyReading::new(slf.clone().unbind(), list.unbind(), reading, room(budget, fixed, None), before))
     }
 
     /// The request for a summary of the messages from `start` to before `end`, as the fields of a `SummaryRequest`.
@@ -226,8 +243,13 @@ impl PyEngine {
     ///
     /// # Errors
     /// Those of [`Engine::read`].
-    pub fn read_as(&self, messages: &Bound<'_, PyAny>, format: Format) -> Result<Reading<PyText>, Error> {
-        let reading = self.engine.read(&PyNode(messages.clone()), Some(format), &[])?;
+    pub fn read_as(
+        &self,
+        messages: &Bound<'_, PyAny>,
+        format: Format,
+        pins: &[usize],
+    ) -> Result<Reading<PyText>, Error> {
+        let reading = self.engine.read(&PyNode(messages.clone()), Some(format), pins)?;
         nothing_raised()?;
         self.counting.recall(messages.py(), &reading.conversation);
         Ok(reading)

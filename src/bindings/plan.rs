@@ -1,15 +1,16 @@
 //! `Plan`: what to do to a conversation, as data.
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 use pythonize::pythonize;
 
 use super::node::PyNode;
 use super::raised::nothing_raised;
-use crate::engine::{apply, check, content};
+use crate::engine::{apply, check, content, demands_of_messages};
 use crate::error::Error;
 use crate::planner::Plan;
-use crate::wire::{Bytes, MAX_MESSAGE_DEPTH, Node};
+use crate::validity::{OpenCalls, repair};
+use crate::wire::{self, Bytes, MAX_MESSAGE_DEPTH, Node};
 
 /// What must be stored before a plan is applied: reference, tool, content.
 pub type ToStore<'py> = (String, String, Bound<'py, PyBytes>);
@@ -91,7 +92,7 @@ impl PyPlan {
     }
 
     pub fn artifacts<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<ToStore<'py>>> {
-        let host = PyNode(messages.clone());
+        let host = self.repaired(messages)?;
         let conversation = check(&self.0, &host)?;
         let mut artifacts = Vec::with_capacity(self.0.artifacts.len());
         for artifact in &self.0.artifacts {
@@ -106,8 +107,8 @@ impl PyPlan {
         Ok(artifacts)
     }
 
-    fn apply<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let messages = apply(&self.0, &PyNode(messages.clone()))?;
+    pub fn apply<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let messages = apply(&self.0, &self.repaired(messages)?)?;
         nothing_raised()?;
         Ok(messages)
     }
@@ -120,5 +121,29 @@ impl PyPlan {
             self.0.tokens_after,
             self.0.budget.limit
         )
+    }
+}
+
+impl PyPlan {
+    /// The messages as the plan was made for them: repaired, where they had to be.
+    fn repaired<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<PyNode<'py>> {
+        let host = PyNode(messages.clone());
+        if self.0.repairs.is_empty() {
+            return Ok(host);
+        }
+        let conversation = wire::read(&host, self.0.format)?;
+        // The engine was told the format, or took what all have in common that it may be.
+        for named in [Some(self.0.format), None] {
+            let Ok((_, demands)) = demands_of_messages(&host, named) else { continue };
+            let repaired = repair(&conversation, &demands, OpenCalls::Wait);
+            let entries = wire::rewrite(&host, &conversation, self.0.format, &repaired.changes)?;
+            nothing_raised()?;
+            let entries = entries.into_iter().map(|entry| entry.value);
+            let list = PyNode(PyList::new(messages.py(), entries)?.into_any());
+            if check(&self.0, &list).is_ok() {
+                return Ok(list);
+            }
+        }
+        Err(Error::Changed.into())
     }
 }

@@ -19,6 +19,16 @@ use crate::ledger::fingerprint;
 use crate::planner::{Answer, Deadline, Plan, Urgency};
 use crate::wire::Rewritten;
 
+/// What is known of messages that were repaired before they were read.
+#[derive(Debug)]
+pub struct Repaired {
+    /// Number of them.
+    pub count: usize,
+    pub fingerprint: u128,
+    /// What was done.
+    pub what: Vec<String>,
+}
+
 #[pyclass(frozen, name = "Reading", module = "ullage._core")]
 #[derive(Debug)]
 pub struct PyReading {
@@ -27,13 +37,21 @@ pub struct PyReading {
     list: Py<PyList>,
     reading: Reading<PyText>,
     room: Room,
+    /// What was repaired first.
+    repaired: Option<Repaired>,
     /// The fingerprint of the messages, once it was asked for.
     fingerprint: OnceLock<u128>,
 }
 
 impl PyReading {
-    pub fn new(engine: Py<PyEngine>, list: Py<PyList>, reading: Reading<PyText>, room: Room) -> PyReading {
-        PyReading { engine, list, reading, room, fingerprint: OnceLock::new() }
+    pub fn new(
+        engine: Py<PyEngine>,
+        list: Py<PyList>,
+        reading: Reading<PyText>,
+        room: Room,
+        repaired: Option<Repaired>,
+    ) -> PyReading {
+        PyReading { engine, list, reading, room, repaired, fingerprint: OnceLock::new() }
     }
 
     /// What `plan` leaves of the messages.
@@ -87,7 +105,8 @@ impl PyReading {
             answer: unasked.as_deref().map(Answer::Nothing),
         };
         let engine = self.engine.get();
-        let plan = py.detach(|| engine.engine.plan(&self.reading, ask))?;
+        let mut plan = py.detach(|| engine.engine.plan(&self.reading, ask))?;
+        plan.repairs = self.repaired.as_ref().map(|repaired| repaired.what.clone()).unwrap_or_default();
         engine.counting.compacting();
         // It is the same for every plan.
         let _ = self.fingerprint.set(plan.fingerprint);
@@ -134,6 +153,27 @@ impl PyReading {
         let artifacts = artifacts.collect::<CoreResult<_>>()?;
         nothing_raised()?;
         Ok(artifacts)
+    }
+
+    /// What a plan leaves of `messages`, which must be as they were when they were read.
+    fn apply<'py>(&self, plan: &PyPlan, messages: &Bound<'py, PyList>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let Some(repaired) = &self.repaired else { return plan.apply(messages.as_any()) };
+        let now = self.engine.get().read_as(messages.as_any(), self.reading.format, &[])?;
+        if fingerprint(&now.conversation) != repaired.fingerprint {
+            return Err(Error::Changed.into());
+        }
+        Ok(self.rewritten(messages.py(), &plan.0)?.into_iter().map(|entry| entry.value).collect())
+    }
+
+    /// Number of messages, before any repair.
+    #[getter]
+    fn count(&self, py: Python<'_>) -> usize {
+        self.repaired.as_ref().map_or_else(|| self.list.bind(py).len(), |repaired| repaired.count)
+    }
+
+    #[getter]
+    fn is_repaired(&self) -> bool {
+        self.repaired.is_some()
     }
 
     #[getter]

@@ -18,14 +18,14 @@ use super::raised::{host_error, nothing_raised};
 use super::reading::{PyReading, room};
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{CacheAnswer, Reading, Room, require_entry};
+use crate::engine::{CacheAnswer, Reading, Room, demands_of_messages, require_entry};
 use crate::error::Result as CoreResult;
 use crate::invariants::{CutPoints, Demand, Pairs};
 use crate::ledger::{Measured, entry_digests};
 use crate::message::{Conversation, Pin};
 use crate::shared::{Locked, Shared};
 use crate::tokens::{Learned, Scale};
-use crate::validity::{OpenCalls, demands_of, repair, shared_demands, validate};
+use crate::validity::{OpenCalls, demands_of, repair, validate};
 use crate::view::{Output, Prefixes, Shown, State, Units, View, not_a_state, of_another};
 use crate::wire::{self, Change, Format, Piece, Rewritten};
 
@@ -239,7 +239,7 @@ impl PyView {
         // What cannot be read by itself is read with the rest, which says where it is.
         let Ok(conversation) = wire::read(&node, ready.format) else { return Ok(None) };
         nothing_raised()?;
-        let inner = |demand: &&Demand| **demand != Demand::FirstIsUsers;
+        let inner = |demand: &&Demand| !matches!(demand, Demand::FirstIsUsers | Demand::SystemApart);
         let demands: Vec<Demand> = demands_of(ready.format).iter().filter(inner).copied().collect();
         if !validate(&conversation, &demands).is_empty() {
             return Ok(None);
@@ -270,8 +270,9 @@ impl PyView {
         let py = handle.py();
         let engine = self.engine.get();
         let compactions = self.compactions.load(Ordering::Acquire);
-        let (format, demands) = self.judged(&history.all)?;
-        let mut reading = engine.read_as(history.lasting.as_any(), format)?;
+        let all = PyNode(history.all.clone().into_any());
+        let (format, demands) = demands_of_messages(&all, engine.format)?;
+        let mut reading = engine.read_as(history.lasting.as_any(), format, &[])?;
         let prefixes = Prefixes::of(entry_digests(&reading.conversation));
         let pieces = {
             let mut view = self.view.lock();
@@ -287,7 +288,7 @@ impl PyView {
         let mut list = history.lasting.clone();
         if !is_untouched {
             list = shown(&history.lasting, &units)?;
-            reading = engine.read_as(list.as_any(), format)?;
+            reading = engine.read_as(list.as_any(), format, &[])?;
         }
         let (mut repairs, mut awaited) = (Vec::new(), Vec::new());
         if !validate(&reading.conversation, &demands).is_empty() {
@@ -299,7 +300,7 @@ impl PyView {
             repairs = repaired.repairs.into_iter().map(|done| done.what).collect();
             units = units.repaired(outputs(entries));
             list = shown(&history.lasting, &units)?;
-            reading = engine.read_as(list.as_any(), format)?;
+            reading = engine.read_as(list.as_any(), format, &[])?;
         }
         let mut pinned: Vec<usize> =
             awaited.iter().filter_map(|place| reading.conversation.message_of(*place)).collect();
@@ -326,21 +327,12 @@ impl PyView {
         let is_due = engine.engine.idle(size.total, list.len(), size.beginning, room)?.is_none();
         let list = list.unbind();
         let due = is_due.then(|| {
-            let reading = PyReading::new(self.engine.clone_ref(py), list.clone_ref(py), reading, room);
+            let reading = PyReading::new(self.engine.clone_ref(py), list.clone_ref(py), reading, room, None);
             let (view, is_transient) = (handle.clone().unbind(), !history.transient.is_empty());
             let (history, reading) = (history.lasting.clone().unbind(), Py::new(py, reading)?);
             PyResult::Ok(Due { view, history, is_transient, reading, units, prefixes, budget: room.budget })
         });
         Ok(PyViewRequest { list, repairs, due: due.transpose()? })
-    }
-
-    /// The format of a history, and what its provider demands: where nothing tells formats apart, what all of them do.
-    fn judged(&self, history: &Bound<'_, PyList>) -> CoreResult<(Format, Vec<Demand>)> {
-        let node = PyNode(history.clone().into_any());
-        Ok(match self.engine.get().format {
-            Some(format) => (format, demands_of(format).to_vec()),
-            None => (wire::format_to_read(&node)?, shared_demands(&wire::formats_of(&node)?)),
-        })
     }
 
     /// Notes what is sent, and keeps it to be gone on with where it shows a history and nothing else; says what it counts.
@@ -501,7 +493,7 @@ impl PyViewRequest {
         let forgotten = view.view.lock().compacted(due.budget, units.pieces(), &due.prefixes);
         drop(forgotten);
         let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
-        let reading = view.engine.get().read_as(list.as_any(), plan.0.format)?;
+        let reading = view.engine.get().read_as(list.as_any(), plan.0.format, &[])?;
         let lasting = (!due.is_transient).then_some(history);
         view.ready_to_send(lasting, &list, &reading, due.budget, compactions)?;
         Ok(list)

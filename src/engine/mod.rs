@@ -5,6 +5,7 @@ mod arrival;
 mod caching;
 mod fitting;
 mod fixed;
+mod repairing;
 mod summaries;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub use apply::{apply, check, content, rewritten};
 pub use arrival::{Content, Shrunk};
 pub use caching::CacheAnswer;
 pub use fixed::fixed_tokens;
+pub use repairing::demands_of_messages;
 pub use summaries::{Chosen, RangeSummary, Summarizer};
 
 /// What a plan may use.

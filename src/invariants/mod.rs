@@ -16,10 +16,11 @@ use std::ops::Range;
 
 pub use content::is_blank;
 pub use order::{first_accompanied, first_apart};
-pub use pairs::{Awaits, CallSite, Pairs};
+pub use pairs::{Awaits, CallSite, Pairs, waiting_from, waits};
 pub use roles::{Seam, seam};
 pub use thinking::droppable;
 
+use crate::error::Error;
 use crate::message::{Conversation, Text};
 
 /// A rule of the providers that a history breaks.
@@ -35,6 +36,17 @@ pub struct Violation {
     pub problem: String,
     /// What to do about it.
     pub remedy: &'static str,
+}
+
+impl Violation {
+    /// The error about it, for one who repairs nothing. `entry` is the place in the caller's list.
+    pub fn refusal(&self, entry: usize) -> Error {
+        Error::Message {
+            index: entry,
+            problem: format!("{} ({})", self.problem, self.rule),
+            remedy: self.remedy.to_owned(),
+        }
+    }
 }
 
 /// A demand that not every provider makes.

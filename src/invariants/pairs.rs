@@ -11,6 +11,8 @@
 mod by_place;
 mod violations;
 
+pub use violations::{waiting_from, waits};
+
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;

@@ -40,6 +40,7 @@ impl Plan {
             pending: field(fields, "pending")?,
             summary: field(fields, "summary")?,
             warnings: list(fields, "warnings")?,
+            repairs: list(fields, "repairs")?,
         };
         plan.is_whole().map_err(|(key, problem)| refusal(&format!("{REPLAY}.{key}"), problem))?;
         Ok(plan)
@@ -60,6 +61,7 @@ impl Plan {
             "pending": self.pending,
             "summary": self.summary,
             "warnings": self.warnings,
+            "repairs": self.repairs,
         })
     }
 }

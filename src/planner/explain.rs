@@ -19,6 +19,9 @@ impl Plan {
             thousands(self.budget.high),
             thousands(self.budget.low)
         );
+        for repair in &self.repairs {
+            line(&mut out, &format!("repaired: {repair}"));
+        }
         if self.edits.is_empty() {
             out.push_str("nothing to do\n");
         }

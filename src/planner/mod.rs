@@ -26,7 +26,7 @@ pub use shorten::{Referring, ShortText, marked_short, shorten};
 use crate::budget::Budget;
 use crate::draft::{Bounds, Draft, Proposal};
 use crate::error::{Error, Result};
-use crate::invariants::{Pairs, Violation};
+use crate::invariants::Pairs;
 use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
 use crate::numbers::{part_of, share};
@@ -58,8 +58,8 @@ pub fn outline<'a, T: Text>(
 ) -> Result<Draft<'a, T>> {
     let (budget, storing) = (with.aim, with.referring.storing);
     let pairs = Pairs::of(conversation);
-    if let Some(violation) = pairs.violations(conversation).into_iter().next() {
-        return Err(refusal(&violation, conversation.entry(violation.message)));
+    if let Some(violation) = pairs.broken(conversation).into_iter().next() {
+        return Err(violation.refusal(conversation.entry(violation.message)));
     }
     let recent = share(with.budget.limit, policy.keep_recent_share);
     let mut draft = Draft::new(conversation, tokens, pairs, policy, bounds).with_recent(recent);
@@ -171,14 +171,6 @@ fn run<T: Text>(draft: &mut Draft<'_, T>, stage: StageName, target: usize, level
             return;
         }
         draft.accept(stage, proposal);
-    }
-}
-
-fn refusal(violation: &Violation, index: usize) -> Error {
-    Error::Message {
-        index,
-        problem: format!("{} ({})", violation.problem, violation.rule),
-        remedy: violation.remedy.to_owned(),
     }
 }
 

@@ -74,6 +74,8 @@ pub struct Plan {
     pub summary: Option<SummaryReport>,
     /// Soft wishes that are not met.
     pub warnings: Vec<String>,
+    /// What was repaired in the messages first. Places are those of the repaired list.
+    pub repairs: Vec<String>,
 }
 
 impl Plan {
@@ -166,6 +168,7 @@ impl Plan {
                 .map(|first| self.spans.entries(first..first).start),
             summary: self.summary,
             warnings: self.warnings.clone(),
+            repairs: self.repairs.clone(),
             ..Report::default()
         };
         for edit in &self.edits {
@@ -206,6 +209,7 @@ impl Plan {
             "pending": self.pending.as_ref().map(|pending| json!({ "summary_tokens": pending.tokens })),
             "summary": self.summary,
             "warnings": self.warnings,
+            "repairs": self.repairs,
             "replay": self.exact(),
         })
     }

@@ -89,6 +89,7 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
         pending: None,
         summary: None,
         warnings: Vec::new(),
+        repairs: Vec::new(),
     };
     let (gaps, artifacts) = gaps(draft, with);
     let cuts: Vec<_> = draft.cuts().collect();

@@ -90,6 +90,8 @@ pub struct Policy {
     /// Seconds that a compaction may take, its summary included. When they are over, the last level runs at once, nothing
     /// is improved any more, and the engine's own summary stands.
     pub time_limit: f64,
+    /// Whether messages that a provider would refuse are repaired; otherwise they are an error.
+    pub repair: bool,
 }
 
 impl Default for Policy {
@@ -134,6 +136,7 @@ impl Default for Policy {
             ],
             levels: Level::ladder(),
             time_limit: 120.0,
+            repair: true,
         }
     }
 }

@@ -8,10 +8,20 @@ mod working;
 pub use demands::{demands_of, provider_says, shared_demands};
 pub use repair::{OpenCalls, Repair, Repaired, repair};
 
-use crate::invariants::{Demand, Pairs, Violation, violations};
+use crate::invariants::{Demand, Pairs, Violation, violations, waiting_from, waits};
 use crate::message::{Conversation, Text};
 
 /// What a provider with these demands would reject in a conversation, sorted by message. O(parts).
 pub fn validate<T: Text>(conversation: &Conversation<T>, demands: &[Demand]) -> Vec<Violation> {
     violations(conversation, &Pairs::of(conversation), demands)
+}
+
+/// The same for a conversation that may go on: without calls that may still be answered.
+pub fn broken<T: Text>(conversation: &Conversation<T>, demands: &[Demand]) -> Vec<Violation> {
+    let mut violations = validate(conversation, demands);
+    if !violations.is_empty() {
+        let waiting_from = waiting_from(conversation);
+        violations.retain(|violation| !waits(violation, waiting_from));
+    }
+    violations
 }

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use super::repair::{Mending, OpenCalls};
 use super::working::{Draft, part_of, pictures_of, place_of, words_of};
 use crate::error::shown;
-use crate::invariants::{Awaits, Demand, Pairs};
+use crate::invariants::{Awaits, Demand, Pairs, waiting_from};
 use crate::message::{Part, Role, Text};
 use crate::wire::Piece;
 
@@ -98,6 +98,7 @@ impl<T: Text> Mending<'_, T> {
         let lawful = pairs.calls().iter().filter(|call| call.awaits == Awaits::Approval);
         let lawful: HashSet<Place, RandomState> = lawful.map(|call| (call.message, call.part)).collect();
         let orphans: HashSet<Place, RandomState> = pairs.orphans().iter().copied().collect();
+        let waiting_from = waiting_from(self.conversation);
         let last_speaker = self.drafts.iter().rposition(|draft| draft.role != Role::System);
         let mut here: HashMap<Place, Piece, RandomState> = HashMap::default();
         for piece in self.drafts.iter().flat_map(|draft| &draft.pieces) {
@@ -146,6 +147,7 @@ impl<T: Text> Mending<'_, T> {
                     Some(result) => due.push(result.clone()),
                     None if lawful.contains(&(*message, *part)) => {}
                     None if Some(index) == last_speaker && !self.demanded(Demand::NoOpenCallAtTheEnd) => {}
+                    None if open == OpenCalls::Wait && *message >= waiting_from => {}
                     None if open == OpenCalls::Remove => {
                         self.note(
                             "call-has-its-result",

@@ -16,6 +16,8 @@ pub enum OpenCalls {
     Answer,
     /// It is removed.
     Remove,
+    /// One that may still be answered stays as it is; any other is answered.
+    Wait,
 }
 
 /// One thing that was mended.

@@ -272,18 +272,6 @@ def test_a_note_behind_results_is_a_content_of_its_own(objects):
         objects.extend(before[3:])
 
 
-def test_a_note_joins_a_content_that_has_no_parts_yet():
-    silent = types.Content(role="user")
-    objects = [silent, *contents(long_talk())[3:]]
-    policy = ullage.Policy(window=6_000, reserve_output=1_000, keep_first=1)
-    ullage.ContextManager(policy).compact(objects)
-    assert silent.parts is None
-    (note,) = parts(objects[0])
-    assert type(note) is types.Part
-    assert note.text.startswith(NOTE)
-    assert objects[0].role == "user"
-
-
 def test_doing_it_twice_changes_nothing(engine, objects):
     engine.compact(objects, budget=HALFWAY)
     before = list(objects)
@@ -337,11 +325,12 @@ def test_what_is_removed_is_stored_with_the_empty_fields_of_its_dicts():
     assert set(answers[1]) == {"id", "name", "response"}
 
 
-def test_an_unanswered_call_without_an_id_is_named_by_its_tool(engine):
+def test_an_unanswered_call_without_an_id_is_named_by_its_tool():
     talk = contents(long_talk(2), ids=False)
     del talk[4].parts[0]
+    strict = ullage.ContextManager(ullage.Policy(window=6_000, reserve_output=1_000, repair=False))
     with pytest.raises(ullage.MessageError, match="the call of 'read_file' is never answered"):
-        engine.compact(talk, budget=1_000)
+        strict.compact(talk, budget=1_000)
 
 
 def test_what_repair_makes_is_of_the_kind_of_what_it_stands_beside():

@@ -111,6 +111,14 @@ impl Pairs {
         self.open(conversation, move |message| message == last)
     }
 
+    /// The same without calls that may still be answered.
+    pub fn broken<T: Text>(&self, conversation: &Conversation<T>) -> Vec<Violation> {
+        let mut violations = self.violations(conversation);
+        let waiting_from = waiting_from(conversation);
+        violations.retain(|violation| !waits(violation, waiting_from));
+        violations
+    }
+
     fn open<'a, T: Text>(
         &'a self,
         conversation: &'a Conversation<T>,
@@ -118,13 +126,30 @@ impl Pairs {
     ) -> impl Iterator<Item = Violation> + 'a {
         let waits = |call: &CallSite| call.result.is_none() && call.awaits == Awaits::Result;
         self.calls.iter().filter(move |call| waits(call) && of(call.message)).map(|call| Violation {
-            rule: "call-has-its-result",
+            rule: UNANSWERED,
             message: call.message,
             part: Some(call.part),
             problem: format!("{} is never answered", named(conversation, call.message, call.part)),
             remedy: "add its result to the next message, or remove the call",
         })
     }
+}
+
+/// The rule that a call without a result breaks.
+const UNANSWERED: &str = "call-has-its-result";
+
+/// Whether a violation is no more than a call that may still be answered.
+pub fn waits(violation: &Violation, waiting_from: usize) -> bool {
+    violation.rule == UNANSWERED && violation.message >= waiting_from
+}
+
+/// The first message whose calls may still be answered: behind it there is nothing but results and system messages.
+pub fn waiting_from<T: Text>(conversation: &Conversation<T>) -> usize {
+    let only_answers = |role: Role, parts: &[Part<T>]| {
+        role == Role::System || (!parts.is_empty() && parts.iter().all(|part| matches!(part, Part::Result { .. })))
+    };
+    let last_word = conversation.messages.iter().rposition(|message| !only_answers(message.role, &message.parts));
+    last_word.unwrap_or(0)
 }
 
 /// What stands between a call and its late result.
