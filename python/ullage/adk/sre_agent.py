@@ -204,6 +204,7 @@ class Brake(ContextManager):
             first_changed=min(changed, default=None),
             summary=summary,
             warnings=[*first.warnings, *then.warnings],
+            repairs=[*first.repairs, *then.repairs],
             elapsed=first.elapsed + then.elapsed,
         )
 

@@ -81,4 +81,8 @@ pub(super) const INTERVAL: [&str; 2] = ["endtime", "starttime"];
 pub(super) const VALUE: [&str; 7] = ["value", "val", "v", "y", "doublevalue", "int64value", "average"];
 pub(super) const TYPED_VALUE: [&str; 4] = ["doublevalue", "int64value", "distributionvalue", "mean"];
 pub(super) const METRIC: [&str; 4] = ["metric", "metricname", "metrictype", "name"];
+/// The first of them, which only metrics have.
+pub(super) const METRIC_KEYS: usize = 3;
+/// What may stand beside the name and the value of a metric.
+pub(super) const BESIDE_A_VALUE: [&str; 6] = ["unit", "type", "kind", "help", "description", "labels"];
 pub(super) const METRIC_NAME: [&str; 4] = ["__name__", "name", "type", "metricname"];

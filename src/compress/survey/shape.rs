@@ -1,10 +1,11 @@
 //! What rows are, by the fields that they have.
 
 use super::names::{
-    DURATIONS, END, MESSAGE, METRIC, METRIC_NAME, NAME, SEVERITY, SPAN_ID, START, TIME, TRACE_ID, VALUE,
+    BESIDE_A_VALUE, DURATIONS, END, MESSAGE, METRIC, METRIC_KEYS, METRIC_NAME, NAME, SEVERITY, SPAN_ID, START, TIME,
+    TRACE_ID, VALUE,
 };
 use super::points::{point, points_in};
-use super::value::Value;
+use super::value::{Value, is_named};
 use crate::compress::json::Kind;
 
 /// What a payload consists of.
@@ -76,7 +77,8 @@ pub(super) fn is(row: Value<'_>, kind: PayloadKind) -> bool {
         PayloadKind::Logs => has(&MESSAGE) && (has(&SEVERITY) || has(&TIME)),
         PayloadKind::Traces => {
             let took = DURATIONS.iter().any(|(name, _)| has(&[name])) || has(&START) && has(&END);
-            has(&SPAN_ID) || took && (has(&TRACE_ID) || has(&NAME))
+            // A list of traces may have no more than their ids, where the root span is missing.
+            has(&SPAN_ID) || took && (has(&TRACE_ID) || has(&NAME)) || has(&TRACE_ID[..1]) && !has(&MESSAGE)
         }
         PayloadKind::Metrics => metric(row).is_some(),
         PayloadKind::Several => false,
@@ -84,9 +86,20 @@ pub(super) fn is(row: Value<'_>, kind: PayloadKind) -> bool {
     }
 }
 
+/// Whether a row with a name and a value says nothing else but when, in what unit and for what labels: other records have
+/// names and values too.
+fn is_sample(row: Value<'_>) -> bool {
+    row.members().all(|(key, value)| {
+        value.kind() == Kind::Object
+            || [&METRIC[..], &VALUE, &TIME, &BESIDE_A_VALUE]
+                .iter()
+                .any(|names| names.iter().any(|name| is_named(key, name)))
+    })
+}
+
 /// The name of the metric that the row has a value of, and the value.
 pub(super) fn metric(row: Value<'_>) -> Option<(&str, Value<'_>)> {
-    let metric = row.field(&METRIC)?;
+    let metric = row.field(&METRIC[..METRIC_KEYS]).or_else(|| row.field(&METRIC).filter(|_| is_sample(row)))?;
     let name = match metric.kind() {
         Kind::String => metric.inside(),
         // Prometheus leaves the name out of what it computed.

@@ -398,3 +398,17 @@ fn lines_of_json_and_rows_that_are_lists_are_rows_too() {
     assert_eq!(said["fields"]["[0]"]["numbers"]["max"], 59);
     assert_eq!(said["fields"]["[1]"]["distinct"], 3);
 }
+
+#[test]
+fn rows_are_what_all_of_their_fields_say() {
+    let kind = |row: fn(usize) -> Value| payload(&(0..80).map(row).collect()).kind();
+    assert_eq!(kind(|i| json!({ "trace_id": format!("t{i}"), "project_id": "p" })), PayloadKind::Traces);
+    assert_eq!(kind(|i| json!({ "traceId": i, "message": "x" })), PayloadKind::Other);
+    assert_eq!(kind(|i| json!({ "trace": format!("at line {i}"), "user": "u" })), PayloadKind::Other);
+    assert_eq!(kind(|i| json!({ "id": i, "name": "n", "value": i, "owner": "o", "region": "eu" })), PayloadKind::Other);
+    assert_eq!(
+        kind(|i| json!({ "name": "cpu", "value": i, "unit": "%", "labels": { "pod": "a" } })),
+        PayloadKind::Metrics
+    );
+    assert_eq!(kind(|i| json!({ "metric": "cpu", "value": i, "owner": "o" })), PayloadKind::Metrics);
+}
