@@ -75,7 +75,7 @@ def test_a_long_run_stays_inside_the_window(width):
     assert max(size for size, _ in model.requests) > 5_000, "rarely and deeply"
     assert agent.messages is own
     assert TASK in str(agent.messages[0])
-    headings = set(re.findall(r"\[from ([^\]]*)\]", str(agent.messages)))
+    headings = set(re.findall(r"\[\d+ from ([^\]]*)\]", str(agent.messages)))
     assert "fetch" in headings
     assert headings == {heading.strip() for heading in headings}
 
