@@ -105,7 +105,10 @@ impl PyReading {
             answer: unasked.as_deref().map(Answer::Nothing),
         };
         let engine = self.engine.get();
-        let mut plan = py.detach(|| engine.engine.plan(&self.reading, ask))?;
+        let mut plan = py.detach(|| {
+            let idle = if hard { None } else { engine.engine.nothing_due(&self.reading, self.room)? };
+            idle.map_or_else(|| engine.engine.plan(&self.reading, ask), Ok)
+        })?;
         plan.repairs = self.repaired.as_ref().map(|repaired| repaired.what.clone()).unwrap_or_default();
         engine.counting.compacting();
         // It is the same for every plan.

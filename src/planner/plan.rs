@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::pending::Pending;
 use crate::budget::Budget;
 use crate::edit::{Action, Answer, Edit, Place, Standing};
-use crate::message::{Role, Spans};
+use crate::ledger::Measured;
+use crate::message::{Conversation, Role, Spans, Text};
 use crate::report::{Report, StageReport, SummaryReport};
 use crate::store::{NOTE_ANSWER, Reference};
 use crate::wire::{Arguments, Change, Format};
@@ -79,6 +80,26 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The plan that leaves a conversation as it is. O(messages).
+    pub fn idle<T: Text>(conversation: &Conversation<T>, tokens: &Measured, format: Format, budget: Budget) -> Plan {
+        let total = tokens.total();
+        Plan {
+            format,
+            spans: conversation.spans(),
+            fingerprint: tokens.digest(0..conversation.messages.len()),
+            budget,
+            tokens_before: total,
+            tokens_after: total,
+            unchanged: total,
+            edits: Vec::new(),
+            artifacts: Vec::new(),
+            pending: None,
+            summary: None,
+            warnings: Vec::new(),
+            repairs: Vec::new(),
+        }
+    }
+
     /// Tokens that the provider has to write into its prompt cache again.
     pub fn rewritten(&self) -> usize {
         self.tokens_after.saturating_sub(self.unchanged)

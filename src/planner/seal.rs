@@ -75,22 +75,7 @@ fn filled<T: Text + Sync>(
 
 /// The plan that a draft decided on. O(what stays of the texts that are cut).
 pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
-    let messages = draft.conversation.messages.len();
-    let mut plan = Plan {
-        format: with.format,
-        spans: draft.conversation.spans(),
-        fingerprint: draft.tokens.digest(0..messages),
-        budget: with.budget,
-        tokens_before: draft.tokens.total(),
-        tokens_after: draft.tokens.total(),
-        unchanged: draft.tokens.total(),
-        edits: Vec::new(),
-        artifacts: Vec::new(),
-        pending: None,
-        summary: None,
-        warnings: Vec::new(),
-        repairs: Vec::new(),
-    };
+    let mut plan = Plan::idle(draft.conversation, draft.tokens, with.format, with.budget);
     let (gaps, artifacts) = gaps(draft, with);
     let cuts: Vec<_> = draft.cuts().collect();
     let tools = if cuts.is_empty() { ToolNames::default() } else { ToolNames::of(draft.conversation, &draft.pairs) };
