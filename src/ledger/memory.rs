@@ -12,6 +12,10 @@ const TEXTS_A_GENERATION: u32 = 1_024;
 /// that its cost is spread over the counts that made it due.
 const SMALLEST_SWEEP: usize = 65_536;
 
+/// Counts of short texts, such as ids and names of tools, in a table of 512 KB, which the second cache of a processor holds: one
+/// takes the place of another.
+const SHORT: usize = 16_384;
+
 struct Remembered {
     count: usize,
     generation: u32,
@@ -26,6 +30,7 @@ pub(super) struct Memory {
     /// Texts asked for one by one in this generation.
     texts: u32,
     sweep_above: usize,
+    short: Vec<(u128, usize)>,
 }
 
 impl Memory {
@@ -55,6 +60,18 @@ impl Memory {
         Some(remembered.count)
     }
 
+    /// The count of a short text that is remembered.
+    pub fn recall_short(&self, key: u128) -> Option<usize> {
+        self.short.get(place(key)).filter(|(known, _)| *known == key).map(|(_, count)| *count)
+    }
+
+    /// Remembers the count of a short text.
+    pub fn remember_short(&mut self, key: u128, count: usize) {
+        // No key is 0, but by a chance of one in 2^128.
+        self.short.resize(SHORT, (0, 0));
+        self.short[place(key)] = (key, count);
+    }
+
     /// Remembers counts, and now and then forgets old ones.
     pub fn remember(&mut self, counts: impl Iterator<Item = (u128, usize)>) {
         let generation = self.generation;
@@ -64,4 +81,10 @@ impl Memory {
             self.sweep_above = SMALLEST_SWEEP.max(2 * self.counts.len());
         }
     }
+}
+
+// The lowest bits are as good as any of a hash.
+#[allow(clippy::cast_possible_truncation)]
+fn place(key: u128) -> usize {
+    key as usize % SHORT
 }

@@ -26,8 +26,8 @@ pub use counting::Counting;
 pub use digest::{EntryDigest, entry_digests, fingerprint};
 pub use measured::Measured;
 
-/// A text this short costs less to count than to look up.
-const NOT_WORTH_REMEMBERING: usize = 8;
+/// A text shorter than this costs less to count than to look up among all others.
+const SHORT: usize = 8;
 
 /// From this many bytes of unknown text on, counting is shared among threads; below it, starting one costs more.
 const WORTH_A_THREAD: usize = 128 * 1024;
@@ -94,7 +94,7 @@ impl Ledger {
 
     /// Tokens of a single text, unscaled. O(length) at memory speed when seen before.
     pub fn count_text<T: Text + ?Sized>(&self, text: &T, kind: TextKind) -> usize {
-        if text.len() < NOT_WORTH_REMEMBERING {
+        if text.len() < SHORT {
             return self.counter.count(text, kind);
         }
         let key = key(text, kind);
@@ -121,9 +121,12 @@ impl Ledger {
                 known.next_generation();
             }
             for (index, (text, _)) in texts.texts.iter().enumerate() {
-                let worth = text.len() >= NOT_WORTH_REMEMBERING;
-                let recall = |known: &mut Memory| known.recall(texts.keys[index]);
-                match known.as_deref_mut().filter(|_| worth).and_then(recall) {
+                let key = texts.keys[index];
+                let recall = |known: &mut Memory| match text.len() {
+                    ..SHORT => known.recall_short(key),
+                    _ => known.recall(key),
+                };
+                match known.as_deref_mut().and_then(recall) {
                     Some(count) => counts[index] = count,
                     None => missing.push(index),
                 }
@@ -140,9 +143,13 @@ impl Ledger {
         for (index, count) in missing.iter().zip(counted) {
             counts[*index] = count;
         }
-        let worth = missing.iter().filter(|index| texts.texts[**index].0.len() >= NOT_WORTH_REMEMBERING);
         if let Some(mut known) = self.known.lock() {
-            known.remember(worth.map(|index| (texts.keys[*index], counts[*index])));
+            let (short, long): (Vec<usize>, Vec<usize>) =
+                missing.into_iter().partition(|index| texts.texts[*index].0.len() < SHORT);
+            for index in short {
+                known.remember_short(texts.keys[index], counts[index]);
+            }
+            known.remember(long.into_iter().map(|index| (texts.keys[index], counts[index])));
         }
         counts
     }
