@@ -205,7 +205,11 @@ class View:
         asked = self._asked(
             wanted.budget, hard=False, pins=wanted.pins, system=wanted.system, tools=wanted.tools
         )
-        history = list(wanted.history)
+        try:
+            history = list(wanted.history)
+        except TypeError as error:
+            kind = type(wanted.history).__name__
+            raise MessageError(f"the history is a {kind}, not a list of messages") from error
         messages: list[Any] | None = None
         if len(wanted.pins) == 0 and len(wanted.transient) == 0:
             with self._parts.stopwatch.running():

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import itertools
 import json
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -344,6 +345,69 @@ def test_a_state_of_another_history_is_rejected():
 def test_what_no_view_wrote_is_no_state(state):
     with pytest.raises(ullage.MessageError, match="state of a view"):
         engine().open(state)
+
+
+@pytest.mark.parametrize(
+    "history", [None, 5, "words", {"role": "user"}, [None], [{"role": "user"}]]
+)
+@pytest.mark.parametrize("append_only", [False, True])
+def test_what_is_no_history_is_refused(history, append_only):
+    with pytest.raises(ullage.MessageError):
+        engine().open(append_only=append_only).messages(history)
+
+
+@pytest.mark.parametrize("places", [{"pins": [99]}, {"transient": [99]}, {"pins": [-1]}])
+def test_a_place_that_is_not_in_the_history_is_refused(places):
+    with pytest.raises(ullage.MessageError, match="names no message"):
+        engine().open().messages(Host().written("anthropic"), **places)
+
+
+def test_threads_that_share_a_view_get_what_one_gets_alone():
+    host = Host()
+    for _ in range(20):
+        host.grow(12, 1)
+    history, alone, shared = host.written("anthropic"), engine().open(), engine().open()
+    lengths = range(1, len(history) + 1, 2)
+    expected = [alone.messages(history[:length]) for length in lengths]
+    wrong: list[int] = []
+
+    def ask() -> None:
+        for length in lengths:
+            request = shared.messages(history[:length])
+            if ullage.validate(request) or len(request) > len(history):
+                wrong.append(length)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert shared.messages(history)[-1] == expected[-1][-1]
+
+
+def test_a_request_that_is_cancelled_leaves_the_view_in_order():
+    async def summarize(_: ullage.SummaryRequest) -> str:
+        began.set()
+        await asyncio.sleep(3_600)
+        return "never"
+
+    async def cancelled() -> None:
+        view = ullage.ContextManager(policy, summarizer=summarize).open()
+        task = asyncio.create_task(view.amessages(history))
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert view.report is None
+        assert view.messages(history[:3]) == history[:3]
+
+    began, host = asyncio.Event(), Host()
+    policy = POLICY.replace(stages=["window", "summarize"])
+    for _ in range(14):
+        host.grow(12, 1)
+    history = host.written("anthropic")
+    asyncio.run(cancelled())
 
 
 def test_untouched_messages_are_the_hosts_own():
