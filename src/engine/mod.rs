@@ -277,7 +277,10 @@ pub fn require_entry(place: usize, count: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::Conversation {
-        problem: format!("the pin {place} names no message: there are {count}"),
+        problem: match place {
+            usize::MAX => "an index below 0 names no message".to_owned(),
+            _ => format!("index {place} names no message: there are {count}"),
+        },
         remedy: "give indices into the list of messages".to_owned(),
     })
 }
