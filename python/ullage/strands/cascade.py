@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError
 from ullage.logger import Logger
+from ullage.strands.compaction import compaction
 from ullage.strands.engines import fixed
 from ullage.strands.fill import fill_of
 from ullage.strands.mapper import LargeToolResultMapper
@@ -20,12 +21,12 @@ from ullage.strands.settings import (
     WINDOW_OVERFLOW_THRESHOLD,
     CascadeSettings,
 )
-from ullage.strands.steps import Compaction, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ullage import ContextManager, Report
+    from ullage.steps import Steps
     from ullage.strands.engines import Engines
     from ullage.strands.events import Stage
     from ullage.strands.known import Known
@@ -123,16 +124,14 @@ class Cascade:
         """Layer 2: the oldest messages between the zones leave, if there are too many."""
         if len(agent.messages) > WINDOW_OVERFLOW_THRESHOLD * self.window:
             # A budget without end: this is about their number.
-            yield Compaction(engines.window, agent.messages, {"budget": _ENDLESS})
+            yield from compaction(engines.window, agent.messages, budget=_ENDLESS)
 
     def _down(self, agent: Any, engine: ContextManager, spared: int) -> Steps[Report]:
         """Layer 3: down to the low mark of the limit."""
         messages, fill = agent.messages, fill_of(agent, self.settings)
         pins = self._zones(messages, spared)
         if fill is None or fill.tokens <= fill.beside:
-            return (
-                yield Compaction(engine, messages, {"hard": True, "pins": pins, **fixed(agent)})
-            )
+            return (yield from compaction(engine, messages, hard=True, pins=pins, **fixed(agent)))
         # Where what stands beside the messages leaves little room, a reduction leaves half of it:
         # going for the low mark would drain the conversation and still not get there.
         most = fill.threshold if fill.beside < fill.threshold else fill.limit
@@ -142,7 +141,7 @@ class Cascade:
         status = engine.status(messages, **fixed(agent))
         budget = min(int(status.tokens * min(max(share, 0.0), 1.0)), status.available)
         options = {"budget": max(1, budget), "hard": True, "pins": pins}
-        return (yield Compaction(engine, messages, options))
+        return (yield from compaction(engine, messages, **options))
 
     def _nearly_down(self, agent: Any, engine: ContextManager, spared: int) -> Steps[Report]:
         """The same, or as near to it as it goes, with room for what says what left."""
@@ -152,7 +151,7 @@ class Cascade:
             room = _NOTE + engine.policy.summary_tokens + engine.policy.summary_lines
             pins = self._zones(agent.messages, spared)
             options = {"budget": error.floor + room, "hard": True, "pins": pins}
-            return (yield Compaction(engine, agent.messages, options))
+            return (yield from compaction(engine, agent.messages, **options))
 
     def _zones(self, messages: list[Any], last: int) -> list[int]:
         """The messages of the zones."""

@@ -16,10 +16,10 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import UllageError
 from ullage.logger import Logger
+from ullage.steps import Steps, arun
 from ullage.strands.budget import reductions
 from ullage.strands.managing import held
 from ullage.strands.session import RestorableConversationManager
-from ullage.strands.steps import Steps, arun
 
 if TYPE_CHECKING:
     from ullage import ContextManager

@@ -10,6 +10,7 @@ from strands.agent.conversation_manager import SummarizingConversationManager
 from ullage import PolicyError, UllageError
 from ullage.calling import is_in_event_loop
 from ullage.logger import Logger
+from ullage.steps import Steps, arun, run
 from ullage.strands.agents import PerAgent, accepted_options
 from ullage.strands.cascade_hooks import CascadeHooks
 from ullage.strands.engines import observe, require_engine
@@ -19,7 +20,6 @@ from ullage.strands.managing import managed, reduced
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.nesting import reducing
 from ullage.strands.settings import PREFIX, CascadeSettings, zones
-from ullage.strands.steps import Steps, arun, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import UllageError
+from ullage.strands.compaction import compaction
 from ullage.strands.engines import fixed
 from ullage.strands.estimate import _estimate_prompt_tokens
 from ullage.strands.events import Reduction, reason_of, remember
 from ullage.strands.overflow import after_overflow
-from ullage.strands.steps import Compaction, Steps
 
 if TYPE_CHECKING:
     from ullage import ContextManager, Report
+    from ullage.steps import Steps
     from ullage.strands.cascade import Cascade
     from ullage.strands.events import Stage
     from ullage.strands.known import Known
@@ -35,7 +36,7 @@ def managed(agent: Any, known: Known, engine: ContextManager, cascade: Cascade) 
 def held(agent: Any, engine: ContextManager) -> Steps[None]:
     """What the engine finds due, which counts better than the estimate of the thresholds."""
     before = len(agent.messages)
-    report = yield Compaction(engine, agent.messages, fixed(agent))
+    report = yield from compaction(engine, agent.messages, **fixed(agent))
     if report.stages:
         _note(agent, _stage_of(report), "due", before, None)
 
@@ -70,7 +71,7 @@ def reduced(
         stage = _stage_of((yield from after_overflow(agent, error, known, engine, compress)))
     elif known.engines is None:
         stage = _stage_of(
-            (yield Compaction(engine, agent.messages, {"hard": True, **fixed(agent)}))
+            (yield from compaction(engine, agent.messages, hard=True, **fixed(agent)))
         )
     else:
         stage = yield from cascade.reduced(agent, known, known.engines[1], escalation)

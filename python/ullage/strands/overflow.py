@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import BudgetError, UllageError
+from ullage.strands.compaction import compaction
 from ullage.strands.engines import fixed
-from ullage.strands.steps import Compaction, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ullage import ContextManager, Report
+    from ullage.steps import Steps
     from ullage.strands.known import Known
 
 # When a provider refuses a history that counted as fitting, its own count is higher than ours by a
@@ -58,11 +59,11 @@ def after_overflow(
         budget = min(refused.available, int(refused.tokens * _SHARE))
         options = {"budget": budget, "hard": True, **beside}
         try:
-            report = yield Compaction(engine, messages, options)
+            report = yield from compaction(engine, messages, **options)
         except BudgetError as short:
             if not budget < short.floor < refused.tokens:
                 raise
-            report = yield Compaction(engine, messages, {**options, "budget": short.floor})
+            report = yield from compaction(engine, messages, **{**options, "budget": short.floor})
     except UllageError as problem:
         raise ContextWindowOverflowException(
             f"the history cannot be made smaller: {problem}"

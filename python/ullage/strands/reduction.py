@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError, PolicyError, UllageError
 from ullage.logger import Logger
+from ullage.steps import arun
 from ullage.strands.agents import PerAgent, cached_tokens, prompt_tokens, usage_of
+from ullage.strands.compaction import compaction
 from ullage.strands.engines import (
     engine_for,
     fixed,
@@ -17,7 +19,6 @@ from ullage.strands.engines import (
 )
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.retrieval import retrieval_tool
-from ullage.strands.steps import Compaction
 from ullage.strands.validity import repair_request
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Reduction:
         """
         repair_request(agent, messages)
         try:
-            report = await Compaction(self.engine_of(agent), messages, fixed(agent)).arun()
+            report = await arun(compaction(self.engine_of(agent), messages, **fixed(agent)))
         except UllageError as error:
             logger.warning("error=<%s> | the history was left as it is", error)
             return False
@@ -168,10 +169,11 @@ async def _below(
     """Compacts to a share of what there is, or as near to it as it goes."""
     status = engine.status(messages, **beside)
     budget = max(1, min(status.available, int(status.tokens * share)))
-    options = {"budget": budget, "hard": True, **beside}
+    options: dict[str, Any] = {"budget": budget, "hard": True, **beside}
     try:
-        return await Compaction(engine, messages, options).arun()
+        return await arun(compaction(engine, messages, **options))
     except BudgetError as error:
         if not budget < error.floor < status.tokens:
             raise
-        return await Compaction(engine, messages, {**options, "budget": error.floor}).arun()
+        options["budget"] = error.floor
+        return await arun(compaction(engine, messages, **options))
