@@ -125,17 +125,24 @@ class ContextManager:
 
         Raises:
             BudgetError: If what must stay does not fit: the system prompt, the tools, the first
-                and the last request, and the newest call with its results.
+                and the last request, and the newest call with the beginning of its results.
             MessageError: If a message cannot be read.
         """
         self._told.begin(self._counter, self.context_limit, self.model)
         messages, summary = self._looked_at(all_messages)
         system = {"role": "system", "content": system_prompt}
-        beside = count_messages_tokens([system], self.model) + count_tools_tokens(tools, self.model)
-        recent = self.min_recent_messages
-        made = [system, *self._requests.made(summary, messages, self._room(beside), recent)]
-        self._told.request(made)
-        return made
+        most = self._room(count_tools_tokens(tools, self.model))
+        room = most - count_messages_tokens([system], self.model)
+        while True:
+            view = self._requests.made(summary, messages, room, self.min_recent_messages)
+            request = [system, *view]
+            # An estimate of all messages may be more than the sum of the estimates of its parts.
+            over = count_messages_tokens(request, self.model) - most
+            if over <= 0:
+                break
+            room -= over
+        self._told.request(request)
+        return request
 
     def should_summarize(self, all_messages: list[dict[str, Any]]) -> bool:
         """Whether a summary is due: by the number of messages since the last, or their tokens.
