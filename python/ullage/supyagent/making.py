@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage.steps import Step
 from ullage.supyagent.client import summarizer_of
 from ullage.supyagent.history import as_others, beginning, summarizable
 from ullage.supyagent.identity import fingerprint
 from ullage.supyagent.summary import ContextSummary
 from ullage.supyagent.tokens import FORMAT
+
+if TYPE_CHECKING:
+    from ullage.steps import Steps
 
 # The part of a window that the request for a summary may take.
 _REQUEST_SHARE = 0.8
@@ -104,20 +109,15 @@ class SummaryMaker:
             policy, counter=counter, summarizer=summarizer_of(llm), format=FORMAT
         )
 
-    def make(self, going: Going) -> ContextSummary:
-        """The summary.
+    def make(self, going: Going) -> Steps[ContextSummary]:
+        """The summary. An event loop awaits an async client.
 
         Raises:
             SummaryError: If the client gave none.
         """
-        made = self._engine.summarize(
-            going.shown(), (going.begin, going.end), previous=going.before()
-        )
-        return going.summary(made, self._counter, self._most_words)
-
-    async def amake(self, going: Going) -> ContextSummary:
-        """The same beside the event loop, where an async client is awaited."""
-        made = await self._engine.asummarize(
-            going.shown(), (going.begin, going.end), previous=going.before()
+        shown, places, previous = going.shown(), (going.begin, going.end), going.before()
+        made = yield Step(
+            partial(self._engine.summarize, shown, places, previous=previous),
+            partial(self._engine.asummarize, shown, places, previous=previous),
         )
         return going.summary(made, self._counter, self._most_words)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.arguments import require_callable
 from ullage.fixed import number_of
+from ullage.steps import arun, aside, run
 from ullage.supyagent.history import readable
 from ullage.supyagent.keeping import Keeper
 from ullage.supyagent.making import Going, SummaryMaker
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ullage.listener import OnCompaction
+    from ullage.steps import Steps
 
 
 class ContextManager:
@@ -202,11 +203,7 @@ class ContextManager:
         """
         maker = self._maker()
         with self._turns.taken():
-            messages = readable(all_messages)
-            going = self._going(messages, up_to_idx)
-            if isinstance(going, ContextSummary):
-                return going
-            return self._keeper.keep(maker.make(going), going.previous, messages)
+            return run(self._summary(maker, all_messages, up_to_idx))
 
     async def agenerate_summary(
         self, all_messages: list[dict[str, Any]], up_to_idx: int | None = None
@@ -214,12 +211,17 @@ class ContextManager:
         """:meth:`generate_summary` without holding up the event loop, for an async ``chat`` too."""
         maker = self._maker()
         async with self._turns.ataken():
-            messages = readable(all_messages)
-            going = self._going(messages, up_to_idx)
-            if isinstance(going, ContextSummary):
-                return going
-            made = await maker.amake(going)
-            return await asyncio.to_thread(self._keeper.keep, made, going.previous, messages)
+            return await arun(self._summary(maker, all_messages, up_to_idx))
+
+    def _summary(
+        self, maker: SummaryMaker, all_messages: list[dict[str, Any]], up_to_idx: int | None
+    ) -> Steps[ContextSummary]:
+        messages = readable(all_messages)
+        going = self._going(messages, up_to_idx)
+        if isinstance(going, ContextSummary):
+            return going
+        summary = yield from maker.make(going)
+        return (yield from aside(self._keeper.keep, summary, going.previous, messages))
 
     @property
     def _triggers(self) -> Triggers:
