@@ -61,7 +61,7 @@ class View:
     view; nothing is locked while a summarizer or a store is at work.
 
     Each budget has its own compactions: give the same budget again to get the same beginning.
-    Sixteen budgets and eight compactions of each are remembered.
+    Sixteen budgets and four compactions of each are remembered.
     """
 
     def __init__(

@@ -1,6 +1,8 @@
 """Supyagent's face: what a request holds, when a summary is due, and what it says."""
 
 import copy
+import itertools
+import random
 import threading
 from typing import Any
 
@@ -394,3 +396,29 @@ def test_windows_are_those_of_the_models():
     assert get_context_limit("gemini-2-flash") >= 1_000_000
     assert get_context_limit("gemini-pro") == 32_768
     assert get_context_limit("unknown-model-xyz") == 128_000
+
+
+@pytest.mark.parametrize("text", ["word " * 30_000, "z" * 200_000, "日本" * 20_000])
+def test_the_last_request_is_sent_if_it_fits_whatever_was_read_before_it(text):
+    calls = {"role": "assistant", "content": None, "tool_calls": [call("c")]}
+    messages = [{"role": "user", "content": "Audit app.py"}, calls, result("c", text)]
+    messages.append({"role": "user", "content": "long " * 900})
+    made = manager(1_500, response_reserve=200)
+    request = made.build_messages_for_llm("You are careful.", messages)
+    assert request[-1] == messages[-1]
+    assert broken_pairs(request) == []
+    assert count_messages_tokens(request, "gpt-4o") <= 1_300
+
+
+def test_a_request_leaves_the_reserve_also_where_tokens_are_estimated():
+    rng = random.Random(25)
+    words = ["the", "quick", "ação", "日本", "Привет", "error", "x=1;", "🙂", "foo_bar\n"]
+    for length in range(1, 120):
+        made = manager(2_000, model="deepseek-chat", response_reserve=0)
+        texts = [" ".join(rng.choices(words, k=rng.choice((5, 30, 60)))) for _ in range(length)]
+        roles = itertools.cycle(["user", "assistant", "system"])
+        messages = [
+            {"role": role, "content": text} for role, text in zip(roles, texts, strict=False)
+        ]
+        request = made.build_messages_for_llm("You are careful. 日本", messages)
+        assert count_messages_tokens(request, "deepseek-chat") <= 2_000

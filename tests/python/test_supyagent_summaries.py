@@ -128,6 +128,14 @@ def test_the_prompt_has_the_five_sections_the_messages_and_the_limit_of_words():
     assert "E1077" in prompt
 
 
+@pytest.mark.parametrize("words", [5, 550, 590, 600])
+def test_the_600_words_of_a_summary_include_the_lines_that_follow_it(words):
+    made = manager(llm=Client("word " * words))
+    summary = made.generate_summary(history(60))
+    assert len(summary.text().split()) <= 600
+    assert bool(summary.lines) == (words < 590)
+
+
 def test_the_next_summary_goes_on_from_the_last():
     client = Client("- the key is SWORDFISH")
     made = manager(llm=client)

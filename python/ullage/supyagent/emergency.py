@@ -14,6 +14,8 @@ _PICTURE = {"type": "text", "text": "[image removed]"}
 _PICTURES = frozenset({"image_url", "image", "input_image"})
 # Supyagent's way: of more than 2,000 characters the first 1,000 and the last 500.
 _COMPRESSOR = "supyagent"
+# Tokens of a result that stay when nothing else can be removed.
+_LEAST_RESULT = 64
 
 
 def without_images(message: Any) -> Any:
@@ -30,6 +32,16 @@ def truncated(message: Any) -> Any:
         return message
     content = _cut(message["content"])
     return message if content is message["content"] else {**message, "content": content}
+
+
+def shortest_result(message: Any) -> Any:
+    """The tool message with a few tokens of its text; any other message as it is."""
+    if not isinstance(message, dict) or message.get("role") != "tool":
+        return message
+    content = message.get("content")
+    if not isinstance(content, str):
+        return message
+    return {**message, "content": ullage.compress(content, _LEAST_RESULT).text}
 
 
 def relieved(

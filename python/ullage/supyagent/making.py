@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage.steps import Step
 from ullage.supyagent.client import summarizer_of
 from ullage.supyagent.history import as_others, beginning, summarizable
 from ullage.supyagent.identity import fingerprint
 from ullage.supyagent.summary import ContextSummary
 from ullage.supyagent.tokens import FORMAT
+
+if TYPE_CHECKING:
+    from ullage.steps import Steps
 
 # The part of a window that the request for a summary may take.
 _REQUEST_SHARE = 0.8
@@ -18,6 +24,10 @@ _REQUEST_SHARE = 0.8
 _REQUEST_FRAME = 600
 # What a system message in the middle begins with there, which is shown as one of the user.
 _SYSTEM = "[system message]\n"
+
+
+# The words that Supyagent asks for, which the lines after the summary are a part of.
+_MOST_WORDS = 600
 
 
 @dataclass(frozen=True)
@@ -55,8 +65,10 @@ class Going:
         said = self.previous
         return None if said is None else ullage.Summary(said.content, said.lines)
 
-    def summary(self, made: ullage.Summary, counter: ullage.TokenCounter) -> ContextSummary:
-        """The summary as Supyagent keeps it."""
+    def summary(
+        self, made: ullage.Summary, counter: ullage.TokenCounter, most_words: float
+    ) -> ContextSummary:
+        """The summary as Supyagent keeps it, in at most so many words with its lines."""
         before = [] if self.previous is None else self.previous.kept
         summary = ContextSummary(
             content=made.text,
@@ -68,6 +80,8 @@ class Going:
             seen=len(self.messages),
             fingerprint=fingerprint(self.messages[: self.end]),
         )
+        while summary.lines and len(summary.text().split()) > most_words:
+            summary.lines = summary.lines.rpartition("\n")[0]
         summary.token_count = counter.count(summary.text())
         return summary
 
@@ -88,25 +102,22 @@ class SummaryMaker:
         room = int(context_limit * _REQUEST_SHARE) - _REQUEST_FRAME
         policy = policy.replace(summary_input=max(1, min(policy.summary_input, room)))
         self._counter = counter
+        # Another prompt asks for as many words as `summary_tokens` allows.
+        self._most_words = _MOST_WORDS if policy.summary_prompt == "supyagent" else math.inf
         policy = policy.replace(summaries="required")
         self._engine = ullage.ContextManager(
             policy, counter=counter, summarizer=summarizer_of(llm), format=FORMAT
         )
 
-    def make(self, going: Going) -> ContextSummary:
-        """The summary.
+    def make(self, going: Going) -> Steps[ContextSummary]:
+        """The summary. An event loop awaits an async client.
 
         Raises:
             SummaryError: If the client gave none.
         """
-        made = self._engine.summarize(
-            going.shown(), (going.begin, going.end), previous=going.before()
+        shown, places, previous = going.shown(), (going.begin, going.end), going.before()
+        made = yield Step(
+            partial(self._engine.summarize, shown, places, previous=previous),
+            partial(self._engine.asummarize, shown, places, previous=previous),
         )
-        return going.summary(made, self._counter)
-
-    async def amake(self, going: Going) -> ContextSummary:
-        """The same beside the event loop, where an async client is awaited."""
-        made = await self._engine.asummarize(
-            going.shown(), (going.begin, going.end), previous=going.before()
-        )
-        return going.summary(made, self._counter)
+        return going.summary(made, self._counter, self._most_words)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.arguments import require_callable
 from ullage.fixed import number_of
+from ullage.steps import arun, aside, run
 from ullage.supyagent.history import readable
 from ullage.supyagent.keeping import Keeper
 from ullage.supyagent.making import Going, SummaryMaker
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ullage.listener import OnCompaction
+    from ullage.steps import Steps
 
 
 class ContextManager:
@@ -125,17 +126,24 @@ class ContextManager:
 
         Raises:
             BudgetError: If what must stay does not fit: the system prompt, the tools, the first
-                and the last request, and the newest call with its results.
+                and the last request, and the newest call with the beginning of its results.
             MessageError: If a message cannot be read.
         """
         self._told.begin(self._counter, self.context_limit, self.model)
         messages, summary = self._looked_at(all_messages)
         system = {"role": "system", "content": system_prompt}
-        beside = count_messages_tokens([system], self.model) + count_tools_tokens(tools, self.model)
-        recent = self.min_recent_messages
-        made = [system, *self._requests.made(summary, messages, self._room(beside), recent)]
-        self._told.request(made)
-        return made
+        most = self._room(count_tools_tokens(tools, self.model))
+        room = most - count_messages_tokens([system], self.model)
+        while True:
+            view = self._requests.made(summary, messages, room, self.min_recent_messages)
+            request = [system, *view]
+            # An estimate of all messages may be more than the sum of the estimates of its parts.
+            over = count_messages_tokens(request, self.model) - most
+            if over <= 0:
+                break
+            room -= over
+        self._told.request(request)
+        return request
 
     def should_summarize(self, all_messages: list[dict[str, Any]]) -> bool:
         """Whether a summary is due: by the number of messages since the last, or their tokens.
@@ -195,11 +203,7 @@ class ContextManager:
         """
         maker = self._maker()
         with self._turns.taken():
-            messages = readable(all_messages)
-            going = self._going(messages, up_to_idx)
-            if isinstance(going, ContextSummary):
-                return going
-            return self._keeper.keep(maker.make(going), going.previous, messages)
+            return run(self._summary(maker, all_messages, up_to_idx))
 
     async def agenerate_summary(
         self, all_messages: list[dict[str, Any]], up_to_idx: int | None = None
@@ -207,12 +211,17 @@ class ContextManager:
         """:meth:`generate_summary` without holding up the event loop, for an async ``chat`` too."""
         maker = self._maker()
         async with self._turns.ataken():
-            messages = readable(all_messages)
-            going = self._going(messages, up_to_idx)
-            if isinstance(going, ContextSummary):
-                return going
-            made = await maker.amake(going)
-            return await asyncio.to_thread(self._keeper.keep, made, going.previous, messages)
+            return await arun(self._summary(maker, all_messages, up_to_idx))
+
+    def _summary(
+        self, maker: SummaryMaker, all_messages: list[dict[str, Any]], up_to_idx: int | None
+    ) -> Steps[ContextSummary]:
+        messages = readable(all_messages)
+        going = self._going(messages, up_to_idx)
+        if isinstance(going, ContextSummary):
+            return going
+        summary = yield from maker.make(going)
+        return (yield from aside(self._keeper.keep, summary, going.previous, messages))
 
     @property
     def _triggers(self) -> Triggers:

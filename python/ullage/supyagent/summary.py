@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from ullage import StoreError
 from ullage.files import OWNER_ONLY, write_whole
 from ullage.logger import Logger
+from ullage.summary import Summary
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 logger = Logger(__name__)
-
-_LINES = "Lines of them with what the summary leaves out:"
 
 
 def _now() -> datetime:
@@ -94,7 +93,7 @@ class ContextSummary:
 
     def text(self) -> str:
         """All that it says, the lines included."""
-        return f"{self.content}\n\n{_LINES}\n{self.lines}" if self.lines else self.content
+        return str(Summary(self.content, self.lines))
 
     def to_message(self) -> dict[str, Any]:
         """The message that takes the place of those it stands for."""

@@ -164,7 +164,15 @@ class Window:
         try:
             return self._viewed(self._engine, messages, room)
         except ullage.BudgetError:
+            logger.debug("room=<%d> | the recent messages were not enough", room)
+        try:
             return self._viewed(self._last_resort, messages, room)
+        except ullage.BudgetError as error:
+            # The results of the newest call are all that can still be shortened, newest first.
+            over = error.floor - room
+        places = [n for n in range(len(messages) - 1, begin - 1, -1) if n not in whole]
+        emergency.relieved(messages, places, emergency.shortest_result, over, self._count)
+        return self._viewed(self._last_resort, messages, room)
 
     def _relieve(self, messages: list[Any], places: list[int], room: int) -> None:
         over = self._counter.count_messages(messages, format=FORMAT) - room
