@@ -343,7 +343,7 @@ def test_a_budget_is_a_whole_number(budget):
 def test_a_pin_that_names_no_message_is_refused(pin):
     messages = _mutating()
     before = Snapshot(messages)
-    with pytest.raises(ullage.MessageError, match="pin"):
+    with pytest.raises(ullage.MessageError, match="names no message"):
         engine().compact(messages, pins=[pin])
     before.assert_nothing_changed()
 
