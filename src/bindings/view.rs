@@ -1,5 +1,8 @@
 //! `View`: what a model sees of a growing history of Python objects.
 
+mod history;
+mod request;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -12,22 +15,23 @@ use pythonize::{depythonize, pythonize};
 use super::counting::History as Promise;
 use super::engine::{PyEngine, indices};
 use super::node::PyNode;
-use super::plan::PyPlan;
 use super::promise::Entries;
-use super::raised::{host_error, nothing_raised};
+use super::raised::nothing_raised;
 use super::reading::{PyReading, room};
 use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::{CacheAnswer, Reading, Room, demands_of_messages, require_entry};
-use crate::error::Result as CoreResult;
 use crate::invariants::{CutPoints, Demand, Pairs};
 use crate::ledger::{Measured, entry_digests};
 use crate::message::{Conversation, Pin};
 use crate::shared::{Locked, Shared};
 use crate::tokens::{Learned, Scale};
 use crate::validity::{OpenCalls, demands_of, repair, validate};
-use crate::view::{Output, Prefixes, Shown, State, Units, View, not_a_state, of_another};
+use crate::view::{Prefixes, State, Units, View, not_a_state, of_another};
 use crate::wire::{self, Change, Format, Piece, Rewritten};
+use history::{History, shown};
+pub use request::PyViewRequest;
+use request::{Due, outputs};
 
 /// A message that is not in the history.
 type Made = Arc<Py<PyAny>>;
@@ -386,124 +390,6 @@ impl PyView {
         // After the lock: with the last reference to a message, code of the host may run.
         drop(gone);
     }
-}
-
-/// A history, and the messages among it that are for this request alone.
-struct History<'py> {
-    all: Bound<'py, PyList>,
-    lasting: Bound<'py, PyList>,
-    /// With the number of entries of the history before each.
-    transient: Vec<(usize, Bound<'py, PyAny>)>,
-}
-
-impl<'py> History<'py> {
-    fn of(all: &Bound<'py, PyList>, transient: &[usize]) -> CoreResult<History<'py>> {
-        for place in transient {
-            require_entry(*place, all.len())?;
-        }
-        if transient.is_empty() {
-            return Ok(History { all: all.clone(), lasting: all.clone(), transient: Vec::new() });
-        }
-        let lasting = PyList::empty(all.py());
-        let mut apart = Vec::new();
-        for (place, entry) in all.iter().enumerate() {
-            if transient.contains(&place) {
-                apart.push((lasting.len(), entry));
-            } else {
-                lasting.append(entry).map_err(|error| host_error(&error))?;
-            }
-        }
-        Ok(History { all: all.clone(), lasting, transient: apart })
-    }
-
-    /// The place in the lasting history of an entry of all of it.
-    fn lasting_place(&self, place: usize) -> usize {
-        place - self.transient.iter().enumerate().filter(|(index, (before, _))| before + index < place).count()
-    }
-
-    fn transient(&self) -> Vec<(usize, Made)> {
-        self.transient.iter().map(|(before, entry)| (*before, Arc::new(entry.clone().unbind()))).collect()
-    }
-}
-
-/// The messages that a request shows.
-fn shown<'py>(history: &Bound<'py, PyList>, units: &Units<Made>) -> PyResult<Bound<'py, PyList>> {
-    let shown = units.shown().map(|shown| match shown {
-        Shown::Entry(entry) => history.get_item(*entry),
-        Shown::Made(message) => Ok(message.bind(history.py()).clone()),
-    });
-    PyList::new(history.py(), shown.collect::<PyResult<Vec<_>>>()?)
-}
-
-/// A request that has to be compacted before it is sent.
-struct Due {
-    view: Py<PyView>,
-    /// The lasting history.
-    history: Py<PyList>,
-    is_transient: bool,
-    reading: Py<PyReading>,
-    units: Units<Made>,
-    prefixes: Prefixes,
-    budget: Option<usize>,
-}
-
-#[pyclass(frozen, name = "ViewRequest", module = "ullage._core")]
-pub struct PyViewRequest {
-    /// What is sent as it stands now.
-    list: Py<PyList>,
-    /// What was repaired in it.
-    repairs: Vec<String>,
-    due: Option<Due>,
-}
-
-impl fmt::Debug for PyViewRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ViewRequest").finish_non_exhaustive()
-    }
-}
-
-#[pymethods]
-impl PyViewRequest {
-    #[getter]
-    fn messages(&self, py: Python<'_>) -> Py<PyList> {
-        self.list.clone_ref(py)
-    }
-
-    #[getter]
-    fn repairs(&self) -> Vec<String> {
-        self.repairs.clone()
-    }
-
-    /// What a plan is made for, where it has to be compacted.
-    #[getter]
-    fn reading(&self, py: Python<'_>) -> Option<Py<PyReading>> {
-        self.due.as_ref().map(|due| due.reading.clone_ref(py))
-    }
-
-    /// Carries a plan out: the messages to send, which the view remembers.
-    fn apply<'py>(&self, py: Python<'py>, plan: &PyPlan) -> PyResult<Bound<'py, PyList>> {
-        let Some(due) = self.due.as_ref().filter(|_| !plan.0.edits.is_empty()) else {
-            return Ok(self.list.bind(py).clone());
-        };
-        let entries = due.reading.get().rewritten(py, &plan.0)?;
-        let units = due.units.compacted(outputs(entries), &due.prefixes);
-        let history = due.history.bind(py);
-        let list = shown(history, &units)?;
-        let view = due.view.get();
-        let forgotten = view.view.lock().compacted(due.budget, units.pieces(), &due.prefixes);
-        drop(forgotten);
-        let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
-        let reading = view.engine.get().read_as(list.as_any(), plan.0.format, &[])?;
-        let lasting = (!due.is_transient).then_some(history);
-        view.ready_to_send(lasting, &list, &reading, due.budget, compactions)?;
-        Ok(list)
-    }
-}
-
-/// A rewritten list as the view takes it.
-fn outputs(entries: Vec<Rewritten<Bound<'_, PyAny>>>) -> Vec<Output<Made>> {
-    let made = |entry: &Rewritten<Bound<'_, PyAny>>| Arc::new(entry.value.clone().unbind());
-    entries.into_iter().map(|entry| Output { made: (!entry.is_same).then(|| made(&entry)), of: entry.of }).collect()
 }
 
 /// How many of the messages no later one changes, or is judged by: those before the last that belong together.
