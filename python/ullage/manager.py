@@ -173,7 +173,8 @@ class ContextManager:
 
         Raises:
             BudgetError: If what must stay does not fit, with the messages that take the room.
-            MessageError: If the messages cannot be read, or a call and its result do not match.
+            MessageError: If the messages cannot be read, or if the policy repairs nothing and a
+                provider would refuse them.
         """
         return self._parts.compactor.plan(messages, self._asked(budget, hard, pins, system, tools))
 
@@ -189,13 +190,15 @@ class ContextManager:
     ) -> Report:
         """Makes a plan and carries it out, in place: ``messages[:] = ...``.
 
+        Messages that a provider would refuse are repaired first, and ``Report.repairs`` says so.
         Messages that do not change stay the same objects; those that do are replaced by copies. The
         arguments are those of :meth:`plan`. Costs what :meth:`plan` does, and what the store and
         the summarizer take; O(new messages) with ``append_only`` where nothing is due.
 
         Raises:
             BudgetError: If what must stay does not fit.
-            MessageError: If the messages cannot be read, or a call and its result do not match.
+            MessageError: If the messages cannot be read, or if the policy repairs nothing and a
+                provider would refuse them.
             StoreError: If the store cannot keep what would leave. After any error the messages are
                 as they were.
         """
@@ -240,7 +243,8 @@ class ContextManager:
 
         Raises:
             BudgetError: If what must stay does not fit.
-            MessageError: If the messages cannot be read, or a call and its result do not match.
+            MessageError: If the messages cannot be read, or if the policy repairs nothing and a
+                provider would refuse them.
             StoreError: If the store cannot keep what would leave.
         """
         asked = self._asked(budget, hard=False, pins=pins, system=system, tools=tools)

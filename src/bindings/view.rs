@@ -161,13 +161,12 @@ impl PyView {
         let list = PyList::empty(slf.py());
         list.call_method1("extend", (history,))?;
         let (pins, transient) = (indices(&pins)?, indices(&transient)?);
-        let view = slf.get();
-        let room = room(budget, fixed, view.view.lock().ceiling());
+        let room = room(budget, fixed, slf.get().view.lock().ceiling());
         let history = History::of(&list, &transient)?;
         for pin in &pins {
             require_entry(*pin, list.len())?;
         }
-        view.whole(slf, &history, room, &pins)
+        PyView::whole(slf, &history, room, &pins)
     }
 
     /// Learns from the answer to the last request: what the provider counted, and what of that it read from its cache.
@@ -264,26 +263,20 @@ impl PyView {
     }
 
     /// The request for any history. O(length of the history) at memory speed.
-    fn whole(
-        &self,
-        handle: &Bound<'_, PyView>,
-        history: &History<'_>,
-        room: Room,
-        pins: &[usize],
-    ) -> PyResult<PyViewRequest> {
-        let py = handle.py();
-        let engine = self.engine.get();
-        let compactions = self.compactions.load(Ordering::Acquire);
+    fn whole(handle: &Bound<'_, PyView>, history: &History<'_>, room: Room, pins: &[usize]) -> PyResult<PyViewRequest> {
+        let (py, own) = (handle.py(), handle.get());
+        let engine = own.engine.get();
+        let compactions = own.compactions.load(Ordering::Acquire);
         let all = PyNode(history.all.clone().into_any());
         let (format, demands) = demands_of_messages(&all, engine.format)?;
         let mut reading = engine.read_as(history.lasting.as_any(), format, &[])?;
         let prefixes = Prefixes::of(entry_digests(&reading.conversation));
         let pieces = {
-            let mut view = self.view.lock();
-            if self.is_unproven.load(Ordering::Acquire) && view.is_of_another(&prefixes) {
+            let mut view = own.view.lock();
+            if own.is_unproven.load(Ordering::Acquire) && view.is_of_another(&prefixes) {
                 return Err(of_another().into());
             }
-            self.is_unproven.store(false, Ordering::Release);
+            own.is_unproven.store(false, Ordering::Release);
             view.update(&prefixes);
             view.request(room.budget, &prefixes)
         };
@@ -327,11 +320,11 @@ impl PyView {
             reading.conversation.messages[message].pin = Pin::Pinned;
         }
         let lasting = history.transient.is_empty().then_some(&history.lasting);
-        let size = self.ready_to_send(lasting, &list, &reading, room.budget, compactions)?;
+        let size = own.ready_to_send(lasting, &list, &reading, room.budget, compactions)?;
         let is_due = engine.engine.idle(size.total, list.len(), size.beginning, room)?.is_none();
         let list = list.unbind();
         let due = is_due.then(|| {
-            let reading = PyReading::new(self.engine.clone_ref(py), list.clone_ref(py), reading, room, None);
+            let reading = PyReading::new(own.engine.clone_ref(py), list.clone_ref(py), reading, room, None);
             let (view, is_transient) = (handle.clone().unbind(), !history.transient.is_empty());
             let (history, reading) = (history.lasting.clone().unbind(), Py::new(py, reading)?);
             PyResult::Ok(Due { view, history, is_transient, reading, units, prefixes, budget: room.budget })

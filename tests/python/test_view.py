@@ -410,6 +410,17 @@ def test_a_request_that_is_cancelled_leaves_the_view_in_order():
     asyncio.run(cancelled())
 
 
+def test_a_system_message_in_the_list_stays_where_it_is():
+    """Some hosts keep it there, and put it where the provider wants it when they send it."""
+    host, view = Host(), engine(format="anthropic").open()
+    system = {"role": "system", "content": "You are careful."}
+    for _ in range(14):
+        host.grow(12, 1)
+        request = view.messages([system, *host.written("anthropic")])
+    assert view.report is not None
+    assert request[0] is system
+
+
 def test_untouched_messages_are_the_hosts_own():
     host, view = Host(), engine().open()
     for _ in range(14):

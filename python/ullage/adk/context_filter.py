@@ -45,7 +45,7 @@ class ContextFilterPlugin(context_filter_plugin.ContextFilterPlugin):
         )
         for left in (llm_request.contents, whole):
             try:
-                # What the user or a tool said last is what the model is to answer.
+                # The model answers the last words of the user or of a tool.
                 newest = whole[-1:] if left and left[-1].role == "model" else []
                 kept = [*left, *newest]
                 contents = with_pending_answers(repair(kept, FORMAT), kept, llm_request)

@@ -199,7 +199,7 @@ class Hooks:
         return await self._arrivals.shortened(tool, args, context, result)
 
     def _estimated(self, call: Call, response: LlmResponse) -> Usage:
-        """What a call used, by the engine's own count."""
+        """The usage of a call by the engine's own count."""
         engine = self._engines.of(call.model)
         system, tools = call.config.get("system_instruction"), call.config.get("tools")
         status = engine.status(call.sent or [], system=system, tools=tools)

@@ -189,7 +189,7 @@ def as_fields(usage: Usage) -> dict[str, Any]:
 
 
 def earlier(events: Sequence[Event]) -> Iterator[tuple[str, str, Usage]]:
-    """What events say that they used: by agent, or for summaries, and by model."""
+    """The usage that events report, each with its agent (or summaries) and its model."""
     for event in events:
         used = None if event.partial else usage_of(event.usage_metadata)
         if used is None and ESTIMATE in (event.custom_metadata or {}):

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 logger = Logger(__name__)
 
 Remember = Literal["session", "process"]
-"""Where compactions are remembered: in the session's state too, or in this process alone."""
+"""The place where compactions are remembered: the session's state too, or this process alone."""
 
 # Characters of a view in a session's state. Some services keep a session in one document of at
 # most a mebibyte; a view that is longer is made again by the next process.
 _LONGEST = 250_000
 
-# What the text begins with: its form, of which another is not read.
+# The text begins with its form. A text of another form is not read.
 _FORM = "view:"
 
 # Branches of nodes that run once have the id of that run in them, and are never gone on with.
@@ -45,11 +45,11 @@ class SessionState:
         self._remember = remember
 
     def has_place(self, conversation: Conversation, context: CallbackContext) -> bool:
-        """Whether the session has a place for the view of a conversation."""
+        """True if the session has a place for the view of a conversation."""
         return self._key(conversation, context) is not None
 
     def text(self, conversation: Conversation, context: CallbackContext) -> str | None:
-        """What the session has of a conversation."""
+        """The text that the session holds for a conversation."""
         key = self._key(conversation, context)
         text = None if key is None else context.state.get(key)
         return text if isinstance(text, str) else None

@@ -25,7 +25,7 @@ def field(row: Any, *names: str) -> Any:
 
 
 def some(values: Any) -> bool:
-    """Whether any of the values is true."""
+    """True if any of the values is true."""
     return bool(list(filter(None, values)))
 
 
