@@ -55,6 +55,7 @@ __all__ = [
     "retrieve",
     "sample_json",
     "session_cuts",
+    "share_compactions",
     "summary_request",
     "summary_without_model",
     "tool_outcome",
@@ -921,6 +922,8 @@ class View:
         fixed: int,
         pins: list[int],
         transient: list[int],
+        hard: bool,
+        is_sent: bool,
     ) -> ViewRequest: ...
     def observe(self, reported: int, *, cached: int | None) -> bool: ...
     def refused(self, tokens: int | None) -> None: ...
@@ -931,6 +934,9 @@ class View:
     def sent(self) -> int | None: ...
     def state(self) -> tuple[dict[str, Any], list[Any]]: ...
 
+def share_compactions(one: int, other: int) -> bool:
+    """Whether requests with these budgets have the same compactions in a ``View``."""
+
 @final
 class ViewRequest:
     """A request that a view makes of a history."""
@@ -940,8 +946,16 @@ class ViewRequest:
     @property
     def repairs(self) -> list[str]: ...
     @property
+    def tokens(self) -> int: ...
+    @property
+    def limit(self) -> int | None: ...
+    @property
+    def pins(self) -> list[int]: ...
+    @property
     def reading(self) -> Reading | None: ...
+    def places(self, messages: list[int]) -> list[int]: ...
     def apply(self, plan: Plan) -> list[Any]: ...
+    def replace(self, messages: list[Any]) -> None: ...
 
 def summary_request(
     messages: Sequence[Any],

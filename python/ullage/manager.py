@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ullage.store import Store
     from ullage.summarizer import Summarizer
     from ullage.summary import Summary
-    from ullage.view import View
+    from ullage.view import Compaction, View
 
 
 class ContextManager:
@@ -257,6 +257,7 @@ class ContextManager:
         append_only: bool | None = None,
         dump: Callable[[Any], Any] | None = None,
         load: Callable[[Any], Any] | None = None,
+        compaction: Compaction | None = None,
     ) -> View:
         """A view of one conversation: what to send for a history that grows.
 
@@ -266,6 +267,12 @@ class ContextManager:
                 what the engine was given. A request then reads only what is new.
             dump: Turns a message into JSON-like data for the state; not needed for dicts.
             load: Turns such data into a message.
+            compaction: Compacts in place of the engine, plain or async. It is called where a
+                compaction is due, with a list of messages to change in place, the tokens that they
+                may take, and the places of those that must stay. A message that stays has to be the
+                same object. What it leaves is repaired where a provider would refuse it, and
+                compacted by the engine where it does not fit. It may return a ``Report`` for
+                :attr:`View.report`.
 
         Raises:
             MessageError: If this is no state of a view.
@@ -273,7 +280,15 @@ class ContextManager:
         from ullage.view import View
 
         promised = self._append_only if append_only is None else append_only
-        return View(self._parts, self._asked, state, append_only=promised, dump=dump, load=load)
+        return View(
+            self._parts,
+            self._asked,
+            state,
+            append_only=promised,
+            dump=dump,
+            load=load,
+            compaction=compaction,
+        )
 
     def resume(self, plan: Plan, messages: Sequence[Any], summary: str | None = None) -> Plan:
         """A pending plan with the summary that it waits for; any other plan as it is.

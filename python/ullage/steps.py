@@ -6,11 +6,12 @@ yields a :class:`Step` and is sent what came of it. :func:`run` and :func:`arun`
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
-from ullage.calling import in_pool
+from ullage.calling import Call, in_pool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
@@ -42,6 +43,30 @@ def aside(
     bound = partial(function, *args, **more)
     outcome: _Outcome = yield Step(bound, partial(in_pool, bound))
     return outcome
+
+
+def calling(function: Callable[..., Any], *args: Any) -> Steps[Any]:
+    """A call of a function of the host's, plain or async.
+
+    Beside an event loop a plain one is called in a thread. Without a loop an async one gets a loop
+    of its own.
+    """
+    bound = partial(function, *args)
+    return (yield Step(partial(_called, bound), partial(_acalled, bound)))
+
+
+def _called(function: Callable[[], Any]) -> Any:
+    outcome, error = Call(function, None).wait(None)
+    if error is not None:
+        raise error
+    return outcome
+
+
+async def _acalled(function: partial[Any]) -> Any:
+    if inspect.iscoroutinefunction(function.func):
+        return await function()
+    outcome = await in_pool(function)
+    return await outcome if inspect.isawaitable(outcome) else outcome
 
 
 def run(steps: Steps[_Outcome]) -> _Outcome:

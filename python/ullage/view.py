@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ullage._core import MessageError
+from ullage._core import BudgetError, MessageError
 from ullage._core import View as CoreView
 from ullage.logger import Logger
-from ullage.steps import arun, aside, run
+from ullage.report import Report
+from ullage.steps import arun, aside, calling, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
+    from ullage._core import Reading, ViewRequest
     from ullage.asked import Asked
     from ullage.parts import Parts
-    from ullage.report import Report
     from ullage.steps import Steps
+
+    Compaction: TypeAlias = Callable[
+        [list[Any], int, list[int]], Report | Awaitable[Report | None] | None
+    ]
 
 logger = Logger(__name__)
 
@@ -37,6 +42,22 @@ class _Wanted:
     transient: Sequence[int]
     system: Any
     tools: Any
+    hard: bool = False
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """A request as it stands before any compaction, from :meth:`View.outlook`.
+
+    Attributes:
+        messages: Its messages, what the last compaction left among them.
+        tokens: Their tokens.
+        is_due: Whether the next request is compacted.
+    """
+
+    messages: list[Any]
+    tokens: int
+    is_due: bool
 
 
 class View:
@@ -73,8 +94,10 @@ class View:
         append_only: bool,
         dump: Callable[[Any], Any] | None,
         load: Callable[[Any], Any] | None,
+        compaction: Compaction | None = None,
     ) -> None:
         self._parts = parts
+        self._compaction = compaction
         self._asked = asked
         self._dump = dump
         # What the last request was made of.
@@ -111,6 +134,7 @@ class View:
         transient: Sequence[int] = (),
         system: Any = None,
         tools: Any = None,
+        hard: bool = False,
     ) -> list[Any]:
         """The messages to send for this history, as a new list.
 
@@ -127,15 +151,17 @@ class View:
                 They are sent as they are, and are not remembered as part of the history.
             system: The system prompt of this request, if it is not the engine's.
             tools: The tool definitions of this request, if they are not the engine's.
+            hard: Compact down to the low mark now, rather than only above the high mark.
 
         Raises:
-            BudgetError: If what must stay does not fit.
+            BudgetError: If what must stay does not fit. It names messages by their places in the
+                history.
             MessageError: If the messages cannot be read, or the state that the view was opened with
                 belongs to another history.
             StoreError: If the store cannot keep what would leave.
             SummaryError: If the policy requires a summarizer's text and there is none.
         """
-        return run(self._request(_Wanted(history, budget, pins, transient, system, tools)))
+        return run(self._request(_Wanted(history, budget, pins, transient, system, tools, hard)))
 
     async def amessages(
         self,
@@ -146,9 +172,34 @@ class View:
         transient: Sequence[int] = (),
         system: Any = None,
         tools: Any = None,
+        hard: bool = False,
     ) -> list[Any]:
         """:meth:`messages` without holding up the event loop."""
-        return await arun(self._request(_Wanted(history, budget, pins, transient, system, tools)))
+        wanted = _Wanted(history, budget, pins, transient, system, tools, hard)
+        return await arun(self._request(wanted))
+
+    def outlook(
+        self,
+        history: Sequence[Any],
+        budget: int | None = None,
+        *,
+        pins: Sequence[int] = (),
+        transient: Sequence[int] = (),
+        system: Any = None,
+        tools: Any = None,
+    ) -> Outlook:
+        """The next request as it stands before any compaction, and whether one is due.
+
+        The arguments are those of :meth:`messages`, which it changes nothing for. O(length of the
+        history) at memory speed.
+
+        Raises:
+            MessageError: If the messages cannot be read, or the state that the view was opened with
+                belongs to another history.
+        """
+        wanted = _Wanted(history, budget, pins, transient, system, tools)
+        request = self._read(_listed(history), self._asked_of(wanted), wanted, is_sent=False)
+        return Outlook(request.messages, request.tokens, is_due=request.reading is not None)
 
     def refused(self, tokens: int | None = None) -> list[Any]:
         """The last request again, smaller, after a provider refused it for its length.
@@ -202,42 +253,61 @@ class View:
         self._core.release()
 
     def _request(self, wanted: _Wanted) -> Steps[list[Any]]:
-        asked = self._asked(
-            wanted.budget, hard=False, pins=wanted.pins, system=wanted.system, tools=wanted.tools
-        )
-        try:
-            history = list(wanted.history)
-        except TypeError as error:
-            kind = type(wanted.history).__name__
-            raise MessageError(f"the history is a {kind}, not a list of messages") from error
+        asked, history = self._asked_of(wanted), _listed(wanted.history)
         messages: list[Any] | None = None
-        if len(wanted.pins) == 0 and len(wanted.transient) == 0:
+        if len(wanted.pins) == 0 and len(wanted.transient) == 0 and not wanted.hard:
             with self._parts.stopwatch.running():
                 messages = self._core.next(history, budget=asked.budget, fixed=asked.fixed)
         if messages is None:
-            messages = yield from self._whole(history, asked, list(wanted.transient))
-        self._last = replace(wanted, history=history)
+            messages = yield from self._whole(history, asked, wanted)
+        self._last = replace(wanted, history=history, hard=False)
         return messages
 
-    def _whole(self, history: list[Any], asked: Asked, transient: list[int]) -> Steps[list[Any]]:
-        """The request where the history has to be read, and perhaps compacted."""
-        start = time.perf_counter()
+    def _asked_of(self, wanted: _Wanted) -> Asked:
+        return self._asked(
+            wanted.budget,
+            hard=wanted.hard,
+            pins=wanted.pins,
+            system=wanted.system,
+            tools=wanted.tools,
+        )
+
+    def _read(
+        self, history: list[Any], asked: Asked, wanted: _Wanted, *, is_sent: bool = True
+    ) -> ViewRequest:
         with self._parts.stopwatch.running():
-            request = yield from aside(
-                self._core.request,
+            return self._core.request(
                 history,
                 budget=asked.budget,
                 fixed=asked.fixed,
                 pins=list(asked.pins),
-                transient=transient,
+                transient=list(wanted.transient),
+                hard=asked.hard,
+                is_sent=is_sent,
             )
+
+    def _whole(self, history: list[Any], asked: Asked, wanted: _Wanted) -> Steps[list[Any]]:
+        """The request where the history has to be read, and perhaps compacted."""
+        request = yield from aside(self._read, history, asked, wanted)
         for repair in request.repairs:
             logger.debug("repair=<%s> | the request was repaired", repair)
+        if request.reading is not None and self._compaction is not None:
+            yield from self._replaced(request, self._compaction)
+            # What it left is repaired, and compacted by the engine where it does not fit.
+            asked = self._asked_of(replace(wanted, hard=False))
+            request = yield from aside(self._read, history, asked, wanted)
         if request.reading is None:
             return request.messages
-        compactor = self._parts.compactor
+        try:
+            return (yield from self._compacted(request, request.reading, asked))
+        except BudgetError as error:
+            error.messages = request.places(error.messages)
+            raise
+
+    def _compacted(self, request: ViewRequest, reading: Reading, asked: Asked) -> Steps[list[Any]]:
+        start, compactor = time.perf_counter(), self._parts.compactor
         with self._parts.telemetry.operation("view") as operation:
-            plan, chosen = yield from compactor.fitted(request.reading, asked, operation, own=None)
+            plan, chosen = yield from compactor.fitted(reading, asked, operation, own=None)
             with self._parts.stopwatch.running():
                 messages = yield from aside(request.apply, plan)
             report = compactor.done(plan, chosen, start)
@@ -246,11 +316,31 @@ class View:
         yield self._parts.listener.telling(report, plan)
         return messages
 
+    def _replaced(self, request: ViewRequest, compaction: Compaction) -> Steps[None]:
+        """Has somebody else compact a request."""
+        messages = list(request.messages)
+        try:
+            report = yield from calling(compaction, messages, request.limit, request.pins)
+        except BudgetError as error:
+            error.messages = request.places(error.messages)
+            raise
+        with self._parts.stopwatch.running():
+            yield from aside(request.replace, messages)
+        self._report = report if isinstance(report, Report) else self._report
+
     def _smaller(self, tokens: int | None) -> Steps[list[Any]]:
         if self._last is None:
             raise MessageError("no request was made that could have been refused")
         self._core.refused(tokens)
         return (yield from self._request(self._last))
+
+
+def _listed(history: Sequence[Any]) -> list[Any]:
+    try:
+        return list(history)
+    except TypeError as error:
+        kind = type(history).__name__
+        raise MessageError(f"the history is a {kind}, not a list of messages") from error
 
 
 def _read_state(state: Any) -> tuple[dict[str, Any], list[Any]]:

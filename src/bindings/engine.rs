@@ -97,7 +97,7 @@ impl PyEngine {
             list = PyList::new(slf.py(), entries.into_iter().map(|entry| entry.value))?;
             reading = engine.read_as(list.as_any(), format, &pins)?;
         }
-        Ok(PyReading::new(slf.clone().unbind(), list.unbind(), reading, room(budget, fixed, None), before))
+        Ok(PyReading::new(slf.clone().unbind(), list.unbind(), reading, room(budget, fixed), before))
     }
 
     /// The request for a summary of the messages from `start` to before `end`, as the fields of a `SummaryRequest`.
@@ -155,7 +155,7 @@ impl PyEngine {
         fixed: usize,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let counted = self.counting.count(messages, self.format, History::AppendOnly)?;
-        let report = self.engine.idle(counted.total, messages.len()?, counted.beginning, room(budget, fixed, None))?;
+        let report = self.engine.idle(counted.total, 0, messages.len()?, counted.beginning, room(budget, fixed))?;
         Ok(report.map(|report| pythonize(py, &report)).transpose()?)
     }
 
@@ -185,7 +185,7 @@ impl PyEngine {
         fixed: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
         let reading = self.reading(messages, &[])?;
-        let room = room(budget, fixed, None);
+        let room = room(budget, fixed);
         let status = py.detach(|| self.engine.status(&reading, room))?;
         Ok(pythonize(py, &status)?)
     }

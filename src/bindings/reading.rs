@@ -16,8 +16,9 @@ use super::whole::Amount;
 use crate::engine::{Ask, Reading, Room, content, rewritten};
 use crate::error::{Error, Result as CoreResult};
 use crate::ledger::fingerprint;
+use crate::message::Pin;
 use crate::planner::{Answer, Deadline, Plan, Urgency};
-use crate::wire::Rewritten;
+use crate::wire::{Format, Rewritten};
 
 /// What is known of messages that were repaired before they were read.
 #[derive(Debug)]
@@ -63,6 +64,17 @@ impl PyReading {
         let out = rewritten(plan, &self.node(py), &self.reading.conversation)?;
         nothing_raised()?;
         Ok(out)
+    }
+
+    /// Where the messages stand that must stay as they are.
+    pub fn pins(&self) -> Vec<usize> {
+        let pinned = self.reading.conversation.messages.iter().filter(|message| message.pin == Pin::Pinned);
+        pinned.flat_map(|message| message.span.entries()).collect()
+    }
+
+    /// The format of the messages.
+    pub fn format(&self) -> Format {
+        self.reading.format
     }
 
     fn node<'py>(&self, py: Python<'py>) -> PyNode<'py> {
@@ -186,6 +198,6 @@ impl PyReading {
 }
 
 /// What the messages of a request may take.
-pub fn room(budget: Option<Amount>, fixed: usize, ceiling: Option<usize>) -> Room {
-    Room { budget: budget.map(|Amount(tokens)| tokens), fixed, ceiling }
+pub fn room(budget: Option<Amount>, fixed: usize) -> Room {
+    Room { budget: budget.map(|Amount(tokens)| tokens), fixed, ceiling: None, has_marks: false }
 }

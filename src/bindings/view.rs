@@ -24,10 +24,12 @@ use crate::engine::{CacheAnswer, Reading, Room, demands_of_messages, require_ent
 use crate::invariants::{CutPoints, Demand, Pairs};
 use crate::ledger::{Measured, entry_digests};
 use crate::message::{Conversation, Pin};
+use crate::numbers::share;
 use crate::shared::{Locked, Shared};
 use crate::tokens::{Learned, Scale};
 use crate::validity::{OpenCalls, demands_of, repair, validate};
-use crate::view::{Prefixes, State, Units, View, not_a_state, of_another};
+use crate::view;
+use crate::view::{Compaction, Prefixes, State, Units, View, not_a_state, of_another};
 use crate::wire::{self, Change, Format, Piece, Rewritten};
 use history::{History, shown};
 pub use request::PyViewRequest;
@@ -44,11 +46,19 @@ const AWAITED: usize = 8;
 /// request reads its history again.
 const READY: usize = 4;
 
+/// Which compaction a request shows.
+#[derive(Debug, Clone, Copy)]
+struct Shows {
+    budget: Option<usize>,
+    /// What it left, see [`Compaction`].
+    left: usize,
+    /// Compactions there were when the request was made.
+    compactions: usize,
+}
+
 /// A request that needed neither repair nor compaction, to which the next messages are added as they come.
 struct Ready {
-    budget: Option<usize>,
-    /// Compactions there were when it was made.
-    compactions: usize,
+    shows: Shows,
     /// The history that it shows.
     history: Entries,
     /// Its messages. A list of our own, which only grows.
@@ -73,6 +83,16 @@ struct Size {
 }
 
 impl Size {
+    /// What messages count.
+    fn of(measured: &Measured, messages: usize, scale: Scale) -> Size {
+        Size { total: 0, unscaled: 0, scale, beginning: measured.beginning() }.and(measured, messages)
+    }
+
+    /// Tokens of messages that count so many before any scale.
+    fn scaled(self, unscaled: usize) -> usize {
+        if self.unscaled == 0 { 0 } else { share(self.total, unscaled as f64 / self.unscaled as f64) }
+    }
+
     /// With some messages behind them.
     fn and(self, measured: &Measured, messages: usize) -> Size {
         let messages = 0..messages;
@@ -140,16 +160,17 @@ impl PyView {
     fn next(&self, history: &Bound<'_, PyAny>, budget: Option<Amount>, fixed: usize) -> PyResult<Option<Py<PyList>>> {
         match (self.promise, history.cast::<PyList>()) {
             (Promise::AppendOnly, Ok(history)) => {
-                let ceiling = self.view.lock().ceiling();
-                self.continued(&history.get_slice(0, history.len()), room(budget, fixed, ceiling))
+                self.continued(&history.get_slice(0, history.len()), self.room(budget, fixed))
             }
             _ => Ok(None),
         }
     }
 
     /// The request for a history: ready to be sent, or to be compacted first.
-    #[pyo3(signature = (history, *, budget, fixed, pins, transient))]
-    #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
+    ///
+    /// With `hard` it does not wait for the high mark. With `is_sent` false the view does not take it for one that is sent.
+    #[pyo3(signature = (history, *, budget, fixed, pins, transient, hard, is_sent))]
+    #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)] // A list arrives as a `Vec`; keywords in Python.
     fn request(
         slf: &Bound<'_, PyView>,
         history: &Bound<'_, PyAny>,
@@ -157,16 +178,18 @@ impl PyView {
         fixed: usize,
         pins: Vec<Bound<'_, PyAny>>,
         transient: Vec<Bound<'_, PyAny>>,
+        hard: bool,
+        is_sent: bool,
     ) -> PyResult<PyViewRequest> {
         let list = PyList::empty(slf.py());
         list.call_method1("extend", (history,))?;
         let (pins, transient) = (indices(&pins)?, indices(&transient)?);
-        let room = room(budget, fixed, slf.get().view.lock().ceiling());
+        let room = slf.get().room(budget, fixed);
         let history = History::of(&list, &transient)?;
         for pin in &pins {
             require_entry(*pin, list.len())?;
         }
-        PyView::whole(slf, &history, room, &pins)
+        PyView::whole(slf, &history, room, &pins, hard, is_sent)
     }
 
     /// Learns from the answer to the last request: what the provider counted, and what of that it read from its cache.
@@ -222,6 +245,11 @@ impl PyView {
 }
 
 impl PyView {
+    /// What a request may use.
+    fn room(&self, budget: Option<Amount>, fixed: usize) -> Room {
+        Room { ceiling: self.view.lock().ceiling(), has_marks: true, ..room(budget, fixed) }
+    }
+
     /// The request for a history that goes on where the last one ended, and needs neither repair nor compaction. O(new
     /// messages), and one pointer for each of the others.
     fn continued(&self, history: &Bound<'_, PyList>, room: Room) -> PyResult<Option<Py<PyList>>> {
@@ -250,7 +278,8 @@ impl PyView {
         engine.counting.recall(py, &conversation);
         let measured = py.detach(|| counter.measure(&conversation));
         let size = ready.closed.and(&measured, conversation.messages.len());
-        if engine.engine.idle(size.total, list.len(), size.beginning, room)?.is_none() {
+        let left = size.scaled(ready.shows.left);
+        if engine.engine.idle(size.total, left, list.len(), size.beginning, room)?.is_none() {
             return Ok(None);
         }
         let request = list.get_slice(0, list.len()).unbind();
@@ -263,7 +292,14 @@ impl PyView {
     }
 
     /// The request for any history. O(length of the history) at memory speed.
-    fn whole(handle: &Bound<'_, PyView>, history: &History<'_>, room: Room, pins: &[usize]) -> PyResult<PyViewRequest> {
+    fn whole(
+        handle: &Bound<'_, PyView>,
+        history: &History<'_>,
+        room: Room,
+        pins: &[usize],
+        hard: bool,
+        is_sent: bool,
+    ) -> PyResult<PyViewRequest> {
         let (py, own) = (handle.py(), handle.get());
         let engine = own.engine.get();
         let compactions = own.compactions.load(Ordering::Acquire);
@@ -271,7 +307,7 @@ impl PyView {
         let (format, demands) = demands_of_messages(&all, engine.format)?;
         let mut reading = engine.read_as(history.lasting.as_any(), format, &[])?;
         let prefixes = Prefixes::of(entry_digests(&reading.conversation));
-        let pieces = {
+        let Compaction { pieces, left } = {
             let mut view = own.view.lock();
             if own.is_unproven.load(Ordering::Acquire) && view.is_of_another(&prefixes) {
                 return Err(of_another().into());
@@ -287,13 +323,14 @@ impl PyView {
             list = shown(&history.lasting, &units)?;
             reading = engine.read_as(list.as_any(), format, &[])?;
         }
-        let (mut repairs, mut awaited) = (Vec::new(), Vec::new());
+        let (mut repairs, mut awaited, mut is_made) = (Vec::new(), Vec::new(), Vec::new());
         if !validate(&reading.conversation, &demands).is_empty() {
             let repaired = repair(&reading.conversation, &demands, OpenCalls::Answer);
             let node = PyNode(list.clone().into_any());
             let entries = wire::rewrite(&node, &reading.conversation, format, &repaired.changes)?;
             nothing_raised()?;
             awaited = open_calls(&reading.conversation, &repaired.changes, &entries);
+            is_made = entries.iter().map(|entry| !entry.is_same).collect();
             repairs = repaired.repairs.into_iter().map(|done| done.what).collect();
             units = units.repaired(outputs(entries));
             list = shown(&history.lasting, &units)?;
@@ -304,9 +341,11 @@ impl PyView {
         if !awaited.is_empty() {
             // What says that there is no answer yet is written anew with each request, until there is one.
             let pairs = Pairs::of(&reading.conversation);
-            let answers =
+            let results =
                 pairs.calls().iter().filter(|call| pinned.contains(&call.message)).filter_map(|call| call.result);
-            pinned.extend(answers.map(|(message, _)| message).collect::<Vec<_>>());
+            let entry_of = |message: usize| reading.conversation.messages[message].span.entries().start;
+            let answers = results.map(|(message, _)| message).filter(|message| is_made[entry_of(*message)]);
+            pinned.extend(answers.collect::<Vec<_>>());
         }
         let mut place = 0;
         for unit in units.iter() {
@@ -319,53 +358,64 @@ impl PyView {
         for message in pinned {
             reading.conversation.messages[message].pin = Pin::Pinned;
         }
-        let lasting = history.transient.is_empty().then_some(&history.lasting);
-        let size = own.ready_to_send(lasting, &list, &reading, room.budget, compactions)?;
-        let is_due = engine.engine.idle(size.total, list.len(), size.beginning, room)?.is_none();
-        let list = list.unbind();
+        let size = own.size_of(py, &reading);
+        if is_sent {
+            let lasting = history.transient.is_empty().then_some(&history.lasting);
+            own.note_sent(lasting, &list, &reading, size, Shows { budget: room.budget, left, compactions })?;
+        }
+        let is_idle = engine.engine.idle(size.total, size.scaled(left), list.len(), size.beginning, room)?.is_some();
+        let limit = engine.engine.limit(room, size.beginning)?;
+        let (is_due, list) = (hard || !is_idle, list.unbind());
         let due = is_due.then(|| {
             let reading = PyReading::new(own.engine.clone_ref(py), list.clone_ref(py), reading, room, None);
             let (view, is_transient) = (handle.clone().unbind(), !history.transient.is_empty());
             let (history, reading) = (history.lasting.clone().unbind(), Py::new(py, reading)?);
-            PyResult::Ok(Due { view, history, is_transient, reading, units, prefixes, budget: room.budget })
+            PyResult::Ok(Due { view, history, is_transient, reading, units, prefixes, budget: room.budget, limit })
         });
-        Ok(PyViewRequest { list, repairs, due: due.transpose()? })
+        Ok(PyViewRequest { list, repairs, tokens: size.total, due: due.transpose()? })
     }
 
-    /// Notes what is sent, and keeps it to be gone on with where it shows a history and nothing else; says what it counts.
-    fn ready_to_send(
+    /// What a request counts.
+    fn size_of(&self, py: Python<'_>, reading: &Reading<PyText>) -> Size {
+        let counter = self.engine.get().counting.ledger.now();
+        let measured = py.detach(|| counter.measure(&reading.conversation));
+        Size::of(&measured, reading.conversation.messages.len(), counter.scale())
+    }
+
+    /// Notes what is sent, and keeps it to be gone on with where it shows a history and nothing else.
+    fn note_sent(
         &self,
         history: Option<&Bound<'_, PyList>>,
         list: &Bound<'_, PyList>,
         reading: &Reading<PyText>,
-        budget: Option<usize>,
-        compactions: usize,
-    ) -> PyResult<Size> {
+        size: Size,
+        shows: Shows,
+    ) -> PyResult<()> {
+        *self.sent.lock() = Some(size);
+        let Some(history) = history.filter(|_| self.promise == Promise::AppendOnly) else { return Ok(()) };
         let counter = self.engine.get().counting.ledger.now();
         let measured = list.py().detach(|| counter.measure(&reading.conversation));
-        let none = Size { total: 0, unscaled: 0, scale: counter.scale(), beginning: measured.beginning() };
-        let size = none.and(&measured, reading.conversation.messages.len());
-        *self.sent.lock() = Some(size);
-        if let Some(history) = history.filter(|_| self.promise == Promise::AppendOnly) {
-            let closed = closed_messages(&reading.conversation);
-            self.keep(Ready {
-                budget,
-                compactions,
-                history: Entries::of(history)?,
-                list: list.get_slice(0, list.len()).unbind(),
-                format: reading.format,
-                open_from: entry_of(&reading.conversation, closed),
-                closed: none.and(&measured, closed),
-            });
-        }
-        Ok(size)
+        let closed = closed_messages(&reading.conversation);
+        self.keep(Ready {
+            shows,
+            history: Entries::of(history)?,
+            list: list.get_slice(0, list.len()).unbind(),
+            format: reading.format,
+            open_from: entry_of(&reading.conversation, closed),
+            closed: Size::of(&measured, closed, size.scale),
+        });
+        Ok(())
     }
 
     /// Takes out the request that this history goes on from.
     fn take(&self, history: &Bound<'_, PyList>, budget: Option<usize>) -> Option<Ready> {
         let compactions = self.compactions.load(Ordering::Acquire);
         let mut ready = self.ready.lock()?;
-        let goes_on = |of: &Ready| of.budget == budget && of.compactions == compactions && of.history.begin(history);
+        let goes_on = |of: &Ready| {
+            view::share_compactions(of.shows.budget, budget)
+                && of.shows.compactions == compactions
+                && of.history.begin(history)
+        };
         let at = ready.iter().position(goes_on)?;
         Some(ready.remove(at))
     }
@@ -374,7 +424,7 @@ impl PyView {
     fn keep(&self, new: Ready) {
         let mut gone = Vec::new();
         if let Some(mut ready) = self.ready.lock() {
-            gone.extend(ready.extract_if(.., |other| other.budget == new.budget));
+            gone.extend(ready.extract_if(.., |other| view::share_compactions(other.shows.budget, new.shows.budget)));
             if ready.len() == READY {
                 gone.push(ready.remove(0));
             }
@@ -383,6 +433,12 @@ impl PyView {
         // After the lock: with the last reference to a message, code of the host may run.
         drop(gone);
     }
+}
+
+/// Whether requests with these budgets have the same compactions.
+#[pyfunction]
+pub fn share_compactions(one: Amount, other: Amount) -> bool {
+    view::share_compactions(Some(one.0), Some(other.0))
 }
 
 /// How many of the messages no later one changes, or is judged by: those before the last that belong together.

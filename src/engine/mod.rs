@@ -18,6 +18,7 @@ use crate::draft::Bounds;
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::message::{Conversation, Part, Pin, Role, Text};
+use crate::numbers::share;
 use crate::planner::{Answer, Deadline, Plan, Referring, Sealing, Urgency, reserve, resumed, wait_for_summary};
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
@@ -33,6 +34,10 @@ pub use fixed::fixed_tokens;
 pub use repairing::demands_of_messages;
 pub use summaries::{Chosen, RangeSummary, Summarizer};
 
+/// What must come in after a compaction before the next, as a share of what it left. One that cannot get below the high mark
+/// would otherwise be made again for each request, and change the whole prompt each time.
+const GROWTH: f64 = 0.05;
+
 /// What a plan may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
@@ -42,6 +47,9 @@ pub struct Room {
     pub fixed: usize,
     /// The most tokens for the messages, after a provider refused more; `None` where it did not.
     pub ceiling: Option<usize>,
+    /// Whether compaction starts at the policy's high mark of `budget`, as for a conversation that grows; otherwise above
+    /// all of it.
+    pub has_marks: bool,
 }
 
 /// What a plan is asked for.
@@ -154,7 +162,7 @@ impl Engine {
         let counter = self.ledger.now();
         let tokens = counter.measure(&reading.conversation);
         let mut budget = self.budget(ask.room, tokens.beginning())?;
-        if ask.room.budget.is_some() && ask.urgency == Urgency::Hard {
+        if ask.room.budget.is_some() && !ask.room.has_marks && ask.urgency == Urgency::Hard {
             budget = budget.filled();
         }
         let summary = if self.summarizes() { reserve(&self.policy, budget) } else { 0 };
@@ -187,11 +195,20 @@ impl Engine {
         })
     }
 
+    /// Tokens that the messages of the conversation with this beginning may take.
+    ///
+    /// # Errors
+    /// `NoRoom` if the window leaves nothing for messages.
+    pub fn limit(&self, room: Room, beginning: u128) -> Result<usize> {
+        Ok(self.budget(room, beginning)?.limit)
+    }
+
     /// The budget of the conversation with this beginning.
     fn budget(&self, room: Room, beginning: u128) -> Result<Budget> {
         let lowered = |limit: usize| room.ceiling.map_or(limit, |ceiling| limit.min(ceiling));
         if let Some(limit) = room.budget {
-            return Budget::given(lowered(limit), &self.policy);
+            let budget = Budget::given(lowered(limit), &self.policy)?;
+            return Ok(if room.has_marks { budget.limited(budget.limit, &self.policy) } else { budget });
         }
         let budget = Budget::of(&self.policy, room.fixed, self.ledger.beside(beginning))?;
         let budget = if self.cache_hits.has(beginning) { budget.relaxed(&self.policy) } else { budget };
@@ -212,14 +229,22 @@ impl Engine {
     }
 
     /// What a soft compaction reports of a conversation of `total` tokens if it has nothing to do; `None` if it has, or may
-    /// have: several of its `entries` can be one message.
+    /// have: several of its `entries` can be one message. `left` is what the last compaction left, 0 if that is not known.
     ///
     /// # Errors
     /// `NoRoom` if the window leaves nothing for messages.
-    pub fn idle(&self, total: usize, entries: usize, beginning: u128, room: Room) -> Result<Option<Report>> {
+    pub fn idle(
+        &self,
+        total: usize,
+        left: usize,
+        entries: usize,
+        beginning: u128,
+        room: Room,
+    ) -> Result<Option<Report>> {
         let budget = self.budget(room, beginning)?;
         let idle = || Report { tokens_before: total, tokens_after: total, budget: budget.limit, ..Report::default() };
-        Ok((total <= budget.high && !self.is_crowded(entries)).then(idle))
+        let high = budget.high.max(left + share(left, GROWTH)).min(budget.limit);
+        Ok((total <= high && !self.is_crowded(entries)).then(idle))
     }
 
     /// The plan for a conversation that breaks no rule, where a soft compaction has nothing to do; `None` where it has.

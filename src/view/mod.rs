@@ -37,15 +37,33 @@ const LANDMARKS: usize = 16;
 /// comes to less than a hundredth.
 const AFTER_REFUSALS: [f64; 5] = [0.7, 0.5, 0.3, 0.2, 0.2];
 
-/// What a compaction left, oldest piece first; what stands behind the last piece is the history itself.
-pub type Compaction<M> = Arc<Vec<Piece<M>>>;
+/// Budgets that differ by less than this factor may share compactions: hosts work out their budgets from prompts whose length
+/// varies a little from request to request.
+const NEAR: f64 = 1.25;
 
-/// The compactions for one budget, the newest last.
+/// What a compaction left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compaction<M> {
+    /// Oldest first; what stands behind the last piece is the history itself.
+    pub pieces: Vec<Piece<M>>,
+    /// Tokens of the whole request, before any scale; 0 where they are not known.
+    pub left: usize,
+}
+
+/// Whether two budgets have the same compactions. Budgets are put into classes, so that this does not depend on which of
+/// them was asked for first.
+pub fn share_compactions(one: Option<usize>, other: Option<usize>) -> bool {
+    #[allow(clippy::cast_precision_loss)] // The class of an astronomical budget may be the next one.
+    let class = |budget: usize| (budget.max(1) as f64).log(NEAR).floor();
+    one.map(class) == other.map(class)
+}
+
+/// The compactions for one class of budgets, the newest last.
 #[derive(Debug, Clone)]
 struct Track<M> {
     /// The budget that the host gave; `None` for what the policy's window leaves.
     budget: Option<usize>,
-    compactions: VecDeque<Compaction<M>>,
+    compactions: VecDeque<Arc<Compaction<M>>>,
 }
 
 /// What a model sees of a growing history. `M` is a message of the host that is not in the history.
@@ -67,14 +85,20 @@ impl<M> Default for View<M> {
 }
 
 impl<M: Clone> View<M> {
-    /// The pieces that stand for a history with these prefixes, for a budget. Its last piece may be shorter than what is
-    /// left of the history, and never is longer. O(pieces).
-    pub fn request(&self, budget: Option<usize>, prefixes: &Prefixes) -> Vec<Piece<M>> {
-        let Some(track) = self.tracks.iter().find(|track| track.budget == budget) else { return Vec::new() };
-        let fitting = track.compactions.iter().rev().map(|pieces| &pieces[..valid(pieces, prefixes)]);
+    /// What stands for a history with these prefixes, for a budget. Its last piece may be shorter than what is left of the
+    /// history, and never is longer. O(pieces).
+    pub fn request(&self, budget: Option<usize>, prefixes: &Prefixes) -> Compaction<M> {
+        let nothing = Compaction { pieces: Vec::new(), left: 0 };
+        let Some(track) = self.tracks.iter().find(|track| share_compactions(track.budget, budget)) else {
+            return nothing;
+        };
+        let fitting = track.compactions.iter().rev().map(|of| (&of.pieces[..valid(&of.pieces, prefixes)], of));
         // The newest of those that go furthest. One that was made of less may still serve where a newer one does not.
-        let best = fitting.reduce(|best, other| if end(other) > end(best) { other } else { best });
-        best.map(<[Piece<M>]>::to_vec).unwrap_or_default()
+        let best = fitting.reduce(|best, other| if end(other.0) > end(best.0) { other } else { best });
+        best.map_or(nothing, |(pieces, of)| {
+            let is_whole = pieces.len() == of.pieces.len() && !pieces.is_empty();
+            Compaction { pieces: pieces.to_vec(), left: if is_whole { of.left } else { 0 } }
+        })
     }
 
     /// Whether what is remembered was made of another history: no message of that one is in this one. A single message may
@@ -105,21 +129,21 @@ impl<M: Clone> View<M> {
     pub fn compacted(
         &mut self,
         budget: Option<usize>,
-        pieces: Vec<Piece<M>>,
+        compaction: Compaction<M>,
         prefixes: &Prefixes,
-    ) -> Vec<Compaction<M>> {
+    ) -> Vec<Arc<Compaction<M>>> {
         self.follow(prefixes);
         let mut forgotten = Vec::new();
-        let at = self.tracks.iter().position(|track| track.budget == budget);
+        let at = self.tracks.iter().position(|track| share_compactions(track.budget, budget));
         let mut track = at.map_or_else(|| Track { budget, compactions: VecDeque::new() }, |at| self.tracks.remove(at));
-        let pieces = Arc::new(until_last_block(pieces));
+        let pieces = until_last_block(compaction.pieces);
         // A compaction of the same entries stands in for the one before: a branch has other prefixes.
-        let same = track.compactions.iter().position(|other| ends_alike(other, &pieces));
+        let same = track.compactions.iter().position(|other| ends_alike(&other.pieces, &pieces));
         forgotten.extend(same.and_then(|at| track.compactions.remove(at)));
         if track.compactions.len() == COMPACTIONS {
             forgotten.extend(track.compactions.pop_front());
         }
-        track.compactions.push_back(pieces);
+        track.compactions.push_back(Arc::new(Compaction { pieces, ..compaction }));
         if self.tracks.len() == BUDGETS {
             forgotten.extend(self.tracks.remove(0).compactions);
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::pieces::{Piece, Shown};
-use super::{BUDGETS, COMPACTIONS, Track, View};
+use super::{BUDGETS, COMPACTIONS, Compaction, Track, View};
 use crate::error::{Error, Result};
 use crate::ledger::EntryDigest;
 
@@ -28,7 +28,14 @@ pub struct State {
 #[serde(deny_unknown_fields)]
 struct BudgetState {
     budget: Option<usize>,
-    compactions: Vec<Vec<PieceState>>,
+    compactions: Vec<CompactionState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CompactionState {
+    left: usize,
+    pieces: Vec<PieceState>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,8 +72,9 @@ impl<M> View<M> {
                 prefix: hex(*prefix),
             },
         };
-        let mut compactions =
-            |track: &Track<M>| track.compactions.iter().map(|pieces| pieces.iter().map(&mut piece).collect()).collect();
+        let mut compaction =
+            |of: &Compaction<M>| CompactionState { left: of.left, pieces: of.pieces.iter().map(&mut piece).collect() };
+        let mut compactions = |track: &Track<M>| track.compactions.iter().map(|of| compaction(of)).collect();
         let budgets = self
             .tracks
             .iter()
@@ -100,7 +108,7 @@ impl<M> View<M> {
                 return Err(not_a_state("it has too many compactions"));
             }
             let mut restored = VecDeque::with_capacity(compactions.len());
-            for pieces in compactions {
+            for CompactionState { left, pieces } in compactions {
                 let mut end = 0;
                 let mut read = Vec::with_capacity(pieces.len());
                 for piece in pieces {
@@ -118,7 +126,7 @@ impl<M> View<M> {
                         },
                     });
                 }
-                restored.push_back(Arc::new(read));
+                restored.push_back(Arc::new(Compaction { pieces: read, left: *left }));
             }
             tracks.push(Track { budget: *budget, compactions: restored });
         }

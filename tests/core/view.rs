@@ -3,13 +3,18 @@
 use proptest::prelude::*;
 use ullage::ledger::{EntryDigest, entry_digests};
 use ullage::message::{Conversation, Message, Part, Pin, Role, Span};
-use ullage::view::{Output, Piece, Prefixes, Shown, Units, View};
+use ullage::view::{Compaction, Output, Piece, Prefixes, Shown, Units, View, share_compactions};
 
 /// A message that is not in the history, named by a number.
 type Made = u32;
 
 fn prefixes(entries: &[u128]) -> Prefixes {
     Prefixes::of(entries.iter().copied().map(EntryDigest).collect())
+}
+
+/// A compaction that left these pieces.
+fn left(pieces: Vec<Piece<Made>>) -> Compaction<Made> {
+    Compaction { pieces, left: 1_000 }
 }
 
 fn shown(units: &Units<Made>) -> Vec<Shown<Made>> {
@@ -93,9 +98,9 @@ proptest! {
         prop_assert_eq!(shown(&after), expected.clone());
 
         let mut view = View::default();
-        view.compacted(None, after.pieces(), &prefixes(&history));
+        view.compacted(None, left(after.pieces()), &prefixes(&history));
         history.extend((0..more as u128).map(|entry| 1_000 + entry));
-        let pieces = view.request(None, &prefixes(&history));
+        let pieces = view.request(None, &prefixes(&history)).pieces;
         let again = shown(&Units::of(pieces, history.len(), Vec::new()));
         prop_assert_eq!(&again[..expected.len()], &expected[..]);
         let rest: Vec<Shown<Made>> = (count..history.len()).map(Shown::Entry).collect();
@@ -123,10 +128,10 @@ proptest! {
         let request = Units::<Made>::of(Vec::new(), count, Vec::new());
         let mut view = View::default();
         let after = request.compacted(rewritten(&fates, count), &prefixes(&history));
-        view.compacted(None, after.pieces(), &prefixes(&history));
+        view.compacted(None, left(after.pieces()), &prefixes(&history));
         let changed = at.index(count);
         history[changed] = 5_000;
-        let pieces = view.request(None, &prefixes(&history));
+        let pieces = view.request(None, &prefixes(&history)).pieces;
         let end = pieces.last().map_or(0, |piece| piece.entries().end);
         prop_assert!(end <= changed, "a block that stands for the changed entry is gone");
         // Every block that ends before the change is there.
@@ -151,7 +156,8 @@ proptest! {
         let history: Vec<u128> = (1..=count as u128).collect();
         let request = Units::<Made>::of(Vec::new(), count, Vec::new());
         let mut view = View::default();
-        view.compacted(budget, request.compacted(rewritten(&fates, count), &prefixes(&history)).pieces(), &prefixes(&history));
+        let pieces = request.compacted(rewritten(&fates, count), &prefixes(&history)).pieces();
+        view.compacted(budget, left(pieces), &prefixes(&history));
         view.refused(1_000);
         let mut messages: Vec<Made> = Vec::new();
         let state = view.state(|made| {
@@ -163,6 +169,37 @@ proptest! {
         prop_assert_eq!(restored.request(budget, &prefixes(&history)), view.request(budget, &prefixes(&history)));
         prop_assert_eq!(restored.ceiling(), view.ceiling());
     }
+}
+
+proptest! {
+    #[test]
+    fn near_budgets_share_compactions_and_far_ones_do_not(budget in 1usize..1_000_000_000, percent in 0usize..200) {
+        let other = budget + budget * percent / 100;
+        prop_assert!(share_compactions(Some(budget), Some(budget)));
+        prop_assert!(!share_compactions(None, Some(budget)));
+        prop_assert_eq!(share_compactions(Some(budget), Some(other)), share_compactions(Some(other), Some(budget)));
+        if percent >= 26 && budget >= 100 {
+            prop_assert!(!share_compactions(Some(budget), Some(other)));
+        }
+        let mut view = View::<Made>::default();
+        view.compacted(Some(budget), left(vec![Piece::Block { stands_for: 0..1, shows: vec![], prefix: 0 }]), &prefixes(&[0]));
+        let is_shown = !view.request(Some(other), &prefixes(&[0])).pieces.is_empty();
+        prop_assert_eq!(is_shown, share_compactions(Some(budget), Some(other)));
+    }
+}
+
+#[test]
+fn what_a_compaction_left_is_known_as_long_as_all_of_it_is_shown() {
+    let block = |end: usize| Piece::Block {
+        stands_for: end - 1..end,
+        shows: vec![Shown::Made(1)],
+        prefix: prefixes(&[1, 2]).at(end).unwrap(),
+    };
+    let mut view = View::<Made>::default();
+    view.compacted(None, left(vec![block(1), block(2)]), &prefixes(&[1, 2]));
+    assert_eq!(view.request(None, &prefixes(&[1, 2, 3])).left, 1_000);
+    let edited = view.request(None, &prefixes(&[1, 7, 3]));
+    assert_eq!((edited.pieces.len(), edited.left), (1, 0));
 }
 
 #[test]
@@ -179,10 +216,11 @@ fn only_some_compactions_and_budgets_are_kept() {
     let mut view = View::<Made>::default();
     let block =
         |end: usize| vec![Piece::Block { stands_for: 0..end, shows: vec![Shown::Made(1)], prefix: end as u128 }];
-    let forgotten: usize = (1..100).map(|end| view.compacted(None, block(end), &prefixes(&[1])).len()).sum();
+    let forgotten: usize = (1..100).map(|end| view.compacted(None, left(block(end)), &prefixes(&[1])).len()).sum();
     assert!((90..99).contains(&forgotten));
-    let forgotten: usize = (1..100).map(|budget| view.compacted(Some(budget), block(1), &prefixes(&[1])).len()).sum();
-    assert!((80..99).contains(&forgotten));
+    let forgotten: usize =
+        (1..60).map(|budget| view.compacted(Some(1 << budget), left(block(1)), &prefixes(&[1])).len()).sum();
+    assert!((40..59).contains(&forgotten));
 }
 
 #[test]

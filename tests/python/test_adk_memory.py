@@ -67,7 +67,7 @@ def test_between_invocations_only_what_was_compacted_is_kept():
     for compaction in state["view"]["budgets"][0]["compactions"]:
         made = [
             shown["message"]
-            for piece in compaction[:]
+            for piece in compaction["pieces"]
             if isinstance(piece, dict)
             for shown in piece["shows"]
             if "message" in shown

@@ -258,7 +258,7 @@ def test_an_interrupted_call_is_answered_in_what_the_model_sees(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("look", ["get_token_count", "should_compact", "compact", "requested"])
+@pytest.mark.parametrize("look", ["get_token_count", "should_compact", "requested"])
 def test_who_looks_while_a_tool_runs_changes_nothing(form, look):
     call, result = called(form, 1, "what the tool found")
     earlier = called(form, 0, "of an interrupted call")[0]

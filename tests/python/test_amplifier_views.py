@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ullage
-from ullage.amplifier import PersistentContextManager, SimpleContextManager
+from ullage.amplifier import PersistentContextManager, SimpleContextManager, mount
 
 from .amplifier_sessions import (
     FORMS,
     NOTICE,
+    TASK,
     Hooks,
     asked,
     called,
     contents,
+    is_request,
     session,
     tokens,
 )
@@ -50,75 +53,6 @@ def test_budgets_that_take_turns_each_keep_their_view(form, strategy):
                 assert contents(now)[: len(contents(old))] == contents(old)
                 assert contents(now)[-1] == f"went on {number}"
         assert hooks.compactions == before
-
-    asyncio.run(run())
-
-
-def test_a_view_that_another_budget_fills_is_compacted_by_the_message_too():
-    hooks = Hooks()
-    context = SimpleContextManager(LARGE, hooks=hooks, compaction_strategy="smart")
-
-    async def run():
-        await context.set_messages(session("openai", 60))
-        for number in range(100, 160):
-            await asked(context, LARGE)
-            await asked(context, SMALL)
-            before = hooks.compactions
-            await called_once(context, number)
-            added = hooks.compactions
-            await asked(context, LARGE)
-            await asked(context, SMALL)
-            assert hooks.compactions == added
-            assert added <= before + 2
-
-    asyncio.run(run())
-    assert hooks.compactions > 4
-
-
-def test_only_the_last_budgets_have_views():
-    context = SimpleContextManager(LARGE)
-
-    async def run():
-        await context.set_messages(session("openai", 60))
-        for budget in (LARGE, SMALL, 3_000, 2_000, 1_500, LARGE, 40_000):
-            await asked(context, budget)
-        assert len(context._views.all()) <= 3
-        await context.clear()
-        await context.add_message({"role": "user", "content": "anew"})
-        for budget in (LARGE, SMALL, 3_000):
-            assert contents(await asked(context, budget)) == ["anew"]
-
-    asyncio.run(run())
-
-
-def test_a_view_that_nobody_asks_for_is_given_up():
-    hooks = Hooks()
-    context = SimpleContextManager(LARGE, hooks=hooks)
-
-    async def run():
-        await context.set_messages(session("openai", 60))
-        await asked(context, LARGE)
-        for _ in range(60):
-            await asked(context, SMALL)
-        assert len(context._views.all()) == 1
-
-    asyncio.run(run())
-
-
-def test_a_file_has_the_view_of_the_largest_budget(tmp_path):
-    path = tmp_path / "session.jsonl"
-
-    async def run():
-        context = PersistentContextManager(path, max_tokens=LARGE)
-        await context.set_messages(session("openai", 60))
-        large, history = await asked(context, LARGE), await context.get_messages()
-        small = await asked(context, SMALL)
-        await context.close()
-        again = PersistentContextManager(path, max_tokens=LARGE)
-        assert contents(await asked(again, SMALL))[-1] == contents(small)[-1]
-        assert contents(await asked(again, LARGE)) == contents(large)
-        assert await again.get_messages() == history
-        await again.close()
 
     asyncio.run(run())
 
@@ -189,84 +123,6 @@ def test_each_compaction_is_exported(tmp_path):
     assert len(list(tmp_path.glob("*.jsonl*"))) >= 1 + hooks.compactions
 
 
-def test_a_view_of_a_history_that_was_cleared_is_not_kept(tmp_path):
-    path = tmp_path / "session.jsonl"
-
-    async def run():
-        context = PersistentContextManager(path, max_tokens=LARGE)
-        await context.set_messages(session("openai", 60))
-        await asked(context, LARGE)
-        await asked(context, SMALL)
-        views = context._views.all()
-        await context.clear()
-        for view in views:
-            # As a compaction that was under way would do.
-            await context._keep(view)
-        assert all(not view.messages for view in views)
-        await context.close()
-        again = PersistentContextManager(path, max_tokens=LARGE)
-        assert contents(await asked(again, LARGE)) == []
-        await again.close()
-
-    asyncio.run(run())
-
-
-@pytest.mark.parametrize("strategy", ["simple", "smart"])
-def test_near_budgets_that_take_turns_find_their_view_ready(strategy):
-    hooks = Hooks()
-    context = SimpleContextManager(LARGE, hooks=hooks, compaction_strategy=strategy)
-
-    async def run():
-        await context.set_messages(session("openai", 60))
-        for number in range(100, 160):
-            for budget in (LARGE - 2_000, LARGE):
-                before = hooks.compactions
-                await asked(context, budget)
-                assert hooks.compactions == before or number == 100
-            await called_once(context, number)
-
-    asyncio.run(run())
-    assert hooks.compactions > 2
-
-
-def test_a_budget_that_is_too_small_costs_the_others_nothing():
-    hooks = Hooks()
-    context = SimpleContextManager(LARGE, hooks=hooks, compaction_strategy="smart")
-
-    async def run():
-        await context.set_messages(session("openai", 60))
-        await asked(context, LARGE)
-        await asked(context, SMALL)
-        with pytest.raises(ullage.BudgetError):
-            await context.get_messages_for_request(1)
-        assert len(context._views.all()) == 2
-        for number in range(100, 140):
-            before = hooks.compactions
-            await called_once(context, number)
-            added = hooks.compactions
-            assert added <= before + 2
-        await asked(context, SMALL)
-        await asked(context, LARGE)
-        assert hooks.compactions == added
-
-    asyncio.run(run())
-    assert hooks.compactions > 4
-
-
-def test_the_largest_of_many_budgets_keeps_its_view():
-    context = SimpleContextManager(LARGE, compaction_strategy="smart")
-
-    async def run():
-        await context.set_messages(session("openai", 60))
-        large = await asked(context, LARGE)
-        for _ in range(3):
-            for budget in (7_000, SMALL, 3_500, 2_500):
-                await asked(context, budget)
-        assert contents(await asked(context, LARGE)) == contents(large)
-
-    asyncio.run(run())
-
-
 def test_system_messages_that_take_the_budget_are_an_error_of_their_own():
     async def prompt():
         return "word " * 2_000
@@ -320,20 +176,234 @@ def test_importance_is_asked_once_for_each_message_however_many_views_there_are(
     assert len(places) == len(set(places)) > 60
 
 
-def test_after_an_interruption_views_are_made_ready_all_the_same():
+def test_near_budgets_share_a_view():
     hooks = Hooks()
     context = SimpleContextManager(LARGE, hooks=hooks, compaction_strategy="smart")
 
     async def run():
-        await context.set_messages(session("openai", 20))
+        await context.set_messages(session("openai", 60))
         await asked(context, LARGE)
-        await context.add_message(called("openai", 99, "never comes")[0])
-        await context.add_message({"role": "user", "content": "Stop. Go on elsewhere."})
-        for number in range(100, 200):
-            await called_once(context, number)
-        added = hooks.compactions
-        assert added > 1
+        for step in range(100):
+            await context.add_message({"role": "user", "content": f"go on {step}"})
+            await asked(context, LARGE - 7 * step)
+
+    asyncio.run(run())
+    assert hooks.compactions <= 3
+
+
+def test_a_budget_that_is_too_small_changes_no_other_request():
+    hooks = Hooks()
+    context = SimpleContextManager(LARGE, hooks=hooks, compaction_strategy="smart")
+
+    async def run():
+        await context.set_messages(session("openai", 60))
+        large, small = await asked(context, LARGE), await asked(context, SMALL)
+        with pytest.raises(ullage.BudgetError):
+            await context.get_messages_for_request(1)
+        assert await asked(context, SMALL) == small
+        assert await asked(context, LARGE) == large
+
+    asyncio.run(run())
+    assert hooks.compactions == 2
+
+
+def test_sixteen_budgets_keep_their_views():
+    context = SimpleContextManager(LARGE, compaction_strategy="smart")
+
+    async def run():
+        await context.set_messages(session("openai", 60))
+        large = await asked(context, LARGE)
+        for _ in range(3):
+            for budget in (7_000, SMALL, 3_500, 2_500):
+                await asked(context, budget)
+        assert await asked(context, LARGE) == large
+
+    asyncio.run(run())
+
+
+def test_requests_of_new_budgets_while_messages_come():
+    messages = session("openai", 60)
+
+    async def run():
+        context = SimpleContextManager(LARGE, compaction_strategy="smart")
+
+        async def add():
+            for message in messages:
+                await context.add_message(message)
+                await asyncio.sleep(0)
+
+        async def ask(budgets):
+            for budget in budgets:
+                await asked(context, budget)
+
+        await asyncio.gather(
+            add(), ask(range(9_000, 3_000, -900)), ask(range(3_000, 20_000, 1_700))
+        )
+        assert contents(await asked(context, LARGE))[-1] == messages[-1]["content"]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("strategy", ["simple", "smart"])
+@pytest.mark.parametrize("budgets", [(LARGE,), (SMALL,), (LARGE, SMALL), (1_500, 40_000)])
+def test_a_resumed_session_sends_what_its_last_requests_showed(tmp_path, strategy, budgets):
+    def opened():
+        return PersistentContextManager(
+            tmp_path / "session.jsonl", max_tokens=LARGE, compaction_strategy=strategy
+        )
+
+    async def run():
+        context = opened()
+        for message in session("openai", 60):
+            await context.add_message(message)
+        before = [await asked(context, budget) for budget in budgets]
+        stats = context._last_compaction_stats
+        await context.close()
+        again = opened()
+        await again.initialize()
+        assert again._last_compaction_stats == (stats or again._last_compaction_stats)
+        assert [await asked(again, budget) for budget in budgets] == before
+        await again.close()
+
+    asyncio.run(run())
+
+
+def test_a_view_in_the_file_that_nobody_can_read_is_made_again(tmp_path, caplog):
+    path = tmp_path / "session.jsonl"
+
+    async def run():
+        context = PersistentContextManager(path, max_tokens=LARGE)
+        await context.set_messages(session("openai", 60))
         await asked(context, LARGE)
-        assert hooks.compactions == added
+        await context.close()
+        path.write_text(path.read_text().replace('"landmarks"', '"marks"'))
+        again = PersistentContextManager(path, max_tokens=LARGE)
+        assert len(await asked(again, LARGE)) > 2
+        await again.close()
+
+    asyncio.run(run())
+    assert "cannot be read" in caplog.text
+
+
+def test_who_counts_a_resumed_session_leaves_its_view(tmp_path):
+    path = tmp_path / "session.jsonl"
+
+    async def run():
+        context = PersistentContextManager(path)
+        for message in session("openai", 60):
+            await context.add_message(message)
+        seen = await context.get_messages_for_request(LARGE)
+        await context.close()
+        again = PersistentContextManager(path)
+        assert await again.get_token_count() == tokens(seen)
+        assert await again.should_compact() is False
+        assert await again.get_messages_for_request(LARGE) == seen
+        await again.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("strategy", ["simple", "smart"])
+def test_who_adds_past_the_methods_has_the_count_of_what_is_sent(strategy):
+    context = SimpleContextManager(LARGE, compaction_strategy=strategy)
+
+    async def run():
+        for _ in range(2):
+            context.messages.extend({"role": "user", "content": f"note {n}"} for n in range(300))
+            assert not await context.should_compact()
+            count = await context.get_token_count()
+            assert count == tokens(await asked(context, LARGE)) > 1_500
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("strategy", ["simple", "smart"])
+def test_when_requests_are_made_changes_none_of_them(form, strategy):
+    """A request depends on the messages, and not on who looked at them in between."""
+
+    async def run(*, looks):
+        context = SimpleContextManager(LARGE, compaction_strategy=strategy)
+        requests = []
+        for message in session(form, 40):
+            await context.add_message(message)
+            if is_request(message):
+                if looks:
+                    await context.should_compact()
+                    await context.get_token_count()
+                    await asyncio.sleep(0.0001)
+                requests.append(contents(await asked(context, LARGE)))
+        return requests
+
+    assert asyncio.run(run(looks=False)) == asyncio.run(run(looks=True))
+
+
+def test_a_result_that_comes_after_a_hooks_words_is_not_lost():
+    first, second = called("openai", 1, "found the one"), called("openai", 2, "found the other")
+    both = {**first[0], "tool_calls": [*first[0]["tool_calls"], *second[0]["tool_calls"]]}
+    hook = {"role": "system", "content": "remember", "metadata": {"source": "hook"}}
+    context = SimpleContextManager(LARGE)
+
+    async def run():
+        await context.add_message({"role": "user", "content": TASK})
+        for message in (both, first[1], hook, second[1]):
+            await context.add_message(message)
+            await asked(context, LARGE)
+        view = str(await asked(context, LARGE))
+        assert all(found in view for found in ("found the one", "found the other", "remember"))
+
+    asyncio.run(run())
+
+
+def test_results_that_take_the_room_while_another_is_awaited_are_shortened():
+    call, first = called("openai", 1, "line of output\n" * 20_000)
+    second, last = called("openai", 2, "at last")
+    call["tool_calls"] += second["tool_calls"]
+
+    async def run():
+        context = SimpleContextManager(60_000, compaction_strategy="smart")
+        for message in [*session("openai", 100), call, first]:
+            await context.add_message(message)
+        for budget in (60_000, 10_000):
+            await asked(context, budget)
+        await context.add_message(last)
+        assert contents(await asked(context, 60_000))[-1] == "at last"
+
+    asyncio.run(run())
+
+
+def test_the_only_provider_of_a_session_tells_the_budget_before_a_request():
+    defaults = {"context_window": SMALL + 1_500, "max_output_tokens": 1_000}
+    provider = SimpleNamespace(get_info=lambda: SimpleNamespace(defaults=defaults))
+
+    async def run(providers):
+        coordinator = SimpleNamespace(hooks=None, context=None, get={"providers": providers}.get)
+        await mount(coordinator, {"max_tokens": 20 * LARGE})
+        await coordinator.context.set_messages(session("openai", 60))
+        return await coordinator.context.should_compact()
+
+    assert asyncio.run(run({"one": provider}))
+    # Of two nobody knows which will be asked.
+    assert not asyncio.run(run({"one": provider, "two": provider}))
+
+
+def test_a_request_that_is_cancelled_while_a_function_compacts_changes_nothing():
+    async def slow(messages, target):
+        begun.set()
+        await asyncio.sleep(60)
+        return messages
+
+    context = SimpleContextManager(LARGE, compaction_strategy="custom", compaction_function=slow)
+    begun = asyncio.Event()
+
+    async def run():
+        await context.set_messages(session("openai", 60))
+        request = asyncio.create_task(context.get_messages_for_request())
+        await begun.wait()
+        request.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await request
+        context.compaction_function = lambda messages, target: messages[-2:]
+        assert contents(await asked(context, LARGE))[-1] == "Go on with part 59."
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""Reading the configuration of a mount plan, which is data: YAML has no functions."""
+"""Mounting a context: reading the configuration of a mount plan, and joining a session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from ullage import PolicyError
 from ullage._core import nearest
 
-# Settings whose value is a function; a mount plan names it as an entry point does.
+# Settings whose value is a function. YAML has none; a mount plan names it as an entry point does.
 _FUNCTIONS = frozenset({"compaction_function", "importance", "on_compaction"})
 # What a coordinator gives rather than a mount plan.
 _NOT_CONFIGURED = frozenset({"self", "hooks"})
@@ -40,6 +40,15 @@ def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]
             near = nearest(str(name), sorted(known))
             raise PolicyError(f"there is no setting '{name}'; did you mean {' or '.join(near)}?")
     return {n: _function(n, v) if n in _FUNCTIONS else v for n, v in given.items()}
+
+
+async def mounted(coordinator: Any, context: Any) -> None:
+    """Mounts a context: by the coordinator of Amplifier's code, or as its guide has it."""
+    context.mounted_in(coordinator)
+    if hasattr(coordinator, "mount"):
+        await coordinator.mount("context", context)
+    else:
+        coordinator.context = context
 
 
 def _function(setting: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A user's own way to compact: its output is checked, and mended where a provider would refuse."""
+"""A compaction function of the user's: what it returns is checked before it is used."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
-from ullage import MessageError, UllageError
-from ullage.amplifier.mending import mended
-from ullage.amplifier.shape import is_system
+from ullage import MessageError, detect_format, repair
+from ullage.amplifier.messages import is_system
 from ullage.logger import Logger
 
 logger = Logger(__name__)
 
-# What a user gives: the messages and the tokens that they should come to in, messages out.
+# It takes a user's message first, and no two of one role in a row.
+_STRICTEST = "anthropic"
+# The messages and the tokens that they should come to, and what is left of them.
 Compaction: TypeAlias = Callable[[list[Any], int], list[Any] | Awaitable[list[Any]]]
 
 
 async def compacted(compaction: Compaction, messages: list[Any], target: int) -> list[Any] | None:
-    """What the user's function makes of the messages, mended; None where it made nothing of use.
+    """What the user's function leaves of the messages; None where that is of no use.
 
     The function gets a list of its own. The messages in it are those of the history, and are not
     to be changed: what is to be shorter has to be a copy. System messages that it left out come
@@ -41,8 +42,8 @@ async def compacted(compaction: Compaction, messages: list[Any], target: int) ->
         logger.warning("the user's compaction failed; the engine compacts instead", exc_info=True)
         return None
     try:
-        return mended(_with_system(_checked(made), messages), like=messages)
-    except UllageError as error:
+        return _repaired(_with_system(_checked(made), messages))
+    except MessageError as error:
         logger.warning("error=<%s> | the user's compaction is of no use; the engine's is", error)
         return None
 
@@ -60,3 +61,17 @@ def _with_system(made: list[Any], messages: list[Any]) -> list[Any]:
     said = [message for message in made if is_system(message)]
     gone = [m for m in messages if is_system(m) and id(m) not in there and m not in said]
     return [*gone, *made]
+
+
+def _repaired(made: list[Any]) -> list[Any]:
+    """The messages, where they are words alone as the strictest provider takes them.
+
+    Words do not tell their format, and what comes next may be of any. What tells its format is
+    repaired by the view.
+    """
+    try:
+        detect_format(made)
+    except MessageError:
+        system = [message for message in made if is_system(message)]
+        return [*system, *repair([m for m in made if not is_system(m)], _STRICTEST)]
+    return made

@@ -1,14 +1,13 @@
-"""Which messages a user's function, such as a model that judges, wants to keep whole."""
+"""Which messages stay whole: the newest, and those that a user's function holds important."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ullage.amplifier.recent import within
-from ullage.amplifier.shape import is_system
+from ullage.amplifier.messages import is_system
 from ullage.logger import Logger
 
 if TYPE_CHECKING:
@@ -21,13 +20,31 @@ Importance: TypeAlias = Callable[[list[Any]], Sequence[float] | Awaitable[Sequen
 
 # A message of at least this score is kept whole as long as there is room.
 IMPORTANT = 0.5
-# The room for them, as a share of what the compaction goes down to. The newest messages have as
-# much; what is left belongs to the task, and to the lines of what goes.
+# The room for them, as a share of what the compaction goes down to, and as much for the newest.
+# What is left belongs to the task, and to the lines of what goes. The levels protect a share of the
+# messages, however long they are; where they are too long, all of them would go.
 SHARE = 0.35
 # Scores that are remembered: those of the views of a long session.
 _REMEMBERED = 20_000
 # Seconds that the function has for one compaction: as long as the engine gives a summarizer.
 TIMEOUT = 60.0
+
+
+def newest(messages: list[Any], target: int, counter: TokenCounter) -> set[int]:
+    """The indices of the newest messages, as many as fit in their part of the target."""
+    order = (n for n in reversed(range(len(messages))) if not is_system(messages[n]))
+    return within(order, messages, int(target * SHARE), counter)
+
+
+def within(order: Iterable[int], messages: list[Any], room: int, counter: TokenCounter) -> set[int]:
+    """The first indices of an order whose messages fit in the room."""
+    chosen: set[int] = set()
+    for index in order:
+        room -= counter.count_messages([messages[index]])
+        if room < 0:
+            break
+        chosen.add(index)
+    return chosen
 
 
 class Judge:

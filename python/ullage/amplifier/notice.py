@@ -1,11 +1,16 @@
-"""The words that tell the model that its context was compacted."""
+"""How the model and Amplifier's hooks learn of a compaction."""
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
+
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from ullage.amplifier.settings import Verbosity
+
+logger = Logger(__name__)
 
 SOURCE = "context-compaction"
 _OPENING = f'<system-reminder source="{SOURCE}">'
@@ -15,6 +20,10 @@ LEVELS = 8
 _ONLY_RESULTS = 2
 # What a verbose notice names; more would take more room than the notice has.
 _NAMED = 12
+
+# The event of Amplifier's document, and that of its code. Each carries the names of both.
+COMPACT = "context:compact"
+COMPACTION = "context:compaction"
 
 
 def notice_of(stats: dict[str, Any], verbosity: Verbosity) -> str:
@@ -44,6 +53,24 @@ def message_of(notice: str) -> dict[str, Any]:
         "content": notice,
         "metadata": {"source": SOURCE, "ephemeral": True},
     }
+
+
+async def emit(hooks: Any, stats: dict[str, Any]) -> None:
+    """Emits both events; what a hook raises is logged, and the request goes on.
+
+    Args:
+        hooks: Amplifier's registry, or None.
+        stats: What they carry; each handler gets a copy.
+    """
+    if hooks is None:
+        return
+    for event in (COMPACT, COMPACTION):
+        try:
+            answer = hooks.emit(event, dict(stats))
+            if inspect.isawaitable(answer):
+                await answer
+        except Exception:  # noqa: PERF203 - the other event is emitted all the same
+            logger.warning("event=<%s> | a hook failed", event, exc_info=True)
 
 
 def _normal(stats: dict[str, Any]) -> list[str]:

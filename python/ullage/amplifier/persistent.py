@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ullage import UllageError
 from ullage.amplifier import checks, memory
-from ullage.amplifier.budget import Budget
-from ullage.amplifier.configuration import arguments
-from ullage.amplifier.messages import copies, stamped
-from ullage.amplifier.mounting import mounted
+from ullage.amplifier.configuration import arguments, mounted
+from ullage.amplifier.messages import stamped
 from ullage.amplifier.places import transcript_path as place_of
 from ullage.amplifier.session_file import SessionFile
-from ullage.amplifier.simple import SimpleContextManager
-from ullage.amplifier.views import Views
+from ullage.amplifier.simple import SimpleContextManager, copies
 from ullage.logger import Logger
 
 if TYPE_CHECKING:
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from ullage.amplifier.settings import StrategyName
-    from ullage.amplifier.view import View
+    from ullage.amplifier.views import BudgetView
 
 logger = Logger(__name__)
 
@@ -31,10 +28,9 @@ class PersistentContextManager(SimpleContextManager):
     """A :class:`SimpleContextManager` whose messages survive the process.
 
     Each message is one line at the end of a file, written before it counts as added. The file is
-    read once. A compaction is a line more, so that a session goes on with the very view that it
-    had (of several budgets, that of the largest), and the whole history is always there. What a
-    crash left unfinished is mended in the view: a call whose result was never written gets one that
-    says so.
+    read once. A compaction is a line more, so that a session goes on with the requests that it
+    had, and the whole history is always there. What a crash left unfinished is repaired in
+    requests: a call whose result was never written gets one that says so.
 
     Args:
         transcript_path: The file. If not given, it lies in ``storage_path``.
@@ -49,7 +45,8 @@ class PersistentContextManager(SimpleContextManager):
         storage_path: The folder of all sessions; if not given, that of Amplifier for the project.
         session_id: The session, which has a folder of its own in ``storage_path``.
         compaction_strategy: "simple", "smart" or "custom".
-        export_on_compact: Whether the file is copied, as it is, before a compaction is written.
+        export_on_compact: Whether what the model saw before a compaction is written to a file of
+            its own, with a number.
         fsync: When the file is flushed to the disk, which only a loss of power needs: "always",
             "close" or "never".
         lock: Whether other processes are kept out of the file.
@@ -101,11 +98,7 @@ class PersistentContextManager(SimpleContextManager):
             "transcript_path": str(self.transcript_path),
             "export_on_compact": export_on_compact,
         }
-        # The view that the file has, if it has one.
-        self._filed: View | None = None
-        self._file = SessionFile(
-            self.transcript_path, fsync=fsync, lock=lock, exports=export_on_compact
-        )
+        self._file = SessionFile(self.transcript_path, fsync=fsync, lock=lock)
 
     @property
     def recovered(self) -> str | None:
@@ -121,7 +114,6 @@ class PersistentContextManager(SimpleContextManager):
         """
         if not self._file.is_open:
             await asyncio.to_thread(self._open)
-            await self._prepare_for_all()
 
     async def close(self) -> None:
         """Flushes the file and lets others open it.
@@ -144,7 +136,6 @@ class PersistentContextManager(SimpleContextManager):
             await asyncio.to_thread(self._add, stamp)
         else:
             self._add(stamp)
-        await self._prepare_for_new()
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None
@@ -174,7 +165,6 @@ class PersistentContextManager(SimpleContextManager):
             logger.info("path=<%s> | the messages of the file stand", self.transcript_path)
         else:
             await asyncio.to_thread(lambda: self._begin(copies(messages)))
-        await self._prepare_for_all()
 
     async def clear(self) -> None:
         """Forgets all messages, those in the file too.
@@ -207,51 +197,40 @@ class PersistentContextManager(SimpleContextManager):
         await self.initialize()
         await super().set_system_prompt_factory(factory)
 
-    async def _keep(self, view: View) -> None:
-        await self._keep_in_file(view, is_for_file=view is self._views.largest)
-
-    async def _keep_in_file(self, view: View, *, is_for_file: bool) -> None:
+    async def _compacted(self, view: BudgetView, messages: list[Any]) -> None:
         try:
-            await asyncio.to_thread(self._keep_now, view, is_for_file=is_for_file)
+            await asyncio.to_thread(self._keep, view, messages, self.messages)
         except UllageError as error:
             # The messages are in the file; a session that is resumed compacts them again.
             logger.warning("path=<%s>, error=<%s> | not written", self.transcript_path, error)
 
-    async def _keep_shown(self, own: View, view: View) -> None:
-        # A whole history needs no word in a file that never had another view.
-        is_new = view is not self._filed and (view.stats is not None or self._filed is not None)
-        if is_new and own is self._views.largest:
-            await self._keep_in_file(view, is_for_file=True)
+    def _keep(self, view: BudgetView, request: list[Any], history: list[Any]) -> None:
+        with self._file.writing:
+            # It may have been cleared meanwhile.
+            if history is not self.messages:
+                return
+            if self.export_on_compact:
+                self._file.export(view.before)
+            standing = {id(message) for message in self._standing}
+            lasting = [message for message in request if id(message) not in standing]
+            self._file.keep(lasting, self._views.past())
 
     def _open(self) -> None:
         with self._file.writing:
             if self._file.is_open:
                 return
             standing = memory.messages_of(self.memory_files)
-            counter = self._engines.counter_for(None)
-            if standing and counter.count_messages(standing) > self.max_tokens:
+            if self._views.counter_for(None).count_messages(standing) > self.max_tokens:
                 raise memory.MemoryTooLargeError(
                     f"the memory files take more than max_tokens, which is {self.max_tokens:,};"
                     " shorten them or raise it"
                 )
-            self._views = Views()
-            self.messages = self._file.open(self._view)
-            self._filed = self._view if self._view.stats is not None else None
-            if self._view.budget:
-                self._view.asked = Budget(self._view.budget)
+            self.messages, views = self._file.open()
             self._standing = standing
+            self._views.forget()
+            self._views.restore(views, self._settings(), self.compaction_function)
+            self._shown = self._views.last
             self._file.is_open = True
-
-    def _keep_now(self, view: View, *, is_for_file: bool) -> None:
-        with self._file.writing:
-            # The history may have been cleared meanwhile. The file has one view.
-            if not view.is_of(self.messages):
-                return
-            if is_for_file:
-                self._file.keep(view, self.messages, self._is_shown)
-                self._filed = view
-            else:
-                self._file.export()
 
     def _add(self, message: dict[str, Any]) -> None:
         with self._file.writing:
@@ -261,7 +240,6 @@ class PersistentContextManager(SimpleContextManager):
         with self._file.writing:
             self.messages = self._file.replaced(messages)
             self._views.forget()
-            self._filed = None
 
 
 async def mount(

@@ -1,22 +1,25 @@
-"""The file of a session beside what is in memory: whoever writes, both have the same order."""
+"""The file of a session: its messages, and the views that the last compactions left."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ullage import MessageError, StoreError
-from ullage.amplifier.log import Log
-from ullage.amplifier.mending import mended
+from ullage import MessageError, StoreError, Transcript
+from ullage.amplifier import notice
+from ullage.amplifier.messages import source
 from ullage.logger import Logger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from ullage.amplifier.view import View
-
 logger = Logger(__name__)
+
+# The key in the metadata of the notice in a view under which the views are kept.
+_VIEWS = "views"
 
 
 class SessionFile:
@@ -26,21 +29,20 @@ class SessionFile:
         path: The file.
         fsync: When it is flushed, see ``ullage.Transcript``.
         lock: Whether other processes are kept out.
-        exports: Whether it is copied before a compaction is written.
 
     Attributes:
         writing: The lock. Who holds it has file and memory to itself.
-        is_open: Whether it is open, and what it had is in memory; who puts it there says so.
+        is_open: Whether it is open, and its messages are in memory; who puts them there says so.
         is_resumed: Whether it had messages when it was opened.
     """
 
-    def __init__(self, path: Path, *, fsync: str, lock: bool, exports: bool) -> None:
+    def __init__(self, path: Path, *, fsync: str, lock: bool) -> None:
         self.path = path
         self.writing = threading.RLock()
         self.is_open = False
         self.is_resumed = False
-        self._fsync, self._lock, self._exports = fsync, lock, exports
-        self._log: Log | None = None
+        self._fsync, self._lock = fsync, lock
+        self._transcript: Transcript | None = None
 
     @property
     def is_slow(self) -> bool:
@@ -50,25 +52,25 @@ class SessionFile:
     @property
     def recovered(self) -> str | None:
         """What a crash left torn and was skipped, in words; None if nothing was."""
-        return None if self._log is None else self._log.recovered
+        return None if self._transcript is None else self._transcript.recovered
 
-    def open(self, view: View) -> list[Any]:
-        """Opens the file, restores the view that was kept there, and returns all messages.
+    def open(self) -> tuple[list[Any], list[Any]]:
+        """Opens the file, and returns all messages and the views that were kept.
 
         Raises:
             StoreError: If it cannot be opened, or is open elsewhere.
         """
-        self._log = Log(self.path, self._fsync, self._lock)
-        try:
-            messages = self._log.messages()
-            view.restore(messages, *self._log.view())
-            if self._mended(view):
-                self.keep(view, messages, lambda _: True)
-        except BaseException:
-            self.close()
-            raise
+        transcript = self._transcript = self._opened()
+        if transcript.recovered:
+            path, recovered = self.path, transcript.recovered
+            logger.warning("path=<%s>, recovered=<%s> | the log is damaged", path, recovered)
+        messages: list[Any] = transcript.messages()
+        views: list[Any] = []
+        for message in transcript.view():
+            if source(message) == notice.SOURCE:
+                views = message["metadata"].get(_VIEWS, views)
         self.is_resumed = bool(messages)
-        return messages
+        return messages, views
 
     def append(self, message: dict[str, Any], messages: list[Any]) -> None:
         """Writes a message, then adds it to those in memory.
@@ -78,46 +80,74 @@ class SessionFile:
             StoreError: If it cannot be written. Either way it is added nowhere.
         """
         with self.writing:
-            self._opened.append(message)
+            self._written.append(message)
             messages.append(message)
 
     def replaced(self, messages: list[dict[str, Any]]) -> list[Any]:
-        """Begins the file again with these messages, and returns them as they stand there.
+        """Begins the file again with these messages, and returns them as they are in it.
+
+        After a crash it is the old file or the new one.
 
         Raises:
             MessageError: If one of them is no JSON; nothing has changed then.
             StoreError: If they cannot be written; likewise.
         """
         with self.writing:
-            self._opened.replace(messages)
-            return self._opened.messages()
+            old = self._written
+            new = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
+            with contextlib.suppress(FileNotFoundError):
+                new.unlink()
+            try:
+                with Transcript(new, fsync=self._fsync, lock=False) as written:
+                    written.extend(messages)
+                old.close()
+                try:
+                    new.replace(self.path)
+                finally:
+                    self._transcript = self._opened()
+            except OSError as error:
+                raise StoreError(f"{self.path} cannot be replaced: {error}") from error
+            finally:
+                with contextlib.suppress(FileNotFoundError):
+                    new.unlink()
+            return self._written.messages()
 
-    def keep(self, view: View, messages: list[Any], shown: Callable[[Any], bool]) -> None:
-        """Writes what the model sees from now on.
+    def keep(self, request: list[Any], views: list[Any]) -> None:
+        """Writes what the model sees from now on. O(length of the request).
 
         Args:
-            view: The view.
-            messages: All messages, of which another task may have added some since.
-            shown: Whether the model is to see a message.
+            request: The messages of the last request.
+            views: All views, as JSON-like data.
 
         Raises:
             MessageError: If a message is no JSON.
             StoreError: If it cannot be written.
         """
+        mark = notice.message_of("")
+        mark["metadata"][_VIEWS] = views
         with self.writing:
-            if view.stats is not None:
-                self.export()
-            self._opened.set_view(view.with_new(messages, shown), view.past())
+            self._written.set_view([mark, *request])
 
-    def export(self) -> None:
-        """Copies the file, where it is to be copied before compactions.
+    def export(self, messages: list[Any]) -> Path:
+        """Writes messages into a file beside this one, under the next free number.
 
         Raises:
-            StoreError: If it cannot be copied.
+            MessageError: If one of them is no JSON.
+            StoreError: If they cannot be written.
         """
         with self.writing:
-            if self._exports:
-                self._opened.export()
+            number = 1
+            while (to := self.path.with_name(f"{self.path.stem}.{number}.jsonl")).exists():
+                number += 1
+            try:
+                lines = [json.dumps(message, ensure_ascii=False) for message in messages]
+            except (TypeError, ValueError) as error:
+                raise MessageError(f"a message is no JSON: {error}") from error
+            try:
+                to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            except (OSError, UnicodeEncodeError) as error:
+                raise StoreError(f"{to} cannot be written: {error}") from error
+            return to
 
     def close(self) -> None:
         """Flushes the file and lets others open it.
@@ -126,20 +156,15 @@ class SessionFile:
             StoreError: If it cannot be flushed.
         """
         with self.writing:
-            log, self._log, self.is_open = self._log, None, False
-            if log is not None:
-                log.close()
-
-    def _mended(self, view: View) -> bool:
-        try:
-            # Those who ran the calls are gone.
-            return view.close(mended)
-        except MessageError as error:
-            logger.warning("path=<%s>, error=<%s> | not mended", self.path, error)
-            return False
+            transcript, self._transcript, self.is_open = self._transcript, None, False
+            if transcript is not None:
+                transcript.close()
 
     @property
-    def _opened(self) -> Log:
-        if self._log is None:
+    def _written(self) -> Transcript:
+        if self._transcript is None:
             raise StoreError(f"{self.path} was closed")
-        return self._log
+        return self._transcript
+
+    def _opened(self) -> Transcript:
+        return Transcript(self.path, fsync=self._fsync, lock=self._lock)

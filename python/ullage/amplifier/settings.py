@@ -9,7 +9,6 @@ from ullage._core import Policy, PolicyError
 
 StrategyName: TypeAlias = Literal["simple", "smart", "custom"]
 STRATEGIES = get_args(StrategyName)
-Told: TypeAlias = Literal["lines", "account"]
 Verbosity: TypeAlias = Literal["off", "minimal", "normal", "verbose"]
 VERBOSITIES = get_args(Verbosity)
 
@@ -38,8 +37,6 @@ class Settings:
         results: Tool results at the end that "smart" leaves alone as long as it can.
         boundary: Share of the tool results, the oldest, that "smart" shortens before messages go.
         shorten_to: Characters that are left of a tool result.
-        told: What "smart" leaves of what goes: the "lines" that are likely to be needed, or with
-            them an "account" of what was asked, said and decided.
     """
 
     strategy: StrategyName
@@ -50,10 +47,14 @@ class Settings:
     results: int
     boundary: float
     shorten_to: int
-    told: Told = "lines"
 
-    def policy(self, room: int) -> Policy:
+    def policy(self, room: int, *, with_account: bool = False) -> Policy:
         """The preset of the strategy with these settings, for a request of so many tokens.
+
+        Args:
+            room: The tokens.
+            with_account: Whether "smart" leaves an account of what was asked, said and decided
+                beside the lines that are likely to be needed.
 
         Raises:
             PolicyError: If a setting is out of range.
@@ -66,7 +67,7 @@ class Settings:
         name = "simple" if self.strategy == "simple" else "smart"
         preset = Policy.preset(f"amplifier-{name}")
         changes = self._simple() if name == "simple" else self._smart()
-        if self.told == "account":
+        if with_account:
             changes |= {
                 "stages": [*preset.stages, "summarize"],
                 "summaries": "always",

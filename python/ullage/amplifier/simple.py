@@ -6,27 +6,28 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError
-from ullage.amplifier import checks
-from ullage.amplifier.answering import Answering
-from ullage.amplifier.budget import budget_of
-from ullage.amplifier.configuration import arguments
-from ullage.amplifier.engines import Engines
+from ullage.amplifier import checks, notice
+from ullage.amplifier.budget import Budget, budget_of, expected_budget
+from ullage.amplifier.configuration import arguments, mounted
 from ullage.amplifier.importance import Importance, Judge
-from ullage.amplifier.messages import copies, stamped
-from ullage.amplifier.mounting import mounted
+from ullage.amplifier.messages import is_hook, is_system, readable, stamped
+from ullage.amplifier.settings import Settings
+from ullage.amplifier.views import Views
 from ullage.arguments import require_callable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from ullage import Recorder, Store, TokenCounter
     from ullage.amplifier.custom import Compaction
     from ullage.amplifier.settings import StrategyName, Verbosity
-    from ullage.amplifier.viewing import PromptFactory
+    from ullage.amplifier.views import BudgetView
     from ullage.listener import OnCompaction
 
+    PromptFactory = Callable[[], Awaitable[str]]
 
-class SimpleContextManager(Answering):
+
+class SimpleContextManager:
     """Keeps the messages of a session, and shows the model as many as fit.
 
     The history is never compacted: :meth:`get_messages` has all of it. What the model sees is a
@@ -62,8 +63,7 @@ class SimpleContextManager(Answering):
         store: Where ullage keeps what leaves the view, for a tool that looks it up; none by
             default, because the history has everything.
         on_compaction: Called with the ``Report`` of each compaction that the engine makes, see
-            ``ullage.ContextManager``; one that "custom" makes by itself has none, nor has one of a
-            view that stands by for other budgets.
+            ``ullage.ContextManager``; a compaction by ``compaction_function`` has none.
         recorder: Records these compactions and each request, for a report of the session.
 
     Raises:
@@ -96,12 +96,19 @@ class SimpleContextManager(Answering):
         recorder: Recorder | None = None,
     ) -> None:
         require_callable("on_compaction", on_compaction)
-        super().__init__(
-            Engines(counter, store, on_compaction, recorder),
-            None if importance is None else Judge(importance),
-            recorder,
-        )
-        self.messages = []
+        judge = None if importance is None else Judge(importance)
+        self._views = Views(counter, store, judge, on_compaction, recorder)
+        self._recorder = recorder
+        # The budget of the last request.
+        self._budget: Budget | None = None
+        self._prompt: PromptFactory | None = None
+        # System messages in front of the history in every request.
+        self._standing: list[dict[str, Any]] = []
+        # What the last request showed.
+        self._shown: BudgetView | None = None
+        # The session whose provider tells the budget before the first request does.
+        self._coordinator: Any = None
+        self.messages: list[dict[str, Any]] = []
         self.max_tokens = max_tokens
         self.compact_threshold = compact_threshold
         self.target_usage = target_usage
@@ -128,24 +135,27 @@ class SimpleContextManager(Answering):
         checks.require(vars(self))
         self._settings().policy(max_tokens)
 
+    def mounted_in(self, coordinator: Any) -> None:
+        """Notes the session whose context it is."""
+        self._coordinator = coordinator
+
     async def add_message(self, message: dict[str, Any]) -> None:
         """Adds a message, with the time in ``metadata.timestamp`` if it has none.
 
-        The caller's dict stays as it is; the values in it are shared. O(its length); where it fills
-        the view of a budget, or one that stands by for other budgets, what a compaction takes, in a
-        thread, so that the next request finds it done. If that fails, the next request of that
-        budget does it again and raises. Who is cancelled meanwhile has added the message.
+        The caller's dict stays as it is; the values in it are shared. O(its length).
 
         Raises:
             MessageError: If it is no message that can be read.
         """
         self.messages.append(stamped(message))
-        await self._prepare_for_new()
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None
     ) -> list[dict[str, Any]]:
         """What the model is to see: within the budget, calls and results together.
+
+        O(new messages). A compaction runs in a thread; it takes some tens of milliseconds for a
+        budget of 200,000 tokens.
 
         Args:
             token_budget: The most that it may take.
@@ -155,47 +165,38 @@ class SimpleContextManager(Answering):
             A new list; the messages in it are shared and not to be changed.
 
         Raises:
-            BudgetError: If what must stay does not fit. It names the messages that take the room.
+            BudgetError: If what must stay does not fit. It names the messages that take the room by
+                their places in :meth:`get_messages`.
             MessageError: If a message cannot be read.
         """
         budget = budget_of(token_budget, provider, self.max_tokens)
         prompt = await self._system_prompt()
-        request = self._request(budget, prompt)
-        own = self._views.view_for(budget, self._last_budget)
-        try:
-            if self.auto_compact:
-                view, shown, tokens = await self._answer(own, request)
-            else:
-                self._catch_up(own, budget)
-                view, (shown, tokens) = own, self._shown(own, request)
-        except BudgetError:
-            self._views.drop(own)
-            raise
-        self._budget, own.is_assumed = budget, False
-        own.ahead.renew()
-        self._views.shown(own, view)
-        sent = self._sent(budget, prompt, shown, tokens)
-        await self._keep_shown(own, view)
-        return await self._recorded(sent)
+        view = self._view(budget)
+        if self.auto_compact:
+            messages, tokens = await self._fitted(view, budget, prompt)
+        else:
+            messages, tokens, _ = self._outlook(view, budget, prompt)
+        self._budget = budget
+        sent = self._sent(view, messages, budget.tokens - tokens, prompt)
+        if self._recorder is not None:
+            # In a thread, because it reads all of the request.
+            await asyncio.to_thread(self._recorder.request, sent)
+        return sent
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """All messages, as they were added. O(n)."""
         return [dict(message) for message in (*self._standing, *self.messages)]
 
     async def set_messages(self, messages: list[dict[str, Any]]) -> None:
-        """Begins with these messages, as a session does that is resumed.
+        """Begins with these messages, as a session does that is resumed. O(length of the messages).
 
-        Calls without results, and results without calls, are mended in what the model sees. O(n),
-        and what compactions take where they are too many: the next request finds it done, and
-        shows the most where its budget is the last one. Before the first request that is the budget
-        of the session's only provider, or ``max_tokens``.
+        Calls without results, and results without calls, are repaired in what the model sees.
 
         Raises:
             MessageError: If one of them cannot be read; then nothing changes.
         """
         self.messages = await asyncio.to_thread(copies, list(messages))
         self._views.forget()
-        await self._prepare_for_all()
 
     async def clear(self) -> None:
         """Forgets all messages."""
@@ -203,49 +204,162 @@ class SimpleContextManager(Answering):
         self._views.forget()
 
     async def get_token_count(self) -> int:
-        """Tokens of what the model would be sent now, notice included."""
-        budget = self._last_budget
-        prompt = await self._system_prompt()
-        request = self._request(budget, prompt)
-        view, _ = await self._next(self._view, request)
-        self._views.seen = view
-        sent = self._sent(budget, prompt, *self._shown(view, request))
-        return self._engines.counter_for(budget.model).count_messages(sent)
+        """Tokens of what the model would be sent now, notice included, before any compaction."""
+        budget, prompt = self._last_budget, await self._system_prompt()
+        view = self._view(budget)
+        messages, tokens, _ = self._outlook(view, budget, prompt)
+        sent = self._sent(view, messages, budget.tokens - tokens, prompt)
+        return view.counter.count_messages(sent)
 
     async def should_compact(self) -> bool:
         """Whether the next request would be compacted."""
-        budget = self._last_budget
-        request = self._request(budget, await self._system_prompt())
-        return self.auto_compact and (await self._next(self._view, request))[1]
+        budget, prompt = self._last_budget, await self._system_prompt()
+        return self.auto_compact and self._outlook(self._view(budget), budget, prompt)[2]
 
     async def compact(self) -> int:
-        """Compacts the view now, whatever it takes, and returns the tokens saved.
+        """Compacts what the model sees now, and returns the tokens saved.
 
-        The history stays as it is. So does a call that waits for its results, and the view in front
-        of it, as long as it fits: then nothing is saved.
+        The history stays as it is. So does a call that waits for its results.
 
         Raises:
             BudgetError: If what must stay does not fit.
         """
-        budget, view = self._last_budget, self._view
-        request = self._request(budget, await self._system_prompt())
-        self._catch_up(view, budget)
-        stats = await self._compact(view, request)
-        self._views.seen = view
-        return 0 if stats is None else int(stats["tokens_saved"])
+        budget, prompt = self._last_budget, await self._system_prompt()
+        view = self._view(budget)
+        before = view.stats
+        await self._fitted(view, budget, prompt, hard=True)
+        if view.stats is None or view.stats is before:
+            return 0
+        return int(view.stats["tokens_saved"])
 
     async def set_system_prompt_factory(self, factory: PromptFactory | None) -> None:
         """Asks for the system prompt anew with each request.
 
-        It then stands for the system messages of the history, those of hooks aside.
+        It then replaces the system messages of the history, those of hooks aside.
         """
         self._prompt = factory
-        if factory is None:
-            self._last_prompt = None
-            self._views.forget()
-            await self._prepare_for_all()
-        else:
-            self._views.narrow(self._is_shown)
+
+    @property
+    def _last_budget(self) -> Budget:
+        """The budget of the last request; before one, what is most likely to be it."""
+        if self._budget is not None:
+            return self._budget
+        if (expected := expected_budget(self._coordinator, self.max_tokens)) is not None:
+            return expected
+        last = self._views.last
+        return Budget(self.max_tokens) if last is None else last.budget
+
+    @property
+    def _last_compaction_stats(self) -> dict[str, Any] | None:
+        """What the compaction did that the last request shows."""
+        return None if self._shown is None else self._shown.stats
+
+    def _format_compaction_notice(self) -> str:
+        """The words of the notice; subclasses may have their own."""
+        return notice.notice_of(self._last_compaction_stats or {}, self.compaction_notice_verbosity)
+
+    @property
+    def _has_notice(self) -> bool:
+        return self.compaction_notice_enabled and self.compaction_notice_verbosity != "off"
+
+    def _settings(self) -> Settings:
+        return Settings(
+            strategy=self.compaction_strategy,
+            threshold=self.compact_threshold,
+            target=self.target_usage,
+            keep=self.keep_last,
+            recent=self.protected_recent,
+            results=self.protected_tool_results,
+            boundary=self.truncate_boundary,
+            shorten_to=self.truncate_chars,
+        )
+
+    def _view(self, budget: Budget) -> BudgetView:
+        return self._views.view_for(self._settings(), budget, self.compaction_function)
+
+    async def _fitted(
+        self, view: BudgetView, budget: Budget, prompt: str | None, *, hard: bool = False
+    ) -> tuple[list[Any], int]:
+        """The messages of a request, and the tokens of all of it but the notice."""
+        history, before = self._history(), view.stats
+        in_front = self._prompt_tokens(budget, prompt)
+        if in_front >= budget.tokens:
+            error = BudgetError(
+                f"the system messages in front take {in_front:,} tokens, and the budget is"
+                f" {budget.tokens:,}: shorten them or raise it"
+            )
+            error.budget, error.floor, error.messages = budget.tokens, in_front + 1, []
+            raise error
+        room = self._room(budget, prompt)
+        try:
+            messages, tokens = await view.messages(history, room, in_front, hard=hard)
+        except BudgetError:
+            # The room that is kept for the notice is worth less than the request.
+            room, least = budget.tokens - in_front, room
+            if room <= least:
+                raise
+            messages, tokens = await view.messages(history, room, in_front, hard=hard)
+        if view.stats is not None and view.stats is not before:
+            await self._compacted(view, messages)
+            await notice.emit(self.hooks, view.stats)
+        return messages, tokens + in_front
+
+    def _outlook(
+        self, view: BudgetView, budget: Budget, prompt: str | None
+    ) -> tuple[list[Any], int, bool]:
+        """The messages of the next request before any compaction, its tokens, and if one is due."""
+        outlook = view.outlook(self._history(), self._room(budget, prompt))
+        tokens = outlook.tokens + self._prompt_tokens(budget, prompt)
+        return outlook.messages, tokens, outlook.is_due
+
+    async def _compacted(self, view: BudgetView, messages: list[Any]) -> None:
+        """Keeps a compacted view, where it is to outlive the process."""
+
+    def _history(self) -> list[Any]:
+        """All messages that the model may see."""
+        if self._prompt is None:
+            return [*self._standing, *self.messages]
+        shown = (message for message in self.messages if not is_system(message) or is_hook(message))
+        return [*self._standing, *shown]
+
+    async def _system_prompt(self) -> str | None:
+        return None if self._prompt is None else str(await self._prompt())
+
+    def _prompt_tokens(self, budget: Budget, prompt: str | None) -> int:
+        front = _in_front(prompt)
+        return self._views.counter_for(budget.model).count_messages(front) if front else 0
+
+    def _room(self, budget: Budget, prompt: str | None) -> int:
+        """Tokens of the messages beside the system prompt and the notice."""
+        reserve = self.compaction_notice_token_reserve if self._has_notice else 0
+        return max(1, budget.beside(reserve) - self._prompt_tokens(budget, prompt))
+
+    def _sent(
+        self, view: BudgetView, messages: list[Any], room: int, prompt: str | None
+    ) -> list[dict[str, Any]]:
+        """The messages with the system prompt in front, and the notice behind system messages."""
+        self._shown = view
+        sent = [*_in_front(prompt), *messages]
+        stats = view.stats
+        if not self._has_notice or stats is None:
+            return sent
+        if stats["strategy_level"] < self.compaction_notice_min_level:
+            return sent
+        text = self._format_compaction_notice()
+        message = notice.message_of(text)
+        if text and view.counter.count_messages([message]) <= room:
+            place = next((n for n, m in enumerate(sent) if not is_system(m)), len(sent))
+            sent.insert(place, message)
+        return sent
+
+
+def _in_front(prompt: str | None) -> list[dict[str, Any]]:
+    return [] if prompt is None else [{"role": "system", "content": prompt}]
+
+
+def copies(messages: list[Any]) -> list[dict[str, Any]]:
+    """Copies of messages, without a time: it is not known when they were said."""
+    return [dict(readable(message)) for message in messages]
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:

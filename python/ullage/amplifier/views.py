@@ -1,163 +1,228 @@
-"""The views of a session: one for each budget that its requests have."""
+"""The views of a session: one for each model and budget that its requests have."""
 
 from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ullage.amplifier.spares import Spares
-from ullage.amplifier.view import View, is_near
+from ullage import ContextManager, MessageError, TokenCounter
+from ullage._core import share_compactions
+from ullage.amplifier.budget import Budget
+from ullage.amplifier.compaction import compact
+from ullage.amplifier.stats import Compacted
+from ullage.logger import Logger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping, Sequence
 
-    from ullage.amplifier.budget import Budget
+    from ullage import Recorder, Report
+    from ullage.amplifier.compaction import EngineFor
+    from ullage.amplifier.custom import Compaction
+    from ullage.amplifier.importance import Judge
+    from ullage.amplifier.settings import Settings
+    from ullage.listener import OnCompaction
+    from ullage.view import Outlook
 
-# The agent's model, a smaller one beside it, and one that is asked now and then. More would be
-# brought up to date with each message for requests that may never come.
-_KEPT = 3
-# Requests of other budgets after which a view is given up: a session that has changed its model
-# would otherwise compact for the old one for ever.
-_IDLE = 50
+logger = Logger(__name__)
+
+# A session has a few models, and each has a budget. A view that was forgotten is made again from
+# the history, which takes one compaction.
+_KEPT = 16
+
+
+class BudgetView:
+    """What a model sees of the history within one budget, and what its last compaction did.
+
+    Args:
+        settings: How it is compacted.
+        budget: The budget of its first request.
+        engine_for: Makes the engine.
+        judge: Asks the user which messages are important.
+        function: The user's own compaction.
+        past: What :meth:`past` returned, or None.
+
+    Attributes:
+        budget: The budget of the last request.
+        counter: What counts its tokens.
+        stats: What the last compaction did, or None.
+        before: What the model saw before the last compaction.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        budget: Budget,
+        engine_for: EngineFor,
+        judge: Judge | None,
+        function: Compaction | None,
+        *,
+        past: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.budget = budget
+        self.function = function
+        self.stats: dict[str, Any] | None = None if past is None else past["stats"]
+        self.before: list[Any] = []
+        self._engine_for = engine_for
+        self._judge = judge
+        engine = engine_for(budget.tokens)
+        self.counter = engine.counter
+        self._view = engine.open(
+            None if past is None else past["view"], compaction=self._compact, append_only=True
+        )
+        self._counted: tuple[int, Report | None] = (0, None)
+        self._compactions = 0
+        self._tokens_before = 0
+
+    def serves(self, settings: Settings, budget: Budget, function: Compaction | None) -> bool:
+        """Whether a request with this budget sees what others saw."""
+        is_alike = (self.settings, self.function) == (settings, function)
+        is_near = share_compactions(self.budget.tokens, budget.tokens)
+        return is_alike and is_near and self.budget.model == budget.model
+
+    async def messages(
+        self, history: list[Any], room: int, prompt: int, *, hard: bool = False
+    ) -> tuple[list[Any], int]:
+        """The messages of a request, and their tokens.
+
+        Args:
+            history: All messages that the model may see.
+            room: Tokens that the messages may take.
+            prompt: Tokens of the system prompt in front of them.
+            hard: Whether they are compacted in any case.
+
+        Raises:
+            BudgetError: If what must stay does not fit.
+            MessageError: If a message cannot be read.
+        """
+        request = await self._view.amessages(history, room, hard=hard)
+        tokens = self._view.tokens
+        done = (self._compactions, self._view.report)
+        if done != self._counted:
+            self._counted = done
+            counts = (self._tokens_before + prompt, tokens + prompt)
+            self.stats = Compacted(history, request, *counts).stats(self.settings, room + prompt)
+        return request, tokens
+
+    def outlook(self, history: list[Any], room: int) -> Outlook:
+        """The messages before any compaction, and whether one is due."""
+        return self._view.outlook(history, room)
+
+    def past(self) -> dict[str, Any]:
+        """What another process needs to go on with this view, as JSON-like data."""
+        budget = {"tokens": self.budget.tokens, "model": self.budget.model}
+        return {"budget": budget, "stats": self.stats, "view": self._view.state()}
+
+    async def _compact(self, messages: list[Any], limit: int, pins: Sequence[int]) -> Report | None:
+        self.before = list(messages)
+        self._tokens_before = self.counter.count_messages(messages)
+        report = await compact(
+            messages,
+            limit,
+            pins,
+            settings=self.settings,
+            engine_for=self._engine_for,
+            counter=self.counter,
+            judge=self._judge,
+            function=self.function,
+        )
+        if list(map(id, messages)) == list(map(id, self.before)):
+            return None
+        self._compactions += 1
+        return report
 
 
 class Views:
-    """Keeps the views of the last budgets, the last asked one first.
+    """Makes the views of a session, and remembers the last ones.
 
-    Where two models with different windows take turns, the smaller one would otherwise compact
-    what the larger one sees, and the larger one begin again from the whole history each time.
-
-    Attributes:
-        spares: Views for other budgets.
+    Args:
+        counter: What counts for all of them. If not given, the counter of the model where the
+            provider says which it is, and that of OpenAI's newer models where it does not.
+        store: Where what leaves a view is kept; None for nowhere, since the history has it all.
+        judge: Asks the user which messages are important.
+        on_compaction: Is called after each compaction.
+        recorder: Records them.
     """
 
-    def __init__(self) -> None:
-        self.spares = Spares()
-        self._kept = [View()]
-        self._seen: View | None = None
-        # What was made ready before the first request, until that has ended.
-        self._expected: View | None = None
-        self._requests = 0
+    def __init__(
+        self,
+        counter: TokenCounter | None,
+        store: Any,
+        judge: Judge | None,
+        on_compaction: OnCompaction | None,
+        recorder: Recorder | None,
+    ) -> None:
+        self._counter = counter
+        self._given = {"store": store, "on_compaction": on_compaction, "recorder": recorder}
+        self._judge = judge
+        self._counters: dict[str | None, TokenCounter] = {}
+        self._views: list[BudgetView] = []
         self._choosing = threading.Lock()
 
     @property
-    def last(self) -> View:
-        """That of the last request."""
-        return self._kept[0]
+    def last(self) -> BudgetView | None:
+        """The view of the last request."""
+        return self._views[-1] if self._views else None
 
-    @property
-    def seen(self) -> View:
-        """What the last request ended with, until a message came."""
-        return self._seen or self.last
+    def counter_for(self, model: str | None) -> TokenCounter:
+        """The counter of a model, always the same one."""
+        if self._counter is not None:
+            return self._counter
+        with self._choosing:
+            if model not in self._counters:
+                self._counters[model] = (
+                    TokenCounter() if model is None else TokenCounter.for_model(model)
+                )
+            return self._counters[model]
 
-    @seen.setter
-    def seen(self, view: View | None) -> None:
-        self._seen = view
+    def view_for(
+        self, settings: Settings, budget: Budget, function: Compaction | None
+    ) -> BudgetView:
+        """The view of a request.
 
-    @property
-    def largest(self) -> View:
-        """That of the largest budget, of which those of smaller ones can be made again."""
-        made_before = None if self.last is self._expected else self._expected
-        return max((view for view in self._kept if view is not made_before), key=_size)
-
-    @property
-    def smallest(self) -> View:
-        """That of the smallest budget."""
-        return min(self._kept, key=_size)
-
-    def all(self) -> list[View]:
-        """All that are kept, the last one first."""
-        return list(self._kept)
-
-    def view_for(self, budget: Budget, expected: Budget) -> View:
-        """The view of a request: that of such a budget, else one that is as large as it can be.
-
-        A budget that differs by less than a quarter is such a budget. For a smaller one a copy of
-        the next larger view is taken, which stays as it is; for a larger one, of one that shows the
-        whole history, if there is one. O(1), and O(n) for a copy.
-
-        Args:
-            budget: That of the request.
-            expected: That for which the view was made ready before the first request.
+        Raises:
+            PolicyError: If a setting is out of range.
         """
         with self._choosing:
-            if self.last.asked is None and self.spares.all():
-                self._expected, self.last.asked = self.last, expected
-            view = self._of(budget.tokens)
-            self._requests += 1
-            view.ask(budget, self._requests)
-            self._kept = [view, *(other for other in self._kept if other is not view)]
-            return view
-
-    def stand_ins(self, own: View) -> list[View]:
-        """What may stand in for a view that is not ready, the fullest first."""
-        others = [view for view in (*self._kept, *self.spares.all()) if view is not own]
-        measured = [view for view in others if view.measured]
-        return sorted(measured, key=lambda view: view.measured, reverse=True)
-
-    def shown(self, own: View, view: View) -> None:
-        """Notes that a request ends with this view, its own or one that stands in.
-
-        Another request may have begun since it began.
-        """
+            views = self._views
+            view = next((v for v in views if v.serves(settings, budget, function)), None)
+        if view is None:
+            view = self._made(settings, budget, function, None)
+        view.budget = budget
         with self._choosing:
-            if own in self._kept:
-                self._kept = [own, *(other for other in self._kept if other is not own)]
-            self._give_up()
-            self._seen = view
-            self.spares.renew()
-
-    def _give_up(self) -> None:
-        """Keeps no more views than it should; the others may stand in until the next message."""
-        since = self._requests - _IDLE
-        kept = [view for n, view in enumerate(self._kept) if n == 0 or view.asked_at >= since]
-        if self._expected is not self.last:
-            kept = [view for view in kept if view is not self._expected]
-        self._expected = None
-        while len(kept) > _KEPT:
-            # Not the largest, which would begin again with the whole history.
-            kept.remove(next(v for v in reversed(kept[1:]) if v is not max(kept, key=_size)))
-        for view in self._kept:
-            if view not in kept:
-                self.spares.adopt(view)
-        self._kept = kept
-
-    def drop(self, view: View) -> None:
-        """Gives up a view whose budget was too small, unless it is the largest."""
-        with self._choosing:
-            if view is not max(self._kept, key=_size):
-                self._kept = [other for other in self._kept if other is not view]
+            others = [other for other in self._views if other is not view]
+            self._views = [*others, view][-_KEPT:]
+        return view
 
     def forget(self) -> None:
-        """Begins again at the next request."""
+        """Begins again with the next request."""
         with self._choosing:
-            for view in self._kept:
-                view.forget()
-            # Another one, since these may be being made ready now.
-            self.spares = Spares()
-            self._kept, self._seen, self._expected = [self.last], None, None
+            self._views = []
 
-    def narrow(self, shown: Callable[[Any], bool]) -> None:
-        """Leaves out what the model is no longer to see."""
-        self.spares.narrow(shown)
-        for view in self.all():
-            view.narrow(shown)
+    def past(self) -> list[dict[str, Any]]:
+        """What another process needs of the views that were compacted."""
+        return [view.past() for view in self._views if view.stats is not None]
 
-    def _of(self, tokens: int) -> View:
-        if self.last.asked is None:
-            return self.last
-        near = [view for view in self._kept if is_near(_size(view), tokens)]
-        # What was compacted before a request told its budget shows less than a larger one allows.
-        near = [view for view in near if not view.is_assumed or tokens <= view.budget]
-        if near:
-            return min(near, key=lambda view: abs(_size(view) - tokens))
-        views = [*self._kept, *self.spares.all()]
-        larger = [view for view in views if _size(view) > tokens]
-        if larger:
-            return min(larger, key=_size).copy()
-        return next((view for view in views if view.stats is None), View()).copy()
+    def restore(self, past: Sequence[Any], settings: Settings, function: Compaction | None) -> None:
+        """Takes up what another process left. What no version of this wrote is left out."""
+        for one in past:
+            try:
+                budget = Budget(**one["budget"])
+                self._views.append(self._made(settings, budget, function, one))
+            except (KeyError, TypeError, MessageError) as error:  # noqa: PERF203 - one by one
+                logger.warning("error=<%s> | the view in the file cannot be read", error)
 
+    def _made(
+        self,
+        settings: Settings,
+        budget: Budget,
+        function: Compaction | None,
+        past: Mapping[str, Any] | None,
+    ) -> BudgetView:
+        counter = self.counter_for(budget.model)
 
-def _size(view: View) -> int:
-    """The tokens of its budget."""
-    return view.budget if view.asked is None else view.asked.tokens
+        def engine_for(tokens: int, *, with_account: bool = False) -> ContextManager:
+            policy = settings.policy(tokens, with_account=with_account)
+            return ContextManager(policy, counter=counter, model=budget.model, **self._given)
+
+        return BudgetView(settings, budget, engine_for, self._judge, function, past=past)

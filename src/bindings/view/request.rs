@@ -1,18 +1,20 @@
 //! `ViewRequest`: what a view sends for a history, once it is compacted.
 
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::history::shown;
-use super::{Made, PyView};
+use super::{Made, PyView, Shows};
 use crate::bindings::plan::PyPlan;
 use crate::bindings::reading::PyReading;
-use crate::view::{Output, Prefixes, Units};
-use crate::wire::Rewritten;
+use crate::view::{Compaction, Output, Prefixes, Units};
+use crate::wire::{Format, Rewritten};
 
 /// A request that has to be compacted before it is sent.
 pub(super) struct Due {
@@ -24,6 +26,8 @@ pub(super) struct Due {
     pub units: Units<Made>,
     pub prefixes: Prefixes,
     pub budget: Option<usize>,
+    /// Tokens that the messages may take.
+    pub limit: usize,
 }
 
 #[pyclass(frozen, name = "ViewRequest", module = "ullage._core")]
@@ -32,6 +36,8 @@ pub struct PyViewRequest {
     pub(super) list: Py<PyList>,
     /// What was repaired in it.
     pub(super) repairs: Vec<String>,
+    /// What it counts as it stands now.
+    pub(super) tokens: usize,
     pub(super) due: Option<Due>,
 }
 
@@ -53,6 +59,33 @@ impl PyViewRequest {
         self.repairs.clone()
     }
 
+    #[getter]
+    fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    /// Tokens that the messages may take, where it has to be compacted.
+    #[getter]
+    fn limit(&self) -> Option<usize> {
+        self.due.as_ref().map(|due| due.limit)
+    }
+
+    /// Where the messages stand in it that must stay as they are.
+    #[getter]
+    fn pins(&self) -> Vec<usize> {
+        self.due.as_ref().map(|due| due.reading.get().pins()).unwrap_or_default()
+    }
+
+    /// Where in the history that stands for which these messages of the request are, for an error that names them. A
+    /// message of ours stands for several; it is named by the first.
+    #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
+    fn places(&self, messages: Vec<usize>) -> Vec<usize> {
+        let Some(due) = &self.due else { return messages };
+        let stands_for = due.units.iter().flat_map(|unit| unit.shows.iter().map(|_| unit.stands_for.start));
+        let places: Vec<usize> = stands_for.collect();
+        messages.into_iter().filter_map(|message| places.get(message).copied()).collect()
+    }
+
     /// What a plan is made for, where it has to be compacted.
     #[getter]
     fn reading(&self, py: Python<'_>) -> Option<Py<PyReading>> {
@@ -65,16 +98,53 @@ impl PyViewRequest {
             return Ok(self.list.bind(py).clone());
         };
         let entries = due.reading.get().rewritten(py, &plan.0)?;
-        let units = due.units.compacted(outputs(entries), &due.prefixes);
-        let history = due.history.bind(py);
+        due.compacted(py, outputs(entries), plan.0.format)
+    }
+
+    /// Remembers what somebody else made of the messages of this request. A message that is the same object stands for
+    /// itself; another one stands, with its neighbours, for what is gone between them.
+    fn replace<'py>(&self, py: Python<'py>, messages: &Bound<'py, PyList>) -> PyResult<()> {
+        let Some(due) = &self.due else { return Ok(()) };
+        let mut places: HashMap<*mut PyObject, VecDeque<usize>> = HashMap::new();
+        for (place, message) in self.list.bind(py).iter().enumerate() {
+            places.entry(message.as_ptr()).or_default().push_back(place);
+        }
+        let outputs =
+            messages.iter().map(|message| match places.get_mut(&message.as_ptr()).and_then(VecDeque::pop_front) {
+                Some(place) => Output { of: place..place + 1, made: None },
+                None => Output { of: 0..0, made: Some(Arc::new(message.unbind())) },
+            });
+        let format = due.reading.get().format();
+        due.compacted(py, outputs.collect(), format).map(|_| ())
+    }
+}
+
+impl Due {
+    /// Remembers what a compaction left, and returns it.
+    fn compacted<'py>(
+        &self,
+        py: Python<'py>,
+        outputs: Vec<Output<Made>>,
+        format: Format,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let units = self.units.compacted(outputs, &self.prefixes);
+        let (view, history) = (self.view.get(), self.history.bind(py));
         let list = shown(history, &units)?;
-        let view = due.view.get();
-        let forgotten = view.view.lock().compacted(due.budget, units.pieces(), &due.prefixes);
+        let reading = view.engine.get().read_as(list.as_any(), format, &[])?;
+        let size = view.size_of(py, &reading);
+        let compaction = Compaction { pieces: units.pieces(), left: size.unscaled };
+        let forgotten = view.view.lock().compacted(self.budget, compaction, &self.prefixes);
+        // After the lock: with the last reference to a message, code of the host may run.
         drop(forgotten);
         let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
-        let reading = view.engine.get().read_as(list.as_any(), plan.0.format, &[])?;
-        let lasting = (!due.is_transient).then_some(history);
-        view.ready_to_send(lasting, &list, &reading, due.budget, compactions)?;
+        let lasting = (!self.is_transient).then_some(history);
+        view.note_sent(
+            lasting,
+            &list,
+            &reading,
+            size,
+            Shows { budget: self.budget, left: size.unscaled, compactions },
+        )?;
         Ok(list)
     }
 }

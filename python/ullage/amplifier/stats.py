@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage.amplifier.shape import is_result, is_system
+from ullage.amplifier.messages import is_result, is_system
 
 if TYPE_CHECKING:
     from ullage.amplifier.settings import Settings
