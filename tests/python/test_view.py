@@ -460,3 +460,128 @@ def test_what_leaves_a_view_can_be_retrieved():
     assert view.report is not None
     found = "".join(ullage.retrieve(store, reference) for reference in view.report.references)
     assert WORDS in found
+
+
+@given(st.lists(ACTIONS, min_size=4, max_size=16), st.sampled_from(six_formats.FORMATS))
+def test_an_outlook_is_the_next_request_and_changes_nothing(actions, format):
+    host, manager = Host(), engine(format=format)
+    looked, plain = manager.open(), manager.open()
+    for action, size, parallel in actions:
+        getattr(host, action)(size, parallel)
+        history = host.written(format)
+        outlook = looked.outlook(history)
+        compacted = looked.report
+        request = asked(looked, history)
+        assert request == asked(plain, history)
+        if not outlook.is_due:
+            assert outlook.messages == request
+            assert outlook.tokens == looked.tokens
+            assert looked.report is compacted
+
+
+def long_history(count: int) -> list[dict[str, Any]]:
+    return [
+        {"role": ("user", "assistant")[number % 2], "content": f"{number}: {WORDS} " * 10}
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("keep", [1, 2, 5])
+def test_a_compaction_of_somebody_elses_is_repaired_fits_and_is_remembered(keep, is_async):
+    calls = []
+
+    def ends(messages, limit, pins):
+        calls.append((len(messages), limit, pins))
+        messages[1:-keep] = [{"role": "user", "content": "Much was said here."}]
+
+    async def later(messages, limit, pins):
+        await asyncio.sleep(0)
+        ends(messages, limit, pins)
+
+    view = engine().open(compaction=later if is_async else ends)
+    history = long_history(80)
+    request = view.messages(history)
+    assert ullage.validate(request) == []
+    assert view.tokens <= 2_500
+    assert request[0]["content"].startswith(history[0]["content"])
+    assert request[-1] is history[-1]
+    assert calls[0][:2] == (80, 2_500)
+    history += [{"role": "user", "content": "And now?"}]
+    assert view.messages(history)[: len(request)] == request
+    assert asyncio.run(view.amessages(history)) == view.messages(history)
+    resumed = engine().open(json.loads(json.dumps(view.state())))
+    assert resumed.messages(history) == view.messages(history)
+    assert len(calls) == 1
+
+
+def test_a_compaction_of_somebody_elses_hears_which_messages_must_stay():
+    def unpinned(messages, limit, pins):
+        heard.append([messages[place]["content"] for place in pins])
+        messages[:] = [message for place, message in enumerate(messages) if place in {0, *pins}]
+
+    heard: list[list[str]] = []
+    history = long_history(80)
+    request = engine().open(compaction=unpinned).messages(history, pins=[4, 71])
+    assert heard == [[history[4]["content"], history[71]["content"]]]
+    assert str(history[71]["content"]) in str(request)
+
+
+def test_what_a_compaction_of_somebody_elses_raises_changes_nothing():
+    def broken(messages, limit, pins):
+        messages.clear()
+        raise LookupError("no such thing")
+
+    view = engine().open(compaction=broken)
+    history = long_history(80)
+    with pytest.raises(LookupError, match="no such thing"):
+        view.messages(history)
+    assert view.state() == engine().open().state()
+    assert len(history) == 80
+
+
+def test_an_error_names_messages_by_their_places_in_the_history():
+    view = engine().open()
+    history = long_history(80)
+    view.messages(history)
+    history += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": WORDS * 900}]
+    with pytest.raises(ullage.BudgetError) as raised:
+        view.messages(history, pins=[81])
+    assert raised.value.messages[0] == 81
+
+
+def test_a_compaction_that_stays_above_the_high_mark_waits_for_growth():
+    """Else the whole prompt would change with each message."""
+    policy = ullage.Policy(window=3_000, reserve_output=0, high=0.5, low=0.2, escalate=0.5)
+    view = ullage.ContextManager(policy).open()
+    history = long_history(6)
+    history[0]["content"] = f"{WORDS} " * 130
+    reports = []
+    for number in range(40):
+        history.append({"role": ("user", "assistant")[number % 2], "content": f"{number}: go on"})
+        view.messages(history, pins=[0])
+        reports += [view.report] if view.report not in reports else []
+    assert view.tokens > 1_500
+    assert len(reports) <= 8
+
+
+def test_close_budgets_share_compactions():
+    view = engine().open()
+    history = long_history(80)
+    compactions = []
+    for step in range(60):
+        history.append({"role": ("user", "assistant")[step % 2], "content": f"{step}: go on"})
+        view.messages(history, 2_400 - step)
+        assert view.tokens <= 2_400 - step
+        compactions += [view.report] if view.report not in compactions else []
+    assert len(compactions) <= 3
+
+
+def test_hard_compacts_below_the_high_mark():
+    view = engine().open()
+    history = long_history(12)
+    assert view.messages(history) == history
+    assert view.report is None
+    request = view.messages(history, hard=True)
+    assert len(request) < len(history)
+    assert view.messages([*history, {"role": "user", "content": "Go on."}])[:-1] == request
