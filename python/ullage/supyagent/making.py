@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage.steps import Step
 from ullage.supyagent.client import summarizer_of
-from ullage.supyagent.history import as_others, beginning, summarizable
+from ullage.supyagent.history import summary_end, with_other_system_messages
 from ullage.supyagent.identity import fingerprint
 from ullage.supyagent.summary import ContextSummary
 from ullage.supyagent.tokens import FORMAT
@@ -52,13 +52,12 @@ class Going:
     ) -> Going | None:
         """What goes up to the message ``last``, but not of the ``recent``; None if nothing does."""
         begin = 0 if previous is None else previous.last_message_idx + 1
-        end = summarizable(messages, begin, last, recent)
+        end = summary_end(messages, begin, last, recent)
         return cls(messages, previous, begin, end) if end > begin else None
 
     def shown(self) -> list[Any]:
         """The messages as the engine is shown them."""
-        others = as_others(self.messages, beginning(self.messages), "user", _SYSTEM)
-        return [others.get(place, message) for place, message in enumerate(self.messages)]
+        return with_other_system_messages(self.messages, "user", _SYSTEM)
 
     def before(self) -> ullage.Summary | None:
         """The summary that the new one continues."""

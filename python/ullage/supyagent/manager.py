@@ -12,7 +12,7 @@ from ullage.steps import arun, aside, run
 from ullage.supyagent.history import readable
 from ullage.supyagent.keeping import Keeper
 from ullage.supyagent.making import Going, SummaryMaker
-from ullage.supyagent.request import Requests, reserve_in
+from ullage.supyagent.requests import Requests, reserve_in
 from ullage.supyagent.status import ContextStatus
 from ullage.supyagent.summary import ContextSummary
 from ullage.supyagent.tokens import (
@@ -135,7 +135,7 @@ class ContextManager:
         most = self._room(count_tools_tokens(tools, self.model))
         room = most - count_messages_tokens([system], self.model)
         while True:
-            view = self._requests.made(summary, messages, room, self.min_recent_messages)
+            view = self._requests.messages(summary, messages, room, self.min_recent_messages)
             request = [system, *view]
             # An estimate of all messages may be more than the sum of the estimates of its parts.
             over = count_messages_tokens(request, self.model) - most

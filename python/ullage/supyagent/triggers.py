@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage.supyagent.history import summarizable
+from ullage.supyagent.history import summary_end
 from ullage.supyagent.tokens import count_messages_tokens
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Triggers:
         if len(since) < self.messages and count_messages_tokens(since, self.model) < self.tokens:
             return False
         # The results of one call may reach back to the last summary.
-        return summarizable(messages, begin, len(messages), self.recent) > begin
+        return summary_end(messages, begin, len(messages), self.recent) > begin
 
     def status(self, messages: list[Any], summary: ContextSummary | None) -> dict[str, Any]:
         """How near the next summary is, both ways, under Supyagent's names."""
