@@ -1,5 +1,6 @@
 """Supyagent's face: what a request holds, when a summary is due, and what it says."""
 
+import contextlib
 import copy
 import itertools
 import random
@@ -7,6 +8,8 @@ import threading
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ullage
 from ullage.supyagent import (
@@ -21,6 +24,7 @@ from ullage.supyagent import (
     get_encoding,
 )
 
+from .broken_histories import broken_histories
 from .call_counter import CallCounter
 from .histories import (
     PICTURE,
@@ -437,3 +441,16 @@ def test_the_beginning_of_a_request_stays_where_the_only_request_bears_the_note(
         before = built
     assert "[ullage: " in str(before[1])
     assert 0 < changes < requests / 4
+
+
+@given(broken_histories(), st.sampled_from([8_192, 20_000]), st.booleans())
+def test_a_request_is_valid_however_a_history_was_broken(messages, limit, is_summarized):
+    before = copy.deepcopy(messages)
+    made = manager(limit, llm=Client(), min_recent_messages=4)
+    if is_summarized:
+        with contextlib.suppress(ValueError):  # nothing to summarize
+            made.generate_summary(messages)
+    request = made.build_messages_for_llm("You are careful.", messages)
+    assert ullage.validate(request, "openai") == []
+    assert count_messages_tokens(request, "gpt-4o") <= room(made)
+    assert messages == before
