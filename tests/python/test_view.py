@@ -585,3 +585,17 @@ def test_hard_compacts_below_the_high_mark():
     request = view.messages(history, hard=True)
     assert len(request) < len(history)
     assert view.messages([*history, {"role": "user", "content": "Go on."}])[:-1] == request
+
+
+def test_new_messages_of_a_compaction_in_a_row_are_not_shown_of_another_history():
+    def account(messages: list[Any], limit: int, pins: list[int]) -> None:
+        messages[1:-1] = [{"role": "user", "content": f"account {n}"} for n in range(3)]
+
+    view = ullage.ContextManager(ullage.Policy(window=2_000, reserve_output=0)).open(
+        compaction=account
+    )
+    history = [{"role": "user", "content": f"message {n} " * 100} for n in range(20)]
+    assert "account 2" in str(view.messages(history))
+    # The histories share the beginning alone.
+    other = [history[0], {"role": "user", "content": "Something else"}]
+    assert view.messages(other) == other

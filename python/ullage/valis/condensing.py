@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ullage
 from ullage.logger import Logger
+from ullage.steps import arun
 from ullage.valis import cutting, fitting, history, notes, summarizing
 from ullage.valis.files import HISTORY, OUTPUTS, Files, path_of
 from ullage.valis.messages import readable, text_parts, with_text
@@ -58,10 +59,12 @@ class Condensed(NamedTuple):
     Attributes:
         left: The messages that are left; None where they are better left alone.
         files: The files that were written.
+        newest: How many of the messages at the end are the newest ones.
     """
 
     left: list[Any] | None
     files: list[str]
+    newest: int = 0
 
 
 class Condenser:
@@ -94,7 +97,6 @@ class Condenser:
             BudgetError: If what must stay does not fit into the window.
             MessageError: If a message cannot be read.
         """
-        messages = notes.unmerged(messages)
         before = self._tokens(messages)
         parts = await asyncio.to_thread(self._parts, messages, lines)
         least = _LEAST_SUMMARY if parts.cut.is_worth_it else self._tokens(parts.cut.noted)
@@ -112,7 +114,8 @@ class Condenser:
             return Condensed(None, written)
         if after > self._limit:
             raise self._too_long(parts, after)
-        return Condensed(left, [*written, *await self._files.awrite_all(parts.files | more)])
+        files = [*written, *await arun(self._files.write_all(parts.files | more))]
+        return Condensed(left, files, len(parts.staying))
 
     def _parts(self, messages: list[Any], lines: int) -> _Parts:
         listed = [readable(message) for message in messages]
@@ -169,8 +172,8 @@ class Condenser:
 
     async def _saved(self, messages: list[Any]) -> list[str]:
         """Writes the conversation as it was before all compaction; the JSON, and the Markdown."""
-        files = await self._files.aread_all(history.paths_in(messages))
-        return await self._files.awrite_all(await asyncio.to_thread(_told, messages, files))
+        files = await arun(self._files.read_all(history.paths_in(messages)))
+        return await arun(self._files.write_all(await asyncio.to_thread(_told, messages, files)))
 
     def _too_long(self, parts: _Parts, floor: int) -> ullage.BudgetError:
         cut = parts.cut

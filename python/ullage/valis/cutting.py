@@ -44,6 +44,14 @@ def system_end(messages: list[Any]) -> int:
     return next((n for n, message in enumerate(messages) if not _is_system(message)), len(messages))
 
 
+def waiting_from(messages: list[Any]) -> int:
+    """Returns the place of the first call whose result may still come; else the end."""
+    if not messages:
+        return 0
+    calls = ullage.Conversation(messages, format_of(messages)).open_calls
+    return min((call.message for call in calls if call.waits), default=len(messages))
+
+
 def cut(messages: list[Any], recent: int, notes: int, count: Callable[[Any], int]) -> Cut:
     """The conversation in parts: what is newest takes about ``recent`` tokens.
 

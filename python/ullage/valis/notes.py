@@ -78,6 +78,35 @@ def noted_in(message: Any) -> Noted | None:
     return Noted(summary[: len(summary) - len(saved.group(0))], place)
 
 
+def summary_first(messages: list[Any]) -> list[Any]:
+    """Returns the messages with their summary directly after the system messages."""
+    place = summary_place(messages)
+    if place is None:
+        return messages
+    rest = [*messages[:place], *messages[place + 1 :]]
+    begin = next((n for n, m in enumerate(rest) if role_of(m) not in PROMPTS), len(rest))
+    return [*rest[:begin], messages[place], *rest[begin:]]
+
+
+def summary_before(messages: list[Any], newest: int) -> list[Any]:
+    """Returns the messages with their summary directly before so many of the newest, for a view.
+
+    A view takes messages that stand between unchanged ones for what was removed there. In front of
+    the first request nothing was, so a summary there would serve every conversation.
+    """
+    place = summary_place(messages)
+    if place is None:
+        return messages
+    rest = [*messages[:place], *messages[place + 1 :]]
+    end = len(rest) - newest
+    return [*rest[:end], messages[place], *rest[end:]]
+
+
+def summary_place(messages: list[Any]) -> int | None:
+    """Returns the place of the first summary; None if there is none."""
+    return next((n for n, message in enumerate(messages) if noted_in(message) is not None), None)
+
+
 def unmerged(messages: list[Any]) -> list[Any]:
     """The messages; a summary that a host put into its system prompt stands for itself again."""
     parted = [_unmerged(message) for message in messages]
