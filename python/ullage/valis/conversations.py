@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.forks import renew_after_fork
-from ullage.valis.cutting import system_end
+from ullage.valis.condenser import system_end
 from ullage.valis.files import digest_of
 from ullage.valis.messages import written
 

@@ -135,6 +135,13 @@ def path_of(folder: str, name: str, identifier: str, content: str, suffix: str =
     return f"{folder}/{'_'.join(part for part in parts if part)}{suffix}"
 
 
+def is_path_in(folder: str, path: str) -> bool:
+    """True if the path is one of ours in a folder."""
+    name, _, suffix = path.removeprefix(f"{folder}/").rpartition(".")
+    is_ours = path.startswith(f"{folder}/") and suffix in {"txt", "json"}
+    return is_ours and bool(name) and _UNSAFE.search(name) is None
+
+
 def digest_of(content: str) -> str:
     """What tells a content from others, the same in every process."""
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]

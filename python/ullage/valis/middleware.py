@@ -15,16 +15,13 @@ from ullage.logger import Logger
 from ullage.steps import arun, run
 from ullage.valis import pointers
 from ullage.valis.backends import FilesystemBackend, FolderBackend
-from ullage.valis.condensing import Condensed, Condenser
+from ullage.valis.condenser import Condensed, Condenser, system_end, waiting_from
 from ullage.valis.config import CompactionResult, ContextConfig
 from ullage.valis.conversations import Conversations, ConversationView
-from ullage.valis.counting import Counting
-from ullage.valis.cutting import system_end, waiting_from
 from ullage.valis.files import INPUTS, OUTPUTS, Files, path_of
-from ullage.valis.messages import readable
-from ullage.valis.notes import summary_before, summary_first, summary_place, unmerged
+from ullage.valis.messages import Counting, readable
+from ullage.valis.notes import SEGMENT, summary_before, summary_first, summary_place, unmerged
 from ullage.valis.offload import Offloaded, replacement
-from ullage.valis.prompt import SEGMENT
 
 if TYPE_CHECKING:
     from os import PathLike
