@@ -268,10 +268,13 @@ def test_the_middle_is_cut_before_the_recent_messages_are():
 
 
 def test_a_last_request_that_does_not_fit_is_refused_with_its_place():
-    made = manager(8_192)
+    made, messages = manager(8_192, llm=Client()), history(12)
+    made.generate_summary(messages)
+    messages.append({"role": "user", "content": "x " * 30_000})
     with pytest.raises(ullage.BudgetError) as caught:
-        made.build_messages_for_llm("s", [*history(3), {"role": "user", "content": "x " * 30_000}])
+        made.build_messages_for_llm("s", messages)
     assert caught.value.floor > caught.value.budget
+    assert caught.value.messages[0] == len(messages) - 1
 
 
 @pytest.mark.parametrize("prompt", ["word " * 20_000, "word " * 8_100])

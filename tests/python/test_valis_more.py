@@ -271,6 +271,11 @@ def test_a_conversation_in_anthropic_form_is_summarized(tmp_path, turns):
     assert "Go on." in json.dumps(left)
 
 
+def test_messages_of_several_formats_stay_while_nothing_is_due(tmp_path):
+    messages = [*conversation(2), *history(2)]
+    assert run(middleware(tmp_path).manage_context(messages, "small")) is messages
+
+
 @given(broken_histories(), st.sampled_from([2_000, 4_000, 20_000]))
 def test_a_request_is_valid_however_a_history_was_broken(messages, limit):
     # A request of the user's after it: no call can be answered any more.

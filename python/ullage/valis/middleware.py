@@ -241,6 +241,18 @@ class ContextManagementMiddleware:
         self, messages: list[Any], model: str, agent: Any, *, has_pointers: bool
     ) -> list[Any]:
         limit = self.get_context_limit(model)
+        try:
+            return await self._shown(messages, limit, agent, has_pointers=has_pointers)
+        except ullage.MessageError:
+            # What cannot be read stays as it is while nothing is due.
+            if self.count_message_tokens(messages) < self.config.summarizes_at(limit):
+                return messages
+            raise
+
+    async def _shown(
+        self, messages: list[Any], limit: int, agent: Any, *, has_pointers: bool
+    ) -> list[Any]:
+        """Returns what the view of the conversation shows, compacted where that is due."""
         shown = [readable(message) for message in unmerged(messages)]
         begin, end = system_end(shown), waiting_from(shown)
         shown, tail = shown[:end], shown[end:]
