@@ -14,7 +14,7 @@ from ullage.valis import (
     FilesystemBackend,
     FolderBackend,
 )
-from ullage.valis.notes import Noted, Saved, message_of, noted_in
+from ullage.valis.notes import SavedHistory, SummaryNote, message_of, summary_note
 
 from .valis_sessions import conversation, middleware, run
 
@@ -280,16 +280,16 @@ def test_a_search_of_the_folder_takes_no_longer_than_its_files(tmp_path):
 def test_what_only_begins_like_a_summary_is_told_at_once(role):
     """An expression with two gaps looked at every pair of blank lines: 3 seconds for 20 KB."""
     for text in ("[CONVERSATION SUMMARY]\n" + "x\n\n" * 500_000, "\n" * 1_000_000):
-        assert noted_in({"role": role, "content": text}) is None
+        assert summary_note({"role": role, "content": text}) is None
 
 
 def test_a_summary_is_read_back_as_it_was_written():
-    saved = Saved("/conversation_history/conversation_000001_0123456789abcdef.json", 3)
+    saved = SavedHistory("/conversation_history/conversation_000001_0123456789abcdef.json", 3)
     for summary in ("", "a", "a\n\nb", "\n", "[END SUMMARY]", "a\n\n[END SUMMARY]\n"):
         message = message_of(summary, "system", saved)
-        assert noted_in(message) == Noted(summary, saved)
+        assert summary_note(message) == SummaryNote(summary, saved)
     for broken in ("[CONVERSATION SUMMARY]\n\n[END SUMMARY]", "[CONVERSATION SUMMARY]", "", "a"):
-        assert noted_in({"role": "system", "content": broken}) is None
+        assert summary_note({"role": "system", "content": broken}) is None
 
 
 def test_nothing_outside_of_the_folder_is_read_or_written(tmp_path):

@@ -12,7 +12,7 @@ from ullage.steps import arun
 from ullage.valis import history, notes
 from ullage.valis.files import HISTORY, OUTPUTS, Files, path_of
 from ullage.valis.messages import readable, role_of, text_parts, with_text, written
-from ullage.valis.notes import PROMPTS, format_of, noted_in
+from ullage.valis.notes import PROMPTS, format_of, summary_note
 from ullage.valis.offload import FIRST_REQUEST, replaced_by, replacement, shortened
 from ullage.valis.summaries import Summaries
 
@@ -28,24 +28,24 @@ class Cut:
 
     Attributes:
         system: The system messages that it begins with.
-        noted: The summaries among what goes.
-        going: What a summary is to stand for; the first request too, so that it is in it.
+        summaries: The summaries among what goes.
+        older: What a summary is to stand for; the first request too, so that it is in it.
         notes: System messages from among what goes that stay all the same.
-        staying: The newest messages.
+        newest: The newest messages.
         task: The first request, where it is among those that go.
     """
 
     system: list[Any]
-    noted: list[Any]
-    going: list[Any]
+    summaries: list[Any]
+    older: list[Any]
     notes: list[Any]
-    staying: list[Any]
+    newest: list[Any]
     task: Any
 
     @property
     def is_worth_it(self) -> bool:
         """Whether anything goes but a summary and the first request."""
-        return any(message is not self.task for message in self.going)
+        return any(message is not self.task for message in self.older)
 
 
 def system_end(messages: list[Any]) -> int:
@@ -84,17 +84,17 @@ def cut_conversation(
     later = (cut for cut in cuts if end <= cut < len(messages))
     end = next(later, None) or max(cut for cut in cuts if cut <= end)
     # A summary is newer than what it stands for, and never among what stays as it is.
-    noted = [message for message in messages[begin:] if noted_in(message) is not None]
-    going = [message for message in messages[begin:end] if noted_in(message) is None]
-    staying = [message for message in messages[end:] if noted_in(message) is None]
+    noted = [message for message in messages[begin:] if summary_note(message) is not None]
+    older = [message for message in messages[begin:end] if summary_note(message) is None]
+    staying = [message for message in messages[end:] if summary_note(message) is None]
     requests = (messages[begin + place] for place in conversation.requests if begin + place < end)
-    task = next((message for message in requests if noted_in(message) is None), None)
-    said, going = _notes_in(going, staying, notes, count)
-    return Cut(messages[:begin], noted, going, said, staying, task)
+    task = next((message for message in requests if summary_note(message) is None), None)
+    said, older = _notes_in(older, staying, notes, count)
+    return Cut(messages[:begin], noted, older, said, staying, task)
 
 
 def _notes_in(
-    going: list[Any], staying: list[Any], most: int, count: Callable[[Any], int]
+    older: list[Any], staying: list[Any], most: int, count: Callable[[Any], int]
 ) -> tuple[list[Any], list[Any]]:
     """The system messages that stay, and the rest of what goes.
 
@@ -105,7 +105,7 @@ def _notes_in(
     notes: list[Any] = []
     rest: list[Any] = []
     room = most
-    for message in reversed(going):
+    for message in reversed(older):
         if not _is_system(message):
             rest.append(message)
         elif (key := written(message)) not in known:
@@ -119,7 +119,7 @@ def _notes_in(
 
 
 def _is_system(message: Any) -> bool:
-    return role_of(message) in PROMPTS and noted_in(message) is None
+    return role_of(message) in PROMPTS and summary_note(message) is None
 
 
 logger = Logger(__name__)
@@ -145,7 +145,7 @@ class _Parts:
         messages: The conversation, as it can be read.
         cut: The conversation in parts.
         task: The first request, if it is among what goes; a preview where it is long.
-        staying: The newest messages.
+        newest: The newest messages.
         files: What is to be written first.
         tokens: What all of it takes, with the system messages.
     """
@@ -153,12 +153,12 @@ class _Parts:
     messages: list[Any]
     cut: Cut
     task: list[Any]
-    staying: list[Any]
+    newest: list[Any]
     files: dict[str, str]
     tokens: int
 
 
-class Condensed(NamedTuple):
+class Condensation(NamedTuple):
     """What came of it.
 
     Attributes:
@@ -186,7 +186,7 @@ class Condenser:
         self._counting, self._tokens, self._files = counting, counting.messages, files
         self._limit, self._most = limit, most
 
-    async def condensed(self, messages: list[Any], lines: int, agent: Any) -> Condensed:
+    async def condensed(self, messages: list[Any], lines: int, agent: Any) -> Condensation:
         """What is left, and the files that were written.
 
         The messages are left alone where nothing would be won and they are within the window: a
@@ -204,10 +204,10 @@ class Condenser:
         """
         before = self._tokens(messages)
         parts = await asyncio.to_thread(self._parts, messages, lines)
-        least = _LEAST_SUMMARY if parts.cut.is_worth_it else self._tokens(parts.cut.noted)
+        least = _LEAST_SUMMARY if parts.cut.is_worth_it else self._tokens(parts.cut.summaries)
         if parts.tokens + least > self._most and before <= self._limit:
             logger.debug("tokens=<%d> | a summary would not help", before)
-            return Condensed(None, [])
+            return Condensation(None, [])
         if parts.tokens > self._limit:
             raise self._too_long(parts, parts.tokens)
         written = await self._saved(messages)
@@ -216,11 +216,11 @@ class Condenser:
         after = self._tokens(left)
         if before <= self._limit and (after > self._most or after >= before):
             logger.warning("before=<%d>, after=<%d> | a summary did not help", before, after)
-            return Condensed(None, written)
+            return Condensation(None, written)
         if after > self._limit:
             raise self._too_long(parts, after)
         files = [*written, *await arun(self._files.write_all(parts.files | more))]
-        return Condensed(left, files, len(parts.staying))
+        return Condensation(left, files, len(parts.newest))
 
     def _parts(self, messages: list[Any], lines: int) -> _Parts:
         listed = [readable(message) for message in messages]
@@ -232,10 +232,10 @@ class Condenser:
         cut = cut_conversation(listed, recent, share, self._counting.message)
         task, files = self._task(cut.task, share)
         room -= self._tokens([*task, *cut.notes])
-        if self._tokens(cut.staying) + _LEAST_SUMMARY > room:
-            staying, more = shortened(cut.staying, room - _LEAST_SUMMARY, lines, self._tokens)
+        if self._tokens(cut.newest) + _LEAST_SUMMARY > room:
+            staying, more = shortened(cut.newest, room - _LEAST_SUMMARY, lines, self._tokens)
         else:
-            staying, more = cut.staying, {}
+            staying, more = cut.newest, {}
         tokens = self._tokens([*cut.system, *task, *cut.notes, *staying])
         return _Parts(listed, cut, task, staying, files | more, tokens)
 
@@ -254,20 +254,22 @@ class Condenser:
         """The summary, with what stays in front of it and behind."""
         cut = parts.cut
         if not cut.is_worth_it:
-            return [*cut.system, *cut.noted, *parts.task, *cut.notes, *parts.staying]
-        said = [noted.summary for m in cut.noted if (noted := notes.noted_in(m)) is not None]
+            return [*cut.system, *cut.summaries, *parts.task, *cut.notes, *parts.newest]
+        said = [
+            noted.summary for m in cut.summaries if (noted := notes.summary_note(m)) is not None
+        ]
         previous = "\n\n".join(said) or None
         room = min(Summaries.most(self._limit), self._most - parts.tokens)
         summaries = Summaries(self._counting.counter, self._limit, max(room, _LEAST_SUMMARY))
         try:
-            summary, stayed = await summaries.make(cut.going, cut.staying, previous, agent)
+            summary, stayed = await summaries.make(cut.older, cut.newest, previous, agent)
         except ullage.MessageError:
             # The engine counted from where the summary begins; here they are the caller's numbers.
             self._counting.counter.count_messages(parts.messages)
             raise
         kept = [message for message in stayed if message is not cut.task]
-        behind = [*parts.task, *cut.notes, *kept, *parts.staying]
-        saved = notes.Saved(path, len(behind))
+        behind = [*parts.task, *cut.notes, *kept, *parts.newest]
+        saved = notes.SavedHistory(path, len(behind))
         role = notes.role_in(parts.messages)
         return [*cut.system, notes.message_of(summary, role, saved), *behind]
 
@@ -278,7 +280,7 @@ class Condenser:
 
     def _too_long(self, parts: _Parts, floor: int) -> ullage.BudgetError:
         cut = parts.cut
-        stays = {id(message) for message in (*cut.system, *cut.notes, *cut.staying, cut.task)}
+        stays = {id(message) for message in (*cut.system, *cut.notes, *cut.newest, cut.task)}
         sizes = {
             n: self._counting.message(m) for n, m in enumerate(parts.messages) if id(m) in stays
         }

@@ -35,7 +35,7 @@ def paths_in(messages: list[Any]) -> list[str]:
     """The files that are needed for the whole of these messages."""
     paths = []
     for message in messages:
-        noted = notes.noted_in(message)
+        noted = notes.summary_note(message)
         if noted is not None and noted.saved is not None:
             paths.append(noted.saved.path)
         paths += pointers.paths_in(message)
@@ -54,7 +54,7 @@ def whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
     out: list[Any] = []
     before = 0
     for index, message in enumerate(messages):
-        noted = notes.noted_in(message)
+        noted = notes.summary_note(message)
         saved = _saved(noted, files)
         if noted is None or noted.saved is None or saved is None:
             continue
@@ -104,7 +104,7 @@ def _text(part: Any) -> str:
     return json.dumps(plain(part), indent=2, ensure_ascii=False)
 
 
-def _saved(noted: notes.Noted | None, files: Mapping[str, str]) -> list[Any] | None:
+def _saved(noted: notes.SummaryNote | None, files: Mapping[str, str]) -> list[Any] | None:
     text = None if noted is None or noted.saved is None else files.get(noted.saved.path)
     if text is None:
         return None

@@ -15,13 +15,13 @@ from ullage.logger import Logger
 from ullage.steps import arun, run
 from ullage.valis import pointers
 from ullage.valis.backends import FilesystemBackend, FolderBackend
-from ullage.valis.condenser import Condensed, Condenser, system_end, waiting_from
+from ullage.valis.condenser import Condensation, Condenser, system_end, waiting_from
 from ullage.valis.config import CompactionResult, ContextConfig
 from ullage.valis.conversations import Conversations, ConversationView
 from ullage.valis.files import INPUTS, OUTPUTS, Files, path_of
 from ullage.valis.messages import Counting, readable
 from ullage.valis.notes import SEGMENT, summary_before, summary_first, summary_place, unmerged
-from ullage.valis.offload import Offloaded, replacement
+from ullage.valis.offload import OffloadLog, replacement
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -90,7 +90,7 @@ class ContextManagementMiddleware:
         self.tokenizer = self._counting.counter
         self._files = Files(self.filesystem)
         self._conversations = Conversations(self.tokenizer, self._compact)
-        self._offloaded = Offloaded()
+        self._offloaded = OffloadLog()
         self._compaction_history: list[CompactionResult] = []
 
     @property
@@ -322,7 +322,7 @@ class ContextManagementMiddleware:
             return None
         return compacted, files, CompactionResult.of(before, after, "compact", list(files))
 
-    async def _condensed(self, messages: list[Any], request: _Request) -> Condensed | None:
+    async def _condensed(self, messages: list[Any], request: _Request) -> Condensation | None:
         """Returns the messages with a summary; None where it would not help."""
         limit, conversation = request.limit, request.conversation
         before = self.count_message_tokens(messages)

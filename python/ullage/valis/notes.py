@@ -46,7 +46,7 @@ _SAVED = ("\n\n[Saved to ", ", with the next ", " messages]")
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedHistory:
     """The history that a summary stands for.
 
     Attributes:
@@ -59,7 +59,7 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class Noted:
+class SummaryNote:
     """What stands in the message of a summary.
 
     Attributes:
@@ -68,10 +68,10 @@ class Noted:
     """
 
     summary: str
-    saved: Saved | None
+    saved: SavedHistory | None
 
 
-def message_of(summary: str, role: str, saved: Saved) -> dict[str, Any]:
+def message_of(summary: str, role: str, saved: SavedHistory) -> dict[str, Any]:
     """The message that a summary stands in."""
     head, middle, tail = _SAVED
     place = f"{head}{saved.path}{middle}{saved.behind}{tail}"
@@ -79,7 +79,7 @@ def message_of(summary: str, role: str, saved: Saved) -> dict[str, Any]:
     return {"role": role, "content": text}
 
 
-def noted_in(message: Any) -> Noted | None:
+def summary_note(message: Any) -> SummaryNote | None:
     """What stands in such a message; None if it is another."""
     texts = text_parts(message) if role_of(message) in _ROLES else []
     # By hand, since an expression takes the square of the time for what only begins like one.
@@ -93,8 +93,8 @@ def noted_in(message: Any) -> Noted | None:
     line = summary[-_LONGEST_PLACE:].rpartition(head)[2]
     path, _, behind = line.removesuffix(tail).partition(middle)
     if not (line.endswith(tail) and behind.isdecimal() and is_path_in(HISTORY, path)):
-        return Noted(summary, None)
-    return Noted(summary[: -len(head + line)], Saved(path, int(behind)))
+        return SummaryNote(summary, None)
+    return SummaryNote(summary[: -len(head + line)], SavedHistory(path, int(behind)))
 
 
 def summary_first(messages: list[Any]) -> list[Any]:
@@ -123,7 +123,9 @@ def summary_before(messages: list[Any], newest: int) -> list[Any]:
 
 def summary_place(messages: list[Any]) -> int | None:
     """Returns the place of the first summary; None if there is none."""
-    return next((n for n, message in enumerate(messages) if noted_in(message) is not None), None)
+    return next(
+        (n for n, message in enumerate(messages) if summary_note(message) is not None), None
+    )
 
 
 def unmerged(messages: list[Any]) -> list[Any]:
@@ -141,7 +143,7 @@ def _unmerged(message: Any) -> list[Any]:
         return [message]
     end += len(_END)
     rest, summary = content[:begin] + content[end:], {**message, "content": content[begin:end]}
-    if not rest.strip() or noted_in(summary) is None:
+    if not rest.strip() or summary_note(summary) is None:
         return [message]
     return [{**message, "content": rest.strip()}, summary]
 

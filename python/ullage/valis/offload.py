@@ -29,7 +29,7 @@ OPENING = "[Large output saved to "
 _LONGEST_PATH = 200
 
 
-class Offloaded:
+class OffloadLog:
     """Which results became files, so that one that is read back is told from them."""
 
     def __init__(self) -> None:
