@@ -4,7 +4,7 @@ A request is what a loop makes after each result of a tool. Wall time, as who aw
 "load" is `set_messages` with the whole history, "first" the request after it, which reads all of it
 and compacts, "added" the first request where each message was added instead, and "resumed" the
 first request over the same file, opened again. "new" is a very first request with half of
-`max_tokens`; "smaller" and "larger" are the first ones with a tenth and the double of it, and "back"
+`max_tokens`; "smaller" and "larger" are the first ones with a tenth and the double of it. "back"
 is the next one with the whole budget again. "held" is the longest time for which the event loop of
 the requests did nothing else.
 
