@@ -122,7 +122,7 @@ def without_repetitions(messages: list[Any], recent: int, must_stay: set[int]) -
     """
     task = next((n for n, m in enumerate(messages) if m.get("role") == "user"), None)
     seen: set[tuple[Any, str]] = set()
-    kept = []
+    kept: list[Any] = []
     for index in reversed(range(len(messages))):
         message = messages[index]
         if not is_system(message) and not is_of_a_tool(message):
