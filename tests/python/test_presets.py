@@ -91,7 +91,7 @@ def adk_session(monkeypatch):
 
 
 def valis():
-    from ullage.valis.summarizing import Summaries
+    from ullage.valis.summaries import Summaries
 
     config, limit = ContextConfig(), 128_000
     summaries = Summaries(ullage.TokenCounter(), limit, Summaries.most(limit))

@@ -1,5 +1,6 @@
 """Supyagent's face: what a request holds, when a summary is due, and what it says."""
 
+import contextlib
 import copy
 import itertools
 import random
@@ -7,6 +8,8 @@ import threading
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ullage
 from ullage.supyagent import (
@@ -21,6 +24,7 @@ from ullage.supyagent import (
     get_encoding,
 )
 
+from .broken_histories import broken_histories
 from .call_counter import CallCounter
 from .histories import (
     PICTURE,
@@ -354,16 +358,15 @@ def test_threads_may_share_a_manager():
     assert failed == []
 
 
-def test_a_turn_costs_what_is_new():
+def test_a_turn_costs_one_pass_over_the_messages():
     made, messages = manager(), history(1_000)
-    with CallCounter() as first:
-        made.should_summarize(messages)
-        made.build_messages_for_llm("s", messages)
+    made.should_summarize(messages)
+    made.build_messages_for_llm("s", messages)
     messages.append({"role": "assistant", "content": "Well."})
-    with CallCounter() as second:
+    with CallCounter() as turn:
         made.should_summarize(messages)
         made.build_messages_for_llm("s", messages)
-    assert second.calls < first.calls / 2, "what is new, and one pass over the rest"
+    assert turn.calls < 15 * len(messages)
 
 
 # Counting.
@@ -422,3 +425,32 @@ def test_a_request_leaves_the_reserve_also_where_tokens_are_estimated():
         ]
         request = made.build_messages_for_llm("You are careful. 日本", messages)
         assert count_messages_tokens(request, "deepseek-chat") <= 2_000
+
+
+def test_the_beginning_of_a_request_stays_where_the_only_request_bears_the_note():
+    made, messages = manager(14_000), history(1)[:1]
+    calls = [message for message in history(120)[1:] if message["role"] != "user"]
+    requests, changes, before = 0, 0, []
+    for message in calls:
+        messages.append(message)
+        if broken_pairs(messages):
+            continue
+        requests += 1
+        built = made.build_messages_for_llm("s", messages)
+        changes += built[: len(before)] != before
+        before = built
+    assert "[ullage: " in str(before[1])
+    assert 0 < changes < requests / 4
+
+
+@given(broken_histories(), st.sampled_from([8_192, 20_000]), st.booleans())
+def test_a_request_is_valid_however_a_history_was_broken(messages, limit, is_summarized):
+    before = copy.deepcopy(messages)
+    made = manager(limit, llm=Client(), min_recent_messages=4)
+    if is_summarized:
+        with contextlib.suppress(ValueError):  # nothing to summarize
+            made.generate_summary(messages)
+    request = made.build_messages_for_llm("You are careful.", messages)
+    assert ullage.validate(request, "openai") == []
+    assert count_messages_tokens(request, "gpt-4o") <= room(made)
+    assert messages == before

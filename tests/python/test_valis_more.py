@@ -1,15 +1,21 @@
 """Valis' face with other forms of messages, other agents and backends, bad input, and threads."""
 
+import copy
 import json
+import tempfile
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ullage
 from ullage.valis import ContextConfig, ContextManagementMiddleware
 
+from .broken_histories import broken_histories
 from .histories import broken_pairs, call, history, random_history, result
 from .valis_sessions import Agent, conversation, middleware, parted, run
 
@@ -263,3 +269,18 @@ def test_a_conversation_in_anthropic_form_is_summarized(tmp_path, turns):
     left = run(middleware(tmp_path, 800).summarize_conversation(messages, "small"))
     assert len(left) < len(messages)
     assert "Go on." in json.dumps(left)
+
+
+@given(broken_histories(), st.sampled_from([2_000, 4_000, 20_000]))
+def test_a_request_is_valid_however_a_history_was_broken(messages, limit):
+    # A request of the user's after it: no call can be answered any more.
+    messages = [*messages, {"role": "user", "content": "Go on."}]
+    before = copy.deepcopy(messages)
+    with tempfile.TemporaryDirectory() as folder:
+        made = middleware(Path(folder), limit)
+        left = run(made.manage_context(messages, "small"))
+        assert ullage.validate(left, "openai") == []
+        assert made.count_message_tokens(left) <= limit
+        again = run(made.manage_context(left, "small"))
+    assert again is left
+    assert messages == before

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ullage.valis.outcomes import succeeded
+from ullage.valis.pointers import succeeded
 
 from .valis_sessions import middleware
 

@@ -633,3 +633,17 @@ def test_a_message_that_is_changed_in_place_is_noticed(append, format, edits):
             continue
         assert view.messages(history) == expected
         assert view.tokens == fresh.tokens
+
+
+def test_new_messages_of_a_compaction_in_a_row_are_not_shown_of_another_history():
+    def account(messages: list[Any], limit: int, pins: list[int]) -> None:
+        messages[1:-1] = [{"role": "user", "content": f"account {n}"} for n in range(3)]
+
+    view = ullage.ContextManager(ullage.Policy(window=2_000, reserve_output=0)).open(
+        compaction=account
+    )
+    history = [{"role": "user", "content": f"message {n} " * 100} for n in range(20)]
+    assert "account 2" in str(view.messages(history))
+    # The histories share the beginning alone.
+    other = [history[0], {"role": "user", "content": "Something else"}]
+    assert view.messages(other) == other

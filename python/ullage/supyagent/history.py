@@ -1,4 +1,4 @@
-"""Looking at a history in OpenAI's format."""
+"""Supyagent's histories: lists of messages in OpenAI's format."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _SYSTEM = frozenset({"system", "developer"})
 
 
 def readable(messages: list[Any]) -> list[Any]:
-    """The messages, with an empty text where a host wrote none."""
-    if any(_says_nothing(message) for message in messages):
-        return [{**m, "content": ""} if _says_nothing(m) else m for m in messages]
+    """Returns the messages with an empty text in place of a content of None."""
+    if any(_has_no_content(message) for message in messages):
+        return [{**m, "content": ""} if _has_no_content(m) else m for m in messages]
     return messages
 
 
-def summarizable(messages: list[Any], begin: int, last: int, recent: int) -> int:
-    """Behind the last message that a summary from ``begin`` on may stand for.
+def summary_end(messages: list[Any], begin: int, last: int, recent: int) -> int:
+    """Returns the end of the messages that a summary from ``begin`` on may replace.
 
     That is the message ``last`` at most, none of the ``recent`` ones, and no call without its
-    results. It is ``begin``, or less, if there is none.
+    results. The end is ``begin`` or less if no message may be replaced.
     """
     end = min(last + 1, len(messages) - recent)
     if end <= begin:
@@ -31,51 +31,41 @@ def summarizable(messages: list[Any], begin: int, last: int, recent: int) -> int
     return begin + max(cut for cut in cuts if cut <= end - begin)
 
 
-def beginning(messages: list[Any]) -> int:
-    """How many system messages stand in front of everything else."""
-    places = range(len(messages))
-    return next((place for place in places if _role(messages[place]) not in _SYSTEM), len(messages))
+def with_other_system_messages(messages: list[Any], role: str, head: str = "") -> list[Any]:
+    """Returns the messages, with another role for system messages after the beginning.
 
-
-def as_others(messages: list[Any], begin: int, role: str, head: str = "") -> dict[int, Any]:
-    """System messages from ``begin`` on, each as a message of ``role``, by their places.
-
-    The engine never removes a system message. Supyagent takes those in the middle, which hosts put
-    there by the dozen, as messages like all others.
+    The same list if there are none. The engine never removes a system message, but Supyagent treats
+    those in the middle, where some hosts put dozens, like all other messages.
     """
-    found = {}
-    for place in range(begin, len(messages)):
+    system = [place for place, message in enumerate(messages) if _role(message) in _SYSTEM]
+    others = [place for number, place in enumerate(system) if place != number]
+    if not others:
+        return messages
+    shown = list(messages)
+    for place in others:
         message = messages[place]
-        if _role(message) in _SYSTEM:
-            said = message.get("content")
-            content = f"{head}{said}" if isinstance(said, str) else said
-            found[place] = {**message, "role": role, "content": content}
-    return found
+        text = message.get("content")
+        content = f"{head}{text}" if isinstance(text, str) else text
+        shown[place] = {**message, "role": role, "content": content}
+    return shown
 
 
-def first_request(messages: list[Any], end: int) -> int | None:
-    """Where the first message of the user is, in front of ``end``."""
-    return next((place for place in range(end) if _role(messages[place]) == "user"), None)
+def requests_in(messages: list[Any]) -> list[int]:
+    """Returns the places of the user's messages."""
+    return [place for place, message in enumerate(messages) if _role(message) == "user"]
 
 
-def last_request(messages: list[Any]) -> int | None:
-    """Where the last message of the user is."""
+def last_request_in(messages: list[Any]) -> int | None:
+    """Returns the place of the user's last message."""
     places = range(len(messages) - 1, -1, -1)
     return next((place for place in places if _role(messages[place]) == "user"), None)
-
-
-def waits(messages: list[Any]) -> bool:
-    """True if the last call has not all of its results: the turn was interrupted."""
-    # Nothing before the last request can wait.
-    since = messages[last_request(messages) or 0 :]
-    return any(call.waits for call in ullage.Conversation(since, FORMAT).open_calls)
 
 
 def _role(message: Any) -> Any:
     return message.get("role") if isinstance(message, dict) else None
 
 
-def _says_nothing(message: Any) -> bool:
+def _has_no_content(message: Any) -> bool:
     return (
         isinstance(message, dict)
         and message.get("content") is None

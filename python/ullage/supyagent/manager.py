@@ -10,26 +10,24 @@ from ullage.arguments import require_callable
 from ullage.fixed import number_of
 from ullage.steps import arun, aside, run
 from ullage.supyagent.history import readable
-from ullage.supyagent.keeping import Keeper
-from ullage.supyagent.making import Going, SummaryMaker
-from ullage.supyagent.request import Requests, reserve_in
-from ullage.supyagent.status import ContextStatus
-from ullage.supyagent.summary import ContextSummary
+from ullage.supyagent.requests import Requests, reserve_in
+from ullage.supyagent.status import ContextStatus, Triggers
+from ullage.supyagent.summarizer import Summarizer, SummaryRange, Turns
+from ullage.supyagent.summary_store import SummaryStore
 from ullage.supyagent.tokens import (
+    FORMAT,
     count_messages_tokens,
     count_tools_tokens,
     counter_for,
     get_context_limit,
 )
-from ullage.supyagent.told import Told
-from ullage.supyagent.triggers import Triggers
-from ullage.supyagent.turns import Turns
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from ullage.listener import OnCompaction
     from ullage.steps import Steps
+    from ullage.supyagent.summary import ContextSummary
 
 
 class ContextManager:
@@ -95,15 +93,16 @@ class ContextManager:
         # A setting of the document's YAML; upstream's chat reads it, not its manager.
         self.auto_summarize = True
         self._counter = counter_for(model)
-        self._told = Told(on_compaction, recorder)
-        self._requests = Requests(policy, self._counter, self._told.compaction)
-        self._keeper = Keeper(self.summary_storage_path)
+        self._on_compaction = on_compaction
+        self._recorder = recorder
+        self._requests = Requests(policy, self._counter, self._compacted)
+        self._store = SummaryStore(self.summary_storage_path)
         self._turns = Turns()
 
     @property
     def summary(self) -> ContextSummary | None:
         """The summary that was made last, if there is one, whichever conversation it is about."""
-        return self._keeper.summary
+        return self._store.summary
 
     def build_messages_for_llm(
         self,
@@ -129,20 +128,29 @@ class ContextManager:
                 and the last request, and the newest call with the beginning of its results.
             MessageError: If a message cannot be read.
         """
-        self._told.begin(self._counter, self.context_limit, self.model)
-        messages, summary = self._looked_at(all_messages)
+        if self._recorder is not None:
+            # The engine knows the room of a request, and not the window.
+            self._recorder.attach(
+                counter=self._counter,
+                format=FORMAT,
+                window=self.context_limit,
+                model=self.model,
+                store=None,
+            )
+        messages, summary = self._read(all_messages)
         system = {"role": "system", "content": system_prompt}
         most = self._room(count_tools_tokens(tools, self.model))
         room = most - count_messages_tokens([system], self.model)
         while True:
-            view = self._requests.made(summary, messages, room, self.min_recent_messages)
+            view = self._requests.messages(summary, messages, room, self.min_recent_messages)
             request = [system, *view]
             # An estimate of all messages may be more than the sum of the estimates of its parts.
             over = count_messages_tokens(request, self.model) - most
             if over <= 0:
                 break
             room -= over
-        self._told.request(request)
+        if self._recorder is not None:
+            self._recorder.request(request)
         return request
 
     def should_summarize(self, all_messages: list[dict[str, Any]]) -> bool:
@@ -151,11 +159,11 @@ class ContextManager:
         Never below ``min_recent_messages`` + 4 messages, nor where ``auto_summarize`` is False.
         Counts only what is new.
         """
-        return self.auto_summarize and self._triggers.is_met(*self._looked_at(all_messages))
+        return self.auto_summarize and self._triggers.is_due(*self._read(all_messages))
 
     def get_trigger_status(self, all_messages: list[dict[str, Any]]) -> dict[str, Any]:
         """How near the next summary is, both ways; percents are at most 100."""
-        status = self._triggers.status(*self._looked_at(all_messages))
+        status = self._triggers.status(*self._read(all_messages))
         return status | {"will_trigger": self.auto_summarize and status["will_trigger"]}
 
     def context_status(
@@ -164,7 +172,7 @@ class ContextManager:
         tools: list[dict[str, Any]] | None = None,
     ) -> ContextStatus:
         """What ``/context`` and ``/tokens`` show: ``render()`` and ``tokens_line()``."""
-        messages, summary = self._looked_at(all_messages)
+        messages, summary = self._read(all_messages)
         tool_tokens = count_tools_tokens(tools, self.model)
         room = self._room(tool_tokens)
         head, since = self._requests.head(summary, messages, room)
@@ -201,27 +209,27 @@ class ContextManager:
             SummaryError: If the model gave no summary.
             StoreError: If it cannot be written.
         """
-        maker = self._maker()
-        with self._turns.taken():
-            return run(self._summary(maker, all_messages, up_to_idx))
+        return run(self._turns.alone(self._summary(self._summarizer(), all_messages, up_to_idx)))
 
     async def agenerate_summary(
         self, all_messages: list[dict[str, Any]], up_to_idx: int | None = None
     ) -> ContextSummary:
         """:meth:`generate_summary` without holding up the event loop, for an async ``chat`` too."""
-        maker = self._maker()
-        async with self._turns.ataken():
-            return await arun(self._summary(maker, all_messages, up_to_idx))
+        summary = self._summary(self._summarizer(), all_messages, up_to_idx)
+        return await arun(self._turns.alone(summary))
 
     def _summary(
-        self, maker: SummaryMaker, all_messages: list[dict[str, Any]], up_to_idx: int | None
+        self, summarizer: Summarizer, all_messages: list[dict[str, Any]], up_to_idx: int | None
     ) -> Steps[ContextSummary]:
-        messages = readable(all_messages)
-        going = self._going(messages, up_to_idx)
-        if isinstance(going, ContextSummary):
-            return going
-        summary = yield from maker.make(going)
-        return (yield from aside(self._keeper.keep, summary, going.previous, messages))
+        messages, previous = self._read(all_messages)
+        last = len(messages) if up_to_idx is None else up_to_idx
+        asked = SummaryRange.up_to(last, messages, previous, self.min_recent_messages)
+        if asked is not None:
+            summary = yield from summarizer.summarize(asked)
+            return (yield from aside(self._store.replace, summary, previous, messages))
+        if previous is None:
+            raise ValueError("No messages to summarize")
+        return previous
 
     @property
     def _triggers(self) -> Triggers:
@@ -232,29 +240,21 @@ class ContextManager:
             self.model,
         )
 
-    def _looked_at(
-        self, all_messages: list[dict[str, Any]]
-    ) -> tuple[list[Any], ContextSummary | None]:
+    def _read(self, all_messages: list[dict[str, Any]]) -> tuple[list[Any], ContextSummary | None]:
         messages = readable(all_messages)
-        return messages, self._keeper.of(messages)
+        return messages, self._store.summary_of(messages)
 
-    def _maker(self) -> SummaryMaker:
+    def _summarizer(self) -> Summarizer:
         if not self.llm:
             raise ValueError("LLM client required for summarization")
         if not callable(getattr(self.llm, "chat", None)):
             raise ullage.PolicyError(f"llm: a {type(self.llm).__name__} has no chat(messages)")
-        if self._turns.is_mine:
-            raise ullage.SummaryError("the client asked for a summary while it made one")
-        return SummaryMaker(self._requests.policy, self._counter, self.llm, self.context_limit)
+        return Summarizer(self._requests.policy, self._counter, self.llm, self.context_limit)
 
-    def _going(self, messages: list[Any], up_to_idx: int | None) -> Going | ContextSummary:
-        """What is to be summarized; or the summary that there is, where nothing is new."""
-        last = len(messages) if up_to_idx is None else up_to_idx
-        previous = self._keeper.of(messages)
-        going = Going.of(messages, previous, last, self.min_recent_messages) or previous
-        if going is None:
-            raise ValueError("No messages to summarize")
-        return going
+    def _compacted(self, report: ullage.Report) -> object:
+        if self._recorder is not None:
+            self._recorder.compaction(report)
+        return None if self._on_compaction is None else self._on_compaction(report)
 
     def _room(self, beside: int) -> int:
         """Tokens that a request may take beside so many."""

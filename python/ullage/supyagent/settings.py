@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage.policy_file import parse, text_of
 from ullage.supyagent.manager import ContextManager
-from ullage.supyagent.request import reserve_in
+from ullage.supyagent.requests import reserve_in
+from ullage.supyagent.status import LEAST_TO_SUMMARIZE
 from ullage.supyagent.tokens import get_context_limit
-from ullage.supyagent.triggers import LEAST_TO_SUMMARIZE
 
 if TYPE_CHECKING:
     from os import PathLike

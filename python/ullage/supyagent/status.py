@@ -1,4 +1,4 @@
-"""``ContextStatus``: what Supyagent's ``/context`` and ``/tokens`` show."""
+"""How full a context is: ``Triggers`` of the next summary, and the picture of ``/context``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,60 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage.picture import Picture, Trigger, tokens_line
+from ullage.supyagent.history import summary_end
+from ullage.supyagent.tokens import count_messages_tokens
 
 if TYPE_CHECKING:
     from ullage.supyagent.summary import ContextSummary
+
+# Fewer messages than these beside the recent ones are not worth a summary.
+LEAST_TO_SUMMARIZE = 4
+_PERCENT = 100
+
+
+@dataclass(frozen=True)
+class Triggers:
+    """The thresholds that make a summary due, whichever is reached first.
+
+    Only messages since the last summary count, without the recent messages that it left. Otherwise
+    one summary would follow another if those are as many, or as long, as the thresholds.
+
+    Attributes:
+        messages: Number of messages.
+        tokens: Number of tokens.
+        recent: Messages at the end that are never summarized.
+        model: The model by whose tokens is counted.
+    """
+
+    messages: int
+    tokens: int
+    recent: int
+    model: str
+
+    def is_due(self, messages: list[Any], summary: ContextSummary | None) -> bool:
+        """True if a summary is due. Counts only new messages."""
+        begin = 0 if summary is None else summary.last_message_idx + 1
+        if len(messages) - begin < self.recent + LEAST_TO_SUMMARIZE:
+            return False
+        since = _since(messages, summary)
+        if len(since) < self.messages and count_messages_tokens(since, self.model) < self.tokens:
+            return False
+        # The results of one call may reach back to the last summary.
+        return summary_end(messages, begin, len(messages), self.recent) > begin
+
+    def status(self, messages: list[Any], summary: ContextSummary | None) -> dict[str, Any]:
+        """Returns how near the next summary is, by both thresholds, under Supyagent's names."""
+        since = _since(messages, summary)
+        tokens = count_messages_tokens(since, self.model)
+        return {
+            "messages_since_summary": len(since),
+            "messages_threshold": self.messages,
+            "messages_percent": _percent(len(since), self.messages),
+            "total_tokens": tokens,
+            "tokens_threshold": self.tokens,
+            "tokens_percent": _percent(tokens, self.tokens),
+            "will_trigger": self.is_due(messages, summary),
+        }
 
 
 @dataclass(frozen=True)
@@ -33,23 +84,35 @@ class ContextStatus:
     message_tokens: int | None = None
 
     def render(self) -> str:
-        """The picture of ``/context``."""
-        said, now = self.summary, self.triggers
+        """Returns the picture of ``/context``."""
+        summary, now = self.summary, self.triggers
         return Picture(
             limit=self.context_limit,
             tools=self.tools,
             tool_tokens=self.tool_tokens,
-            summarized=None if said is None else said.messages_summarized,
-            summary_tokens=0 if said is None else said.token_count,
-            created=None if said is None else said.created_at,
+            summarized=None if summary is None else summary.messages_summarized,
+            summary_tokens=0 if summary is None else summary.token_count,
+            created=None if summary is None else summary.created_at,
             messages=Trigger(now["messages_since_summary"], now["messages_threshold"]),
             tokens=Trigger(now["total_tokens"], now["tokens_threshold"]),
             due="The next turn makes a summary." if now["will_trigger"] else "",
         ).drawn()
 
     def tokens_line(self) -> str:
-        """The line of ``/tokens``."""
+        """Returns the line of ``/tokens``."""
         messages = self.message_tokens
         if messages is None:
             messages = self.triggers["total_tokens"]
         return tokens_line(messages, self.tool_tokens, self.context_limit)
+
+
+def _since(messages: list[Any], summary: ContextSummary | None) -> list[Any]:
+    """Returns the messages that came since the last summary was made."""
+    if summary is None:
+        return messages
+    # Supyagent's files do not say how many there were.
+    return messages[max(summary.seen, summary.last_message_idx + 1) :]
+
+
+def _percent(part: int, whole: int) -> float:
+    return min(float(_PERCENT), part / whole * _PERCENT) if whole > 0 else float(_PERCENT)

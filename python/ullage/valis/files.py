@@ -13,17 +13,20 @@ import re
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
 from ullage.calling import Call
 from ullage.logger import Logger
 from ullage.reasons import said
+from ullage.steps import Step, aside, run
 from ullage.valis.backends import FolderBackend
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from ullage.steps import Steps
     from ullage.valis.backends import FilesystemBackend
 
 logger = Logger(__name__)
@@ -57,37 +60,25 @@ class Files:
         self._characters = 0
         self._lock = threading.Lock()
 
-    def write(self, path: str, content: str) -> str:
-        """Writes a file, and waits where the backend has to be awaited.
+    def write(self, path: str, content: str) -> Steps[str]:
+        """Writes a file; a backend that has to be awaited is awaited.
 
         Raises:
             StoreError: If it cannot be written.
         """
         try:
-            returned = self.backend.write_file(path, content)
-            if inspect.isawaitable(returned):
-                returned = _waited(returned)
-            problem = _problem_in(returned)
+            problem = _problem_in((yield from _calling(self.backend.write_file, path, content)))
         except Exception as error:  # noqa: BLE001 - the host's code; it is raised again as our own
             problem = error
-        if problem is not None and not _is_there(problem) and self.read(path) != content:
-            raise _failed(self.backend, path, content, problem)
+        if problem is not None and not _is_there(problem):
+            found = yield from self.read(path)
+            if found != content:
+                raise _failed(self.backend, path, content, problem)
         self._remember(path, content)
         return path
 
-    async def awrite(self, path: str, content: str) -> str:
-        """The same beside the event loop; what has to be awaited is awaited in it."""
-        try:
-            problem = _problem_in(await _called(self.backend.write_file, path, content))
-        except Exception as error:  # noqa: BLE001 - the host's code; it is raised again as our own
-            problem = error
-        if problem is not None and not _is_there(problem) and await self.aread(path) != content:
-            raise _failed(self.backend, path, content, problem)
-        self._remember(path, content)
-        return path
-
-    def write_all(self, files: Mapping[str, str]) -> list[str]:
-        """Writes files, and says which.
+    def write_all(self, files: Mapping[str, str]) -> Steps[list[str]]:
+        """Writes files and returns their paths.
 
         A backend of the host's is called for one after the other; it may be made for one thread.
 
@@ -95,41 +86,33 @@ class Files:
             StoreError: If one cannot be written.
         """
         if isinstance(self.backend, FolderBackend) and len(files) > 1:
-            with ThreadPoolExecutor(_WRITERS, thread_name_prefix="ullage-valis") as pool:
-                return list(pool.map(self.write, files, files.values()))
-        return [self.write(path, content) for path, content in files.items()]
+            return (yield from aside(self._write_together, files))
+        for path, content in files.items():
+            yield from self.write(path, content)
+        return list(files)
 
-    async def awrite_all(self, files: Mapping[str, str]) -> list[str]:
-        """The same beside the event loop."""
-        if isinstance(self.backend, FolderBackend):
-            return await asyncio.to_thread(self.write_all, files)
-        return [await self.awrite(path, content) for path, content in files.items()]
-
-    def read(self, path: str) -> str | None:
-        """What was written under a path that comes from it; None if nobody has it any more."""
+    def read(self, path: str) -> Steps[str | None]:
+        """Returns what was written under a path; None if nobody has it any more."""
         if path in self._written or not self._can_read():
             return self._written.get(path)
         try:
-            content = self.backend.read_file(path)  # type: ignore[attr-defined]
-            content = _waited(content) if inspect.isawaitable(content) else content
+            content = yield from _calling(self.backend.read_file, path)  # type: ignore[attr-defined]
         except Exception as error:  # noqa: BLE001 - the host's code; without it less is known
             content = error
         return _checked(path, content)
 
-    async def aread(self, path: str) -> str | None:
-        """The same beside the event loop."""
-        if path in self._written or not self._can_read():
-            return self._written.get(path)
-        try:
-            content = await _called(self.backend.read_file, path)  # type: ignore[attr-defined]
-        except Exception as error:  # noqa: BLE001 - the host's code; without it less is known
-            content = error
-        return _checked(path, content)
+    def read_all(self, paths: Iterable[str]) -> Steps[dict[str, str]]:
+        """Returns what could be read of these paths."""
+        found = {}
+        for path in dict.fromkeys(paths):
+            content = yield from self.read(path)
+            if content is not None:
+                found[path] = content
+        return found
 
-    async def aread_all(self, paths: Iterable[str]) -> dict[str, str]:
-        """What could be read of these paths."""
-        read = {path: await self.aread(path) for path in dict.fromkeys(paths)}
-        return {path: content for path, content in read.items() if content is not None}
+    def _write_together(self, files: Mapping[str, str]) -> list[str]:
+        with ThreadPoolExecutor(_WRITERS, thread_name_prefix="ullage-valis") as pool:
+            return list(pool.map(lambda path: run(self.write(path, files[path])), files))
 
     def _can_read(self) -> bool:
         return callable(getattr(self.backend, "read_file", None))
@@ -150,6 +133,13 @@ def path_of(folder: str, name: str, identifier: str, content: str, suffix: str =
     """The path of a content: the name, what shows of an id, and a digest of the content."""
     parts = [_safe(name)[:_LONGEST_NAME], _safe(identifier)[:_SHOWN_OF_ID], digest_of(content)]
     return f"{folder}/{'_'.join(part for part in parts if part)}{suffix}"
+
+
+def is_path_in(folder: str, path: str) -> bool:
+    """True if the path is one of ours in a folder."""
+    name, _, suffix = path.removeprefix(f"{folder}/").rpartition(".")
+    is_ours = path.startswith(f"{folder}/") and suffix in {"txt", "json"}
+    return is_ours and bool(name) and _UNSAFE.search(name) is None
 
 
 def digest_of(content: str) -> str:
@@ -193,17 +183,24 @@ def _failed(backend: FilesystemBackend, path: str, content: str, problem: Any) -
     return error
 
 
-async def _called(function: Any, *arguments: str) -> Any:
-    """What it returns, without holding up the loop, and awaited in it where that has to be."""
+def _calling(function: Callable[..., Any], *arguments: str) -> Steps[Any]:
+    """Calls a method of a backend, in this thread or without holding up the loop."""
+    return (yield Step(partial(_call, function, *arguments), partial(_acall, function, *arguments)))
+
+
+def _call(function: Callable[..., Any], *arguments: str) -> Any:
+    returned = function(*arguments)
+    if not inspect.isawaitable(returned):
+        return returned
+    # In a thread, where no loop runs.
+    outcome, error = Call(lambda: returned, None).wait(None)
+    if error is not None:
+        raise error
+    return outcome
+
+
+async def _acall(function: Callable[..., Any], *arguments: str) -> Any:
     if inspect.iscoroutinefunction(function):
         return await function(*arguments)
     returned = await asyncio.to_thread(function, *arguments)
     return await returned if inspect.isawaitable(returned) else returned
-
-
-def _waited(awaitable: Awaitable[Any]) -> Any:
-    """Waits for a coroutine from code that is none: in a thread, where no loop runs."""
-    returned, error = Call(lambda: awaitable, None).wait(None)
-    if error is not None:
-        raise error
-    return returned

@@ -14,11 +14,18 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ullage.valis import notes, pointers
-from ullage.valis.calls import calls_in, results_in, with_arguments
+from ullage.valis.calls import (
+    Filed,
+    calls_in,
+    results_in,
+    text_of,
+    with_arguments,
+    with_filed,
+    with_outcomes,
+)
 from ullage.valis.files import digest_of
 from ullage.valis.messages import plain, readable, role_of, text_parts, with_text, written
 from ullage.valis.offload import shortened_by
-from ullage.valis.results import Filed, text_of, with_filed, with_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

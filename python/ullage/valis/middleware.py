@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import json
+from dataclasses import dataclass, field
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.arguments import require_number
 from ullage.logger import Logger
+from ullage.steps import arun, run
 from ullage.valis import pointers
 from ullage.valis.backends import FilesystemBackend, FolderBackend
-from ullage.valis.condensing import Condenser
+from ullage.valis.condenser import Condensed, Condenser, system_end, waiting_from
 from ullage.valis.config import CompactionResult, ContextConfig
-from ullage.valis.counting import Counting
+from ullage.valis.conversations import Conversations, ConversationView
 from ullage.valis.files import INPUTS, OUTPUTS, Files, path_of
+from ullage.valis.messages import Counting, readable
+from ullage.valis.notes import SEGMENT, summary_before, summary_first, summary_place, unmerged
 from ullage.valis.offload import Offloaded, replacement
-from ullage.valis.prompt import SEGMENT
-from ullage.valis.views import Views
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,6 +32,32 @@ logger = Logger(__name__)
 _FOLDER = ".valis"
 # Valis' window of a model that nobody knows.
 _UNKNOWN = 128_000
+
+
+@dataclass
+class _Request:
+    """What a host asks for.
+
+    Attributes:
+        limit: The window of the model.
+        agent: Makes summaries, or None.
+        conversation: The view of the conversation.
+        has_pointers: Whether pointers may take the place of what calls wrote.
+        tail: The calls at the end whose results may still come, and the results that came.
+        places: The places of the messages that a ``BudgetError`` names, the system messages among
+            them.
+    """
+
+    limit: int
+    agent: Any
+    conversation: ConversationView
+    has_pointers: bool
+    tail: list[Any]
+    places: list[int] = field(default_factory=list)
+
+
+# The request for which a view asks for a compaction.
+_request: contextvars.ContextVar[_Request] = contextvars.ContextVar("ullage_valis_request")
 
 
 class ContextManagementMiddleware:
@@ -59,9 +89,7 @@ class ContextManagementMiddleware:
         self._counting = Counting(tokenizer)
         self.tokenizer = self._counting.counter
         self._files = Files(self.filesystem)
-        self._views = Views()
-        # Conversations of which a summary was made that did not help.
-        self._unhelped = Views()
+        self._conversations = Conversations(self.tokenizer, self._compact)
         self._offloaded = Offloaded()
         self._compaction_history: list[CompactionResult] = []
 
@@ -111,7 +139,7 @@ class ContextManagementMiddleware:
         """
         text = _text(result)
         path = path_of(OUTPUTS, str(tool_name), str(tool_call_id), text)
-        self._files.write(path, text)
+        run(self._files.write(path, text))
         return path, replacement(path, text, self.config.preview_lines)
 
     def process_tool_result(self, result: str, tool_name: str, tool_call_id: str) -> str:
@@ -150,7 +178,7 @@ class ContextManagementMiddleware:
         if compaction is None:
             return messages
         compacted, files, done = compaction
-        self._files.write_all(files)
+        run(self._files.write_all(files))
         self._done(done)
         return compacted
 
@@ -174,11 +202,7 @@ class ContextManagementMiddleware:
             BudgetError: If what must stay does not fit.
             MessageError: If a message cannot be read.
         """
-        limit = self.get_context_limit(model)
-        left = await asyncio.to_thread(self._standing, messages, limit)
-        if self.count_message_tokens(left) >= self.config.summarizes_at(limit):
-            left = await self._condensed(left, limit, summarization_agent)
-        return self._given(messages, left, limit)
+        return await self._managed(messages, model, summarization_agent, has_pointers=False)
 
     async def manage_context(
         self, messages: list[dict[str, Any]], model: str, summarization_agent: Any = None
@@ -194,17 +218,7 @@ class ContextManagementMiddleware:
             BudgetError: If what must stay does not fit.
             MessageError: If a message cannot be read.
         """
-        limit = self.get_context_limit(model)
-        left = await asyncio.to_thread(self._standing, messages, limit)
-        if self.count_message_tokens(left) > self.config.compacts_at(limit):
-            compaction = await asyncio.to_thread(self._compaction, left, limit)
-            if compaction is not None:
-                left, files, done = compaction
-                await self._files.awrite_all(files)
-                self._done(done)
-        if self.count_message_tokens(left) > self.config.summarizes_at(limit):
-            left = await self._condensed(left, limit, summarization_agent)
-        return self._given(messages, left, limit)
+        return await self._managed(messages, model, summarization_agent, has_pointers=True)
 
     def get_compaction_stats(self) -> dict[str, Any]:
         """Tokens saved, in all and by strategy, and how often."""
@@ -222,6 +236,59 @@ class ContextManagementMiddleware:
     def get_system_prompt_segment(self) -> str:
         """What the model is told about its context, and how it gets things back."""
         return SEGMENT
+
+    async def _managed(
+        self, messages: list[Any], model: str, agent: Any, *, has_pointers: bool
+    ) -> list[Any]:
+        limit = self.get_context_limit(model)
+        shown = [readable(message) for message in unmerged(messages)]
+        begin, end = system_end(shown), waiting_from(shown)
+        shown, tail = shown[:end], shown[end:]
+        conversation = self._conversations.view_of(shown, self._terms(limit))
+        view, room = conversation.view, max(1, limit - self.count_message_tokens(tail))
+        options: dict[str, Any] = {"budget": room, "transient": range(begin)}
+        outlook = await asyncio.to_thread(view.outlook, shown, **options)
+        tokens = self.count_message_tokens([*outlook.messages, *tail])
+        is_due = tokens >= self.config.summarizes_at(limit)
+        if has_pointers:
+            is_due = tokens > min(self.config.compacts_at(limit), self.config.summarizes_at(limit))
+        request = _Request(limit, agent, conversation, has_pointers, tail)
+        token = _request.set(request)
+        try:
+            left = await view.amessages(shown, **options, hard=is_due)
+        except ullage.BudgetError as error:
+            found = zip(request.places, error.messages, strict=False)
+            error.messages = [n if n < begin else begin + place for n, place in found]
+            raise
+        finally:
+            _request.reset(token)
+        left = summary_first([*left, *request.tail])
+        is_same = len(left) == len(messages) and all(map(is_, left, messages))
+        return messages if is_same else left
+
+    async def _compact(self, messages: list[Any], _tokens: int, _pins: list[int]) -> None:
+        """Compacts what a view shows, in place: pointers above 85 %, then a summary above 95 %."""
+        request = _request.get()
+        place = summary_place(messages)
+        newest = 0 if place is None else len(messages) - place - 1
+        limit, left = request.limit, summary_first([*messages, *request.tail])
+        if request.has_pointers:
+            compaction = await asyncio.to_thread(self._compaction, left, limit)
+            if compaction is not None:
+                left, files, done = compaction
+                await arun(self._files.write_all(files))
+                self._done(done)
+        tokens, most = self.count_message_tokens(left), self.config.summarizes_at(limit)
+        if tokens > most or (tokens == most and not request.has_pointers):
+            try:
+                condensed = await self._condensed(left, request)
+            except ullage.BudgetError as error:
+                request.places = list(error.messages)
+                raise
+            if condensed is not None and condensed.left is not None:
+                left, newest = condensed.left, condensed.newest - len(request.tail)
+        end = len(left) - len(request.tail)
+        messages[:], request.tail = summary_before(left[:end], newest), left[end:]
 
     def _compaction(
         self, messages: list[Any], limit: int
@@ -243,29 +310,22 @@ class ContextManagementMiddleware:
             return None
         return compacted, files, CompactionResult.of(before, after, "compact", list(files))
 
-    async def _condensed(self, messages: list[Any], limit: int, agent: Any) -> list[Any]:
-        before, terms = self.count_message_tokens(messages), self._terms(limit)
-        if before <= limit and self._unhelped.knows(messages, terms):
-            return messages
+    async def _condensed(self, messages: list[Any], request: _Request) -> Condensed | None:
+        """Returns the messages with a summary; None where it would not help."""
+        limit, conversation = request.limit, request.conversation
+        before = self.count_message_tokens(messages)
+        if before <= limit and conversation.is_unhelped(messages):
+            return None
         most = self.config.summarizes_at(limit)
         condenser = Condenser(self._counting, self._files, limit, most)
-        left, files = await condenser.condensed(messages, self.config.preview_lines, agent)
-        if left is None:
-            if files:
-                self._unhelped.remember(messages, [], terms)
-            return messages
-        after = self.count_message_tokens(left)
-        self._done(CompactionResult.of(before, after, "summarize", files))
-        return left
-
-    def _standing(self, messages: list[Any], limit: int) -> list[Any]:
-        """What was given back for these messages before, and what came since."""
-        return self._views.standing(messages, self._terms(limit))
-
-    def _given(self, messages: list[Any], left: list[Any], limit: int) -> list[Any]:
-        if left is not messages:
-            self._views.remember(messages, left, self._terms(limit))
-        return left
+        condensed = await condenser.condensed(messages, self.config.preview_lines, request.agent)
+        if condensed.left is None:
+            if condensed.files:
+                conversation.note_unhelped(messages)
+            return None
+        after = self.count_message_tokens(condensed.left)
+        self._done(CompactionResult.of(before, after, "summarize", condensed.files))
+        return condensed
 
     def _terms(self, limit: int) -> object:
         return limit, self.config.compacts_at(limit), self.config.summarizes_at(limit)

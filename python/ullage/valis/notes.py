@@ -1,13 +1,33 @@
-"""The message that a summary stands in: how it is written, and found again."""
+"""What the model is told: the message of a summary, and a segment of the system prompt."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import ullage
+from ullage.valis.files import HISTORY, is_path_in
 from ullage.valis.messages import role_of, text_parts
+
+# How the model gets back what left its context.
+SEGMENT = """
+## Context Management
+
+Your conversation history is automatically managed to stay within context limits:
+
+1. **Large outputs** are saved to `/tool_outputs/` with a preview shown
+2. **File contents** from write/edit operations are replaced with pointers, and saved as they were
+   to `/tool_inputs/`
+3. **If context gets very long**, a summary is created and full history saved to
+   `/conversation_history/`
+
+**To recover information:**
+- Use `read_file("/tool_outputs/...")` to view full tool outputs
+- Use `grep("keyword", "/conversation_history/")` to search past conversations
+- Use `ls("/conversation_history/")` to see saved conversations
+
+The original, uncompacted conversation is always preserved on the filesystem.
+"""
 
 _FORMAT = "ai-sdk"
 _BEGIN = "[CONVERSATION SUMMARY]"
@@ -19,13 +39,10 @@ _INTRODUCTION = (
     "The following is a summary of the conversation so far. The full conversation \n"
     "has been saved to /conversation_history/ and can be searched with grep()."
 )
-# Where a summary says which history it stands for, and how many messages of it stand behind it.
-# Characters of such a line, at the most.
+# Characters of the line with the history of a summary, at the most.
 _LONGEST_PLACE = 400
-_SAVED = re.compile(
-    r"\n\n\[Saved to (/conversation_history/[A-Za-z0-9_-]+\.json)"
-    r", with the next (\d{1,9}) messages\]\Z"
-)
+# That line, around the path and the number of messages behind the summary that are in it too.
+_SAVED = ("\n\n[Saved to ", ", with the next ", " messages]")
 
 
 @dataclass(frozen=True)
@@ -56,8 +73,9 @@ class Noted:
 
 def message_of(summary: str, role: str, saved: Saved) -> dict[str, Any]:
     """The message that a summary stands in."""
-    place = f"[Saved to {saved.path}, with the next {saved.behind} messages]"
-    text = f"\n{_BEGIN}\n{_INTRODUCTION}\n\n{summary}\n\n{place}\n\n{_END}\n"
+    head, middle, tail = _SAVED
+    place = f"{head}{saved.path}{middle}{saved.behind}{tail}"
+    text = f"\n{_BEGIN}\n{_INTRODUCTION}\n\n{summary}{place}\n\n{_END}\n"
     return {"role": role, "content": text}
 
 
@@ -71,11 +89,41 @@ def noted_in(message: Any) -> Noted | None:
     _, blank_line, summary = text[len(begin) : -len(end)].partition("\n\n")
     if not blank_line:
         return None
-    saved = _SAVED.search(summary[-_LONGEST_PLACE:])
-    if saved is None:
+    head, middle, tail = _SAVED
+    line = summary[-_LONGEST_PLACE:].rpartition(head)[2]
+    path, _, behind = line.removesuffix(tail).partition(middle)
+    if not (line.endswith(tail) and behind.isdecimal() and is_path_in(HISTORY, path)):
         return Noted(summary, None)
-    place = Saved(saved.group(1), int(saved.group(2)))
-    return Noted(summary[: len(summary) - len(saved.group(0))], place)
+    return Noted(summary[: -len(head + line)], Saved(path, int(behind)))
+
+
+def summary_first(messages: list[Any]) -> list[Any]:
+    """Returns the messages with their summary directly after the system messages."""
+    place = summary_place(messages)
+    if place is None:
+        return messages
+    rest = [*messages[:place], *messages[place + 1 :]]
+    begin = next((n for n, m in enumerate(rest) if role_of(m) not in PROMPTS), len(rest))
+    return [*rest[:begin], messages[place], *rest[begin:]]
+
+
+def summary_before(messages: list[Any], newest: int) -> list[Any]:
+    """Returns the messages with their summary directly before so many of the newest, for a view.
+
+    A view takes messages that stand between unchanged ones for what was removed there. In front of
+    the first request nothing was, so a summary there would serve every conversation.
+    """
+    place = summary_place(messages)
+    if place is None:
+        return messages
+    rest = [*messages[:place], *messages[place + 1 :]]
+    end = len(rest) - newest
+    return [*rest[:end], messages[place], *rest[end:]]
+
+
+def summary_place(messages: list[Any]) -> int | None:
+    """Returns the place of the first summary; None if there is none."""
+    return next((n for n, message in enumerate(messages) if noted_in(message) is not None), None)
 
 
 def unmerged(messages: list[Any]) -> list[Any]:

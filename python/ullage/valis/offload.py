@@ -1,12 +1,16 @@
-"""What stands where a large result stood."""
+"""Previews and pointers in place of large results, as they arrive and where room is short."""
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
 
-from ullage.valis.files import OUTPUTS, digest_of
+from ullage.valis.calls import Result, filed, results_in, text_of, with_outcomes
+from ullage.valis.files import OUTPUTS, digest_of, is_path_in, path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Characters of a line that are shown, so that an output of one line is shortened too.
 _LONGEST_LINE = 1_000
@@ -21,7 +25,8 @@ _REMEMBERED = 4_096
 _READER = "read_file"
 # How a preview begins.
 OPENING = "[Large output saved to "
-_SAVED = re.compile(r"\[Large output saved to (/tool_outputs/[A-Za-z0-9_-]+\.(?:txt|json))\]\n\n")
+# Characters of a path, at the most.
+_LONGEST_PATH = 200
 
 
 class Offloaded:
@@ -63,10 +68,11 @@ def pointer(path: str) -> str:
 
 def replaced_by(text: str) -> str | None:
     """The path of the file that such a text stands for; None if it is another text."""
-    found = _SAVED.match(text)
-    if found is None or not text.endswith(_framed(found.group(1), "").partition("\n\n")[2]):
+    if not text.startswith(OPENING):
         return None
-    return found.group(1)
+    path, end, _ = text[len(OPENING) :][:_LONGEST_PATH].partition("]\n\n")
+    is_whole = end and text.endswith(_framed(path, "").partition("\n\n")[2])
+    return path if is_whole and is_path_in(OUTPUTS, path) else None
 
 
 def shortened_by(text: str) -> str | None:
@@ -95,3 +101,48 @@ def _shown(lines: list[str], characters: int) -> list[str]:
 def _cut(line: str, longest: int) -> str:
     more = len(line) - longest
     return f"{line[:longest]}... ({more} more characters)" if more > 0 else line
+
+
+# Characters of a preview where room is short: some twenty lines of a terminal.
+_PREVIEW = 1_600
+
+
+def shortened(
+    messages: list[Any], most: int, lines: int, tokens: Callable[[list[Any]], int]
+) -> tuple[list[Any], dict[str, str]]:
+    """The messages within ``most`` tokens, or as near to it as results allow; and what to write.
+
+    The longest results become files first, with a preview; then previews go. Messages in which
+    nothing changes are the same objects.
+    """
+    left = list(messages)
+    files: dict[str, str] = {}
+    over = tokens(left) - most
+
+    def previewed(result: Result) -> str | None:
+        whole = filed(result.outcome)
+        if whole is None or replaced_by(whole.text) is not None:
+            return None
+        name = f"{LATE_RESULT}_{result.tool}"
+        path = path_of(OUTPUTS, name, result.id, whole.text, whole.suffix)
+        short = replacement(path, whole.text, lines, _PREVIEW)
+        if len(short) >= len(whole.text):
+            return None
+        files[path] = whole.text
+        return short
+
+    def pointed(result: Result) -> str | None:
+        text = text_of(result.outcome)
+        path = None if text is None else replaced_by(text)
+        short = None if path is None else pointer(path)
+        return short if short != text else None
+
+    for change in (previewed, pointed):
+        for place in sorted(range(len(left)), key=lambda place: -tokens([left[place]])):
+            if over <= 0:
+                break
+            if results_in(left[place]):
+                short = with_outcomes(left[place], change)
+                left[place] = short
+                over = tokens(left) - most
+    return left, files

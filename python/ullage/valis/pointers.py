@@ -1,18 +1,55 @@
-"""What calls wrote into files gives way to a pointer to the file, and to what was written."""
+"""Pointers, in place of what calls wrote into files.
+
+A pointer says that something was written, so only calls that are known to have succeeded get one. A
+result that is pending, that reports a failure, or that says nothing about it leaves its call whole.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ullage.valis.calls import calls_in, with_arguments
+import ullage
+from ullage.logger import Logger
+from ullage.valis.calls import calls_in, filed, results_in, with_arguments, with_outcomes
+from ullage.valis.files import INPUTS, is_path_in
+from ullage.valis.messages import readable
+from ullage.valis.notes import format_of
 from ullage.valis.offload import replaced_by
-from ullage.valis.outcomes import succeeded
-from ullage.valis.results import filed, with_outcomes
 
 if TYPE_CHECKING:
     from ullage.valis.calls import Call, Result
+
+logger = Logger(__name__)
+
+# Calls that went well, by the indices of their messages and their numbers among its calls.
+Succeeded: TypeAlias = dict[tuple[int, int], "Call"]
+
+
+def succeeded(messages: list[Any]) -> tuple[Succeeded, set[int]]:
+    """The calls whose results say that they went well, and what those results are, by identity."""
+    listed = [readable(message) for message in messages]
+    try:
+        conversation = ullage.Conversation(listed, format_of(listed))
+    except ullage.MessageError as error:
+        logger.debug("error=<%s> | the outcomes of calls cannot be read", error)
+        return {}, set()
+    # A call may be answered twice, and one of the answers be the worse.
+    doubtful = {
+        result.id
+        for result in conversation.results
+        if result.call is None and result.outcome != "succeeded"
+    }
+    good: Succeeded = {}
+    holders: set[int] = set()
+    for call in conversation.calls:
+        result = call.result
+        if result is None or result.outcome != "succeeded" or (call.id and call.id in doubtful):
+            continue
+        good[call.message, call.number] = calls_in(messages[call.message])[call.number]
+        holders.add(id(results_in(messages[result.message])[result.number].holder))
+    return good, holders
+
 
 # Keeps a text, and says under which path: the tool, the id of the call, the text, how it is named.
 Keep: TypeAlias = Callable[[str, str, str, str], str]
@@ -25,8 +62,10 @@ _LONG_RESULT = 500
 _WRITTEN = "[Content written to "
 _SEE = "[See "
 _DONE = "[File operation completed successfully. Use read_file() to view current content."
-_KEPT = re.compile(r"\[(?:As written|As it was): (/tool_inputs/[A-Za-z0-9_-]+\.txt)\]\Z")
-_FULL = re.compile(r" Full result: (/tool_inputs/[A-Za-z0-9_-]+\.(?:txt|json))\]\Z")
+# What precedes the path at the end of a pointer.
+_KEPT, _FULL = ("[As written", "[As it was"), (" Full result",)
+# Characters of that and the path, at the most.
+_LONGEST_END = 200
 _TEXTS = ("content", "new_text", "old_text", "new_string", "old_string")
 
 
@@ -60,9 +99,11 @@ def compacted(messages: list[Any], keep: Keep) -> list[Any]:
 
 def kept_under(text: str) -> str | None:
     """The path under which is kept what a pointer stands for; None if the text is none."""
-    pattern = _KEPT if text.startswith((_WRITTEN, _SEE)) else _FULL
-    found = pattern.search(text) if text.startswith((_WRITTEN, _SEE, _DONE)) else None
-    return found.group(1) if found else None
+    if not text.startswith((_WRITTEN, _SEE, _DONE)) or not text.endswith("]"):
+        return None
+    label, _, path = text[-_LONGEST_END:-1].rpartition(": ")
+    is_kept = label.endswith(_FULL if text.startswith(_DONE) else _KEPT)
+    return path if is_kept and is_path_in(INPUTS, path) else None
 
 
 def restored(message: Any, read: Callable[[str], str | None]) -> Any:

@@ -109,13 +109,16 @@ impl PyViewRequest {
         for (place, message) in self.list.bind(py).iter().enumerate() {
             places.entry(message.as_ptr()).or_default().push_back(place);
         }
-        let outputs =
-            messages.iter().map(|message| match places.get_mut(&message.as_ptr()).and_then(VecDeque::pop_front) {
+        let mut outputs: Vec<Output<Made>> = messages
+            .iter()
+            .map(|message| match places.get_mut(&message.as_ptr()).and_then(VecDeque::pop_front) {
                 Some(place) => Output { of: place..place + 1, made: None },
                 None => Output { of: 0..0, made: Some(Arc::new(message.unbind())) },
-            });
+            })
+            .collect();
+        stand_for_gaps(&mut outputs, self.list.bind(py).len());
         let format = due.reading.get().format();
-        due.compacted(py, outputs.collect(), format).map(|_| ())
+        due.compacted(py, outputs, format).map(|_| ())
     }
 }
 
@@ -146,6 +149,27 @@ impl Due {
             Shows { budget: self.budget, left: size.unscaled, compactions },
         )?;
         Ok(list)
+    }
+}
+
+/// Has new messages stand for all that is gone between the unchanged ones around them, together. One by one, all but the
+/// last would stand for nothing, and be shown of every history that goes on from there.
+fn stand_for_gaps(outputs: &mut [Output<Made>], messages: usize) {
+    let mut end = messages;
+    let mut ends = vec![messages; outputs.len()];
+    for (index, output) in outputs.iter().enumerate().rev() {
+        if output.made.is_none() {
+            end = output.of.start;
+        }
+        ends[index] = end;
+    }
+    let mut start = 0;
+    for (output, end) in outputs.iter_mut().zip(ends) {
+        if output.made.is_none() {
+            start = start.max(output.of.end);
+        } else if start < end {
+            output.of = start..end;
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-"""A conversation with a summary in front of the newest messages."""
+"""``Condenser``: a conversation with a summary in front of the newest messages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,119 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ullage
 from ullage.logger import Logger
-from ullage.valis import cutting, fitting, history, notes, summarizing
+from ullage.steps import arun
+from ullage.valis import history, notes
 from ullage.valis.files import HISTORY, OUTPUTS, Files, path_of
-from ullage.valis.messages import readable, text_parts, with_text
-from ullage.valis.offload import FIRST_REQUEST, replaced_by, replacement
+from ullage.valis.messages import readable, role_of, text_parts, with_text, written
+from ullage.valis.notes import PROMPTS, format_of, noted_in
+from ullage.valis.offload import FIRST_REQUEST, replaced_by, replacement, shortened
+from ullage.valis.summaries import Summaries
 
 if TYPE_CHECKING:
-    from ullage.valis.counting import Counting
+    from collections.abc import Callable
+
+    from ullage.valis.messages import Counting
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A conversation in parts.
+
+    Attributes:
+        system: The system messages that it begins with.
+        noted: The summaries among what goes.
+        going: What a summary is to stand for; the first request too, so that it is in it.
+        notes: System messages from among what goes that stay all the same.
+        staying: The newest messages.
+        task: The first request, where it is among those that go.
+    """
+
+    system: list[Any]
+    noted: list[Any]
+    going: list[Any]
+    notes: list[Any]
+    staying: list[Any]
+    task: Any
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether anything goes but a summary and the first request."""
+        return any(message is not self.task for message in self.going)
+
+
+def system_end(messages: list[Any]) -> int:
+    """How many system messages there are in front; a summary is none."""
+    return next((n for n, message in enumerate(messages) if not _is_system(message)), len(messages))
+
+
+def waiting_from(messages: list[Any]) -> int:
+    """Returns the place of the first call whose result may still come; else the end."""
+    if not messages:
+        return 0
+    calls = ullage.Conversation(messages, format_of(messages)).open_calls
+    return min((call.message for call in calls if call.waits), default=len(messages))
+
+
+def cut_conversation(
+    messages: list[Any], recent: int, notes: int, count: Callable[[Any], int]
+) -> Cut:
+    """The conversation in parts: what is newest takes about ``recent`` tokens.
+
+    At least the newest message stays, with the call that it answers and the results beside it. A
+    summary at the beginning is no system message: the next goes on from it. Of system messages
+    that came later the newest stay, as many as ``notes`` tokens take.
+    """
+    begin = system_end(messages)
+    end, room = len(messages), recent
+    while end > begin:
+        room -= count(messages[end - 1])
+        if room < 0:
+            break
+        end -= 1
+    end = min(max(end, begin), max(begin, len(messages) - 1))
+    # After the results, if something is left there; else before their call.
+    conversation = ullage.Conversation(messages[begin:], format_of(messages))
+    cuts = [begin + cut for cut in conversation.cut_points]
+    later = (cut for cut in cuts if end <= cut < len(messages))
+    end = next(later, None) or max(cut for cut in cuts if cut <= end)
+    # A summary is newer than what it stands for, and never among what stays as it is.
+    noted = [message for message in messages[begin:] if noted_in(message) is not None]
+    going = [message for message in messages[begin:end] if noted_in(message) is None]
+    staying = [message for message in messages[end:] if noted_in(message) is None]
+    requests = (messages[begin + place] for place in conversation.requests if begin + place < end)
+    task = next((message for message in requests if noted_in(message) is None), None)
+    said, going = _notes_in(going, staying, notes, count)
+    return Cut(messages[:begin], noted, going, said, staying, task)
+
+
+def _notes_in(
+    going: list[Any], staying: list[Any], most: int, count: Callable[[Any], int]
+) -> tuple[list[Any], list[Any]]:
+    """The system messages that stay, and the rest of what goes.
+
+    A host may say the same in each turn: once is enough. What is too old goes into the summary, as
+    somebody's words; the engine leaves out none that are a prompt.
+    """
+    known = {written(message) for message in staying if _is_system(message)}
+    notes: list[Any] = []
+    rest: list[Any] = []
+    room = most
+    for message in reversed(going):
+        if not _is_system(message):
+            rest.append(message)
+        elif (key := written(message)) not in known:
+            known.add(key)
+            room -= count(message)
+            if room >= 0:
+                notes.append(message)
+            else:
+                rest.append({**message, "role": "user"})
+    return notes[::-1], rest[::-1]
+
+
+def _is_system(message: Any) -> bool:
+    return role_of(message) in PROMPTS and noted_in(message) is None
+
 
 logger = Logger(__name__)
 
@@ -45,7 +151,7 @@ class _Parts:
     """
 
     messages: list[Any]
-    cut: cutting.Cut
+    cut: Cut
     task: list[Any]
     staying: list[Any]
     files: dict[str, str]
@@ -58,10 +164,12 @@ class Condensed(NamedTuple):
     Attributes:
         left: The messages that are left; None where they are better left alone.
         files: The files that were written.
+        newest: How many of the messages at the end are the newest ones.
     """
 
     left: list[Any] | None
     files: list[str]
+    newest: int = 0
 
 
 class Condenser:
@@ -94,7 +202,6 @@ class Condenser:
             BudgetError: If what must stay does not fit into the window.
             MessageError: If a message cannot be read.
         """
-        messages = notes.unmerged(messages)
         before = self._tokens(messages)
         parts = await asyncio.to_thread(self._parts, messages, lines)
         least = _LEAST_SUMMARY if parts.cut.is_worth_it else self._tokens(parts.cut.noted)
@@ -105,29 +212,28 @@ class Condenser:
             raise self._too_long(parts, parts.tokens)
         written = await self._saved(messages)
         left = await self._around(parts, written[0], agent)
-        left, more = fitting.shortened(left, self._most, lines, self._tokens)
+        left, more = shortened(left, self._most, lines, self._tokens)
         after = self._tokens(left)
         if before <= self._limit and (after > self._most or after >= before):
             logger.warning("before=<%d>, after=<%d> | a summary did not help", before, after)
             return Condensed(None, written)
         if after > self._limit:
             raise self._too_long(parts, after)
-        return Condensed(left, [*written, *await self._files.awrite_all(parts.files | more)])
+        files = [*written, *await arun(self._files.write_all(parts.files | more))]
+        return Condensed(left, files, len(parts.staying))
 
     def _parts(self, messages: list[Any], lines: int) -> _Parts:
         listed = [readable(message) for message in messages]
-        begin = cutting.system_end(listed)
+        begin = system_end(listed)
         room = self._most - self._tokens(listed[:begin])
         share = int(self._limit * _TASK_SHARE)
-        recent = room - 2 * share - summarizing.Summaries.most(self._limit)
+        recent = room - 2 * share - Summaries.most(self._limit)
         recent = max(0, min(int(self._limit * _RECENT_SHARE), recent))
-        cut = cutting.cut(listed, recent, share, self._counting.message)
+        cut = cut_conversation(listed, recent, share, self._counting.message)
         task, files = self._task(cut.task, share)
         room -= self._tokens([*task, *cut.notes])
         if self._tokens(cut.staying) + _LEAST_SUMMARY > room:
-            staying, more = fitting.shortened(
-                cut.staying, room - _LEAST_SUMMARY, lines, self._tokens
-            )
+            staying, more = shortened(cut.staying, room - _LEAST_SUMMARY, lines, self._tokens)
         else:
             staying, more = cut.staying, {}
         tokens = self._tokens([*cut.system, *task, *cut.notes, *staying])
@@ -151,10 +257,8 @@ class Condenser:
             return [*cut.system, *cut.noted, *parts.task, *cut.notes, *parts.staying]
         said = [noted.summary for m in cut.noted if (noted := notes.noted_in(m)) is not None]
         previous = "\n\n".join(said) or None
-        room = min(summarizing.Summaries.most(self._limit), self._most - parts.tokens)
-        summaries = summarizing.Summaries(
-            self._counting.counter, self._limit, max(room, _LEAST_SUMMARY)
-        )
+        room = min(Summaries.most(self._limit), self._most - parts.tokens)
+        summaries = Summaries(self._counting.counter, self._limit, max(room, _LEAST_SUMMARY))
         try:
             summary, stayed = await summaries.make(cut.going, cut.staying, previous, agent)
         except ullage.MessageError:
@@ -169,8 +273,8 @@ class Condenser:
 
     async def _saved(self, messages: list[Any]) -> list[str]:
         """Writes the conversation as it was before all compaction; the JSON, and the Markdown."""
-        files = await self._files.aread_all(history.paths_in(messages))
-        return await self._files.awrite_all(await asyncio.to_thread(_told, messages, files))
+        files = await arun(self._files.read_all(history.paths_in(messages)))
+        return await arun(self._files.write_all(await asyncio.to_thread(_told, messages, files)))
 
     def _too_long(self, parts: _Parts, floor: int) -> ullage.BudgetError:
         cut = parts.cut

@@ -1,0 +1,255 @@
+"""``Requests``: the messages of a request, by a view of the history.
+
+Where even the newest messages do not fit, single messages are shortened in Supyagent's order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import ullage
+from ullage.logger import Logger
+from ullage.pins import has_pin
+from ullage.supyagent.history import last_request_in, requests_in, with_other_system_messages
+from ullage.supyagent.summary import ContextSummary, message_of
+from ullage.supyagent.tokens import FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ullage import Policy, TokenCounter
+    from ullage.listener import OnCompaction
+
+logger = Logger(__name__)
+
+# The part of the room that a summary may take; a longer one is shortened.
+_SUMMARY_SHARE = 0.3
+# The part of a window that a reserve may take. A reserve of all of it would leave no room at all.
+_RESERVE_SHARE = 0.5
+# What stands where a picture stood.
+_PICTURE = {"type": "text", "text": "[image removed]"}
+_PICTURES = frozenset({"image_url", "image", "input_image"})
+# Of more than 2,000 characters the first 1,000 and the last 500.
+_COMPRESSOR = "supyagent"
+# Tokens of a result that stay when nothing else can be removed.
+_LEAST_RESULT = 64
+
+
+class _Window:
+    """A view of the history that removes the oldest messages.
+
+    Args:
+        engine: The engine that compacts.
+    """
+
+    def __init__(self, engine: ullage.ContextManager) -> None:
+        self._engine = engine
+        self._view = engine.open()
+
+    def messages(self, messages: list[Any], budget: int) -> list[Any]:
+        """Returns what fits into the budget, with the last request."""
+        shown = with_other_system_messages(messages, "assistant")
+        fitting = self._view.messages(shown, budget)
+        if not _is_last_request_in(fitting, shown):
+            # After a rewind, what was the middle may be the end.
+            fitting = self._engine.open().messages(shown, budget)
+        if shown is messages:
+            return fitting
+        originals = {id(other): message for other, message in zip(shown, messages, strict=True)}
+        return [originals.get(id(message), message) for message in fitting]
+
+
+class Requests:
+    """Makes the messages of requests.
+
+    Args:
+        policy: The settings; of the stages only the window runs, and the digest if it is there. If
+            not given, ``Policy.preset("supyagent")``.
+        counter: Counts tokens.
+        on_compaction: Called with the report of each compaction.
+    """
+
+    def __init__(
+        self, policy: Policy | None, counter: TokenCounter, on_compaction: OnCompaction | None
+    ) -> None:
+        self.policy = ullage.Policy.preset("supyagent") if policy is None else policy
+        self._counter = counter
+        self._on_compaction = on_compaction
+        self._windows: tuple[int, _Window, _Window] | None = None
+
+    def head(
+        self, summary: ContextSummary | None, messages: list[Any], room: int
+    ) -> tuple[list[Any], list[Any]]:
+        """Returns the summary with the older messages that stay, and the messages since."""
+        if summary is None:
+            return [], messages
+        end = summary.last_message_idx + 1
+        places = {place for place in summary.kept if 0 <= place < end}
+        requests = requests_in(messages)
+        places.update(place for place in (*requests[:1], *requests[-1:]) if place < end)
+        stay = [messages[place] for place in sorted(places)]
+        return [self._bounded(summary, room), *stay], messages[end:]
+
+    def messages(
+        self, summary: ContextSummary | None, messages: list[Any], room: int, recent: int
+    ) -> list[Any]:
+        """Returns the messages that follow the system prompt.
+
+        Raises:
+            BudgetError: If what must stay does not fit.
+            MessageError: If a message cannot be read.
+        """
+        head, since = self.head(summary, messages, room)
+        listed = [*head, *since]
+        # The engine cannot name the messages that take too much of a room of nothing.
+        budget = max(1, room)
+        try:
+            return self._fitted(listed, min(len(head), 1), budget, recent)
+        except ullage.BudgetError as error:
+            places = {id(message): place for place, message in enumerate(messages)}
+            # A result that was added by a repair has no place.
+            found = [places.get(id(listed[n])) for n in error.messages if n < len(listed)]
+            error.messages = [place for place in found if place is not None]
+            raise
+
+    def _fitted(self, listed: list[Any], begin: int, budget: int, recent: int) -> list[Any]:
+        """Returns what fits, with the messages from ``begin`` on shortened where they must be.
+
+        Supyagent stops when the middle is empty, also above its limit. Here the recent messages
+        are next. Pinned messages and the last request keep every word.
+        """
+        window, last_resort = self._windows_for(recent)
+        shown = list(listed)
+        try:
+            return window.messages(shown, budget)
+        except ullage.BudgetError as error:
+            over = error.floor - budget
+            logger.warning("over=<%d>, room=<%d> | the newest messages are too long", over, budget)
+        whole = {place for place, message in enumerate(listed) if has_pin(message)}
+        whole.add(len(listed) if (last := last_request_in(listed)) is None else last)
+        places = [place for place in range(begin, len(listed)) if place not in whole]
+        newest = max(begin, len(listed) - recent)
+        middle = [place for place in places if place < newest]
+        recents = places[len(middle) :]
+        steps: tuple[tuple[_Window, list[int], Callable[[Any], Any], float], ...] = (
+            # All of the middle: a view recognizes only messages that were the same before.
+            (window, middle, _without_images, math.inf),
+            (window, middle, _shortened, math.inf),
+            (window, recents, _without_images, 0),
+            (window, recents, _shortened, 0),
+            (last_resort, [], _shortened, 0),
+        )
+        for tried, changed, change, least in steps:
+            self._shorten(shown, changed, change, max(over, least))
+            try:
+                return tried.messages(shown, budget)
+            except ullage.BudgetError as error:
+                over = error.floor - budget
+        self._shorten(shown, places[::-1], _shortest_result, over)
+        return last_resort.messages(shown, budget)
+
+    def _shorten(
+        self,
+        messages: list[Any],
+        places: Iterable[int],
+        change: Callable[[Any], Any],
+        over: float,
+    ) -> None:
+        """Changes messages in place, one after the other, until ``over`` tokens are saved."""
+        for place in places:
+            if over <= 0:
+                break
+            before = messages[place]
+            after = change(before)
+            if after is before:
+                continue
+            saved = self._count(before) - self._count(after)
+            if saved > 0:
+                messages[place] = after
+                over -= saved
+
+    def _windows_for(self, recent: int) -> tuple[_Window, _Window]:
+        """Returns the window that keeps recent messages, and the one that keeps what it must."""
+        known = self._windows
+        if known is None or known[0] != recent:
+            known = self._windows = (recent, self._window(recent), self._window(0))
+        return known[1], known[2]
+
+    def _window(self, keep_recent: int) -> _Window:
+        # The manager counts the messages, makes the summaries and shortens the recent messages.
+        policy = self.policy.replace(
+            max_messages=None,
+            keep_first=0,
+            keep_recent=keep_recent,
+            keep_recent_share=0.0,
+            high=1.0,
+            stages=["window", *(stage for stage in self.policy.stages if stage == "digest")],
+            levels=[{}],
+        )
+        engine = ullage.ContextManager(
+            policy, counter=self._counter, format=FORMAT, on_compaction=self._on_compaction
+        )
+        return _Window(engine)
+
+    def _bounded(self, summary: ContextSummary, room: int) -> dict[str, Any]:
+        """Returns the message of a summary, shortened to its part of the room if it is longer."""
+        message = summary.to_message()
+        most = int(room * _SUMMARY_SHARE)
+        if self._count(message) <= most:
+            return message
+        # Its lines are removed first, since they are what it left out.
+        frame = message_of(summary.messages_summarized, "")
+        budget = max(1, most - self._count(frame))
+        short = ullage.compress(summary.content, budget, counter=self._counter).text
+        return message_of(summary.messages_summarized, short)
+
+    def _count(self, message: Any) -> int:
+        return self._counter.count_messages([message], format=FORMAT)
+
+
+def reserve_in(window: int, reserve: int) -> int:
+    """Returns the tokens of a window that are kept free for the answer, at most half of it."""
+    return min(reserve, int(window * _RESERVE_SHARE))
+
+
+def _is_last_request_in(fitting: list[Any], messages: list[Any]) -> bool:
+    """True if the last request is there, perhaps with a note of the engine's in it."""
+    place, last = last_request_in(messages), last_request_in(fitting)
+    if place is None or last is None or fitting[last] is messages[place]:
+        return place is None or last is not None
+    request, found = ullage.Conversation([messages[place], fitting[last]], FORMAT).texts
+    return request in found
+
+
+def _without_images(message: Any) -> Any:
+    return _with_parts(message, lambda part: _PICTURE if part.get("type") in _PICTURES else part)
+
+
+def _shortened(message: Any) -> Any:
+    return _with_texts(message, lambda text: ullage.compress(text, compressor=_COMPRESSOR).text)
+
+
+def _shortest_result(message: Any) -> Any:
+    if not isinstance(message, dict) or message.get("role") != "tool":
+        return message
+    return _with_texts(message, lambda text: ullage.compress(text, _LEAST_RESULT).text)
+
+
+def _with_texts(message: Any, change: Callable[[str], str]) -> Any:
+    def changed(part: dict[str, Any]) -> dict[str, Any]:
+        text = part.get("text")
+        return {**part, "text": change(text)} if isinstance(text, str) else part
+
+    return _with_parts(message, changed)
+
+
+def _with_parts(message: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
+    """Returns the message with its parts changed; the same object if nothing changes."""
+    old = message.get("content") if isinstance(message, dict) else None
+    new: Any = old
+    if isinstance(old, str):
+        new = change({"type": "text", "text": old})["text"]
+    elif isinstance(old, list):
+        new = [change(part) if isinstance(part, dict) else part for part in old]
+    return message if new == old else {**message, "content": new}

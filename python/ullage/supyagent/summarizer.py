@@ -1,0 +1,213 @@
+"""``Summarizer``: summaries of older messages by a client, one at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import math
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import ullage
+from ullage.calling import is_in_event_loop
+from ullage.forks import renew_after_fork
+from ullage.steps import Step
+from ullage.supyagent.history import summary_end, with_other_system_messages
+from ullage.supyagent.summary import ContextSummary
+from ullage.supyagent.summary_store import fingerprint
+from ullage.supyagent.tokens import FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from ullage.steps import Steps
+
+_Outcome = TypeVar("_Outcome")
+
+# The part of a window that the request for a summary may take.
+_REQUEST_SHARE = 0.8
+# Tokens of that request beside the messages: what to make of them, in five sections.
+_REQUEST_FRAME = 600
+# What a system message in the middle begins with there, which is shown as one of the user.
+_SYSTEM = "[system message]\n"
+# The words that Supyagent asks for, which the lines after the summary are a part of.
+_MOST_WORDS = 600
+
+# The turns in which this code runs.
+_within: contextvars.ContextVar[tuple[Future[None], ...]] = contextvars.ContextVar(
+    "ullage_supyagent_turns", default=()
+)
+
+
+@dataclass(frozen=True)
+class SummaryRange:
+    """The messages that a new summary is to stand for.
+
+    Attributes:
+        messages: The whole conversation.
+        previous: The summary that the new one continues.
+        begin: The first message that is not in that.
+        end: The end of the messages.
+    """
+
+    messages: list[Any]
+    previous: ContextSummary | None
+    begin: int
+    end: int
+
+    @classmethod
+    def up_to(
+        cls, last: int, messages: list[Any], previous: ContextSummary | None, recent: int
+    ) -> SummaryRange | None:
+        """Returns the range up to a message, without the recent ones; None if it is empty."""
+        begin = 0 if previous is None else previous.last_message_idx + 1
+        end = summary_end(messages, begin, last, recent)
+        return cls(messages, previous, begin, end) if end > begin else None
+
+    def context_summary(
+        self, summary: ullage.Summary, counter: ullage.TokenCounter, most_words: float
+    ) -> ContextSummary:
+        """Returns the summary in Supyagent's form, its lines within the words."""
+        kept = [] if self.previous is None else self.previous.kept
+        out = ContextSummary(
+            content=summary.text,
+            messages_summarized=self.end,
+            first_message_idx=0,
+            last_message_idx=self.end - 1,
+            lines=summary.lines,
+            kept=[*kept, *summary.left_out(range(self.begin, self.end))],
+            seen=len(self.messages),
+            fingerprint=fingerprint(self.messages[: self.end]),
+        )
+        while out.lines and len(out.text().split()) > most_words:
+            out.lines = out.lines.rpartition("\n")[0]
+        out.token_count = counter.count(out.text())
+        return out
+
+
+class Summarizer:
+    """Asks a client for summaries.
+
+    Args:
+        policy: The settings: prompt, size and patience.
+        counter: Counts tokens.
+        llm: The client.
+        context_limit: The most that a request to the client may take.
+    """
+
+    def __init__(
+        self, policy: ullage.Policy, counter: ullage.TokenCounter, llm: Any, context_limit: int
+    ) -> None:
+        room = int(context_limit * _REQUEST_SHARE) - _REQUEST_FRAME
+        policy = policy.replace(
+            summary_input=max(1, min(policy.summary_input, room)), summaries="required"
+        )
+        self._counter = counter
+        # Another prompt asks for as many words as `summary_tokens` allows.
+        self._most_words = _MOST_WORDS if policy.summary_prompt == "supyagent" else math.inf
+        self._engine = ullage.ContextManager(
+            policy, counter=counter, summarizer=_client_caller(llm), format=FORMAT
+        )
+
+    def summarize(self, asked: SummaryRange) -> Steps[ContextSummary]:
+        """Returns the summary of a range. An event loop awaits an async client.
+
+        Raises:
+            SummaryError: If the client gave none.
+        """
+        said = asked.previous
+        options: dict[str, Any] = {
+            "messages": with_other_system_messages(asked.messages, "user", _SYSTEM),
+            "range": (asked.begin, asked.end),
+            "previous": None if said is None else ullage.Summary(said.content, said.lines),
+        }
+        summary = yield Step(
+            partial(self._engine.summarize, **options), partial(self._engine.asummarize, **options)
+        )
+        return asked.context_summary(summary, self._counter, self._most_words)
+
+
+class Turns:
+    """Lets one caller work at a time, threads and tasks alike."""
+
+    def __init__(self) -> None:
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Frees the turn in the child of a fork, where the thread that had it does not exist."""
+        self._lock = threading.Lock()
+        self._current: Future[None] | None = None
+
+    def alone(self, work: Steps[_Outcome]) -> Steps[_Outcome]:
+        """Carries the work out after that of all callers before.
+
+        Raises:
+            SummaryError: If the caller is part of the work that it would wait for.
+        """
+        turn: Future[None] = Future()
+        while (before := self._take(turn)) is not None:
+            if before in _within.get():
+                raise ullage.SummaryError("the client asked for a summary while it made one")
+            if not (yield Step(partial(_wait, before), partial(_await, before))):
+                break
+        outer = _within.get()
+        _within.set((*outer, turn))
+        try:
+            return (yield from work)
+        finally:
+            _within.set(outer)
+            with self._lock:
+                if self._current is turn:
+                    self._current = None
+            turn.set_result(None)
+
+    def _take(self, turn: Future[None]) -> Future[None] | None:
+        """Takes the turn, or returns that of another caller."""
+        with self._lock:
+            if self._current is None:
+                self._current = turn
+                return None
+            return self._current
+
+
+def _wait(turn: Future[None]) -> bool:
+    """Waits for the end of a turn; returns False where that may be work of this very thread."""
+    if is_in_event_loop():
+        return False
+    turn.result()
+    return True
+
+
+async def _await(turn: Future[None]) -> bool:
+    # Who stops waiting must not cancel the turn.
+    await asyncio.shield(asyncio.wrap_future(turn))
+    return True
+
+
+def _client_caller(llm: Any) -> ullage.Summarizer:
+    """Returns a summarizer that asks a client such as litellm's: ``chat(messages)``."""
+
+    def ask(request: ullage.SummaryRequest) -> str | Awaitable[str]:
+        response = llm.chat([{"role": "user", "content": str(request)}])
+        return _awaited(response) if inspect.isawaitable(response) else _text(response)
+
+    async def aask(request: ullage.SummaryRequest) -> str:
+        return await _awaited(llm.chat([{"role": "user", "content": str(request)}]))
+
+    return aask if inspect.iscoroutinefunction(llm.chat) else ask
+
+
+async def _awaited(response: Awaitable[Any]) -> str:
+    return _text(await response)
+
+
+def _text(response: Any) -> str:
+    if isinstance(response, str):
+        return response
+    content = response.choices[0].message.content
+    return content if isinstance(content, str) else ""
