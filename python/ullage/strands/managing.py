@@ -8,18 +8,27 @@ from typing import TYPE_CHECKING, Any
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import UllageError
-from ullage.strands.compaction import compaction
+from ullage.strands.compaction import compaction, compaction_after_refusal
 from ullage.strands.engines import fixed
 from ullage.strands.estimate import _estimate_prompt_tokens
 from ullage.strands.events import Reduction, reason_of, remember
-from ullage.strands.overflow import after_overflow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ullage import ContextManager, Report
     from ullage.steps import Steps
     from ullage.strands.cascade import Cascade
     from ullage.strands.events import Stage
     from ullage.strands.known import Known
+
+# When a provider refuses a history that counted as fitting, its own count is higher than ours by a
+# share that nobody knows. The next try aims so far below what was refused.
+_SHARE = 0.7
+
+# Refusals in a row after which the overflow is raised, although each try was smaller than the last:
+# by then a try is below 3 % of what was refused first.
+_MOST_REFUSALS = 10
 
 
 def managed(agent: Any, known: Known, engine: ContextManager, cascade: Cascade) -> Steps[None]:
@@ -68,7 +77,7 @@ def reduced(
     if error is not None:
         # A large result goes first, also one that has just come.
         compress = partial(cascade.compress, agent.messages, known, 0) if known.engines else None
-        stage = _stage_of((yield from after_overflow(agent, error, known, engine, compress)))
+        stage = _stage_of((yield from _recovered(agent, error, known, engine, compress)))
     elif known.engines is None:
         stage = _stage_of(
             (yield from compaction(engine, agent.messages, hard=True, **fixed(agent)))
@@ -82,6 +91,35 @@ def reduced(
             f"nothing is left to remove: {before} messages remain, of which the first"
             f" {cascade.first} and the last {cascade.last} stay"
         ) from error
+
+
+def _recovered(
+    agent: Any,
+    error: Exception,
+    known: Known,
+    engine: ContextManager,
+    compress: Callable[[], object] | None,
+) -> Steps[Report]:
+    """Makes refused messages well smaller."""
+    known.overflows += 1
+    if known.overflows > _MOST_REFUSALS:
+        raise ContextWindowOverflowException(
+            f"the provider refused {known.overflows} prompts in a row, each smaller than the one"
+            " before"
+        ) from error
+    try:
+        report = yield from compaction_after_refusal(
+            engine, agent.messages, _SHARE, first=compress, **fixed(agent)
+        )
+    except UllageError as problem:
+        raise ContextWindowOverflowException(
+            f"the history cannot be made smaller: {problem}"
+        ) from error
+    if report is None:
+        raise ContextWindowOverflowException(
+            "the history cannot be made smaller: nothing in it may be shortened or removed"
+        ) from error
+    return report
 
 
 def _note(agent: Any, stage: Stage, reason: str, before: int, tokens: int | None) -> None:

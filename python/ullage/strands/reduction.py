@@ -6,14 +6,15 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage import BudgetError, PolicyError, UllageError
+from ullage import PolicyError, UllageError
 from ullage.logger import Logger
 from ullage.steps import arun
-from ullage.strands.agents import PerAgent, cached_tokens, prompt_tokens, usage_of
-from ullage.strands.compaction import compaction
+from ullage.strands.agents import PerAgent
+from ullage.strands.compaction import compaction, compaction_after_refusal
 from ullage.strands.engines import (
     engine_for,
     fixed,
+    observe_answer,
     require_engine,
     warn_of_lost_originals,
 )
@@ -22,17 +23,19 @@ from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.validity import repair_request
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from strands import Agent
     from strands.hooks import AfterToolCallEvent
 
-    from ullage import ContextManager, Report
+    from ullage import ContextManager
 
 logger = Logger(__name__)
 
 # When a provider refuses a history that counted as fitting, its own count is higher than ours by a
 # share that nobody knows, or its window smaller. The next try aims so far below what was refused,
 # and each after it further, so that the fifth comes to a two-hundredth of the first.
-_OVERFLOW_SHARES = (0.7, 0.5, 0.3, 0.2, 0.2)
+_SHARES = (0.7, 0.5, 0.3, 0.2, 0.2)
 
 
 @dataclass
@@ -106,19 +109,29 @@ class Reduction:
         Returns:
             Whether they are smaller, and were not refused too often already.
         """
+
+        async def smaller(engine: ContextManager, refusals: int) -> bool:
+            share = _SHARES[min(refusals, len(_SHARES)) - 1]
+            smaller = compaction_after_refusal(engine, messages, share, **fixed(agent))
+            return await arun(smaller) is not None
+
+        return await self.refused(agent, smaller)
+
+    async def refused(
+        self, agent: Agent, smaller: Callable[[ContextManager, int], Awaitable[bool]]
+    ) -> bool:
+        """Counts a refusal, and has the request made smaller if it was not refused too often."""
         known = self._known.of(agent)
         known.refusals += 1
         if known.refusals > self._most_refusals:
             logger.warning("refusals=<%d> | no more attempts", known.refusals)
             return False
-        share = _OVERFLOW_SHARES[min(known.refusals, len(_OVERFLOW_SHARES)) - 1]
         try:
-            report = await _below(known.engine, share, messages, fixed(agent))
+            return await smaller(known.engine, known.refusals)
         except UllageError as error:
             logger.warning("error=<%s> | the history cannot be made smaller", error)
             _explain(agent, error)
             return False
-        return report.saved > 0
 
     def begin(self, agent: Agent) -> None:
         """Counts refusals anew: the provider has answered, or the agent is invoked."""
@@ -128,18 +141,9 @@ class Reduction:
     async def observe(self, agent: Agent, request: list[Any], answer: Any) -> None:
         """Learns from the usage that came with an answer to these messages, once."""
         known = self._known.of(agent)
-        if known.observed is answer:
-            return
-        known.observed = answer
-        usage = usage_of(answer)
-        reported, cached = prompt_tokens(usage), cached_tokens(usage)
-        if reported is None:
-            return
-        said = {} if cached is None else {"cached_tokens": cached}
-        try:
-            await asyncio.to_thread(known.engine.observe, request, reported, **said)
-        except UllageError as error:
-            logger.debug("error=<%s> | the usage taught nothing", error)
+        known.observed = await asyncio.to_thread(
+            observe_answer, known.engine, request, answer, known.observed
+        )
 
     async def shrink(self, event: AfterToolCallEvent) -> None:
         """Shrinks a result that arrives; it is replaced, never changed in place.
@@ -161,19 +165,3 @@ def _explain(agent: Agent, problem: Exception | None) -> None:
     """Notes why the overflow that Strands is about to raise could not be prevented."""
     if isinstance(agent.conversation_manager, PassiveConversationManager):
         agent.conversation_manager.problem = problem
-
-
-async def _below(
-    engine: ContextManager, share: float, messages: list[Any], beside: dict[str, Any]
-) -> Report:
-    """Compacts to a share of what there is, or as near to it as it goes."""
-    status = engine.status(messages, **beside)
-    budget = max(1, min(status.available, int(status.tokens * share)))
-    options: dict[str, Any] = {"budget": budget, "hard": True, **beside}
-    try:
-        return await arun(compaction(engine, messages, **options))
-    except BudgetError as error:
-        if not budget < error.floor < status.tokens:
-            raise
-        options["budget"] = error.floor
-        return await arun(compaction(engine, messages, **options))

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
-from ullage import MessageError, Repaired, repair, validate
+from ullage import ContextManager, MessageError, Policy, Repaired, TokenCounter, repair
 from ullage.logger import Logger
 from ullage.strands.agents import PerAgent
 from ullage.strands.identity import identify
 from ullage.strands.pins import call_ids
-from ullage.strands.remembered import Remembered
+from ullage.strands.remembered import TrackedView
 
 logger = Logger(__name__)
 
-# Stands for the messages that are not validated again.
-_BEFORE = {"role": "user", "content": [{"text": "..."}]}
-
-
-class _LastRequest:
-    """The messages of an agent's last request, which were valid."""
-
-    def __init__(self, _: Any) -> None:
-        self.messages = Remembered()
-
-
-_LAST_REQUESTS: PerAgent[_LastRequest] = PerAgent(_LastRequest)
+# Nothing is ever due to it: its views repair, and do nothing else.
+_REPAIRS = ContextManager(
+    Policy(window=1 << 40), counter=TokenCounter.preset("cyber-autoagent"), format="bedrock"
+)
+_VIEWS: PerAgent[TrackedView] = PerAgent(lambda _: TrackedView(_REPAIRS))
 
 
 def repair_request(agent: Any, messages: list[Any]) -> None:
@@ -33,18 +27,10 @@ def repair_request(agent: Any, messages: list[Any]) -> None:
     Costs a comparison of the messages of the last request, and O(new messages). If an earlier
     message has changed, O(messages).
     """
-    last = _LAST_REQUESTS.of(agent)
     try:
-        known = len(last.messages) if last.messages.begins(messages) else 0
-        # Every rule is about neighbours: an answer that is known to be valid is a place to start.
-        start = next((i for i in range(known - 1, 0, -1) if not _is_users(messages[i])), 0)
-        if validate([_BEFORE, *messages[start:]] if start else messages, "bedrock"):
+        valid = _VIEWS.of(agent).following(messages).messages(messages)
+        if len(valid) != len(messages) or not all(map(is_, valid, messages)):
             messages[:] = _repair(messages)
-            known = 0
-        if known:
-            last.messages.add(messages[known:])
-        else:
-            last.messages = Remembered(messages)
     except (AttributeError, LookupError, TypeError, MessageError) as error:
         logger.debug("error=<%s> | the history cannot be read, and was left as it is", error)
 
@@ -84,7 +70,3 @@ def _waiting(messages: list[Any]) -> int:
         return 1
     half = len(messages) > 1 and has_calls(messages[-2])
     return 2 if half and call_ids(messages[-2]) - call_ids(messages[-1]) else 0
-
-
-def _is_users(message: Any) -> bool:
-    return bool(message["role"] == "user")
