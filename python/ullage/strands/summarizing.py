@@ -18,7 +18,7 @@ from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
 from ullage.strands.identity import identify
 from ullage.strands.pins import pinned_indices
 from ullage.strands.settings import UNKNOWN_WINDOW
-from ullage.strands.summaries_in_words import is_being_summarized, summary_of
+from ullage.strands.summaries import is_being_summarized, summary_of
 from ullage.strands.truncation import truncate_results
 from ullage.strands.validity import repair_history
 
