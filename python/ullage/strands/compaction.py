@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError
 from ullage.steps import Step
-from ullage.strands.cutting import hold_count
-from ullage.strands.identity import identify
+from ullage.strands.history import hold_count, identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,9 +18,9 @@ from ullage.strands.engines import (
     require_engine,
     warn_of_lost_originals,
 )
+from ullage.strands.history import repair_request
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.retrieval import retrieval_tool
-from ullage.strands.validity import repair_request
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -13,8 +13,8 @@ from strands.types.exceptions import ContextWindowOverflowException
 from ullage import BudgetError, ContextManager, StoreError, UllageError
 from ullage.logger import Logger
 from ullage.strands.agents import PerAgent, note_seam, usage_counts
-from ullage.strands.cutting import hold_count
 from ullage.strands.engines import fixed
+from ullage.strands.history import hold_count
 from ullage.strands.passive import PassiveConversationManager
 from ullage.strands.plugin import MOST_REFUSALS
 from ullage.strands.reduction import Reduction
