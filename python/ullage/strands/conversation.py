@@ -21,13 +21,14 @@ from ullage.logger import Logger
 from ullage.steps import Steps, arun, run
 from ullage.strands.agents import PerAgent, accepted_options
 from ullage.strands.budget import reductions
-from ullage.strands.cascade import held, managed, reduced
-from ullage.strands.engines import observe, require_engine
+from ullage.strands.cascade import Cascade, held, managed, reduced
+from ullage.strands.engines import Engines, engines_of, observe, require_engine
+from ullage.strands.estimate import prompt_token_limit
 from ullage.strands.known import Known, reducing
-from ullage.strands.layers import Layers
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import PREFIX, CascadeSettings, zones
+from ullage.strands.summaries import AgentSummarizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,7 +187,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         """What decides for this agent: the engine that was given, or its own."""
         if self.engine is not None:
             return self.engine
-        return self._layers().engines(agent, self._known.of(agent)).reduction
+        return self._engines(agent).reduction
 
     def reduce_context(
         self, agent: Agent, e: Exception | None = None, *, escalation: int = 0, **_: Any
@@ -284,13 +285,13 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 
     def _managed(self, agent: Any) -> Steps[None]:
         known = self._begin(agent)
-        return managed(agent, known, self.engine_for(agent), self._layers().cascade())
+        return managed(agent, known, self.engine_for(agent), self._cascade())
 
     def _reduced(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
         with reducing(agent, error) as may:
             if may:
                 known, engine = self._begin(agent), self.engine_for(agent)
-                layers = self._layers().cascade()
+                layers = self._cascade()
                 yield from reduced(
                     agent, error, escalation, known=known, engine=engine, cascade=layers
                 )
@@ -304,16 +305,47 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         known.observed = observe(self.engine_for(agent), agent.messages, known.observed)
         return known
 
-    def _layers(self) -> Layers:
-        return Layers(
+    @property
+    def _low(self) -> float:
+        """Share of the limit to which a reduction goes down."""
+        # Rounded, since 0.65 * 0.7 is 0.45499999999999996 to a computer.
+        return round(self.settings.prompt_telemetry_threshold * (1 - self.summary_ratio), 9)
+
+    def _cascade(self) -> Cascade:
+        """The layers, by the attributes as they are now."""
+        return Cascade(
             settings=self.settings,
             window=self._window_size,
-            zones=(self.preserve_first, self.preserve_last),
-            summary_ratio=self.summary_ratio,
+            first=self.preserve_first,
+            last=self.preserve_last,
+            low=self._low,
             mapper=self.mapper,
-            store=self.store,
-            summarizer=(self.summarization_agent, self.summarization_system_prompt),
         )
+
+    def _engines(self, agent: Any) -> Engines:
+        """The engines of an agent; new ones where its model, its limit or an attribute changed."""
+        known, model = self._known.of(agent), getattr(agent, "model", None)
+        limit, both = (
+            prompt_token_limit(agent, self.settings),
+            (self.preserve_first, self.preserve_last),
+        )
+        summarizer = self.summarization_agent, self.summarization_system_prompt
+        key = (model, limit, self._low, self._window_size, both, self.store, summarizer)
+        before, made = known.engines or ((None,), None)
+        if made is None or before != key:
+            made = engines_of(
+                model,
+                # What a counter has learned is about the model.
+                counter=made.reduction.counter if made and before[0] is model else None,
+                limit=limit,
+                low=self._low,
+                window=self._window_size,
+                zones=both,
+                store=self.store,
+                summarizer=AgentSummarizer(agent, *summarizer),
+            )
+            known.engines = (key, made)
+        return made
 
     def _may_wait(self) -> bool:
         """Whether Layers 1 and 2 may write a file, or ask for a summary."""
