@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from typing import TYPE_CHECKING, Any
 
-from strands.hooks import AfterModelCallEvent, BeforeInvocationEvent
 from strands.plugins import Plugin
-from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import BudgetError, ContextManager, StoreError, UllageError
 from ullage.logger import Logger
-from ullage.strands.agents import PerAgent, note_seam, usage_counts
+from ullage.strands.agents import PerAgent, usage_counts
 from ullage.strands.engines import fixed
 from ullage.strands.history import hold_count
-from ullage.strands.passive import PassiveConversationManager
-from ullage.strands.plugin import MOST_REFUSALS
-from ullage.strands.reduction import Reduction
 from ullage.strands.remembered import TrackedView
+from ullage.strands.seam import MOST_REFUSALS, EngineSeam
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -80,11 +75,12 @@ class _AgentView:
         except BudgetError as error:
             # The ceiling of the view is now below what must stay.
             self._tracked = TrackedView(self._engine, state)
+            messages, beside = self._last
+            view = self._tracked.following(messages)
+            await view.amessages(messages, max(1, error.floor), **beside)
             if error.floor >= tokens:
                 raise
-            (messages, beside), self._budget = self._last, error.floor
-            view = self._tracked.following(messages)
-            await view.amessages(messages, self._budget, **beside)
+            self._budget = error.floor
         return view.tokens < tokens
 
     def answered(self, reported: int | None, cached: int | None) -> None:
@@ -95,7 +91,7 @@ class _AgentView:
             recorder.request(self._sent, *((reported, cached) if learned else ()))
 
 
-class ContextView(Plugin):
+class ContextView(EngineSeam, Plugin):
     """Shows the model a shorter conversation than the agent has.
 
         agent = Agent(model=model, tools=tools, plugins=[ContextView(engine=engine)])
@@ -142,9 +138,15 @@ class ContextView(Plugin):
         max_retries: int = MOST_REFUSALS,
         retrieval: bool = True,
     ) -> None:
-        super().__init__()
-        self._reduction = Reduction(engine, max_retries, policy=policy, store=store, model=model)
-        self._offers_retrieval = retrieval
+        super().__init__(
+            engine,
+            policy=policy,
+            store=store,
+            model=model,
+            max_retries=max_retries,
+            shrink=False,
+            retrieval=retrieval,
+        )
         self._views = PerAgent(lambda agent: _AgentView(self.engine_of(agent)))
 
     @property
@@ -156,17 +158,8 @@ class ContextView(Plugin):
         """Registers the view for the requests of an agent."""
         from strands.middleware import InvokeModelStage
 
-        note_seam(agent, type(self).__name__)
-        PassiveConversationManager.take_over(agent)
+        self._attach(agent)
         agent.add_middleware(InvokeModelStage.Input, self.request)
-        agent.add_hook(self.before_invocation, BeforeInvocationEvent)
-        agent.add_hook(self.after_model_call, AfterModelCallEvent)
-        if self._offers_retrieval:
-            self._reduction.offer_retrieval(agent)
-
-    def engine_of(self, agent: Agent) -> ContextManager:
-        """What decides for this agent."""
-        return self._reduction.engine_of(agent)
 
     async def request(self, context: InvokeModelContext) -> InvokeModelContext:
         """The request with the messages that the model is shown.
@@ -187,19 +180,11 @@ class ContextView(Plugin):
         shown = [copies.get(id(one)) or copy.deepcopy(one) for one in shown]
         return context.replace(messages=shown)
 
-    def before_invocation(self, event: BeforeInvocationEvent) -> None:
-        """Forgets the refusals that ended the last invocation."""
-        self._reduction.begin(event.agent)
+    async def _smaller(self, agent: Agent, _messages: list[Any], _refusals: int) -> bool:
+        return await self._views.of(agent).refused()
 
-    async def after_model_call(self, event: AfterModelCallEvent) -> None:
-        """Learns from an answer; makes a refused view smaller and sends it again."""
-        agent: Any = event.agent
-        view = self._views.of(agent)
-        if event.stop_response is not None:
-            self._reduction.begin(agent)
-            await asyncio.to_thread(view.answered, *usage_counts(event.stop_response.message))
-        elif isinstance(event.exception, ContextWindowOverflowException) and not event.retry:
-            event.retry = await self._reduction.refused(agent, lambda *_: view.refused())
+    def _learn(self, agent: Agent, answer: Any) -> None:
+        self._views.of(agent).answered(*usage_counts(answer))
 
 
 def _without_store(engine: ContextManager) -> ContextManager:
