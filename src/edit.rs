@@ -79,8 +79,10 @@ pub enum Standing {
         /// Whether an answer stands in the gap.
         answer: Answer,
     },
-    /// As a message of its own in the gap, with an answer behind it where roles ask for one.
+    /// As a message of its own, with an answer behind it where roles ask for one.
     Own {
+        /// The message in front of which it stands.
+        before: usize,
         /// Who it is from.
         role: Role,
         /// Whether the other role answers.
@@ -143,9 +145,13 @@ impl Edit {
         one.into_iter().chain(messages)
     }
 
-    /// Index of the first message that it touches.
+    /// Index of the first message that it touches, or puts something in front of.
     pub fn first_message(&self) -> usize {
-        self.touches().min().unwrap_or_default() // OK because an edit touches at least one.
+        let beside = match &self.action {
+            Action::Remove { note: Note { standing: Standing::Own { before, .. }, .. }, .. } => Some(*before),
+            _ => None,
+        };
+        self.touches().chain(beside).min().unwrap_or_default() // OK because an edit touches at least one.
     }
 
     /// The edit as JSON, for programs. Its places are those in the caller's list.

@@ -20,7 +20,9 @@ impl Plan {
         let is_range = |range: &Range<usize>| range.start < range.end && range.end <= messages;
         for (index, edit) in self.edits.iter().enumerate() {
             let known = match &edit.action {
-                Action::Remove { messages, .. } => is_range(messages),
+                Action::Remove { messages: range, note } => {
+                    is_range(range) && !matches!(note.standing, Standing::Own { before, .. } if before >= messages)
+                }
                 Action::Shorten { .. } | Action::Rewrite { .. } | Action::Drop { .. } => true,
             };
             if !known || edit.touches().any(|message| message >= messages) {
