@@ -10,7 +10,7 @@ use crate::policy::StageName;
 use crate::store::Reference;
 use crate::wire::{Arguments, Step};
 
-/// One item of one tool result.
+/// One item of one tool result; a text of a message is one, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// Index of the message.
@@ -25,7 +25,7 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// An item of a tool result becomes this text.
+    /// An item of a tool result, or a text of a message, becomes this text.
     Shorten {
         /// Where it stands.
         place: Place,

@@ -182,6 +182,7 @@ impl<'a, T: Text> Draft<'a, T> {
             Proposal::Shorten { place, keep } => self.shorten(stage, place, keep),
             Proposal::Supersede { place, by } => self.supersede(stage, place, by),
             Proposal::Rewrite { message, part, rewriting } => self.rewrite(stage, message, part, rewriting),
+            Proposal::Condense { message, part, keep } => self.condense(stage, message, part, keep),
             Proposal::DropReasoning { message } => self.drop_reasoning(stage, message),
             Proposal::Remove { messages } => self.remove(messages),
         }
@@ -242,9 +243,9 @@ impl<'a, T: Text> Draft<'a, T> {
         self.total -= self.replaced[before];
     }
 
-    /// The opening of the last turn, where a gap from `start` on is after it.
+    /// The opening of the last turn, where a gap from `start` on is in that turn.
     pub fn opening_before(&self, start: usize) -> Option<Opening> {
-        self.opening.filter(|opening| opening.thought < start)
+        self.opening.filter(|opening| opening.request < start)
     }
 
     /// Takes back every shortening.

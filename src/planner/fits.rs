@@ -136,10 +136,11 @@ fn is_stored<T: Text>(source: &Source, conversation: &Conversation<T>) -> bool {
     }
 }
 
-/// Whether a text of a tool result stands there.
+/// Whether a text stands there, or a text of a tool result.
 fn is_item<T: Text>(place: Place, conversation: &Conversation<T>) -> bool {
     match part_of(conversation, place.message, place.part) {
         Some(Part::Result { items, .. }) => items.get(place.item).is_some_and(|item| item.text().is_some()),
+        Some(Part::Text(_)) => place.item == 0,
         _ => false,
     }
 }
