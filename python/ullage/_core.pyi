@@ -76,7 +76,7 @@ class BudgetError(UllageError):
 
     Attributes:
         budget: Tokens that may be used; 0 if there is no room for any message.
-        floor: Tokens that cannot be removed.
+        floor: The smallest budget that fits.
         messages: Indices of the messages that take them, largest first.
     """
 
@@ -599,7 +599,8 @@ class Policy:
         summary_ahead: Share of the budget from which on the next summary is made while the agent
             goes on; none is at ``high`` or above.
         stages: The stages in their order: "offload", "compress", "prune", "window", "digest",
-            "summarize".
+            "summarize", "trim". "trim" runs after all levels, only where the budget cannot be met
+            without it, and shortens what must stay.
         levels: The ladder of escalation: each level runs the stages again where those before it
             left too much. A level is a dict of ``stages`` (those that run; all if none is named),
             ``recent`` (share of the recent messages that is left alone), ``recent_results`` (share
@@ -691,6 +692,7 @@ class Policy:
             "window",
             "digest",
             "summarize",
+            "trim",
         ),
         levels: Sequence[Mapping[str, Any]] = ...,
         time_limit: float = 120.0,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::store::is_ours;
 pub use outcome::{failed, has_failed, outcome, outcome_of};
-pub use texts::{ArgumentText, Sense, texts};
+pub use texts::{ArgumentString, ArgumentText, Sense, long_strings, texts};
 
 /// Arguments that name the file a call is about.
 const PATHS: [&str; 10] = [
