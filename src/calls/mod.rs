@@ -3,12 +3,14 @@
 //! Told by the names of its arguments, which the tools of most agents share, never by the name of the tool.
 
 mod outcome;
+mod tasks;
 mod texts;
 
 use serde_json::{Map, Value};
 
 use crate::store::is_ours;
 pub use outcome::{failed, has_failed, outcome, outcome_of};
+pub use tasks::{Task, Tasks};
 pub use texts::{ArgumentText, Sense, texts};
 
 /// Arguments that name the file a call is about.
