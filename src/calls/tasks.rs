@@ -36,6 +36,17 @@ impl Task {
     }
 }
 
+/// What a call says about a list of tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Telling {
+    /// Nothing.
+    Nothing,
+    /// Something about one task.
+    Task,
+    /// All of the list.
+    List,
+}
+
 /// The tasks of an agent, as its calls leave them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tasks {
@@ -49,28 +60,30 @@ impl Tasks {
         TOOLS.iter().any(|word| tool.contains(word))
     }
 
-    /// Follows a call. True if it says something about the list.
-    pub fn follow(&mut self, tool: &str, input: &str) -> bool {
+    /// Follows a call.
+    pub fn follow(&mut self, tool: &str, input: &str) -> Telling {
         if !Tasks::may_keep(tool) {
-            return false;
+            return Telling::Nothing;
         }
-        let Ok(Value::Object(input)) = serde_json::from_str(input) else { return false };
+        let Ok(Value::Object(input)) = serde_json::from_str(input) else { return Telling::Nothing };
         let tool = tool.to_ascii_lowercase();
         if let Some(list) = LISTS.iter().find_map(|name| input.get(*name)?.as_array()) {
             let list: Vec<Task> = list.iter().filter_map(task).collect();
-            let is_list = !list.is_empty();
-            if is_list {
-                self.list = list;
+            if list.is_empty() {
+                return Telling::Nothing;
             }
-            return is_list;
+            self.list = list;
+            return Telling::List;
         }
-        if ADDING.iter().any(|word| tool.contains(word)) {
-            let added = task_of(&input);
-            let is_task = added.is_some();
-            self.list.extend(added);
-            return is_task;
-        }
-        CHANGING.iter().any(|word| tool.contains(word)) && self.change(&input)
+        let has = |words: &[&str]| words.iter().any(|word| tool.contains(word));
+        let is_told = match task_of(&input).filter(|_| has(&ADDING)) {
+            Some(added) => {
+                self.list.push(added);
+                true
+            }
+            None => has(&CHANGING) && self.change(&input),
+        };
+        if is_told { Telling::Task } else { Telling::Nothing }
     }
 
     /// The tasks that are not deleted, in their order.

@@ -33,7 +33,7 @@ use cover::Pick;
 use files::Files;
 use lines::Lines;
 use mark::Mark;
-pub use mark::{continued, looks_like_heading};
+pub use mark::{ACCOUNT, BULLET, INDENT, REQUESTS, WORDS, continued, looks_like_heading, said_in, split_account};
 use sources::Source;
 
 /// A conversation of which some messages go.
@@ -53,6 +53,8 @@ pub struct Past<'a, T> {
     pub older: Vec<(usize, &'a str)>,
     /// Texts that stand beside the conversation: what is in them need not be kept.
     pub beside: Vec<&'a str>,
+    /// The account of what goes: lines that stand in it need not be kept again.
+    pub account: &'a str,
 }
 
 /// The lines that are kept of what goes.
