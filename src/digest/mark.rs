@@ -101,6 +101,15 @@ pub fn split_account(body: &str) -> (&str, &str) {
     first.map_or((body, ""), |at| (body[..at].trim_end(), &body[at..]))
 }
 
+/// The paths of changed files that an account names.
+pub(super) fn paths_in(account: &str) -> impl Iterator<Item = &str> {
+    let entries = account.lines().filter_map(|line| line.strip_prefix(BULLET)?.rsplit_once(TIMES.0));
+    entries.filter(|(path, rest)| rest.contains(TIMES.1) && !path.contains(char::is_whitespace)).map(|(path, _)| path)
+}
+
+/// What stands around how often something was done, in an account.
+pub const TIMES: (&str, &str) = (" (", "x)");
+
 /// The lines in the sections of an account, without their indentation: those under a heading in one text.
 pub fn said_in(account: &str, heading: &str) -> String {
     let lines = account.lines().skip_while(|line| *line != heading).skip(1);

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 
 use super::Past;
 use super::layout;
-use super::mark::{ASKED, NAMES, REQUESTS, SAID, WORDS, said_in, split_account, title_of_source};
+use super::mark::{ASKED, NAMES, REQUESTS, SAID, WORDS, paths_in, said_in, split_account, title_of_source};
 use super::numbers::Numbering;
 use crate::calls::{self, Call};
 use crate::message::{Item, Message, Part, Role, Text};
@@ -238,7 +238,8 @@ impl<'a> Collecting<'a> {
                 self.push(place, origin, None, title, Cow::Owned(said));
             }
         }
-        let mut whole: HashMap<&str, &str, RandomState> = HashMap::default();
+        let mut whole: HashMap<&str, &str, RandomState> =
+            paths_in(account).map(|path| (layout::short(path), path)).collect();
         for (title, text) in layout::sections(digest) {
             if title == NAMES {
                 self.push(place, Origin::Named, None, "", Cow::Borrowed(text));

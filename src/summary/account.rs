@@ -6,7 +6,7 @@
 use super::cut::{head, shown};
 use super::facts::{Deed, Facts, Newest};
 use super::{Removed, words};
-use crate::digest::{ACCOUNT, BULLET, INDENT, REQUESTS, WORDS};
+use crate::digest::{ACCOUNT, BULLET, INDENT, REQUESTS, TIMES, WORDS};
 use crate::message::Text;
 use crate::slices::sentences;
 use crate::tokens::{CountTokens, TextKind};
@@ -109,9 +109,6 @@ fn with_deeds(former: Vec<Entry>, now: Vec<(String, Deed)>) -> Vec<Entry> {
     let (run, changed): (Vec<_>, Vec<_>) = deeds.into_lines().into_iter().partition(|(name, _)| name.starts_with('`'));
     run.into_iter().chain(changed).map(line).collect()
 }
-
-/// What stands around how often something was done.
-const TIMES: (&str, &str) = (" (", "x)");
 
 /// An account that is being written.
 struct Writing<'a> {

@@ -9,7 +9,7 @@ use super::cut::{first_line, shown};
 use super::removed::Said;
 use crate::calls::{Call, Task, Tasks, Telling, Writing, has_failed, is_test, read, takes_effect};
 use crate::compress::reports;
-use crate::message::{Item, Role, Text};
+use crate::message::{Item, Part, Role, Text};
 use crate::slices::ends_line;
 
 /// Characters of a line.
@@ -18,6 +18,9 @@ const LINE: usize = 240;
 const ABOUT: usize = 100;
 /// Characters of what a test run came to.
 const OUTCOME: usize = 120;
+
+/// Removed messages in which failures are looked for, the newest: what failed long before is given up.
+const FAILURES_IN: usize = 80;
 
 /// What happened.
 #[derive(Debug, Default)]
@@ -95,8 +98,8 @@ enum Kind {
     Effect,
 }
 
-/// What a test run printed, of which only the last is read.
-type Runs<'a, T> = HashMap<String, &'a [Item<T>], RandomState>;
+/// The last result of everything that was done: only that one is read.
+type Runs<'a, T> = HashMap<String, (Kind, &'a Part<T>, &'a [Item<T>]), RandomState>;
 
 impl Facts {
     /// What `removed` tells, and of what stays whether it mends a failure or holds a newer list of tasks. O(length).
@@ -107,6 +110,7 @@ impl Facts {
         let mut failed: Newest<&[Item<T>]> = Newest::default();
         let mut deeds: Newest<Deed> = Newest::default();
         let mut runs: Runs<'_, T> = Runs::default();
+        let looked_at = removed.messages().rev().nth(FAILURES_IN).unwrap_or(0);
         for (message, is_removed) in removed.all() {
             for (part, said) in removed.said(message) {
                 match said {
@@ -122,20 +126,13 @@ impl Facts {
                     Said::Result { tool, call, items, result } => {
                         let open = call.and_then(|call| open.remove(&call));
                         let open = open.unwrap_or_else(|| Open { subject: shown(tool, ABOUT), deed: None });
-                        let has_failed = has_failed(result);
                         match open.deed {
-                            _ if !is_removed => failed.remove(&open.subject),
                             Some(kind) => {
-                                let deed = deeds.push(open.subject.clone());
-                                deed.times += 1;
-                                deed.end = if has_failed { FAILED.to_owned() } else { String::new() };
-                                if kind == Kind::Test || has_failed {
-                                    runs.insert(open.subject, items);
-                                } else {
-                                    runs.remove(&open.subject);
-                                }
+                                deeds.push(open.subject.clone()).times += 1;
+                                runs.insert(open.subject, (kind, result, items));
                             }
-                            None if has_failed => *failed.push(open.subject) = items,
+                            None if message < looked_at => {}
+                            None if is_removed && has_failed(result) => *failed.push(open.subject) = items,
                             None => failed.remove(&open.subject),
                         }
                     }
@@ -145,7 +142,9 @@ impl Facts {
         }
         facts.deeds = deeds.into_lines();
         for (subject, deed) in &mut facts.deeds {
-            if let Some(items) = runs.get(subject) {
+            if let Some((kind, result, items)) = runs.get(subject)
+                && (*kind == Kind::Test || has_failed(result))
+            {
                 deed.end = came_to(items);
             }
         }
@@ -167,8 +166,6 @@ impl Facts {
         said.push(lines.map(str::to_owned).collect());
     }
 }
-
-const FAILED: &str = "failed";
 
 /// What a call does, where that counts as done.
 fn kind(tool: &str, call: &Call) -> Option<Kind> {
