@@ -68,11 +68,11 @@ pub(super) fn cover(
     budget: usize,
 ) -> Vec<Pick> {
     let known: HashSet<&str, RandomState> = paths_in(account).collect();
-    let mut named =
+    let mut files_named =
         vec![false; sources.iter().filter_map(|source| source.file).max().map_or(0, |file| file as usize + 1)];
     for source in sources.iter().filter(|source| known.contains(path_of(&source.title))) {
         if let Some(file) = source.file {
-            named[file as usize] = true;
+            files_named[file as usize] = true;
         }
     }
     let mut covering = Covering {
@@ -83,7 +83,7 @@ pub(super) fn cover(
         taken: vec![false; lines.all.len()],
         headings,
         opened: vec![false; sources.len()],
-        named,
+        named: files_named,
         titled,
         kept: vec![Kept::Not; lines.worth.len()],
     };

@@ -40,8 +40,18 @@ type Sections = [Vec<Entry>; HEADINGS.len()];
 /// What `removed` comes to in at most `tokens`; empty where not even one line has room. What a former account said is
 /// continued; another summary stands under a heading of its own. O(length of the conversation).
 pub fn account<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
+    continuing(removed, &removed.previous, tokens, counter)
+}
+
+/// The same, which continues `previous`.
+pub(super) fn continuing<T: Text>(
+    removed: &Removed<'_, T>,
+    previous: &str,
+    tokens: usize,
+    counter: &dyn CountTokens,
+) -> String {
     let facts = Facts::of(removed);
-    let mut sections = former(&removed.previous);
+    let mut sections = former(previous);
     sections[0].extend(facts.requests);
     sections[DONE] = with_deeds(std::mem::take(&mut sections[DONE]), facts.deeds);
     sections[FAILED].extend(facts.failures.into_iter().map(|line| vec![line]));

@@ -297,6 +297,18 @@ fn what_a_summary_lost_is_added_in_its_own_words() {
 }
 
 #[test]
+fn a_summarizer_is_given_what_it_must_not_lose() {
+    let input = render(&work(), Format::Bedrock);
+    let engine = summarizing(&Policy { summary_tokens: 600, summary_input: 4_000, ..policy() });
+    let plan = plan(&engine, &input, Format::Bedrock, 1_600, Urgency::Soft).unwrap();
+    let prompt = request(&engine, &plan, &input).unwrap().prompt;
+    let (_, account) = prompt.split_once("<account>\nWhat happened in them, told without a model:\n").unwrap();
+    let (account, rest) = account.split_once("\n</account>").unwrap();
+    assert!(account.contains("- /srv/app/main.rs (2x)") && account.contains("- [ ] Mend the parser"), "{account}");
+    assert!(rest.contains("Lose nothing of it that still holds."), "{rest}");
+}
+
+#[test]
 fn without_an_answer_the_engine_says_what_happened() {
     let mut messages = talk(20);
     messages[5] = Message::new(
@@ -434,7 +446,8 @@ fn presets_ask_for_the_sections_of_their_systems() {
         (SummaryPrompt::CyberAutoagent, &["Topics", "Tools Executed", "Technical Information", "Key Insights"]),
     ] {
         let asked = ask(prompt);
-        let found: Vec<&str> = asked.prompt.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        let (_, task) = asked.prompt.split_once("</account>").unwrap();
+        let found: Vec<&str> = task.lines().filter_map(|line| line.strip_prefix("## ")).collect();
         assert_eq!(found, headings);
         assert!(asked.prompt.ends_with(&format!("at most {} words.", asked.max_words)));
     }
