@@ -1036,11 +1036,11 @@ class Needs:
     """What the messages from a cut on needed of those before it, see ``ullage.replay``."""
 
     def __new__(cls, messages: Sequence[Any], cut: int, *, format: str | None) -> Self: ...
-    def kept_in(self, context: Sequence[Any], stored: list[bytes]) -> dict[str, int]:
+    def kept_in(self, context: Sequence[Any], stored: list[bytes]) -> dict[str, Any]:
         """How much of it is in the messages of a context, and in what is stored beside it."""
     def kept_by(
         self, name: str, history: Sequence[Any], counter: TokenCounter, budget: int
-    ) -> tuple[int, dict[str, int]]:
+    ) -> tuple[int, dict[str, Any]]:
         """The tokens that a baseline leaves of a history, and how much of what was needed."""
     def lost(self, context: Sequence[Any]) -> list[str]:
         """The anchors that are not in the messages of a context, in the order of their use."""
