@@ -15,7 +15,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-#[path = "src/tokens/crossing.rs"]
+#[path = "src/tokens/bpe/crossing.rs"]
 mod crossing;
 
 use crossing::{CROSSING_BITS, Character, entering_bit, leaving_bit, whole_bit};
@@ -26,7 +26,7 @@ use tiktoken_rs::CoreBPE;
 const O200K_TOKENS: u32 = 199_998;
 const CL100K_TOKENS: u32 = 100_256;
 
-/// The same as in `src/tokens/vocabulary.rs`, which reads what is written here.
+/// The same as in `src/tokens/bpe/vocabulary.rs`, which reads what is written here.
 const LONGEST_TOKEN: usize = 128;
 const MERGE_BYTES: usize = 5;
 const RANK_BITS: u32 = 18;
@@ -44,7 +44,7 @@ const CODE_POINTS: usize = 0x11_0000;
 /// The class of a byte that begins a character beyond ASCII.
 const BEYOND_ASCII: u8 = 0x80;
 
-/// What a class is made of: flags, and the characters that carry them. `src/tokens/class.rs` reads the same flags.
+/// What a class is made of: flags, and the characters that carry them. `src/tokens/bpe/class.rs` reads the same flags.
 const FLAGS: [(u8, &str); 7] = [
     (0x01, r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"),
     (0x02, r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"),
@@ -57,7 +57,7 @@ const FLAGS: [(u8, &str); 7] = [
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed=src/tokens/crossing.rs");
+    println!("cargo:rerun-if-changed=src/tokens/bpe/crossing.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo did not set OUT_DIR")?);
     for (name, published, count) in [
         ("o200k_base", tiktoken_rs::o200k_base()?, O200K_TOKENS),
@@ -77,7 +77,7 @@ fn tokens(published: &CoreBPE, count: u32) -> Result<Vec<Vec<u8>>, Box<dyn Error
     (0..count).map(|rank| published.decode_bytes(&[rank]).map_err(|_| missing(rank).into())).collect()
 }
 
-/// What each token is merged from. Fails where the vocabulary is not what `src/tokens/merge.rs` builds on: every token
+/// What each token is merged from. Fails where the vocabulary is not what `src/tokens/bpe/merge.rs` builds on: every token
 /// comes out of a merge of its own bytes, and of tokens of lower rank.
 fn merges(tokens: &[Vec<u8>]) -> Result<Vec<u8>, Box<dyn Error>> {
     let ranks: HashMap<&[u8], u32> = tokens.iter().map(Vec::as_slice).zip(0..).collect();

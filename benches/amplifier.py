@@ -1,13 +1,12 @@
-"""What a request of an Amplifier session costs, and where the work that it finds done was done.
+"""What a request of an Amplifier session costs.
 
-A request is what a loop asks after each result of a tool. Wall time, as who awaits it sees it: a
-compaction is made by the message that fills the view, so the slowest message stands beside the
-slowest request. "load" is `set_messages` with the whole history, "first" the request after it,
-"added" the first request where each message was added instead, and "resumed" the first request over
-the same file, opened again. Three first requests have budgets that nobody could know before: "new"
-the very first one, with half of `max_tokens`; "smaller" and "larger" with a tenth and the double of
-it. "back" is the next one with the whole budget again. "held" is the longest time
-for which the event loop of the requests did nothing else.
+A request is what a loop makes after each result of a tool. Wall time, as who awaits it sees it.
+"load" is `set_messages` with the whole history, "first" the request after it, which reads all of it
+and compacts, "added" the first request where each message was added instead, and "resumed" the
+first request over the same file, opened again. "new" is a very first request with half of
+`max_tokens`; "smaller" and "larger" are the first ones with a tenth and the double of it. "back"
+is the next one with the whole budget again. "held" is the longest time for which the event loop of
+the requests did nothing else.
 
 The yardstick is ``sum(len(str(message)) // 4)``, which context-simple works out over the whole
 history before each request, whether anything is due or not; its compaction comes on top of that.

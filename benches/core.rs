@@ -78,7 +78,7 @@ fn planning(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group(format!("{} messages", 2 * CALLS + 1));
     for (name, budget) in [("nothing due", 10_000_000), ("down to half of 100k", 100_000)] {
         let ask = Ask {
-            room: Room { budget: Some(budget), fixed: 0, ceiling: None },
+            room: Room { budget: Some(budget), ..Room::default() },
             urgency: Urgency::Soft,
             salt: 0,
             distrusted: &[],

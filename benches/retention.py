@@ -1,5 +1,8 @@
 """What compactions keep of what agents needed afterwards, against a window and a line cover.
 
+Weights are chosen on one half of the sessions and figures reported on the other. The half of a
+session follows from its name: ``--half chosen`` or ``--half all`` measure another one.
+
 Give a folder of recorded sessions as an argument or in ``ULLAGE_SESSIONS``; without one, sessions
 are made up. Made-up sessions show that the measuring works; only recorded ones say how good a
 policy is. The same figures, and more, for any policy: ``ullage replay FOLDER --context 40000,80000
@@ -8,10 +11,12 @@ policy is. The same figures, and more, for any policy: ``ullage replay FOLDER --
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import os
 import statistics
-import sys
 import time
+from pathlib import Path
 
 from support.machine import processor
 from support.sessions import session
@@ -27,36 +32,60 @@ COST_AT = 50_000
 LENGTHS = (80_000, 1_000_000)
 RUNS = 11
 MADE_UP = 3
+HALVES = ("held-out", "chosen", "all")
+MEASURES = {
+    "acts_near": "acts near",
+    "acts_far": "acts far",
+    "words_near": "words near",
+    "words_far": "words far",
+    "sentences": "own sentences",
+    "tasks": "to-do",
+    "files": "files changed",
+    "user_words": "user's words",
+    "anchors": "anchors",
+    "lines": "lines",
+    "grounded": "edits",
+}
 
 
-def sessions() -> tuple[str, list[replay.Session]]:
+def half_of(session: replay.Session) -> str:
+    """The half that a session belongs to, by its name."""
+    digest = hashlib.sha256(Path(session.name).name.encode()).digest()
+    return HALVES[digest[0] % 2]
+
+
+def sessions(folder: str | None, half: str) -> tuple[str, list[replay.Session]]:
     """What is measured, and what it is."""
-    folder = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("ULLAGE_SESSIONS")
+    folder = folder or os.environ.get("ULLAGE_SESSIONS")
     if folder:
-        found = replay.read_sessions(folder)
-        return f"{len(found)} recorded sessions", found
+        read = replay.read_sessions(folder)
+        found = [session for session in read if half in ("all", half_of(session))]
+        which = "all" if half == "all" else f"the {half} half"
+        return f"{which} of {len(read)} recorded sessions ({len(found)})", found
     made = [replay.Session(f"made up {seed}", session(160_000, seed)) for seed in range(MADE_UP)]
     return f"{MADE_UP} made-up sessions (set ULLAGE_SESSIONS to a folder of recorded ones)", made
 
 
 def retention(found: replay.Replay) -> None:
-    """A row for each context and budget: anchors / lines / edits grounded."""
-    print(f"{'context to budget':20}{'cuts':>5}" + "".join(f"{name:>24}" for name in NAMES))
+    """A table for each context and budget: every measure, with its interval over sessions."""
     rows = {(row.context, row.share, row.policy): row for row in found.rows()}
     for context in CONTEXTS:
         for share in SHARES:
             cells = [rows.get((context, share, name)) for name in NAMES]
             cuts = next((row.cuts for row in cells if row is not None), 0)
-            shown = "".join(f"{cell(row):>24}" for row in cells)
-            print(f"{context:>7,} to {share:<9.1%}{cuts:>5}{shown}")
+            place = f"{context:,} to {share:.1%}, {cuts} cuts"
+            print(f"{place:28}" + "".join(f"{name:>24}" for name in NAMES))
+            for name, says in MEASURES.items():
+                print(f"  {says:26}" + "".join(f"{cell(found, row, name):>24}" for row in cells))
 
 
-def cell(row: replay.Row | None) -> str:
-    """Anchors / lines / edits grounded."""
-    if row is None:
+def cell(found: replay.Replay, row: replay.Row | None, name: str) -> str:
+    """A share and its interval."""
+    share = None if row is None else row.retention.share(name)
+    if row is None or share is None:
         return "-"
-    shares = [row.retention.share(name) for name in ("anchors", "lines", "grounded")]
-    return " / ".join("-" if share is None else f"{share:.3f}" for share in shares)
+    interval = found.interval(row, name)
+    return f"{share:.3f}" + ("" if interval is None else " [{:.2f}, {:.2f}]".format(*interval))
 
 
 def promises(found: replay.Replay) -> None:
@@ -99,8 +128,12 @@ NAMES = ("window", "line-cover", POLICY)
 
 def main() -> None:
     """Prints what is kept, what it costs, and what a plan takes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", help="recorded sessions")
+    parser.add_argument("--half", choices=HALVES, default=HALVES[0])
+    options = parser.parse_args()
     print(f"{processor()}, ullage {ullage.__version__}, counted by o200k_base")
-    name, measured = sessions()
+    name, measured = sessions(options.folder, options.half)
     sweep = replay.Sweep(
         [replay.read_policy(POLICY)],
         contexts=CONTEXTS,
@@ -109,7 +142,7 @@ def main() -> None:
         cost_at=COST_AT,
     )
     found = replay.replay(measured, sweep)
-    print(f"{name}; needed afterwards and kept: anchors / lines / edits grounded")
+    print(f"{name}; shares that are kept, with 95 % intervals over sessions")
     retention(found)
     promises(found)
     planning()

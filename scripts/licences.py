@@ -24,11 +24,12 @@ TARGETS = (
 
 # Where a crate leaves the choice, the first of these is taken. The text of Apache-2.0 is in the
 # wheel anyway, as one of our own.
-CHOICE = ("MIT", "Apache-2.0", "BSL-1.0", "Zlib", "Unicode-3.0")
+CHOICE = ("MIT", "Apache-2.0", "MIT-0", "BSL-1.0", "Zlib", "Unicode-3.0")
 
 # How crates name the file of a licence.
 FILES = {
     "MIT": ("LICENSE-MIT", "LICENSE_MIT", "license-mit", "LICENSE.txt", "LICENSE.md", "LICENSE"),
+    "MIT-0": ("LICENSE-MIT-0.md",),
     "BSL-1.0": ("LICENSE",),
     "Zlib": ("LICENSE",),
 }

@@ -10,7 +10,7 @@ use crate::policy::StageName;
 use crate::store::Reference;
 use crate::wire::{Arguments, Step};
 
-/// One item of one tool result.
+/// One item of one tool result; a text of a message is one, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// Index of the message.
@@ -25,7 +25,7 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// An item of a tool result becomes this text.
+    /// An item of a tool result, or a text of a message, becomes this text.
     Shorten {
         /// Where it stands.
         place: Place,
@@ -79,8 +79,10 @@ pub enum Standing {
         /// Whether an answer stands in the gap.
         answer: Answer,
     },
-    /// As a message of its own in the gap, with an answer behind it where roles ask for one.
+    /// As a message of its own, with an answer behind it where roles ask for one.
     Own {
+        /// The message in front of which it stands.
+        before: usize,
         /// Who it is from.
         role: Role,
         /// Whether the other role answers.
@@ -143,9 +145,13 @@ impl Edit {
         one.into_iter().chain(messages)
     }
 
-    /// Index of the first message that it touches.
+    /// Index of the first message that it touches, or puts something in front of.
     pub fn first_message(&self) -> usize {
-        self.touches().min().unwrap_or_default() // OK because an edit touches at least one.
+        let beside = match &self.action {
+            Action::Remove { note: Note { standing: Standing::Own { before, .. }, .. }, .. } => Some(*before),
+            _ => None,
+        };
+        self.touches().chain(beside).min().unwrap_or_default() // OK because an edit touches at least one.
     }
 
     /// The edit as JSON, for programs. Its places are those in the caller's list.

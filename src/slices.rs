@@ -30,3 +30,36 @@ pub fn ends_line(character: char) -> bool {
 pub fn may_hold_line_ends(text: &str) -> bool {
     text.bytes().any(|byte| matches!(byte, 0xb..=0xd | 0x1c..=0x1e | 0xc2 | 0xe2))
 }
+
+/// The sentences of one line, without the space around them. A full stop inside a name or a number ends none. O(length).
+pub fn sentences(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line.trim();
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (sentence, others) = rest.split_at(end_of_sentence(rest));
+        rest = others.trim_start();
+        Some(sentence.trim_end())
+    })
+}
+
+/// Where the first sentence of a text ends: its length where it is the only one.
+fn end_of_sentence(text: &str) -> usize {
+    for (at, character) in text.char_indices() {
+        let end = at + character.len_utf8();
+        match character {
+            '。' | '！' | '？' => return end,
+            '.' | '!' | '?' if text[end..].starts_with(' ') => {
+                let next = text[end..].trim_start().chars().next();
+                // The number of a list item, or an abbreviation such as "e.g.".
+                let is_number = text[..at].bytes().all(|byte| byte.is_ascii_digit());
+                if !is_number && !next.is_some_and(char::is_lowercase) {
+                    return end;
+                }
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}

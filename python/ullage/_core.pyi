@@ -76,7 +76,7 @@ class BudgetError(UllageError):
 
     Attributes:
         budget: Tokens that may be used; 0 if there is no room for any message.
-        floor: Tokens that cannot be removed.
+        floor: The smallest budget that fits.
         messages: Indices of the messages that take them, largest first.
     """
 
@@ -599,7 +599,8 @@ class Policy:
         summary_ahead: Share of the budget from which on the next summary is made while the agent
             goes on; none is at ``high`` or above.
         stages: The stages in their order: "offload", "compress", "prune", "window", "digest",
-            "summarize".
+            "summarize", "trim". "trim" runs after all levels, only where the budget cannot be met
+            without it, and shortens what must stay.
         levels: The ladder of escalation: each level runs the stages again where those before it
             left too much. A level is a dict of ``stages`` (those that run; all if none is named),
             ``recent`` (share of the recent messages that is left alone), ``recent_results`` (share
@@ -691,6 +692,7 @@ class Policy:
             "window",
             "digest",
             "summarize",
+            "trim",
         ),
         levels: Sequence[Mapping[str, Any]] = ...,
         time_limit: float = 120.0,
@@ -1034,11 +1036,11 @@ class Needs:
     """What the messages from a cut on needed of those before it, see ``ullage.replay``."""
 
     def __new__(cls, messages: Sequence[Any], cut: int, *, format: str | None) -> Self: ...
-    def kept_in(self, context: Sequence[Any], stored: list[bytes]) -> dict[str, int]:
+    def kept_in(self, context: Sequence[Any], stored: list[bytes]) -> dict[str, Any]:
         """How much of it is in the messages of a context, and in what is stored beside it."""
     def kept_by(
         self, name: str, history: Sequence[Any], counter: TokenCounter, budget: int
-    ) -> tuple[int, dict[str, int]]:
+    ) -> tuple[int, dict[str, Any]]:
         """The tokens that a baseline leaves of a history, and how much of what was needed."""
     def lost(self, context: Sequence[Any]) -> list[str]:
         """The anchors that are not in the messages of a context, in the order of their use."""

@@ -138,8 +138,9 @@ class View:
     ) -> list[Any]:
         """The messages to send for this history, as a new list.
 
-        O(length of the history) at memory speed; O(new messages) with ``append_only``. A compaction
-        costs what :meth:`ContextManager.compact` does.
+        O(new messages), and a look at the strings of the others, each by its identity; with
+        ``append_only`` only at the list. Messages that are no dicts are read each time, at memory
+        speed. A compaction costs what :meth:`ContextManager.compact` does.
 
         Args:
             history: All messages so far. Neither the list nor a message is changed.

@@ -199,5 +199,5 @@ impl PyReading {
 
 /// What the messages of a request may take.
 pub fn room(budget: Option<Amount>, fixed: usize) -> Room {
-    Room { budget: budget.map(|Amount(tokens)| tokens), fixed, ceiling: None, has_marks: false }
+    Room { budget: budget.map(|Amount(tokens)| tokens), fixed, ..Room::default() }
 }

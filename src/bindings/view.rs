@@ -1,5 +1,6 @@
 //! `View`: what a model sees of a growing history of Python objects.
 
+mod contents;
 mod history;
 mod request;
 
@@ -24,13 +25,13 @@ use crate::engine::{CacheAnswer, Reading, Room, demands_of_messages, require_ent
 use crate::invariants::{CutPoints, Demand, Pairs};
 use crate::ledger::{Measured, entry_digests};
 use crate::message::{Conversation, Pin};
-use crate::numbers::share;
 use crate::shared::{Locked, Shared};
 use crate::tokens::{Learned, Scale};
 use crate::validity::{OpenCalls, demands_of, repair, validate};
 use crate::view;
 use crate::view::{Compaction, Prefixes, State, Units, View, not_a_state, of_another};
 use crate::wire::{self, Change, Format, Piece, Rewritten};
+use contents::Contents;
 use history::{History, shown};
 pub use request::PyViewRequest;
 use request::{Due, outputs};
@@ -61,6 +62,8 @@ struct Ready {
     shows: Shows,
     /// The history that it shows.
     history: Entries,
+    /// What was in it; `None` where the host promises that messages do not change.
+    contents: Option<Contents>,
     /// Its messages. A list of our own, which only grows.
     list: Py<PyList>,
     format: Format,
@@ -90,7 +93,7 @@ impl Size {
 
     /// Tokens of messages that count so many before any scale.
     fn scaled(self, unscaled: usize) -> usize {
-        if self.unscaled == 0 { 0 } else { share(self.total, unscaled as f64 / self.unscaled as f64) }
+        self.total.saturating_mul(unscaled).checked_div(self.unscaled).unwrap_or(0)
     }
 
     /// With some messages behind them.
@@ -158,12 +161,8 @@ impl PyView {
     /// `None` where that is not known without reading everything.
     #[pyo3(signature = (history, *, budget, fixed))]
     fn next(&self, history: &Bound<'_, PyAny>, budget: Option<Amount>, fixed: usize) -> PyResult<Option<Py<PyList>>> {
-        match (self.promise, history.cast::<PyList>()) {
-            (Promise::AppendOnly, Ok(history)) => {
-                self.continued(&history.get_slice(0, history.len()), self.room(budget, fixed))
-            }
-            _ => Ok(None),
-        }
+        let Ok(history) = history.cast::<PyList>() else { return Ok(None) };
+        self.continued(&history.get_slice(0, history.len()), self.room(budget, fixed))
     }
 
     /// The request for a history: ready to be sent, or to be compacted first.
@@ -257,6 +256,9 @@ impl PyView {
         let Some(mut ready) = self.take(history, room.budget) else { return Ok(None) };
         let new = history.get_slice(ready.history.len(), history.len());
         ready.history.follow(history)?;
+        if ready.contents.as_mut().is_some_and(|contents| !contents.follow(&new)) {
+            return Ok(None);
+        }
         let list = ready.list.bind(py).clone();
         list.set_slice(list.len(), list.len(), new.as_any())?;
         let rest = list.get_slice(ready.open_from, list.len());
@@ -392,13 +394,18 @@ impl PyView {
         shows: Shows,
     ) -> PyResult<()> {
         *self.sent.lock() = Some(size);
-        let Some(history) = history.filter(|_| self.promise == Promise::AppendOnly) else { return Ok(()) };
+        let Some(history) = history else { return Ok(()) };
+        let mut contents = (self.promise == Promise::MayChange).then(Contents::default);
+        if contents.as_mut().is_some_and(|contents| !contents.follow(history)) {
+            return Ok(());
+        }
         let counter = self.engine.get().counting.ledger.now();
         let measured = list.py().detach(|| counter.measure(&reading.conversation));
         let closed = closed_messages(&reading.conversation);
         self.keep(Ready {
             shows,
             history: Entries::of(history)?,
+            contents,
             list: list.get_slice(0, list.len()).unbind(),
             format: reading.format,
             open_from: entry_of(&reading.conversation, closed),
@@ -415,6 +422,7 @@ impl PyView {
             view::share_compactions(of.shows.budget, budget)
                 && of.shows.compactions == compactions
                 && of.history.begin(history)
+                && of.contents.as_ref().is_none_or(|contents| contents.begin(history, of.history.len()))
         };
         let at = ready.iter().position(goes_on)?;
         Some(ready.remove(at))

@@ -2,14 +2,18 @@
 //!
 //! Told by the names of its arguments, which the tools of most agents share, never by the name of the tool.
 
+mod effects;
 mod outcome;
+mod tasks;
 mod texts;
 
 use serde_json::{Map, Value};
 
 use crate::store::is_ours;
+pub use effects::{is_test, takes_effect};
 pub use outcome::{failed, has_failed, outcome, outcome_of};
-pub use texts::{ArgumentText, Sense, texts};
+pub use tasks::{Task, Tasks, Telling};
+pub use texts::{ArgumentString, ArgumentText, Sense, long_strings, texts};
 
 /// Arguments that name the file a call is about.
 const PATHS: [&str; 10] = [

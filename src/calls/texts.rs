@@ -1,5 +1,6 @@
 //! The texts in the arguments of a call, and where they stand, so that one can be replaced and all else stays byte for byte.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
@@ -38,6 +39,58 @@ pub fn texts(input: &str) -> Vec<ArgumentText> {
     match object.deserialize(&mut serde_json::Deserializer::from_str(input)) {
         Ok(()) => found.texts,
         Err(_) => Vec::new(),
+    }
+}
+
+/// A string in the arguments of a call, whatever it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArgumentString {
+    /// The way to it.
+    pub steps: Vec<Step>,
+    /// Where it stands in the arguments as JSON, its quotes included.
+    pub literal: Range<usize>,
+}
+
+/// The strings of at least so many bytes in arguments, in their order. O(length).
+pub fn long_strings(input: &str, least: usize) -> Vec<ArgumentString> {
+    let mut found = Vec::new();
+    if let Ok(value) = serde_json::from_str::<&RawValue>(input) {
+        find_strings(value, input, least, &mut Vec::new(), &mut found);
+    }
+    found.sort_by_key(|string| string.literal.start);
+    found
+}
+
+fn find_strings(value: &RawValue, input: &str, least: usize, steps: &mut Vec<Step>, found: &mut Vec<ArgumentString>) {
+    /// Nobody nests arguments deeper.
+    const DEEPEST: usize = 16;
+    let raw = value.get();
+    if raw.len() < least || steps.len() == DEEPEST {
+        return;
+    }
+    match raw.as_bytes()[0] {
+        b'"' if !steps.is_empty() => {
+            // A raw value is a piece of what it was read from.
+            let start = raw.as_ptr() as usize - input.as_ptr() as usize;
+            found.push(ArgumentString { steps: steps.clone(), literal: start..start + raw.len() });
+        }
+        b'{' => {
+            let fields: BTreeMap<String, &RawValue> = serde_json::from_str(raw).unwrap_or_default();
+            for (name, inner) in fields {
+                steps.push(Step::Field(name));
+                find_strings(inner, input, least, steps, found);
+                steps.pop();
+            }
+        }
+        b'[' => {
+            let elements: Vec<&RawValue> = serde_json::from_str(raw).unwrap_or_default();
+            for (index, inner) in elements.into_iter().enumerate() {
+                steps.push(Step::Element(index));
+                find_strings(inner, input, least, steps, found);
+                steps.pop();
+            }
+        }
+        _ => {}
     }
 }
 

@@ -36,6 +36,7 @@ mod survey;
 mod table;
 mod test_run;
 mod trace;
+mod written;
 
 pub use alarms::{reports, reports_own_failure};
 pub use choose::Aim;
@@ -44,6 +45,7 @@ pub use gap::{Gap, LeftOut, is_gap_line};
 pub use kind::ContentKind;
 pub use plain::{Compressor, JsonSample, Plain, PlainContent, json_sample};
 pub use survey::{Payload, PayloadKind, Whole};
+pub use written::{condense, pasted};
 
 use choose::Choosing;
 use gap::{SPARED, has_gap_line};

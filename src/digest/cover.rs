@@ -1,14 +1,20 @@
 //! Taking lines greedily, by what they add for each token.
 
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 
-use super::layout::{path_of, short};
+use foldhash::fast::RandomState;
+
+use super::layout::{is_numbered, path_of, short};
 use super::lines::Lines;
+use super::mark::paths_in;
 use super::names;
 use super::sources::Source;
 
 /// Tokens of the number in front of a run of lines, and a little more, since long runs are read more easily.
 const RUN: f64 = 2.1;
+
+/// The same where no number stands: what is left is that long runs are read more easily.
+const UNNUMBERED: f64 = 0.1;
 
 /// Bytes of a title for each token, and tokens of what stands around it.
 const TITLE_BYTES: f64 = 3.5;
@@ -58,9 +64,17 @@ pub(super) fn cover(
     lines: &Lines<'_>,
     headings: &[u32],
     worths: &[f64],
-    titled: usize,
+    (titled, account): (usize, &str),
     budget: usize,
 ) -> Vec<Pick> {
+    let known: HashSet<&str, RandomState> = paths_in(account).collect();
+    let mut files_named =
+        vec![false; sources.iter().filter_map(|source| source.file).max().map_or(0, |file| file as usize + 1)];
+    for source in sources.iter().filter(|source| known.contains(path_of(&source.title))) {
+        if let Some(file) = source.file {
+            files_named[file as usize] = true;
+        }
+    }
     let mut covering = Covering {
         sources,
         lines,
@@ -69,7 +83,8 @@ pub(super) fn cover(
         taken: vec![false; lines.all.len()],
         headings,
         opened: vec![false; sources.len()],
-        named: vec![false; sources.iter().filter_map(|source| source.file).max().map_or(0, |file| file as usize + 1)],
+        named: files_named,
+        titled,
         kept: vec![Kept::Not; lines.worth.len()],
     };
     // Names stand behind the lines of a gap.
@@ -141,10 +156,10 @@ enum Kept {
 }
 
 /// What a line of so many tokens costs beside lines that are taken or not: it may begin a run, or join two.
-fn run_on(tokens: f64, beside: [bool; 2]) -> f64 {
+fn run_on(tokens: f64, number: f64, beside: [bool; 2]) -> f64 {
     let run = match beside {
-        [false, false] => RUN,
-        [true, true] => -RUN,
+        [false, false] => number,
+        [true, true] => -number,
         _ => 0.0,
     };
     (tokens + run).max(LEAST)
@@ -159,6 +174,8 @@ struct Covering<'a> {
     taken: Vec<bool>,
     /// See [`headings`](super::layout::headings).
     headings: &'a [u32],
+    /// Slots whose sources have a title.
+    titled: usize,
     /// Titles that are there already, by their first source.
     opened: Vec<bool>,
     /// Files that are named already.
@@ -174,7 +191,11 @@ impl Covering<'_> {
             Item::Line(line) => {
                 let line = line as usize;
                 let (tokens, beside, title) = (self.tokens(line), self.beside(line), self.title_above(line));
-                (self.line(line, tokens, beside), run_on(tokens, beside) + title, title * (1.0 - FIRST))
+                (
+                    self.line(line, tokens, beside),
+                    run_on(tokens, self.number(line), beside) + title,
+                    title * (1.0 - FIRST),
+                )
             }
             Item::Name(anchor) => match self.kept[anchor as usize] {
                 Kept::Not => (self.lines.alone[anchor as usize], self.cost(item), 0.0),
@@ -210,7 +231,7 @@ impl Covering<'_> {
         match item {
             Item::Line(line) => {
                 let line = line as usize;
-                run_on(self.tokens(line), self.beside(line)) + self.title_above(line)
+                run_on(self.tokens(line), self.number(line), self.beside(line)) + self.title_above(line)
             }
             Item::Name(anchor) => names::cost(self.lines.names[anchor as usize]),
         }
@@ -219,9 +240,15 @@ impl Covering<'_> {
     /// What taking it costs at the least, whatever is taken before.
     fn least_cost(&self, item: Item) -> f64 {
         match item {
-            Item::Line(line) => run_on(self.tokens(line as usize), [true, true]),
+            Item::Line(line) => run_on(self.tokens(line as usize), self.number(line as usize), [true, true]),
             Item::Name(_) => self.cost(item),
         }
+    }
+
+    /// What the number at the beginning of a run costs.
+    fn number(&self, line: usize) -> f64 {
+        let source = &self.sources[self.lines.all[line].source as usize];
+        if is_numbered(source, self.titled) { RUN } else { UNNUMBERED }
     }
 
     fn tokens(&self, line: usize) -> f64 {

@@ -11,7 +11,8 @@ use foldhash::fast::RandomState;
 
 use super::cover::{Item, Pick};
 use super::lines::Lines;
-use super::mark::{ASKED, Mark, NAMES, SAID, looks_like_heading};
+use super::mark::{ASKED, Mark, NAMES, SAID, looks_like_heading, paths_in};
+use super::numbers::Numbering;
 use super::sources::Source;
 use crate::anchors::strip_line_number;
 
@@ -42,6 +43,7 @@ pub(super) fn texts(
     picks: &[Pick],
     (slots, titled): (usize, usize),
     mark: &Mark,
+    account: (Option<usize>, &str),
 ) -> Vec<String> {
     let line = |pick: &Pick| match pick.item {
         Item::Line(line) => Some((lines.all[line as usize].source, line)),
@@ -51,7 +53,7 @@ pub(super) fn texts(
     order.sort_unstable();
     order.sort_by_key(|(source, _)| headings[*source as usize]);
     let mut texts = vec![String::new(); slots];
-    let mut named = Named::default();
+    let mut named = Named::of(account);
     let (mut last, mut number) = (None, 0);
     for (source_index, line) in order {
         let source = &sources[source_index as usize];
@@ -74,10 +76,9 @@ pub(super) fn texts(
         if runs_on && lines.all[line as usize - 1].text.end == kept.text.start {
             // The next slice of a long line; two lines of one number, as an older digest may have them, are not beside each other.
             text.pop();
-        } else if !runs_on
-            || kept.number != number + 1
-            || strip_line_number(content) != content
-            || looks_like_heading(content)
+        } else if looks_like_heading(content)
+            || is_numbered(source, titled)
+                && (!runs_on || kept.number != number + 1 || strip_line_number(content) != content)
         {
             text.push_str(&kept.number.to_string());
             text.push(NUMBER_END);
@@ -90,6 +91,13 @@ pub(super) fn texts(
         text.truncate(text.trim_end().len());
     }
     texts
+}
+
+/// True for a source whose runs of lines begin with a number: a file, which may be edited, an output that had numbers, or one
+/// that stays.
+pub(super) fn is_numbered(source: &Source<'_>, titled: usize) -> bool {
+    let has_numbers = source.file.is_some() || source.numbering == Numbering::Printed;
+    has_numbers || source.slot.is_some_and(|slot| slot >= titled)
 }
 
 /// Adds names without lines to the text of a gap.
@@ -107,18 +115,26 @@ pub(super) fn add_names(text: &mut String, names: &[&str], mark: &Mark) {
 }
 
 /// The titles that were written, so that the folders of a file are named once.
-#[derive(Default)]
 struct Named<'a> {
-    slot: usize,
+    /// The text that an account stands before, and the account.
+    account: (Option<usize>, &'a str),
+    slot: Option<usize>,
     /// By the short form, the whole.
     whole: HashMap<&'a str, &'a str, RandomState>,
 }
 
 impl<'a> Named<'a> {
+    fn of(account: (Option<usize>, &'a str)) -> Named<'a> {
+        Named { account, slot: None, whole: HashMap::default() }
+    }
+
     /// How a source is named: in short where the short form has been said to stand for it.
     fn title(&mut self, slot: usize, title: &'a str) -> &'a str {
-        if self.slot != slot {
-            *self = Named { slot, whole: HashMap::default() };
+        if self.slot.replace(slot) != Some(slot) {
+            self.whole.clear();
+            let is_there = self.account.0 == Some(slot);
+            let paths = paths_in(self.account.1).filter(|_| is_there);
+            self.whole.extend(paths.map(|path| (short(path), path)));
         }
         let path = path_of(title);
         let short = short(path);

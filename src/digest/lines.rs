@@ -9,7 +9,7 @@ use super::Past;
 use super::age::Ages;
 use super::anchor_worth::{Known, worth};
 use super::files::Files;
-use super::mark::Mark;
+use super::mark::{BULLET, Mark};
 use super::names;
 use super::numbers::{Numbering, numbered_line};
 use super::sources::{Origin, Source};
@@ -76,7 +76,8 @@ impl<'a> Lines<'a> {
         files: &Files,
         mark: &Mark,
     ) -> Lines<'a> {
-        let beside = past.beside.iter().flat_map(|text| text.lines()).map(str::trim).collect();
+        let told = past.account.lines().map(|line| line.get(BULLET.len()..).unwrap_or_default());
+        let beside = past.beside.iter().flat_map(|text| text.lines()).chain(told).map(str::trim).collect();
         let mut reading =
             Reading { lines: Lines::default(), ids: HashMap::default(), known: Vec::new(), rows: 0, beside, mark };
         let spoken = spoken_in(past);

@@ -8,6 +8,13 @@
 pub(super) const ASKED: &str = "the user";
 pub(super) const SAID: &str = "the assistant";
 
+/// The first line of an account, which may stand before a digest.
+pub const ACCOUNT: &str = "What happened in them, told without a model:";
+/// Its heading above what the user asked for.
+pub const REQUESTS: &str = "## Requests";
+/// Its heading above what the assistant said.
+pub const WORDS: &str = "## The assistant's last words, newest first";
+
 /// The title of names that are kept without their lines.
 pub(super) const NAMES: &str = "other lines, names only";
 
@@ -83,6 +90,37 @@ pub fn continued<'a>(digest: &'a str, before: &str) -> &'a str {
         _ => digest,
     }
 }
+
+/// The account that a body begins with, and the digest after it; each empty where there is none. In an account no line but a
+/// heading stands at the left edge, so none passes for the first line of a digest.
+pub fn split_account(body: &str) -> (&str, &str) {
+    if !body.starts_with(ACCOUNT) {
+        return ("", body);
+    }
+    let first = body.match_indices(INTRODUCTION.0).map(|(at, _)| at).find(|at| body[..*at].ends_with('\n'));
+    first.map_or((body, ""), |at| (body[..at].trim_end(), &body[at..]))
+}
+
+/// The paths of changed files that an account names.
+pub(super) fn paths_in(account: &str) -> impl Iterator<Item = &str> {
+    let entries = account.lines().filter_map(|line| line.strip_prefix(BULLET)?.rsplit_once(TIMES.0));
+    entries.filter(|(path, rest)| rest.contains(TIMES.1) && !path.contains(char::is_whitespace)).map(|(path, _)| path)
+}
+
+/// What stands around how often something was done, in an account.
+pub const TIMES: (&str, &str) = (" (", "x)");
+
+/// The lines in the sections of an account, without their indentation: those under a heading in one text.
+pub fn said_in(account: &str, heading: &str) -> String {
+    let lines = account.lines().skip_while(|line| *line != heading).skip(1);
+    let lines = lines.take_while(|line| line.starts_with(BULLET) || line.starts_with(INDENT));
+    lines.map(|line| &line[BULLET.len()..]).collect::<Vec<_>>().join("\n")
+}
+
+/// What the first line of an entry in an account begins with.
+pub const BULLET: &str = "- ";
+/// What its further lines begin with.
+pub const INDENT: &str = "  ";
 
 /// True for a line that looks like a heading with any mark, or with none, or like the first line of a digest.
 pub fn looks_like_heading(line: &str) -> bool {

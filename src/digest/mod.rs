@@ -33,7 +33,9 @@ use cover::Pick;
 use files::Files;
 use lines::Lines;
 use mark::Mark;
-pub use mark::{continued, looks_like_heading};
+pub use mark::{
+    ACCOUNT, BULLET, INDENT, REQUESTS, TIMES, WORDS, continued, looks_like_heading, said_in, split_account,
+};
 use sources::Source;
 
 /// A conversation of which some messages go.
@@ -53,6 +55,8 @@ pub struct Past<'a, T> {
     pub older: Vec<(usize, &'a str)>,
     /// Texts that stand beside the conversation: what is in them need not be kept.
     pub beside: Vec<&'a str>,
+    /// The account of what goes: lines that stand in it need not be kept again.
+    pub account: &'a str,
 }
 
 /// The lines that are kept of what goes.
@@ -87,7 +91,8 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
     let worths = edit_worth::of(&sources, &lines, &ages, &files);
     // Estimates decide what is taken, counts how much.
     let headings = layout::headings(&sources);
-    let picks = cover::cover(&sources, &lines, &headings, &worths, past.gaps.len(), budget + budget / 4);
+    let picks =
+        cover::cover(&sources, &lines, &headings, &worths, (past.gaps.len(), past.account), budget + budget / 4);
     let (mut gaps, names) = fitted(&sources, &lines, (&headings, &mark), &picks, past, budget, counter);
     let cuts = gaps.split_off(past.gaps.len());
     Digest { gaps, cuts, names: names.into_iter().map(str::to_owned).collect() }
@@ -108,7 +113,15 @@ fn fitted<'a, T: Text>(
     let freed = |gap: &usize| past.gaps[*gap].clone().map(|message| past.tokens.message(message)).sum::<usize>();
     let largest = (0..past.gaps.len()).max_by_key(freed);
     let made = |count: usize| {
-        let mut texts = layout::texts(sources, lines, headings, &picks[..count], (slots, past.gaps.len()), mark);
+        let mut texts = layout::texts(
+            sources,
+            lines,
+            headings,
+            &picks[..count],
+            (slots, past.gaps.len()),
+            mark,
+            (largest, past.account),
+        );
         let names = largest.map_or_else(Vec::new, |gap| {
             let names = names::beside(sources, lines, &picks[..count]);
             layout::add_names(&mut texts[gap], &names, mark);

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 
 use super::Past;
 use super::layout;
-use super::mark::{ASKED, NAMES, SAID, title_of_source};
+use super::mark::{ASKED, NAMES, REQUESTS, SAID, WORDS, paths_in, said_in, split_account, title_of_source};
 use super::numbers::Numbering;
 use crate::calls::{self, Call};
 use crate::message::{Item, Message, Part, Role, Text};
@@ -228,12 +228,21 @@ impl<'a> Collecting<'a> {
         self.push(place, origin, None, title, Cow::Borrowed(&**text));
     }
 
-    /// The sections of an older digest.
+    /// What was said in an older account, and the sections of an older digest.
     fn older(&mut self, place: Place, body: &'a str) {
-        let mut whole: HashMap<&str, &str, RandomState> = HashMap::default();
-        for (title, text) in layout::sections(body) {
+        let place = Place { tokens: 0, ..place };
+        let (account, digest) = split_account(body);
+        for (origin, heading, title) in [(Origin::Asked, REQUESTS, ASKED), (Origin::Said, WORDS, SAID)] {
+            let said = said_in(account, heading);
+            if !said.is_empty() {
+                self.push(place, origin, None, title, Cow::Owned(said));
+            }
+        }
+        let mut whole: HashMap<&str, &str, RandomState> =
+            paths_in(account).map(|path| (layout::short(path), path)).collect();
+        for (title, text) in layout::sections(digest) {
             if title == NAMES {
-                self.push(Place { tokens: 0, ..place }, Origin::Named, None, "", Cow::Borrowed(text));
+                self.push(place, Origin::Named, None, "", Cow::Borrowed(text));
                 continue;
             }
             let origin = match title {
@@ -247,7 +256,7 @@ impl<'a> Collecting<'a> {
             let path = if layout::short(said) == said { path } else { said };
             let file = self.files.get(path).copied();
             let title = format!("{path}{}", &title[said.len()..]);
-            self.push_kept(Place { tokens: 0, ..place }, origin, file, title, text);
+            self.push_kept(place, origin, file, title, text);
         }
     }
 }

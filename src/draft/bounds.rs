@@ -2,6 +2,7 @@
 
 use crate::store::{
     MarkStyle, NOTE_ANSWER, Places, Reference, Went, Whereabouts, argument_marked, removal_note, superseded_marked,
+    text_marked,
 };
 use crate::tokens::{CountTokens, TextKind};
 
@@ -14,6 +15,8 @@ pub struct Bounds {
     pub superseded: usize,
     /// The line in place of a text in the arguments of a call.
     pub argument: usize,
+    /// The mark in front of a shortened text of a message, with the overhead of its block.
+    pub text: usize,
     /// The overhead of a call.
     pub call: usize,
     /// The note in a gap, with its answer and their overheads.
@@ -47,6 +50,7 @@ impl Bounds {
             mark: counter.count(&mark, TextKind::ToolOutput) + HASH + FOLLOWING,
             superseded: counter.count(&superseded, TextKind::ToolOutput) + HASH,
             argument: counter.count(&argument, TextKind::Json) + HASH,
+            text: counter.count(&text_marked(MANY, &stored, ""), TextKind::Prose) + HASH + FOLLOWING + overhead.block,
             call: overhead.call,
             note: prose(&note) + HASH + prose(NOTE_ANSWER),
             summary: 0,

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::edit::Place;
-use crate::invariants::{CutPoints, Pairs, droppable};
+use crate::invariants::{CutPoints, Opening, Pairs, droppable, opening};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Pin, Role, Text};
 use crate::policy::{Policy, StageName};
@@ -36,6 +36,8 @@ pub struct Draft<'a, T> {
     pub pairs: Pairs,
     /// The ranges of messages that stay or go whole.
     pub groups: Vec<Range<usize>>,
+    /// The thought that opens the last turn, which stays with its calls and results.
+    pub opening: Option<Opening>,
     /// Tokens as they came.
     pub tokens: &'a Measured,
     cut_points: CutPoints,
@@ -72,11 +74,16 @@ impl<'a, T: Text> Draft<'a, T> {
         policy: &'a Policy,
         bounds: Bounds,
     ) -> Draft<'a, T> {
-        let cut_points = CutPoints::of(conversation, &pairs);
+        let opening = opening(conversation);
+        let cut_points = CutPoints::beside(opening, conversation, &pairs);
         let groups = cut_points.groups();
         let mut kept = vec![Keeping::May; conversation.messages.len()];
         for index in musts(conversation, policy) {
             kept[index] = Keeping::Must;
+        }
+        if let Some(Opening { request, thought }) = opening {
+            kept[request] = Keeping::Must;
+            kept[thought] = Keeping::Must;
         }
         // The newest exchange is what the model answers next; a system message behind it is none.
         let speaks = |message: usize| conversation.messages[message].role != Role::System;
@@ -95,6 +102,7 @@ impl<'a, T: Text> Draft<'a, T> {
             pairs,
             cut_points,
             groups,
+            opening,
             tokens,
             kept,
             removed: vec![false; conversation.messages.len()],
@@ -174,6 +182,7 @@ impl<'a, T: Text> Draft<'a, T> {
             Proposal::Shorten { place, keep } => self.shorten(stage, place, keep),
             Proposal::Supersede { place, by } => self.supersede(stage, place, by),
             Proposal::Rewrite { message, part, rewriting } => self.rewrite(stage, message, part, rewriting),
+            Proposal::Condense { message, part, keep } => self.condense(stage, message, part, keep),
             Proposal::DropReasoning { message } => self.drop_reasoning(stage, message),
             Proposal::Remove { messages } => self.remove(messages),
         }
@@ -222,13 +231,21 @@ impl<'a, T: Text> Draft<'a, T> {
     /// Frees the older notes in the message that a gap from `start` on is behind: the new note takes their place.
     fn replace_notes(&mut self, start: usize) {
         let messages = &self.conversation.messages;
-        let before = (0..start).rev().find(|message| messages[*message].role != Role::System);
+        let before = match self.opening_before(start) {
+            Some(opening) => Some(opening.request),
+            None => (0..start).rev().find(|message| messages[*message].role != Role::System),
+        };
         let Some(before) = before.filter(|message| self.may_touch(*message) && self.replaced[*message] == 0) else {
             return;
         };
         let parts = messages[before].parts.iter().enumerate().filter(|(_, part)| noted(part).is_some());
         self.replaced[before] = parts.map(|(part, _)| self.tokens.part(before, part)).sum();
         self.total -= self.replaced[before];
+    }
+
+    /// The opening of the last turn, where a gap from `start` on is in that turn.
+    pub fn opening_before(&self, start: usize) -> Option<Opening> {
+        self.opening.filter(|opening| opening.request < start)
     }
 
     /// Takes back every shortening.

@@ -46,6 +46,15 @@ pub enum Proposal {
         /// The texts.
         rewriting: Rewriting,
     },
+    /// Keep only so many tokens of a text of a message, and of a note about earlier removals only its first line.
+    Condense {
+        /// The message.
+        message: usize,
+        /// The text's place there.
+        part: usize,
+        /// Tokens to keep.
+        keep: usize,
+    },
     /// Keep no reasoning of a message: some of it alone is refused.
     DropReasoning {
         /// The message.

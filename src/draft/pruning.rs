@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Cut, Draft, Keeping};
+use super::{Cut, Draft, Keeping, noted};
 use crate::edit::Place;
-use crate::message::{Part, Text};
+use crate::message::{Part, Role, Text};
 use crate::policy::StageName;
 use crate::store::Went;
 use crate::wire::Step;
@@ -46,6 +46,8 @@ pub struct Rewritten {
 pub enum PartChange {
     /// Texts in the arguments of a call become lines.
     Rewrite(Rewriting),
+    /// So many tokens of a text are kept.
+    Condense(usize),
     /// It goes away.
     Drop,
 }
@@ -83,6 +85,17 @@ impl<T: Text> Draft<'_, T> {
             let at_most = self.most_of_call(&rewriting, [id, name, input]);
             self.change_part(stage, (message, part), PartChange::Rewrite(rewriting), at_most);
         }
+    }
+
+    pub(super) fn condense(&mut self, stage: StageName, message: usize, part: usize, keep: usize) {
+        let content = &self.conversation.messages[message];
+        let is_note = noted(&content.parts[part]).is_some();
+        // A gap of this plan takes its older notes away.
+        if content.role == Role::System || is_note && self.replaced[message] > 0 {
+            return;
+        }
+        let at_most = if is_note { self.bounds.note } else { keep + self.bounds.text };
+        self.change_part(stage, (message, part), PartChange::Condense(keep), at_most);
     }
 
     pub(super) fn drop_reasoning(&mut self, stage: StageName, message: usize) {

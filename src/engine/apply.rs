@@ -39,7 +39,8 @@ pub fn content<'a, N: Node>(
         Source::Item(place) => {
             let text = match &conversation.messages[place.message].parts[place.part] {
                 Part::Result { items, .. } => items[place.item].text().map(|(text, _)| text),
-                _ => None, // A plan only stores items of results.
+                Part::Text(text) => Some(&**text),
+                _ => None, // A plan only stores these.
             };
             let text = text.unwrap_or_default();
             // Only where something stands for what is no text may the string be more; finding it takes a walk through its

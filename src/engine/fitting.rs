@@ -1,12 +1,14 @@
 //! Making a plan again until it fits, and uses what it may.
 
 use super::Engine;
+use crate::budget::Budget;
 use crate::draft::{Bounds, Draft};
 use crate::error::Result;
 use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
 use crate::numbers::share;
-use crate::planner::{Plan, Sealing, floor, outline, seal};
+use crate::planner::{Plan, Sealing, floor, outline, seal, trim};
+use crate::policy::StageName;
 
 /// A plan that leaves more than this share of its target unused is made again with more that stays whole.
 const UNUSED: f64 = 0.03;
@@ -49,7 +51,7 @@ impl Engine {
                     continue;
                 }
                 if plan.tokens_after >= least {
-                    return Err(floor(&draft, budget, least));
+                    return self.trimmed(draft, least, with);
                 }
                 least = plan.tokens_after;
                 with.aim = with.aim.lowered(least - budget.limit);
@@ -67,6 +69,43 @@ impl Engine {
             refills += 1;
             unused += left;
         }
+    }
+}
+
+impl Engine {
+    /// The plan of the last level, for a draft that comes to `least` at best: what must stay is shortened as little as the
+    /// budget allows, and lines of what goes take what that leaves.
+    fn trimmed<T: Text + Sync>(&self, draft: Draft<'_, T>, least: usize, with: &mut Sealing<'_>) -> Result<Plan> {
+        let budget = with.budget;
+        if !self.policy.stages.contains(&StageName::Trim) {
+            return Err(floor(&draft, budget, least));
+        }
+        with.aim = Budget { low: budget.limit, ..budget };
+        let (mut draft, mut target, mut before) = (draft, budget.limit, usize::MAX);
+        let bare = loop {
+            trim(&mut draft, target, with);
+            with.spare = budget.limit;
+            let plan = seal(&draft, with);
+            match plan.tokens_after {
+                tokens if tokens <= budget.limit => break plan,
+                tokens if target == 0 => return Err(floor(&draft, budget, tokens)),
+                // Where less came of nothing, all of it is taken once.
+                tokens if tokens >= before => target = 0,
+                tokens => {
+                    target = target.min(draft.total()).saturating_sub(tokens - budget.limit);
+                    before = tokens;
+                }
+            }
+        };
+        with.spare = 0;
+        while with.spare < budget.limit && draft.is_digested() {
+            let plan = seal(&draft, with);
+            if plan.tokens_after <= budget.limit {
+                return Ok(plan);
+            }
+            with.spare = (with.spare + plan.tokens_after - budget.limit) * SPARED;
+        }
+        Ok(bare)
     }
 }
 

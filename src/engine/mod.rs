@@ -39,7 +39,7 @@ pub use summaries::{Chosen, RangeSummary, Summarizer};
 const GROWTH: f64 = 0.05;
 
 /// What a plan may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Room {
     /// Tokens for the messages; `None` for what the policy's window leaves.
     pub budget: Option<usize>,

@@ -18,7 +18,7 @@ pub use content::is_blank;
 pub use order::{first_accompanied, first_apart};
 pub use pairs::{Awaits, CallSite, Pairs, waiting_from, waits};
 pub use roles::{Seam, seam};
-pub use thinking::droppable;
+pub use thinking::{Opening, droppable, opening};
 
 use crate::error::Error;
 use crate::message::{Conversation, Text};
@@ -109,11 +109,16 @@ pub struct CutPoints {
 }
 
 impl CutPoints {
-    /// The positions that no rule forbids. O(parts).
+    /// The positions at which what is kept may begin. O(parts).
     pub fn of<T: Text>(conversation: &Conversation<T>, pairs: &Pairs) -> CutPoints {
+        CutPoints::beside(None, conversation, pairs)
+    }
+
+    /// The positions at which messages that are removed may begin or end while `opening` stays. O(parts).
+    pub fn beside<T: Text>(opening: Option<Opening>, conversation: &Conversation<T>, pairs: &Pairs) -> CutPoints {
         let mut cuts = CutPoints { legal: vec![true; conversation.messages.len() + 1] };
         pairs.forbid(&mut cuts);
-        thinking::forbid(conversation, &mut cuts);
+        thinking::forbid(conversation, opening, &mut cuts);
         cuts
     }
 

@@ -1,30 +1,56 @@
-//! Signed reasoning stays with its tool loop.
+//! Signed reasoning opens what is kept of its turn.
 //!
 //! While a model works through a tool loop, Anthropic wants the thinking block that opened it sent back unchanged, and
-//! refuses a final assistant message that does not start with thinking when thinking is on
-//! (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>). So the
-//! kept part may not begin inside a loop after its signed thinking, unless it begins with signed thinking of its own.
+//! answers 400 if the assistant's part of the last turn does not start with one: "a final `assistant` message must start with
+//! a thinking block" (<https://github.com/n8n-io/n8n/issues/22550>). It asks for nothing in turns that are over
+//! (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>). Gemini asks for the
+//! signature of each call of the last turn, which is in the call's own message
+//! (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+//!
+//! So only the last turn is bound. What is kept of it may not begin after a signed thought, unless it begins with another one;
+//! and while the newest thought stays with its calls and results, everything after those may go.
 
 use super::{CutPoints, Violation};
 use crate::message::{Conversation, Message, Part, Role, Signature, Text, Tie};
 
-pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, cuts: &mut CutPoints) {
-    let mut loop_has_thinking = false;
-    for (index, message) in conversation.messages.iter().enumerate() {
-        match message.role {
-            Role::Assistant => {
-                let thinks = is_signed(message);
-                if loop_has_thinking && !thinks {
-                    cuts.forbid(index);
-                }
-                loop_has_thinking |= thinks;
+/// The newest signed thought of the last turn: while it stays, messages after it may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening {
+    /// The request that began the turn. A note about removed messages stands with it: words between calls and results would
+    /// begin a new turn, in which the model has not thought.
+    pub request: usize,
+    /// The message with the thought.
+    pub thought: usize,
+}
+
+/// The opening of the last turn, if it began with a request and has a signed thought. O(messages of the turn).
+pub fn opening<T: Text>(conversation: &Conversation<T>) -> Option<Opening> {
+    let messages = &conversation.messages;
+    let request = messages.iter().rposition(begins_turn)?;
+    let thought = messages[request..].iter().rposition(is_signed)? + request;
+    Some(Opening { request, thought })
+}
+
+/// Forbids the cuts that would part the last turn from its thinking; after `opening`, which stays, none does.
+pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, opening: Option<Opening>, cuts: &mut CutPoints) {
+    let messages = &conversation.messages;
+    let turn = messages.iter().rposition(begins_turn).unwrap_or_default();
+    let bound = opening.map_or(messages.len(), |opening| opening.thought);
+    let mut has_thinking = false;
+    for (index, message) in messages[..bound].iter().enumerate().skip(turn) {
+        if message.role == Role::Assistant {
+            let thinks = is_signed(message);
+            if has_thinking && !thinks {
+                cuts.forbid(index);
             }
-            // Results carry the loop on, and a system message stands above it. Any other words start a new turn.
-            Role::System => {}
-            Role::User if message.has_result() => {}
-            Role::User => loop_has_thinking = false,
+            has_thinking |= thinks;
         }
     }
+}
+
+/// Results carry a turn on, and system messages stand above it; other words of the user begin a new one.
+fn begins_turn<T: Text>(message: &Message<T>) -> bool {
+    message.role == Role::User && !message.has_result()
 }
 
 /// The reasoning that may go: that of turns which are over, in messages that say something beside it and call nothing, sorted.
@@ -44,7 +70,6 @@ pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, cuts: &mut CutPoin
 /// O(parts).
 pub fn droppable<T: Text>(conversation: &Conversation<T>) -> Vec<(usize, usize)> {
     let messages = &conversation.messages;
-    let begins_turn = |message: &Message<T>| message.role == Role::User && !message.has_result();
     let over = messages.iter().rposition(begins_turn).unwrap_or_default();
     let answers = messages[..over].iter().enumerate().filter(|(_, message)| message.role == Role::Assistant);
     let mut found = Vec::new();
@@ -70,7 +95,7 @@ fn stands_on_reasoning<T>(message: &Message<T>) -> bool {
     message.ties.iter().any(|(_, tie)| matches!(tie, Tie::Reasoned))
 }
 
-fn is_signed<T>(message: &Message<T>) -> bool {
+fn is_signed<T: Text>(message: &Message<T>) -> bool {
     message.parts.iter().any(|part| matches!(part, Part::Reasoning { signature: Signature::Signed, .. }))
 }
 

@@ -3,16 +3,24 @@
 use crate::digest::{Digest, Past, digest};
 use crate::draft::Draft;
 use crate::message::Text;
-use crate::summary::parts;
+use crate::numbers::{part_of, share};
+use crate::summary::{Removed, account, body, parts};
+use crate::tokens::{CountTokens, TextKind};
 
-use super::gap::{Gap, replaced_notes};
+use super::gap::{Gap, older_notes, replaced_notes};
 use super::seal::Sealing;
 use super::shorten::Framed;
 
 /// Tokens that a body adds to its frame beside its own: the digits that say how long it is, and the joint.
 const JOINT: usize = 4;
 
-/// The lines for the gaps and cuts of a plan whose texts are empty so far, in `room` tokens. O(length of the conversation).
+/// The share of the budget that the account takes where a quarter of a conversation stays or more, and where an eighth stays
+/// or less. The less there is room for, the more it matters to know what was going on. Found by replaying recorded sessions.
+const ACCOUNT: [f64; 2] = [0.13, 0.2];
+const STAYS: [f64; 2] = [0.25, 0.125];
+
+/// The account of what goes, in the largest gap, and the lines for the gaps and cuts of a plan whose texts are empty so far, in
+/// `room` tokens. O(length of the conversation).
 pub(super) fn fill<T: Text>(
     draft: &Draft<'_, T>,
     gaps: &[Gap],
@@ -28,6 +36,8 @@ pub(super) fn fill<T: Text>(
         let goes_on = draft.bounds.summary > 0;
         notes.map(move |note| (index, if goes_on { parts(note.body).1 } else { note.body }))
     });
+    let room = room.saturating_sub((gaps.len() + cuts.len()) * JOINT);
+    let (at, account) = told(draft, gaps, room, with);
     let past = Past {
         conversation: draft.conversation,
         tokens: draft.tokens,
@@ -36,7 +46,26 @@ pub(super) fn fill<T: Text>(
         cuts: &items,
         older: older.collect(),
         beside: Vec::new(),
+        account: &account,
     };
-    let room = room.saturating_sub((gaps.len() + cuts.len()) * JOINT);
-    digest(&past, room, &with.counter)
+    let count = if account.is_empty() { 0 } else { with.counter.count(&account, TextKind::Prose) + JOINT };
+    let mut digest = digest(&past, room.saturating_sub(count), &with.counter);
+    if let Some(text) = digest.gaps.get_mut(at) {
+        *text = body(&account, &[text]);
+    }
+    digest
+}
+
+/// The gap that removes most, and the account of all that is removed; empty where a summary will say it.
+fn told<T: Text>(draft: &Draft<'_, T>, gaps: &[Gap], room: usize, with: &Sealing<'_>) -> (usize, String) {
+    let freed = |gap: &Gap| gap.messages.clone().map(|message| draft.tokens.message(message)).sum::<usize>();
+    let largest = (0..gaps.len()).max_by_key(|gap| freed(&gaps[*gap])).filter(|_| draft.bounds.summary == 0);
+    let Some(largest) = largest else { return (0, String::new()) };
+    let messages = &draft.conversation.messages;
+    let older = gaps.iter().flat_map(|gap| older_notes(messages, &gap.messages, &gap.standing));
+    let ranges = gaps.iter().map(|gap| gap.messages.clone()).collect();
+    let removed = Removed::of(draft.conversation, ranges, older.map(|note| note.body));
+    let stays = part_of(with.aim.low, draft.tokens.total()).clamp(STAYS[1], STAYS[0]);
+    let part = ACCOUNT[0] + (ACCOUNT[1] - ACCOUNT[0]) * (STAYS[0] - stays) / (STAYS[0] - STAYS[1]);
+    (largest, account(&removed, share(with.aim.low, part).min(room), &with.counter))
 }

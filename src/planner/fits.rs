@@ -20,7 +20,9 @@ impl Plan {
         let is_range = |range: &Range<usize>| range.start < range.end && range.end <= messages;
         for (index, edit) in self.edits.iter().enumerate() {
             let known = match &edit.action {
-                Action::Remove { messages, .. } => is_range(messages),
+                Action::Remove { messages: range, note } => {
+                    is_range(range) && !matches!(note.standing, Standing::Own { before, .. } if before >= messages)
+                }
                 Action::Shorten { .. } | Action::Rewrite { .. } | Action::Drop { .. } => true,
             };
             if !known || edit.touches().any(|message| message >= messages) {
@@ -134,10 +136,11 @@ fn is_stored<T: Text>(source: &Source, conversation: &Conversation<T>) -> bool {
     }
 }
 
-/// Whether a text of a tool result stands there.
+/// Whether a text stands there, or a text of a tool result.
 fn is_item<T: Text>(place: Place, conversation: &Conversation<T>) -> bool {
     match part_of(conversation, place.message, place.part) {
         Some(Part::Result { items, .. }) => items.get(place.item).is_some_and(|item| item.text().is_some()),
+        Some(Part::Text(_)) => place.item == 0,
         _ => false,
     }
 }

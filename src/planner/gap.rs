@@ -43,7 +43,11 @@ pub(super) fn gaps<T: Text>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> (Vec<Ga
     let mut noted_in = HashSet::default();
     let (mut gaps, mut artifacts) = (Vec::new(), Vec::new());
     for messages in draft.gaps() {
-        let standing = standing(&draft.conversation.messages, neighbours.of(&messages, draft), &mut noted_in);
+        let beside = neighbours.of(&messages, draft);
+        let standing = match draft.opening_before(messages.start) {
+            Some(opening) => with_request(draft, opening.request, &mut noted_in),
+            None => standing(&draft.conversation.messages, messages.start, beside, &mut noted_in),
+        };
         neighbours.add(&standing);
         let artifact = match with.referring.storing {
             Storing::On => Some(transcript(draft, &messages, &standing, with)),
@@ -102,9 +106,36 @@ impl Gap {
     }
 }
 
-/// Where the note stands between its neighbours; `noted_in` are the messages that hold a note of this plan.
+/// Where the note stands about messages that go from a tool loop in which the model has thought: with the request of its turn,
+/// or in front of it where that is pinned.
+fn with_request<T: Text>(draft: &Draft<'_, T>, request: usize, noted_in: &mut HashSet<usize, RandomState>) -> Standing {
+    let messages = &draft.conversation.messages;
+    let holds = |message: usize| messages[message].pin == Pin::Free && !draft.is_removed(message);
+    // The note of an earlier compaction may stand in front of it, and its answer between them.
+    let earlier = request.checked_sub(2).filter(|note| {
+        messages[*note].role == Role::User && (*note..request).all(|message| draft.is_note(message) && holds(message))
+    });
+    match if holds(request) { Some(request) } else { earlier } {
+        Some(message) => {
+            Standing::In { message, instead_of: replaced(messages, message, noted_in), answer: Answer::None }
+        }
+        None => Standing::Own { before: request, role: Role::User, answer: Answer::Follows },
+    }
+}
+
+/// The older notes in a message that the next note there takes the place of: another gap of this plan may have taken it.
+fn replaced<T: Text>(
+    messages: &[Message<T>],
+    message: usize,
+    noted_in: &mut HashSet<usize, RandomState>,
+) -> Vec<usize> {
+    if noted_in.insert(message) { notes_in(&messages[message]) } else { Vec::new() }
+}
+
+/// Where the note about messages from `start` on stands between its neighbours; `noted_in` are the messages that hold a note of this plan.
 fn standing<T: Text>(
     messages: &[Message<T>],
+    start: usize,
     (before, after): (Option<Neighbour>, Option<Neighbour>),
     noted_in: &mut HashSet<usize, RandomState>,
 ) -> Standing {
@@ -116,16 +147,15 @@ fn standing<T: Text>(
     match (seam, before, after) {
         (Seam::AppendBefore | Seam::AppendBeforeAnswered, Some(Neighbour::Message(message)), _)
         | (Seam::AppendAfter, _, Some(Neighbour::Message(message))) => {
-            // Another gap of this plan may have replaced the older notes there already.
-            let instead_of = if noted_in.insert(message) { notes_in(&messages[message]) } else { Vec::new() };
+            let instead_of = replaced(messages, message, noted_in);
             let answer = if seam == Seam::AppendBeforeAnswered { Answer::Follows } else { Answer::None };
             Standing::In { message, instead_of, answer }
         }
-        (Seam::InsertPair(role), ..) => Standing::Own { role, answer: Answer::Follows },
-        (Seam::Insert(role), ..) => Standing::Own { role, answer: Answer::None },
+        (Seam::InsertPair(role), ..) => Standing::Own { before: start, role, answer: Answer::Follows },
+        (Seam::Insert(role), ..) => Standing::Own { before: start, role, answer: Answer::None },
         // A seam appends to a message that is there, and to none that was inserted.
         (Seam::AppendBefore | Seam::AppendBeforeAnswered | Seam::AppendAfter, ..) => {
-            Standing::Own { role: Role::User, answer: Answer::None }
+            Standing::Own { before: start, role: Role::User, answer: Answer::None }
         }
     }
 }

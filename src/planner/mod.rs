@@ -149,19 +149,29 @@ impl Aims {
 fn run_stages<T: Text>(draft: &mut Draft<'_, T>, target: usize, levels: &[Level], storing: Storing) {
     let Some(level) = levels.last() else { return };
     let stages = &draft.policy.stages;
-    for (index, stage) in stages.iter().enumerate().filter(|(_, stage)| level.runs(**stage)) {
+    // What must stay is shortened by itself, after all levels.
+    let runs = |level: &Level, stage: &StageName| level.runs(*stage) && *stage != StageName::Trim;
+    for (index, stage) in stages.iter().enumerate().filter(|(_, stage)| runs(level, stage)) {
         if *stage == StageName::Window && draft.is_digested() && draft.total() > target {
             // Lines are kept of what goes, so it need not be shortened first, and what stays may stay whole.
             draft.restore();
             run(draft, *stage, target, level, storing);
             for level in levels {
-                for earlier in stages[..index].iter().filter(|stage| level.runs(**stage)) {
+                for earlier in stages[..index].iter().filter(|stage| runs(level, stage)) {
                     run(draft, *earlier, target, level, storing);
                 }
             }
         }
         run(draft, *stage, target, level, storing);
     }
+}
+
+/// Brings a draft as far towards `target` as the last level can: all that the stages may take, and of what must stay what
+/// [`StageName::Trim`] proposes. The least that this comes to does not depend on the budget.
+pub fn trim<T: Text>(draft: &mut Draft<'_, T>, target: usize, with: &Sealing<'_>) {
+    let (least, storing) = (Level::least(), with.referring.storing);
+    run_stages(draft, 0, std::slice::from_ref(&least), storing);
+    run(draft, StageName::Trim, target, &least, storing);
 }
 
 /// Takes what `stage` proposes until the draft is down to `target`.

@@ -48,8 +48,10 @@ impl Neighbours {
     /// The note of that gap stands there.
     pub(super) fn add(&mut self, note: &Standing) {
         match note {
-            Standing::Own { role, answer: Answer::None } => self.before = Some(Neighbour::Inserted(*role)),
-            Standing::Own { role, answer: Answer::Follows } => self.before = Some(Neighbour::Inserted(role.other())),
+            Standing::Own { role, answer: Answer::None, .. } => self.before = Some(Neighbour::Inserted(*role)),
+            Standing::Own { role, answer: Answer::Follows, .. } => {
+                self.before = Some(Neighbour::Inserted(role.other()));
+            }
             Standing::In { answer: Answer::Follows, .. } => self.before = Some(Neighbour::Inserted(Role::Assistant)),
             Standing::In { answer: Answer::None, .. } => {}
         }

@@ -151,16 +151,17 @@ impl Plan {
                             drop.extend(instead_of);
                             append.push(&note.text);
                         }
-                        Standing::Own { role, answer } => {
-                            inserts.push((messages.start, *role, &note.text));
+                        Standing::Own { before, role, answer } => {
+                            inserts.push((*before, *role, &note.text));
                             if *answer == Answer::Follows {
-                                inserts.push((messages.start, role.other(), NOTE_ANSWER));
+                                inserts.push((*before, role.other(), NOTE_ANSWER));
                             }
                         }
                     }
                 }
             }
         }
+        inserts.sort_by_key(|(before, ..)| *before);
         let mut inserts = inserts.into_iter().peekable();
         let mut changes = Vec::with_capacity(self.spans.messages());
         for (index, change) in kept.into_iter().enumerate() {

@@ -2,16 +2,24 @@
 
 use super::plan::{Artifact, Source};
 use super::seal::Sealing;
+use super::shorten::Referring;
 use super::shorten::SealedCut;
+use crate::compress::condense;
 use crate::draft::{Draft, PartChange, PartCut, Rewriting};
-use crate::edit::{Action, Edit};
-use crate::message::{Part, Text};
-use crate::store::{Reference, Storing, Whereabouts, argument_marked};
+use crate::edit::{Action, Edit, Place};
+use crate::message::{Part, Role, Text};
+use crate::store::{
+    Reference, Storing, Went, Whereabouts, argument_marked, marked, noted_removals, removal_note, text_marked,
+};
 use crate::tokens::{CountTokens, TextKind};
-use crate::wire::Arguments;
+use crate::wire::{Arguments, Step};
 
 /// The tool that reasoning is stored under.
 const REASONING: &str = "reasoning";
+
+/// Those that the words of a person and of the model are stored under.
+const REQUEST: &str = "request";
+const ANSWER: &str = "answer";
 
 /// What becomes of the parts that `draft` changes; `None` where that is no shorter. O(length of those parts).
 pub(super) fn parts<T: Text>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Vec<Option<SealedCut>> {
@@ -20,6 +28,10 @@ pub(super) fn parts<T: Text>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Vec<Op
             (Part::Reasoning { text, .. }, PartChange::Drop) => ((REASONING, &**text), None),
             (Part::Call { name, input, .. }, PartChange::Rewrite(rewriting)) => {
                 ((&**name, &**input), Some((rewriting, input)))
+            }
+            (Part::Text(text), PartChange::Condense(keep)) => {
+                let written = Written { place: Place { message, part, item: 0 }, text, keep: *keep };
+                return written.sealed(draft.conversation.messages[message].role, cut, with);
             }
             _ => return None, // A draft changes only these.
         };
@@ -51,13 +63,76 @@ pub(super) fn parts<T: Text>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Vec<Op
     draft.part_cuts().map(sealed).collect()
 }
 
+/// A text of a message that is to be shortened.
+struct Written<'a> {
+    place: Place,
+    text: &'a str,
+    keep: usize,
+}
+
+impl Written<'_> {
+    /// What becomes of it; `None` where that is no shorter.
+    fn sealed(&self, role: Role, cut: &PartCut, with: &Sealing<'_>) -> Option<SealedCut> {
+        let (text, to_store, stored_before) = self.short(role, with)?;
+        let count = |text: &str| with.counter.count(text, TextKind::Prose);
+        let tokens_after = cut.tokens_before.checked_sub(count(self.text))? + count(&text);
+        if tokens_after >= cut.tokens_before {
+            return None;
+        }
+        let artifact = to_store.clone().map(|reference| Artifact {
+            reference,
+            tool: tool_of(role).to_owned(),
+            source: Source::Item(self.place),
+        });
+        let edit = Edit {
+            stage: cut.stage,
+            tokens_before: cut.tokens_before,
+            tokens_after,
+            reference: to_store.or(stored_before),
+            superseded_by: None,
+            action: Action::Shorten { place: self.place, text },
+        };
+        Some((edit, artifact))
+    }
+
+    /// The shorter text, where the whole must be stored, and where it is already.
+    fn short(&self, role: Role, with: &Sealing<'_>) -> Option<(String, Option<Reference>, Option<Reference>)> {
+        let Referring { storing, salt, distrusted, .. } = with.referring;
+        if let Some(noted) = noted_removals(self.text) {
+            let whereabouts = noted.reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
+            let line = removal_note(noted.messages, &whereabouts, "");
+            return Some((line, None, noted.reference.clone()));
+        }
+        if let Some(marked) = marked(self.text, storing, distrusted) {
+            let body = condense(marked.body, self.keep, &with.counter)?;
+            return Some((marked.around(&body), None, marked.reference));
+        }
+        let body = condense(self.text, self.keep, &with.counter)?;
+        let reference = match storing {
+            Storing::On => Some(Reference::salted(tool_of(role), self.text.as_bytes(), salt)),
+            Storing::Off => None,
+        };
+        let whereabouts = reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
+        Some((text_marked(self.text.chars().count(), &whereabouts, &body), reference, None))
+    }
+}
+
+/// The tool that the words of a role are stored under.
+fn tool_of(role: Role) -> &'static str {
+    if role == Role::User { REQUEST } else { ANSWER }
+}
+
 /// The arguments of a call with a line in place of each of these texts; all else stays byte for byte.
 fn rewritten(input: &str, rewriting: &Rewriting, reference: Option<&Reference>) -> Arguments {
     let whereabouts = reference.map_or(Whereabouts::Lost, Whereabouts::Stored);
     let mut arguments = Arguments { input: String::new(), texts: Vec::with_capacity(rewriting.texts.len()) };
     let mut copied = 0;
     for text in &rewriting.texts {
-        let line = argument_marked(text.characters, text.went, &rewriting.path, &whereabouts);
+        let name = match (text.went, text.steps.iter().rev().find_map(Step::name)) {
+            (Went::As, Some(name)) => name,
+            _ => &rewriting.path,
+        };
+        let line = argument_marked(text.characters, text.went, name, &whereabouts);
         arguments.input.push_str(&input[copied..text.literal.start]);
         arguments.input.push_str(&serde_json::Value::from(&*line).to_string());
         copied = text.literal.end;

@@ -74,6 +74,17 @@ impl Level {
         vec![Level::default(), high, emergency]
     }
 
+    /// What takes all that may be taken: the floor does not depend on what a policy's own levels leave alone.
+    pub fn least() -> Level {
+        Level {
+            recent: 0.0,
+            recent_results: 0.0,
+            shorten_to: ShortenTo::OffloadPreview,
+            superseded: Superseded::Elsewhere,
+            ..Level::default()
+        }
+    }
+
     /// Whether `stage` runs at it.
     pub fn runs(&self, stage: StageName) -> bool {
         self.stages.is_empty() || self.stages.contains(&stage)

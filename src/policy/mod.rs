@@ -133,6 +133,7 @@ impl Default for Policy {
                 StageName::Window,
                 StageName::Digest,
                 StageName::Summarize,
+                StageName::Trim,
             ],
             levels: Level::ladder(),
             time_limit: 120.0,

@@ -89,6 +89,7 @@ fn cyber_autoagent() -> Policy {
             StageName::Window,
             StageName::Digest,
             StageName::Summarize,
+            StageName::Trim,
         ],
         ..Policy::default()
     }
@@ -122,7 +123,7 @@ fn amplifier_simple() -> Policy {
         keep_recent: 10,
         compressor: Compressor::Amplifier,
         offload_preview: AMPLIFIER_RESULT,
-        stages: vec![StageName::Compress, StageName::Window],
+        stages: vec![StageName::Compress, StageName::Window, StageName::Trim],
         levels: vec![Level { stages: vec![StageName::Window], ..Level::default() }, shortened, least],
         ..Policy::default()
     }
@@ -154,7 +155,7 @@ fn amplifier_smart() -> Policy {
         offload_above: AMPLIFIER_RESULT,
         offload_preview: AMPLIFIER_RESULT,
         compress_to: AMPLIFIER_RESULT,
-        stages: vec![StageName::Offload, StageName::Compress, StageName::Window, StageName::Digest],
+        stages: vec![StageName::Offload, StageName::Compress, StageName::Window, StageName::Digest, StageName::Trim],
         levels: vec![
             results(0.25),
             results(0.5),
@@ -215,7 +216,7 @@ fn supyagent() -> Policy {
         compressor: Compressor::Supyagent,
         summary_prompt: SummaryPrompt::Supyagent,
         summary_ratio: 0.3,
-        stages: vec![StageName::Window, StageName::Summarize],
+        stages: vec![StageName::Window, StageName::Summarize, StageName::Trim],
         levels: ladder(&[0.0]),
         ..Policy::default()
     }
@@ -242,7 +243,14 @@ fn valis() -> Policy {
         marks: MarkStyle::Valis,
         shrink_above: 20_000,
         summary_prompt: SummaryPrompt::Valis,
-        stages: vec![StageName::Offload, StageName::Prune, StageName::Window, StageName::Digest, StageName::Summarize],
+        stages: vec![
+            StageName::Offload,
+            StageName::Prune,
+            StageName::Window,
+            StageName::Digest,
+            StageName::Summarize,
+            StageName::Trim,
+        ],
         levels,
         ..Policy::default()
     }

@@ -18,6 +18,8 @@ pub enum StageName {
     Digest,
     /// Says in a few words what was in them, where the engine has a summarizer.
     Summarize,
+    /// Shortens what must stay, where the budget cannot be met in any other way.
+    Trim,
 }
 
 impl StageName {
@@ -30,6 +32,7 @@ impl StageName {
             StageName::Window => "the oldest messages that may go",
             StageName::Digest => "the lines most likely needed of what goes",
             StageName::Summarize => "what was in the messages that went",
+            StageName::Trim => "the last level: what must stay, since nothing else was enough",
         }
     }
 
@@ -42,6 +45,7 @@ impl StageName {
             StageName::Window => "window",
             StageName::Digest => "digest",
             StageName::Summarize => "summarize",
+            StageName::Trim => "trim",
         }
     }
 }

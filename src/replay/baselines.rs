@@ -25,8 +25,12 @@ impl Context {
     /// What can be read in it.
     pub fn shown<T: Text>(&self, conversation: &Conversation<T>) -> Shown {
         let mut shown = Shown::default();
-        self.messages.iter().for_each(|message| shown.add_message(&conversation.messages[*message]));
         self.texts.iter().for_each(|text| shown.add_text(text));
+        let mut messages = self.messages.clone();
+        messages.sort_unstable();
+        for message in messages {
+            shown.add_message(&conversation.messages[message]);
+        }
         shown
     }
 }

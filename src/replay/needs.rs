@@ -1,15 +1,15 @@
 //! What an agent needed of the history before a cut, and how much of that a context has.
 
 use std::collections::{HashMap, HashSet};
-use std::iter::Sum;
-use std::ops::AddAssign;
 
 use foldhash::fast::RandomState;
 use serde::Serialize;
 
 use super::edits::{Edit, edits};
+use super::help::{Futures, Help};
 use super::pieces::{Voice, line_key, lines, pieces};
 use super::shown::Shown;
+use super::thread::{Continuity, Thread};
 use crate::anchors::anchors;
 use crate::message::{Conversation, Message, Text};
 
@@ -18,6 +18,8 @@ use crate::message::{Conversation, Message, Text};
 pub struct Needs {
     anchors: Vec<Needed>,
     edits: Vec<Edit>,
+    futures: Futures,
+    thread: Thread,
 }
 
 /// An anchor that was needed.
@@ -43,6 +45,12 @@ pub struct Retention {
     pub edits: usize,
     /// Those of them of which every old line that was known is in the context.
     pub grounded: usize,
+    /// How much the context helps to predict what the agent did next.
+    #[serde(flatten)]
+    pub help: Help,
+    /// How much is left of what the agent was doing.
+    #[serde(flatten)]
+    pub continuity: Continuity,
 }
 
 impl Needs {
@@ -61,7 +69,12 @@ impl Needs {
             .map(|anchor| Needed { anchor: anchor.to_owned(), lines: Vec::new() })
             .collect();
         add_lines(&mut anchors, before);
-        Needs { anchors, edits: edits(before, after) }
+        let mut whole = Shown::default();
+        for message in before {
+            whole.add_message(message);
+        }
+        let futures = Futures::of(after, whole.text());
+        Needs { anchors, edits: edits(before, after), futures, thread: Thread::of(before) }
     }
 
     /// How much of it is in `context`, and in `stored`, the texts that are referred to there.
@@ -75,6 +88,8 @@ impl Needs {
             recoverable: anchors(&|needed| here(needed) || stored.has_anchor(&needed.anchor)),
             edits: self.edits.len(),
             grounded: self.edits.iter().filter(|edit| edit.is_grounded(context)).count(),
+            help: self.futures.help(context.text()),
+            continuity: self.thread.kept_in(context.text()),
         }
     }
 
@@ -119,25 +134,5 @@ fn add_lines<T: Text>(needed: &mut [Needed], before: &[Message<T>]) {
                 }
             });
         });
-    }
-}
-
-impl AddAssign for Retention {
-    fn add_assign(&mut self, other: Retention) {
-        self.needed += other.needed;
-        self.anchors += other.anchors;
-        self.lines += other.lines;
-        self.recoverable += other.recoverable;
-        self.edits += other.edits;
-        self.grounded += other.grounded;
-    }
-}
-
-impl Sum for Retention {
-    fn sum<I: Iterator<Item = Retention>>(each: I) -> Retention {
-        each.fold(Retention::default(), |mut sum, retention| {
-            sum += retention;
-            sum
-        })
     }
 }

@@ -80,6 +80,33 @@ pub(super) fn lines(piece: Piece<'_>, mut each: impl FnMut(&str)) {
     piece.text.lines().for_each(each);
 }
 
+/// Appends a text as a reader sees it, ended by a line end: of JSON, its strings and numbers.
+pub(super) fn plain(piece: Piece<'_>, out: &mut String) {
+    match serde_json::from_str::<Value>(piece.text) {
+        Ok(value) if piece.writing == Writing::Json => scalars(&value, out),
+        _ => {
+            out.push_str(piece.text);
+            out.push('\n');
+        }
+    }
+}
+
+fn scalars(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => {
+            out.push_str(text);
+            out.push('\n');
+        }
+        Value::Number(number) => {
+            out.push_str(&number.to_string());
+            out.push('\n');
+        }
+        Value::Array(items) => items.iter().for_each(|item| scalars(item, out)),
+        Value::Object(fields) => fields.values().for_each(|field| scalars(field, out)),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
 /// Gives every string in a value to `each`. The parser bounds how deep one is nested.
 fn strings<'a>(value: &'a Value, each: &mut impl FnMut(&'a str)) {
     match value {

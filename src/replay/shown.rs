@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-use super::pieces::{Piece, Voice, Writing, line_key, lines, pieces};
+use super::pieces::{Piece, Voice, Writing, line_key, lines, pieces, plain};
 use crate::anchors::anchors;
 use crate::message::{Message, Text, digest_of};
 
@@ -13,6 +13,8 @@ use crate::message::{Message, Text, digest_of};
 pub struct Shown {
     anchors: HashSet<u128, RandomState>,
     lines: HashSet<u128, RandomState>,
+    /// All of it, in order.
+    text: String,
 }
 
 impl Shown {
@@ -33,6 +35,12 @@ impl Shown {
             self.anchors.insert(digest_of(&piece.text[anchor.range]));
         });
         self.add_lines(piece);
+        plain(piece, &mut self.text);
+    }
+
+    /// All that can be read.
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     pub(super) fn add_lines(&mut self, piece: Piece<'_>) {

@@ -6,6 +6,7 @@
 mod compress;
 mod offload;
 mod prune;
+mod trim;
 mod window;
 
 use crate::draft::{Draft, Proposal};
@@ -24,6 +25,7 @@ pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, level: &Level, st
         StageName::Compress => compress::propose(draft, level),
         StageName::Prune => prune::propose(draft, level, storing),
         StageName::Window => window::propose(draft, level),
+        StageName::Trim => trim::propose(draft),
         // They take nothing away: the planner keeps lines, and asks for words, once it is known what goes.
         StageName::Digest | StageName::Summarize => Vec::new(),
     }

@@ -41,6 +41,18 @@ pub fn output_marked(tool: &str, characters: usize, whereabouts: &Whereabouts<'_
     behind(&said, body)
 }
 
+/// `body`, which is left of a text of so many characters that somebody wrote, behind the line that says so. O(length).
+pub fn text_marked(characters: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
+    let characters = thousands(characters);
+    let said = match whereabouts {
+        Whereabouts::Stored(reference) => {
+            format!("{MARK}text of {characters} characters{STORED}{reference}; retrieve it by that reference")
+        }
+        Whereabouts::Lost => format!("{MARK}text of {characters} characters{SHORTENED}"),
+    };
+    behind(&said, body)
+}
+
 /// `body` behind a line that ends in how much follows.
 pub(super) fn behind(said: &str, body: &str) -> String {
     format!("{said}; {}{FOLLOW}\n{body}", thousands(length(body)))

@@ -21,7 +21,7 @@ pub use file::{FileStore, Retention, Sparing};
 pub use kind::ContentKind;
 pub use marks::{
     MARK, Marked, NOTE_ANSWER, Noted, Whereabouts, is_retrieved, marked, marked_reference, noted_removals,
-    output_marked, removal_note, retrieval_marked,
+    output_marked, removal_note, retrieval_marked, text_marked,
 };
 pub use memory::MemoryStore;
 pub use mentions::mentions;

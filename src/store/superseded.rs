@@ -84,18 +84,26 @@ pub enum Went {
     Into,
     /// It was taken out of the file.
     OutOf,
+    /// It was given under a name, and no file is known.
+    As,
 }
 
 /// The line in place of a text of so many characters in the arguments of a call, which went into a file or out of it. O(1).
 pub fn argument_marked(characters: usize, went: Went, path: &str, whereabouts: &Whereabouts<'_>) -> String {
     let characters = thousands(characters);
-    let (path, went) = (shown(path), if went == Went::Into { "written to" } else { "replaced in" });
+    let path = shown(path);
+    let gone = if went == Went::As { "that were removed" } else { "read the file to see it as it is" };
+    let went = match went {
+        Went::Into => "written to",
+        Went::OutOf => "replaced in",
+        Went::As => "given as",
+    };
     match whereabouts {
         Whereabouts::Stored(reference) => format!(
             "{MARK}{characters} characters {went} {path}; the arguments of this call are stored as {reference}; retrieve them by \
              that reference]"
         ),
-        Whereabouts::Lost => format!("{MARK}{characters} characters {went} {path}; read the file to see it as it is]"),
+        Whereabouts::Lost => format!("{MARK}{characters} characters {went} {path}; {gone}]"),
     }
 }
 

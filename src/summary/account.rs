@@ -1,154 +1,246 @@
-//! What happened, without a model: sections of lines, which the next account goes on from.
+//! What happened, without a model: what an agent needs to go on, which the next account goes on from.
+//!
+//! Its form is fixed: a first line, and under headings entries that begin with `- `. Further lines of an entry are indented,
+//! so that nothing that somebody said or a tool printed passes for a heading.
 
-use super::Removed;
 use super::cut::{head, shown};
-use super::facts::{Facts, Newest};
+use super::facts::{Deed, Facts, Newest};
+use super::{Removed, words};
+use crate::digest::{ACCOUNT, BULLET, INDENT, REQUESTS, TIMES, WORDS};
 use crate::message::Text;
+use crate::slices::sentences;
 use crate::tokens::{CountTokens, TextKind};
-
-/// What an account begins with, and is recognised by.
-pub(super) const TITLE: &str = "What happened in them, told without a model:";
 
 /// Characters of a line that an older summary is taken over with.
 const LINE: usize = 400;
 
 /// The sections, in the order in which they stand.
-const HEADINGS: [&str; 8] = [
-    "## Requests",
-    "## Tools used",
-    "## Files written",
-    "## Files read",
-    "## Statements and decisions",
-    "## Errors",
-    "## Open",
-    "## Earlier summary",
-];
-const TOOLS: usize = 1;
-const OPEN: usize = 6;
-const EARLIER: usize = 7;
+const HEADINGS: [&str; 6] =
+    [REQUESTS, "## Done", "## Failed, and not seen to work since", "## Tasks", WORDS, "## Earlier summary"];
+const DONE: usize = 1;
+const FAILED: usize = 2;
+const TASKS: usize = 3;
+const SPOKEN: usize = 4;
+const EARLIER: usize = 5;
 
-/// The order in which sections get room, a line of each at a time: what a next step needs first.
-const ROUNDS: [usize; 8] = [OPEN, 0, 2, 5, 4, EARLIER, 3, TOOLS];
+/// The order in which sections get room, and the share of the whole that each may take at first. What is left goes to them
+/// again in the same order.
+const SHARES: [(usize, f64); 6] =
+    [(TASKS, 0.4), (0, 0.15), (EARLIER, 0.3), (DONE, 0.15), (FAILED, 0.05), (SPOKEN, 1.0)];
+
+/// Tokens that each section may take at first however small the whole is.
+const LEAST: usize = 60;
+
+/// An entry: its lines.
+type Entry = Vec<String>;
+
+/// The sections of an account; in each the newest entry is last.
+type Sections = [Vec<Entry>; HEADINGS.len()];
 
 /// What `removed` comes to in at most `tokens`; empty where not even one line has room. What a former account said is
-/// told on: its lines stand in front of those of the same section; another summary stands under a heading of its own.
-/// Each section keeps its newest lines. O(length).
+/// continued; another summary stands under a heading of its own. O(length of the conversation).
 pub fn account<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
-    let facts = Facts::of(removed);
-    let mut sections = former(&removed.previous);
-    let calls: Vec<(String, (usize, usize))> = facts.tools.into_lines();
-    sections[TOOLS] = with_tools(&sections[TOOLS], calls);
-    let read = facts.read.into_lines().into_iter().filter(|(path, ())| !facts.written.has(path));
-    let read: Vec<String> = read.map(|(path, ())| path).collect();
-    // A list of tasks is told whole each time.
-    sections[OPEN].clear();
-    for (section, lines) in [
-        (0, lines(facts.requests)),
-        (2, lines(facts.written)),
-        (3, read),
-        (4, lines(facts.said)),
-        (5, lines(facts.errors)),
-        (OPEN, lines(facts.open)),
-    ] {
-        let mut all = Newest::<()>::default();
-        sections[section].drain(..).chain(lines).for_each(|line| {
-            all.push(line);
-        });
-        sections[section] = self::lines(all);
-    }
-    written(&sections, tokens, counter)
+    continuing(removed, &removed.previous, tokens, counter)
 }
 
-fn lines(newest: Newest) -> Vec<String> {
-    newest.into_lines().into_iter().map(|(line, ())| line).collect()
+/// The same, which continues `previous`.
+pub(super) fn continuing<T: Text>(
+    removed: &Removed<'_, T>,
+    previous: &str,
+    tokens: usize,
+    counter: &dyn CountTokens,
+) -> String {
+    let facts = Facts::of(removed);
+    let mut sections = former(previous);
+    sections[0].extend(facts.requests);
+    sections[DONE] = with_deeds(std::mem::take(&mut sections[DONE]), facts.deeds);
+    sections[FAILED].extend(facts.failures.into_iter().map(|line| vec![line]));
+    if let Some(tasks) = facts.tasks {
+        // One entry: a list is told whole.
+        sections[TASKS] = tasks.into_iter().map(|task| vec![task]).collect();
+    } else if facts.tasks_stay {
+        sections[TASKS].clear();
+    }
+    sections[SPOKEN].extend(facts.words);
+    for section in &mut sections {
+        let mut different: Newest = Newest::default();
+        section.drain(..).filter(|entry| !entry.is_empty()).for_each(|entry| {
+            different.push(entry.join("\n"));
+        });
+        let entries = different.into_lines().into_iter();
+        section.extend(entries.map(|(entry, ())| entry.split('\n').map(str::to_owned).collect::<Entry>()));
+    }
+    Writing { counter, rest: tokens, kept: Sections::default() }.write(sections, tokens)
 }
 
 /// The sections of a former account; another text as an earlier summary.
-fn former(text: &str) -> [Vec<String>; HEADINGS.len()] {
-    let mut sections: [Vec<String>; HEADINGS.len()] = Default::default();
+fn former(text: &str) -> Sections {
+    let mut sections = Sections::default();
     let mut at = EARLIER;
-    let account = text.trim_start().starts_with(TITLE);
-    for line in text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty() && *line != TITLE) {
-        if account && let Some(heading) = HEADINGS.iter().position(|heading| *heading == line) {
+    let mut is_account = false;
+    for line in text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()) {
+        if line == ACCOUNT {
+            is_account = true;
+        } else if is_account && let Some(heading) = HEADINGS.iter().position(|heading| *heading == line) {
             at = heading;
-        } else if HEADINGS.contains(&line) {
-            // In a summary that somebody else wrote, it begins no section of the next account.
-            sections[at].push(format!("> {line}"));
-        } else if at == EARLIER {
-            sections[at].push(shown(line, LINE));
+        } else if let Some(line) = line.strip_prefix(BULLET).filter(|_| is_account) {
+            sections[at].push(vec![line.to_owned()]);
+        } else if let Some(line) = line.strip_prefix(INDENT).filter(|_| is_account)
+            && let Some(entry) = sections[at].last_mut()
+        {
+            entry.push(line.to_owned());
         } else {
-            sections[at].push(shown(line.strip_prefix("- ").unwrap_or(line), LINE));
+            sections[EARLIER].push(vec![shown(line, LINE)]);
         }
     }
+    // Words stand with the newest first.
+    sections[SPOKEN].reverse();
     sections
 }
 
-/// Tools with how often they were called, those of a former account included.
-fn with_tools(former: &[String], now: Vec<(String, (usize, usize))>) -> Vec<String> {
-    let mut tools = Newest::<(usize, usize)>::default();
-    let read = |line: &String| {
-        let (name, rest) = line.rsplit_once(": ")?;
-        let (calls, failed) = rest.split_once(", ").map_or((rest, None), |(calls, failed)| (calls, Some(failed)));
-        let number = |text: &str| text.split(' ').next()?.parse::<usize>().ok();
-        Some((name.to_owned(), number(calls)?, failed.and_then(number).unwrap_or_default()))
+/// What was done, with how often it was in a former account.
+fn with_deeds(former: Vec<Entry>, now: Vec<(String, Deed)>) -> Vec<Entry> {
+    let mut deeds = Newest::<Deed>::default();
+    let read = |entry: Entry| {
+        let (name, rest) = entry.first()?.rsplit_once(TIMES.0)?;
+        let (times, end) = rest.split_once(TIMES.1)?;
+        let end = end.strip_prefix(": ").unwrap_or_default().to_owned();
+        Some((name.to_owned(), Deed { times: times.parse().ok()?, end }))
     };
-    let former = former.iter().filter_map(read);
-    for (name, calls, failed) in former.chain(now.into_iter().map(|(name, (calls, failed))| (name, calls, failed))) {
-        let tool = tools.push(name);
-        *tool = (tool.0.saturating_add(calls), tool.1.saturating_add(failed));
+    for (name, Deed { times, end }) in former.into_iter().filter_map(read).chain(now) {
+        let deed = deeds.push(name);
+        *deed = Deed { times: deed.times.saturating_add(times), end };
     }
-    let line = |(name, (calls, failed)): (String, (usize, usize))| match failed {
-        0 => format!("{name}: {calls} calls"),
-        _ => format!("{name}: {calls} calls, {failed} failed"),
+    let line = |(name, Deed { times, end }): (String, Deed)| {
+        let end = if end.is_empty() { end } else { format!(": {end}") };
+        vec![format!("{name}{}{times}{}{end}", TIMES.0, TIMES.1)]
     };
-    tools.into_lines().into_iter().map(line).collect()
+    // What was changed matters more than what was run, and the last entries are kept first.
+    let (run, changed): (Vec<_>, Vec<_>) = deeds.into_lines().into_iter().partition(|(name, _)| name.starts_with('`'));
+    run.into_iter().chain(changed).map(line).collect()
 }
 
-/// The sections in at most `tokens`. Lines are taken in rounds, one of each section, its newest first; of an earlier
-/// summary, whose head says most, its first.
-fn written(sections: &[Vec<String>; HEADINGS.len()], tokens: usize, counter: &dyn CountTokens) -> String {
-    let count = |text: &str| counter.count(text, TextKind::Prose) + 1;
-    let mut rest = tokens.saturating_sub(count(TITLE));
-    let mut kept = [0_usize; HEADINGS.len()];
-    let mut full = [false; HEADINGS.len()];
-    while full.contains(&false) {
-        for section in ROUNDS {
-            let lines = &sections[section];
-            let next = match section {
-                EARLIER => lines.get(kept[section]),
-                _ => lines.len().checked_sub(kept[section] + 1).map(|at| &lines[at]),
-            };
-            let heading = if kept[section] == 0 { count(HEADINGS[section]) } else { 0 };
-            let bullet = 1;
-            match next.map(|line| count(line) + heading + bullet).filter(|needed| *needed <= rest) {
-                Some(needed) if !full[section] => {
-                    kept[section] += 1;
-                    rest -= needed;
+/// An account that is being written.
+struct Writing<'a> {
+    counter: &'a dyn CountTokens,
+    rest: usize,
+    /// What is taken of each section, the newest entry first.
+    kept: Sections,
+}
+
+impl Writing<'_> {
+    fn write(mut self, sections: Sections, tokens: usize) -> String {
+        let title = self.count(ACCOUNT);
+        self.rest = self.rest.saturating_sub(title);
+        let all = self.rest;
+        let mut waiting = sections.map(|entries| entries.into_iter().rev().collect::<Vec<_>>());
+        for (section, share) in SHARES {
+            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let room = ((all as f64 * share) as usize).max(LEAST).min(self.rest);
+            self.fill(section, &mut waiting[section], room);
+        }
+        for (section, _) in SHARES {
+            self.fill(section, &mut waiting[section], self.rest);
+        }
+        let mut out = ACCOUNT.to_owned();
+        for (section, entries) in self.kept.iter_mut().enumerate().filter(|(_, entries)| !entries.is_empty()) {
+            out.push('\n');
+            out.push_str(HEADINGS[section]);
+            if section != SPOKEN {
+                entries.reverse();
+            }
+            for entry in entries {
+                for (at, line) in entry.iter().enumerate() {
+                    out.push('\n');
+                    out.push_str(if at == 0 { BULLET } else { INDENT });
+                    out.push_str(line);
                 }
-                _ => full[section] = true,
+            }
+        }
+        if out.len() == ACCOUNT.len() {
+            return String::new();
+        }
+        // Lines are counted one by one; together they could take a little more.
+        if self.counter.fits(&out, TextKind::Prose, tokens) {
+            return out;
+        }
+        let whole = head(&out, tokens, TextKind::Prose, self.counter);
+        whole.rsplit_once('\n').map(|(lines, _)| lines.to_owned()).unwrap_or_default()
+    }
+
+    /// Takes entries of a section into `room` tokens as long as they fit; of one that does not, its first lines and
+    /// sentences.
+    fn fill(&mut self, section: usize, waiting: &mut Vec<Entry>, room: usize) {
+        let mut room = room;
+        if waiting.is_empty() {
+            return;
+        }
+        if self.kept[section].is_empty() {
+            let heading = self.count(HEADINGS[section]);
+            if heading > room {
+                return;
+            }
+            room -= heading;
+            self.rest -= heading;
+        }
+        if section == SPOKEN {
+            let (entries, used) = words::chosen(waiting, room, |text| self.count(text));
+            self.rest -= used;
+            self.kept[section] = entries;
+            waiting.clear();
+            return;
+        }
+        while !waiting.is_empty() && room > 0 {
+            let (taken, left) = self.part(std::mem::take(&mut waiting[0]), &mut room);
+            if !taken.is_empty() {
+                self.kept[section].push(taken);
+            }
+            if left.is_empty() {
+                waiting.remove(0);
+            } else {
+                waiting[0] = left;
+                break;
             }
         }
     }
-    if kept.iter().all(|kept| *kept == 0) {
-        return String::new();
-    }
-    let mut out = TITLE.to_owned();
-    for (section, lines) in sections.iter().enumerate().filter(|(section, _)| kept[*section] > 0) {
-        out.push('\n');
-        out.push_str(HEADINGS[section]);
-        let chosen = match section {
-            EARLIER => &lines[..kept[section]],
-            _ => &lines[lines.len() - kept[section]..],
-        };
-        for line in chosen {
-            out.push_str(if section == EARLIER { "\n" } else { "\n- " });
-            out.push_str(line);
+
+    /// The first lines of an entry that have room, and those that have not.
+    fn part(&mut self, entry: Entry, room: &mut usize) -> (Entry, Entry) {
+        let mut taken = Entry::new();
+        let mut lines = entry.into_iter();
+        while let Some(line) = lines.next() {
+            let needed = self.count(&line) + 1;
+            if needed <= *room {
+                *room -= needed;
+                self.rest -= needed;
+                taken.push(line);
+                continue;
+            }
+            let (first, rest) = self.first_sentences(&line, room);
+            taken.extend(first);
+            return (taken, std::iter::once(rest).chain(lines).collect());
         }
+        (taken, Entry::new())
     }
-    // Lines are counted one by one; together they could take a little more.
-    if counter.fits(&out, TextKind::Prose, tokens) {
-        return out;
+
+    fn first_sentences(&mut self, line: &str, room: &mut usize) -> (Option<String>, String) {
+        let mut first = String::new();
+        let mut at = 0;
+        for sentence in sentences(line) {
+            let start = line[at..].find(sentence).map_or(at, |found| at + found);
+            let needed = self.count(sentence) + 1;
+            if needed > *room {
+                return ((!first.is_empty()).then_some(first), line[start..].to_owned());
+            }
+            *room -= needed;
+            self.rest -= needed;
+            at = start + sentence.len();
+            line[..at].trim_start().clone_into(&mut first);
+        }
+        (Some(first), String::new())
     }
-    let whole = head(&out, tokens, TextKind::Prose, counter);
-    whole.rsplit_once('\n').map(|(lines, _)| lines.to_owned()).unwrap_or_default()
+
+    fn count(&self, text: &str) -> usize {
+        self.counter.count(text, TextKind::Prose) + 1
+    }
 }

@@ -27,6 +27,7 @@ pub fn lost_lines<'a, T: Text>(
         cuts: &[],
         older: older.filter(|text| !text.is_empty()).map(|text| (0, text)).collect(),
         beside,
+        account: "",
     };
     joined(digest(&past, tokens, counter).gaps.iter().map(|lines| &**lines))
 }

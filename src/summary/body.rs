@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{account, one_liners};
-use crate::digest::{continued, looks_like_heading};
+use super::one_liners;
+use crate::digest::{ACCOUNT, continued, looks_like_heading, split_account};
 use crate::slices::ends_line;
 use crate::store::MARK;
 
@@ -17,11 +17,14 @@ pub const LINES: &str = "Lines of them with what the summary leaves out:";
 const QUOTED: &str = "> ";
 
 /// What lines of ours begin with.
-const OURS: [&str; 5] = [MARK, SUMMARY, LINES, account::TITLE, one_liners::USER];
+const OURS: [&str; 5] = [MARK, SUMMARY, LINES, ACCOUNT, one_liners::USER];
 
-/// The body of a note: a summary, and digests of the messages; what is empty is left out.
+/// The body of a note: a summary or an account, and digests of the messages; what is empty is left out.
 pub fn body(summary: &str, digests: &[&str]) -> String {
     let lines = joined(digests.iter().copied());
+    if summary.starts_with(ACCOUNT) {
+        return [summary, &lines].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+    }
     let summary = without_heading(summary);
     match (summary.is_empty(), lines.is_empty()) {
         (true, _) => lines,
@@ -65,9 +68,13 @@ pub fn quoted(answer: &str) -> String {
     answer.replace("\r\n", "\n").split(ends_line).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The summary in the body of a note, and the lines in it; each empty where there is none.
+/// The summary or the account in the body of a note, and the lines in it; each empty where there is none.
 pub fn parts(body: &str) -> (&str, &str) {
-    let Some(summary) = body.trim_start().strip_prefix(SUMMARY) else { return ("", body.trim()) };
+    let body = body.trim();
+    if body.starts_with(ACCOUNT) {
+        return split_account(body);
+    }
+    let Some(summary) = body.strip_prefix(SUMMARY) else { return ("", body) };
     let heading = summary
         .match_indices(LINES)
         .find(|(at, _)| summary[..*at].ends_with('\n') && summary[at + LINES.len()..].starts_with('\n'));

@@ -3,42 +3,53 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use serde_json::Value;
 
 use super::Removed;
 use super::cut::{first_line, shown};
 use super::removed::Said;
-use crate::calls::has_failed;
+use crate::calls::{Call, Task, Tasks, Telling, Writing, has_failed, is_test, read, takes_effect};
 use crate::compress::reports;
-use crate::message::{Role, Text};
+use crate::message::{Item, Part, Role, Text};
+use crate::slices::ends_line;
 
 /// Characters of a line.
 const LINE: usize = 240;
 /// Characters of what a call was about.
-const ABOUT: usize = 80;
+const ABOUT: usize = 100;
+/// Characters of what a test run came to.
+const OUTCOME: usize = 120;
+
+/// Removed messages in which failures are looked for, the newest: what failed long before is given up.
+const FAILURES_IN: usize = 80;
 
 /// What happened.
 #[derive(Debug, Default)]
-pub struct Facts {
-    /// What the user asked for.
-    pub requests: Newest,
-    /// Each tool: how often it was called, and how often it said that it failed.
-    pub tools: Newest<(usize, usize)>,
-    /// Files that were read.
-    pub read: Newest,
-    /// Files that were written.
-    pub written: Newest,
-    /// What the assistant said.
-    pub said: Newest,
-    /// Calls that failed.
-    pub errors: Newest,
-    /// What is not done.
-    pub open: Newest,
+pub(super) struct Facts {
+    /// What the user asked for, the newest last: the lines of each request.
+    pub requests: Vec<Vec<String>>,
+    /// What was done.
+    pub deeds: Vec<(String, Deed)>,
+    /// Calls that failed and did not work since.
+    pub failures: Vec<String>,
+    /// The newest list of tasks; `None` where it stays in the conversation, or there is none.
+    pub tasks: Option<Vec<String>>,
+    /// True where the newest list of tasks stays in the conversation.
+    pub tasks_stay: bool,
+    /// What the assistant said, the newest last: the lines of each statement.
+    pub words: Vec<Vec<String>>,
+}
+
+/// How often something was done, and what came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Deed {
+    pub times: usize,
+    /// What came of it the last time; empty where that goes without saying.
+    pub end: String,
 }
 
 /// Lines without repetition, in the order in which each came last, with what is known of each.
 #[derive(Debug)]
-pub struct Newest<V = ()> {
+pub(super) struct Newest<V = ()> {
     seen: HashMap<String, (usize, V), RandomState>,
     count: usize,
 }
@@ -58,9 +69,9 @@ impl<V: Default> Newest<V> {
         &mut entry.1
     }
 
-    /// Whether the line is there.
-    pub fn has(&self, line: &str) -> bool {
-        self.seen.contains_key(line)
+    /// Removes a line.
+    pub fn remove(&mut self, line: &str) {
+        self.seen.remove(line);
     }
 
     /// The lines, the newest last. O(n log n).
@@ -72,144 +83,131 @@ impl<V: Default> Newest<V> {
     }
 }
 
-/// A line about a failure, and what became of it.
-struct Failure {
-    said: String,
-    end: &'static str,
+/// A call whose result is not seen yet.
+struct Open {
+    /// The tool and what the call is about.
+    subject: String,
+    /// What it does, where that counts as done.
+    deed: Option<Kind>,
 }
 
-/// What is known while the messages are gone through.
-#[derive(Default)]
-struct Gathering {
-    /// The tool of each call, and what it was about.
-    abouts: HashMap<(usize, usize), (String, String), RandomState>,
-    failures: Vec<Failure>,
-    /// Failures of each tool and subject that are not mended.
-    unmended: HashMap<(String, String), Vec<usize>, RandomState>,
-    /// The newest list of tasks: those that are not done.
-    tasks: Vec<String>,
-    /// The request that no words have answered.
-    unanswered: Option<String>,
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Change,
+    Test,
+    Effect,
 }
 
-/// Names that an argument has where it is a path.
-const PATHS: [&str; 10] = [
-    "path",
-    "file_path",
-    "filepath",
-    "file",
-    "filename",
-    "file_name",
-    "target_file",
-    "notebook_path",
-    "absolute_path",
-    "relative_path",
-];
-/// Names that an argument has where something is written.
-const CONTENTS: [&str; 8] =
-    ["content", "contents", "new_string", "new_str", "new_text", "old_string", "old_str", "patch"];
-/// Words in the names of tools that write.
-const WRITING: [&str; 8] = ["write", "edit", "create", "replace", "patch", "insert", "append", "delete"];
-/// Names of what a call is about where it is no file.
-const ABOUTS: [&str; 6] = ["command", "cmd", "query", "pattern", "url", "name"];
+/// The last result of everything that was done: only that one is read.
+type Runs<'a, T> = HashMap<String, (Kind, &'a Part<T>, &'a [Item<T>]), RandomState>;
 
 impl Facts {
-    /// What `removed` tells. O(length).
-    pub fn of<T: Text>(removed: &Removed<'_, T>) -> Facts {
+    /// What `removed` tells, and of what stays whether it mends a failure or holds a newer list of tasks. O(length).
+    pub(super) fn of<T: Text>(removed: &Removed<'_, T>) -> Facts {
         let mut facts = Facts::default();
-        let mut gathering = Gathering::default();
-        for message in removed.messages() {
+        let mut tasks = Tasks::default();
+        let mut open: HashMap<(usize, usize), Open, RandomState> = HashMap::default();
+        let mut failed: Newest<&[Item<T>]> = Newest::default();
+        let mut deeds: Newest<Deed> = Newest::default();
+        let mut runs: Runs<'_, T> = Runs::default();
+        let looked_at = removed.messages().rev().nth(FAILURES_IN).unwrap_or(0);
+        for (message, is_removed) in removed.all() {
             for (part, said) in removed.said(message) {
                 match said {
-                    Said::Words(text) => facts.words(removed.role(message), text, &mut gathering),
-                    Said::Call { tool, input } => facts.call(tool, input, (message, part), &mut gathering),
+                    Said::Words(text) if is_removed => facts.words(removed.role(message), text),
+                    Said::Call { tool, input } => {
+                        if tasks.follow(tool, input) == Telling::List {
+                            facts.tasks_stay = !is_removed;
+                        }
+                        let call = read(input);
+                        let deed = if is_removed { kind(tool, &call) } else { None };
+                        open.insert((message, part), Open { subject: subject(tool, &call), deed });
+                    }
                     Said::Result { tool, call, items, result } => {
-                        let mut texts = items.iter().filter_map(|item| item.text()).map(|(text, _)| text);
-                        let reported = texts.clone().find_map(failure);
-                        let failed = has_failed(result)
-                            .then(|| reported.clone().or_else(|| texts.next().map(|text| first_line(text, LINE))));
-                        match failed {
-                            Some(line) => facts.failed(tool, call, &line.unwrap_or_default(), &mut gathering),
-                            None => gathering.worked(tool, call, reported),
+                        let open = call.and_then(|call| open.remove(&call));
+                        let open = open.unwrap_or_else(|| Open { subject: shown(tool, ABOUT), deed: None });
+                        match open.deed {
+                            Some(kind) => {
+                                deeds.push(open.subject.clone()).times += 1;
+                                runs.insert(open.subject, (kind, result, items));
+                            }
+                            None if message < looked_at => {}
+                            None if is_removed && has_failed(result) => *failed.push(open.subject) = items,
+                            None => failed.remove(&open.subject),
                         }
                     }
-                    Said::Thought(_) | Said::Thing(_) => {}
+                    Said::Words(_) | Said::Thought(_) | Said::Thing(_) => {}
                 }
             }
         }
-        for failure in gathering.failures {
-            facts.errors.push(format!("{}{}", failure.said, failure.end));
+        facts.deeds = deeds.into_lines();
+        for (subject, deed) in &mut facts.deeds {
+            if let Some((kind, result, items)) = runs.get(subject)
+                && (*kind == Kind::Test || has_failed(result))
+            {
+                deed.end = came_to(items);
+            }
         }
-        let unanswered = gathering.unanswered.map(|request| format!("not answered yet: {request}"));
-        gathering.tasks.into_iter().chain(unanswered).for_each(|line| {
-            facts.open.push(line);
-        });
+        for (subject, items) in failed.into_lines() {
+            facts.failures.push(format!("{subject}: {}", came_to(items)));
+        }
+        let is_told = !facts.tasks_stay && tasks.all().next().is_some();
+        facts.tasks = is_told.then(|| tasks.all().map(task_line).collect());
         facts
     }
 
-    fn words(&mut self, role: Role, text: &str, gathering: &mut Gathering) {
-        let line = first_line(text, LINE);
-        match role {
-            Role::User => {
-                gathering.unanswered = Some(line.clone());
-                self.requests.push(line);
-            }
-            Role::Assistant => {
-                gathering.unanswered = None;
-                self.said.push(line);
-            }
-            Role::System => {}
-        }
-    }
-
-    fn call(&mut self, tool: &str, input: &str, place: (usize, usize), gathering: &mut Gathering) {
-        let name = shown(tool, ABOUT);
-        self.tools.push(name.clone()).0 += 1;
-        // OK because what is no JSON names nothing.
-        let input: Value = serde_json::from_str(input).unwrap_or_default();
-        let path = PATHS.iter().find_map(|key| input.get(key)?.as_str()).filter(|path| !path.is_empty());
-        if let Some(path) = path {
-            let files = if writes(tool, &input) { &mut self.written } else { &mut self.read };
-            files.push(shown(path, LINE));
-        }
-        if let Some(tasks) = open_tasks(tool, &input) {
-            gathering.tasks = tasks;
-        }
-        let about = path.or_else(|| ABOUTS.iter().find_map(|key| input.get(key)?.as_str())).unwrap_or_default();
-        gathering.abouts.insert(place, (name, shown(about, ABOUT)));
-    }
-
-    fn failed(&mut self, tool: &str, call: Option<(usize, usize)>, line: &str, gathering: &mut Gathering) {
-        let (tool, about) = gathering.subject(tool, call);
-        self.tools.push(tool.clone()).1 += 1;
-        let said = described(&tool, &about, line);
-        gathering.unmended.entry((tool, about)).or_default().push(gathering.failures.len());
-        gathering.failures.push(Failure { said, end: "; not seen to work since" });
+    fn words(&mut self, role: Role, text: &str) {
+        let said = match role {
+            Role::User => &mut self.requests,
+            Role::Assistant => &mut self.words,
+            Role::System => return,
+        };
+        let lines = text.split(ends_line).map(str::trim_end).filter(|line| !line.trim().is_empty());
+        said.push(lines.map(str::to_owned).collect());
     }
 }
 
-impl Gathering {
-    /// The tool of a result, and what its call was about.
-    fn subject(&mut self, tool: &str, call: Option<(usize, usize)>) -> (String, String) {
-        let known = call.and_then(|call| self.abouts.remove(&call));
-        known.unwrap_or_else(|| (shown(tool, ABOUT), String::new()))
-    }
-
-    /// A call worked; what it returned may still report a failure, as a log does.
-    fn worked(&mut self, tool: &str, call: Option<(usize, usize)>, reported: Option<String>) {
-        let (tool, about) = self.subject(tool, call);
-        if let Some(line) = reported {
-            self.failures.push(Failure { said: described(&tool, &about, &line), end: "" });
-        }
-        for failure in self.unmended.remove(&(tool, about)).unwrap_or_default() {
-            self.failures[failure].end = "; it worked later";
-        }
+/// What a call does, where that counts as done.
+fn kind(tool: &str, call: &Call) -> Option<Kind> {
+    match &call.command {
+        _ if call.writing != Writing::Nothing => Some(Kind::Change),
+        Some(command) if is_test(command) => Some(Kind::Test),
+        Some(command) => takes_effect(command).then_some(Kind::Effect),
+        None => takes_effect(&tool.replace(['_', '-', '.'], " ")).then_some(Kind::Effect),
     }
 }
 
-fn described(tool: &str, about: &str, line: &str) -> String {
-    if about.is_empty() { format!("{tool}: {line}") } else { format!("{tool} `{about}`: {line}") }
+/// What a call is about, as it is named in an account: the path of a file that it changes, the command, or the tool.
+fn subject(tool: &str, call: &Call) -> String {
+    match (&call.path, &call.command) {
+        (Some(path), _) if call.writing != Writing::Nothing => shown(path, LINE),
+        (_, Some(command)) => format!("`{}`", shown(without_folder(command.trim()), ABOUT)),
+        _ if call.about.is_empty() => shown(tool, ABOUT),
+        _ => format!("{} `{}`", shown(tool, ABOUT), shown(&call.about, ABOUT)),
+    }
 }
+
+/// A command without the change of folder before it.
+fn without_folder(command: &str) -> &str {
+    let rest = command.strip_prefix("cd ").and_then(|rest| Some(rest.split_once("&&")?.1.trim_start()));
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(command)
+}
+
+/// The line by which an output says what it came to: a failure, the last line with a count, or the last line.
+fn came_to<T: Text>(items: &[Item<T>]) -> String {
+    let mut texts = items.iter().filter_map(|item| item.text()).map(|(text, _)| text);
+    let Some(text) = texts.next_back() else { return String::new() };
+    if let Some(failure) = failure(text) {
+        return failure;
+    }
+    let lines = || text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let has_count = |line: &&str| line.bytes().any(|byte| byte.is_ascii_digit());
+    let last = lines().take(LAST_LINES).find(has_count).or_else(|| lines().next());
+    shown(last.unwrap_or_default(), OUTCOME)
+}
+
+/// Lines at the end of an output among which the one with a count is looked for.
+const LAST_LINES: usize = 5;
 
 /// The line by which a result says that it failed: of a traceback the words behind it.
 fn failure(text: &str) -> Option<String> {
@@ -219,37 +217,14 @@ fn failure(text: &str) -> Option<String> {
     let first = lines.next()?;
     let is_words = |line: &&str| !line.is_empty() && !line.starts_with(char::is_whitespace);
     let line = if first.starts_with(TRACEBACK) { lines.find(is_words).unwrap_or(first) } else { first };
-    Some(shown(line.trim(), LINE))
+    Some(shown(line.trim(), OUTCOME))
 }
 
-fn writes(tool: &str, input: &Value) -> bool {
-    // One tool may do both, and says in its arguments what it does.
-    if let Some(command) = input.get("command").and_then(Value::as_str) {
-        return command != "view";
+fn task_line(task: &Task) -> String {
+    let text = first_line(&task.text, LINE);
+    match &*task.status {
+        _ if task.is_done() => format!("[x] {text}"),
+        "" | "pending" | "todo" => format!("[ ] {text}"),
+        status => format!("[ ] {text} ({})", shown(status, ABOUT)),
     }
-    let tool = tool.to_lowercase();
-    WRITING.iter().any(|word| tool.contains(word)) || CONTENTS.iter().any(|key| input.get(key).is_some())
-}
-
-/// The tasks that are not done of a list of tasks that a call writes; `None` where it writes none.
-fn open_tasks(tool: &str, input: &Value) -> Option<Vec<String>> {
-    const LISTS: [&str; 5] = ["todos", "tasks", "items", "plan", "steps"];
-    const TEXTS: [&str; 6] = ["content", "title", "task", "step", "text", "description"];
-    const DONE: [&str; 5] = ["completed", "complete", "done", "cancelled", "canceled"];
-    let tool = tool.to_lowercase();
-    if !["todo", "task", "plan"].iter().any(|word| tool.contains(word)) {
-        return None;
-    }
-    let list = LISTS.iter().find_map(|key| input.get(key)?.as_array())?;
-    let is_open = |task: &&Value| {
-        let status = task.get("status").and_then(Value::as_str).unwrap_or_default().to_lowercase();
-        !DONE.contains(&&*status) && task.get("done") != Some(&Value::Bool(true))
-    };
-    let text = |task: &Value| {
-        let text = task.as_str().or_else(|| TEXTS.iter().find_map(|key| task.get(key)?.as_str()))?;
-        let status =
-            task.get("status").and_then(Value::as_str).map(|status| format!(" ({status})")).unwrap_or_default();
-        Some(format!("{}{status}", first_line(text, LINE)))
-    };
-    Some(list.iter().filter(is_open).filter_map(text).collect())
 }

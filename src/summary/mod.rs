@@ -14,6 +14,7 @@ mod prompt;
 mod removed;
 mod request;
 mod source;
+mod words;
 
 pub use account::account;
 pub use audit::lost_lines;

@@ -75,6 +75,10 @@ const UPDATE: &str = "The text in <previous_summary> stands for messages that le
      since: keep what still holds word for word, change what has changed, drop what is settled. The result takes its place, \
      so what you leave out is forgotten.";
 
+/// What becomes of the account.
+const ACCOUNT: &str =
+    "The text in <account> was taken from the conversation by a program. Lose nothing of it that still holds.";
+
 impl SummaryPrompt {
     /// The words that stand above the request.
     pub fn system(self) -> &'static str {
@@ -89,16 +93,23 @@ impl SummaryPrompt {
         }
     }
 
-    /// The request for a summary of `text` in `words`, which goes on from `previous` where that says something.
-    pub fn request(self, text: &str, previous: &str, words: usize) -> String {
-        let mut out = String::with_capacity(text.len() + previous.len() + 4_096);
+    /// The request for a summary of `text` in `words`, which goes on from `previous` where that says something and loses
+    /// nothing of the account.
+    pub fn request(self, text: &str, previous: &str, account: &str, words: usize) -> String {
+        let mut out = String::with_capacity(text.len() + previous.len() + account.len() + 4_096);
         if !previous.is_empty() {
             line(&mut out, &format!("<previous_summary>\n{previous}\n</previous_summary>\n"));
         }
         line(&mut out, &format!("<conversation>\n{}\n</conversation>\n", text.trim_end()));
+        if !account.is_empty() {
+            line(&mut out, &format!("<account>\n{account}\n</account>\n"));
+        }
         line(&mut out, self.task());
         if !previous.is_empty() {
             line(&mut out, UPDATE);
+        }
+        if !account.is_empty() {
+            line(&mut out, ACCOUNT);
         }
         line(&mut out, RULES);
         line(&mut out, "");

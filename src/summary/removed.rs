@@ -76,6 +76,15 @@ impl<'a, T: Text> Removed<'a, T> {
         self.ranges.iter().cloned().flatten()
     }
 
+    /// Every message of the conversation, and whether it is one of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
+        let mut ranges = self.ranges.iter().peekable();
+        (0..self.conversation.messages.len()).map(move |message| {
+            while ranges.next_if(|range| range.end <= message).is_some() {}
+            (message, ranges.peek().is_some_and(|range| range.contains(&message)))
+        })
+    }
+
     /// Who a message is from.
     pub fn role(&self, message: usize) -> Role {
         self.conversation.messages[message].role

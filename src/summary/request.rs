@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use super::account::continuing;
 use super::cut::bounded;
-use super::source::source;
+use super::source::{of_one_speaker, source};
 use super::{Removed, SummaryPrompt};
 use crate::message::Text;
 use crate::tokens::{CountTokens, TextKind};
@@ -19,6 +20,10 @@ const ROUNDED_TO: usize = 10;
 
 /// The part of the input that the previous summary may take. It is no longer than a summary where we wrote it.
 const SHARE_OF_PREVIOUS: usize = 3;
+
+/// The part of the summary that the account may take which it must not lose, and the part of the input.
+const SHARE_OF_ACCOUNT: usize = 2;
+const LEAST_SHARE: usize = 6;
 
 /// What a model is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,14 +55,18 @@ pub fn request<T: Text>(
     counter: &dyn CountTokens,
 ) -> SummaryRequest {
     let previous = bounded(&removed.previous, input / SHARE_OF_PREVIOUS, counter);
-    let text = source(removed, sizes, input - counter.count(&previous, TextKind::Prose).min(input), counter);
+    // What an older summary says stands beside it already.
+    let told = continuing(removed, "", (max_tokens / SHARE_OF_ACCOUNT).min(input / LEAST_SHARE), counter);
+    let told = of_one_speaker(&told);
+    let count = |text: &str| counter.count(text, TextKind::Prose);
+    let text = source(removed, sizes, input.saturating_sub(count(&previous) + count(&told)), counter);
     let words = max_tokens.saturating_mul(WORDS_OF_FOUR_TOKENS) / 4;
     let words = words.min(prompt.most_words().unwrap_or(words));
     let max_words = (words / ROUNDED_TO * ROUNDED_TO).max(ROUNDED_TO);
     let spans = removed.conversation.spans();
     SummaryRequest {
         system: prompt.system().to_owned(),
-        prompt: prompt.request(&text, &previous, max_words),
+        prompt: prompt.request(&text, &previous, &told, max_words),
         messages: removed.ranges.iter().map(|range| spans.entries(range.clone())).collect(),
         text,
         previous,

@@ -25,7 +25,7 @@ const LARGEST_SHARE: usize = 8;
 const WORTH_CHOOSING: usize = 64;
 
 /// What lines begin with that say who speaks, or that end what the request shows of a conversation.
-const SPEAKERS: [&str; 7] = [
+const SPEAKERS: [&str; 8] = [
     "user:",
     "assistant:",
     "assistant calls ",
@@ -33,6 +33,7 @@ const SPEAKERS: [&str; 7] = [
     "system:",
     "conversation>",
     "previous_summary>",
+    "account>",
 ];
 
 /// The messages in at most `tokens`, the oldest first. The newest are whole as far as they go; of the older ones each
@@ -135,7 +136,7 @@ fn message_text<T: Text>(removed: &Removed<'_, T>, message: usize, room: usize, 
 }
 
 /// A text in which no line passes for what somebody else says: one that begins like that is quoted.
-fn of_one_speaker(text: &str) -> Cow<'_, str> {
+pub(super) fn of_one_speaker(text: &str) -> Cow<'_, str> {
     if !SPEAKERS.iter().any(|speaker| text.contains(speaker)) {
         return Cow::Borrowed(text);
     }

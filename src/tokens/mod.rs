@@ -5,43 +5,16 @@
 //! [`limits_of_model`] says how many tokens it takes.
 
 mod bpe;
-mod calibration;
-mod class;
-mod classes;
-mod crossing;
-mod cuts;
-mod encoding;
 mod estimate;
-mod ids;
-mod known_limits;
-mod letters;
-mod limits;
-mod linked;
-mod long;
 mod media;
-mod media_models;
-mod memo;
-mod merge;
 mod models;
-mod runs;
-mod scale;
-mod scaled;
-mod split;
-mod vocabulary;
-mod weights;
-mod window;
 
-pub use bpe::Exact;
-pub use calibration::{Calibration, Learned, Remainder};
-pub use encoding::Encoding;
-pub use estimate::{Estimate, NAMED_RATIOS, ratio_named};
-pub use ids::by_beginning;
-pub use known_limits::KNOWN_LIMITS;
-pub use limits::{ModelLimits, limits_of_model};
+pub use bpe::{Encoding, Exact, Pieces};
+pub use estimate::{Calibration, Estimate, Learned, NAMED_RATIOS, Remainder, Scale, ratio_named};
 pub use media::MediaRule;
-pub use models::{Family, counter_for_model, family_of_model};
-pub use scale::Scale;
-pub use split::Pieces;
+pub use models::{
+    Family, KNOWN_LIMITS, ModelLimits, by_beginning, counter_for_model, family_of_model, limits_of_model,
+};
 
 use std::fmt::Debug;
 

@@ -16,7 +16,7 @@ pub enum Change<'a> {
     Edit {
         /// Index of the message.
         message: usize,
-        /// New texts for items of tool results: part, item, text.
+        /// New texts for items of tool results, and for texts, each the item 0 of its part: part, item, text.
         items: Vec<(usize, usize, &'a str)>,
         /// Parts that go away.
         drop: Vec<usize>,
@@ -60,6 +60,16 @@ pub enum Step {
     Field(String),
     /// An element of a list.
     Element(usize),
+}
+
+impl Step {
+    /// The name of the field; `None` for an element of a list.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Step::Field(name) => Some(name),
+            Step::Element(_) => None,
+        }
+    }
 }
 
 /// What a message is put together from.
@@ -163,6 +173,11 @@ impl<'a> EntryEdit<'a> {
         let first = self.items.partition_point(|(at, ..)| *at < part);
         let here = self.items[first..].iter().take_while(|(at, ..)| *at == part);
         here.map(|(_, item, text)| (*item, *text)).collect()
+    }
+
+    /// The new text of a part that is a text, if it gets one.
+    pub(super) fn text_of(&self, part: usize) -> Option<&'a str> {
+        self.of_part(part).into_iter().find(|(item, _)| *item == 0).map(|(_, text)| text)
     }
 
     /// Whether a part goes away.

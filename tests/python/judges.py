@@ -81,18 +81,18 @@ def faults(messages: list[Any]) -> list[str]:
 
 
 def thinking_faults(before: list[Any], after: list[Any]) -> list[str]:
-    """Loops whose kept part does not begin with signed thinking although an earlier part had it."""
+    """A last turn that does not begin with signed thinking although an earlier part of it had it."""
     kept = {call for message in after for call in calls_of(message)}
+    begins = [i for i, m in enumerate(before) if m["role"] == "user" and not results_of(m)]
+    turn = before[begins[-1] :] if begins else before
     found: list[str] = []
     thought = begun = False
-    for index, message in enumerate(before):
+    for index, message in enumerate(turn, start=len(before) - len(turn)):
         if message["role"] != "assistant":
-            if not results_of(message):
-                thought = begun = False
             continue
         if kept.intersection(calls_of(message)):
             if not begun and thought and not is_signed(message):
-                found.append(f"message {index} was parted from the thinking of its loop")
+                found.append(f"message {index} was parted from the thinking of its turn")
             begun = True
         thought = thought or is_signed(message)
     return found

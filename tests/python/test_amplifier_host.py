@@ -6,12 +6,20 @@ import asyncio
 import importlib
 import inspect
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ullage.amplifier import PersistentContextManager, SimpleContextManager, persistent, simple
+from ullage.amplifier import (
+    SOURCE,
+    PersistentContextManager,
+    SimpleContextManager,
+    persistent,
+    simple,
+)
 
 from .amplifier_agent import STEPS, Provider
 
@@ -137,6 +145,28 @@ def test_a_real_session_that_is_resumed_goes_on_where_it_was(tmp_path):
     (file,) = (tmp_path / "sessions").rglob("*.jsonl")
     assert file.parent.name == "s1"
     assert all(json.loads(line) for line in file.read_text().splitlines())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_source_that_points_at_ullage_is_loaded(name, tmp_path, monkeypatch):
+    class Resolver:
+        """Takes a source for the path that it is, as Amplifier's does for a local one."""
+
+        def resolve(self, module_id, source_hint=None, profile_hint=None):
+            return SimpleNamespace(resolve=lambda: Path(source_hint))
+
+    monkeypatch.setattr("sys.path", [*sys.path])
+    config = {} if name.endswith("simple") else {"storage_path": str(tmp_path)}
+
+    async def run():
+        coordinator = amplifier_core.testing.MockCoordinator()
+        await coordinator.mount("module-source-resolver", Resolver())
+        loader = amplifier_core.loader.ModuleLoader(coordinator)
+        mount = await loader.load(name, config, source_hint=SOURCE, coordinator=coordinator)
+        await mount(coordinator)
+        return coordinator.get("context")
+
+    assert isinstance(asyncio.run(run()), MODULES[name][1])
 
 
 def test_its_protocol_is_the_one_that_amplifier_names():

@@ -13,6 +13,7 @@ from .amplifier_sessions import (
     FORMS,
     TASK,
     called,
+    contents,
     faults,
     filled,
     requested,
@@ -38,6 +39,15 @@ def test_simple_drops_what_a_later_message_says_again():
     messages = [{"role": "user", "content": TASK}, *said, *called("openai", 1, "same"), asked]
     view = requested(filled(messages, max_tokens=1_000, compaction_notice_enabled=False))
     assert [m["role"] for m in view] == ["user", "assistant", "assistant", "tool", "user"]
+
+
+def test_simple_keeps_the_last_ten_though_the_user_always_says_the_same():
+    messages = [{"role": "user", "content": TASK}]
+    for number in range(60):
+        step = {"role": "assistant", "content": f"Step {number}: " + "word " * 60}
+        messages += [step, {"role": "user", "content": "yes"}]
+    view = contents(requested(filled(messages, max_tokens=3_000)))
+    assert view[-10:] == [message["content"] for message in messages[-10:]]
 
 
 def test_messages_that_only_begin_alike_are_no_duplicates():

@@ -96,6 +96,7 @@ def test_what_is_said_to_be_raised_can_be_imported():
 
 BAD = [{"role": "user", "content": 5}]
 LONG = [{"role": "user", "content": "word " * 9_000}]
+PINNED = [{**message, "metadata": {"custom": {"pinned": True}}} for message in LONG]
 ENGINE = ullage.ContextManager(ullage.Policy(window=9_000, reserve_output=1_000))
 
 
@@ -115,11 +116,11 @@ def raising() -> list[Any]:
     cases: list[tuple[str, type[Exception], Any]] = [
         (f"{manager}.{name}", error, lambda name=name, given=given: getattr(ENGINE, name)(given))
         for name, error, given in (
-            ("plan", ullage.BudgetError, LONG),
+            ("plan", ullage.BudgetError, PINNED),
             ("plan", ullage.MessageError, BAD),
-            ("compact", ullage.BudgetError, LONG),
+            ("compact", ullage.BudgetError, PINNED),
             ("compact", ullage.MessageError, BAD),
-            ("view", ullage.BudgetError, LONG),
+            ("view", ullage.BudgetError, PINNED),
             ("view", ullage.MessageError, BAD),
             ("status", ullage.MessageError, BAD),
             ("summarize_in_background", ullage.MessageError, BAD),

@@ -58,20 +58,71 @@ def long_session(name="long", steps=40):
 
 
 def kept(context, stored=()):
-    return replay.Retention(**Needs(session(), CUT, format=None).kept_in(context, list(stored)))
+    return replay.Retention.read(Needs(session(), CUT, format=None).kept_in(context, list(stored)))
+
+
+def counts(context, stored=()):
+    found = kept(context, stored)
+    return (found.anchors, found.lines, found.recoverable, found.grounded)
 
 
 def test_what_is_needed_and_what_is_kept_of_it():
-    needed = {"needed": 3, "edits": 1}
-    assert kept([]) == replay.Retention(**needed)
-    everything = {"anchors": 3, "lines": 3, "recoverable": 3, "grounded": 1}
-    assert kept(session()[:CUT]) == replay.Retention(**needed, **everything)
+    assert (kept([]).needed, kept([]).edits) == (3, 1)
+    assert counts([]) == (0, 0, 0, 0)
+    assert counts(session()[:CUT]) == (3, 3, 3, 1)
     names = [{"role": "user", "content": "load_config read_toml"}]
-    assert kept(names) == replay.Retention(**needed, anchors=2, recoverable=2)
+    assert counts(names) == (2, 0, 2, 0)
     stored = [b'{"content": "other_file.py\\nthird_file.py"}', b"\xff"]
-    assert kept(names, stored) == replay.Retention(**needed, anchors=2, recoverable=3)
+    assert counts(names, stored) == (2, 0, 3, 0)
     needs = Needs(session(), CUT, format=None)
     assert needs.lost(names) == ["other_file.py"]
+
+
+def test_no_context_helps_nothing_and_the_whole_history_helps_fully():
+    found, nothing = kept(session()[:CUT]), kept([])
+    for name in ("acts_near", "acts_far", "words_near", "words_far"):
+        assert found.counts(name).of > 0
+        assert (nothing.share(name), found.share(name)) == (0, 1)
+    said = [{"role": "user", "content": "def load_config(path): return read_toml(path)"}]
+    assert 0 < kept(said).share("acts_near") < 1
+
+
+def test_what_the_agent_was_doing_is_looked_for_word_for_word():
+    todos = [{"content": "Read it all", "status": "completed"}, {"content": "Mend it"}]
+    history = [
+        {"role": "user", "content": "Please mend the parser."},
+        assistant(
+            {"type": "text", "text": "I will read it first. Yes. The cause is in line 3."},
+            call("a", "TodoWrite", todos=todos),
+            call("b", "Edit", file_path="/srv/app.py", old_string="a", new_string="b"),
+        ),
+        {"role": "user", "content": []},
+    ]
+    needs = Needs(history, len(history), format=None)
+
+    def found(text):
+        retention = replay.Retention.read(needs.kept_in([{"role": "user", "content": text}], []))
+        return [
+            retention.counts(name).kept for name in ("sentences", "tasks", "files", "user_words")
+        ]
+
+    assert found("") == [0, 0, 0, 0]
+    assert found("The cause is\n in line 3. PARSER") == [1, 0, 0, 1]
+    assert found("app.py: Mend it, Read it all. please mend the parser") == [0, 2, 1, 3]
+    whole = replay.Retention.read(needs.kept_in(history, []))
+    for name in ("sentences", "tasks", "files", "user_words"):
+        assert (whole.share(name), whole.counts(name).of > 0) == (1, True)
+
+
+def test_an_interval_holds_the_share_and_is_a_point_where_sessions_agree():
+    found = replay.replay(
+        [long_session(str(index)) for index in range(3)],
+        replay.Sweep([replay.read_policy("default")], contexts=[4_000], shares=[0.25]),
+    )
+    (row,) = found.rows()
+    share = row.retention.share("lines")
+    assert found.interval(row, "lines") == (share, share)
+    assert found.interval(row, "tasks") is None
 
 
 def test_shares_add_up_over_sessions():

@@ -587,6 +587,54 @@ def test_hard_compacts_below_the_high_mark():
     assert view.messages([*history, {"role": "user", "content": "Go on."}])[:-1] == request
 
 
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every container in a value with every key or index of it."""
+    if not isinstance(value, dict | list):
+        return []
+    keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+    return [(value, key) for key in keys] + [place for key in keys for place in places(value[key])]
+
+
+@pytest.mark.parametrize("append", [True, False])
+@given(
+    st.sampled_from(six_formats.FORMATS),
+    st.lists(
+        st.tuples(st.integers(0, 400), st.sampled_from(("text", "drop", "twice"))), max_size=6
+    ),
+)
+def test_a_message_that_is_changed_in_place_is_noticed(append, format, edits):
+    host = Host()
+    for _ in range(4):
+        host.grow(3, 2)
+        host.talk(2, 0)
+    history = host.written(format)
+    view = engine(format=format).open()
+    assert view.messages(history) == view.messages(history)
+    for place, kind in edits:
+        before = copy.deepcopy(history)
+        strings = [(at, key) for at, key in places(history) if isinstance(at[key], str)]
+        lists = [(at, key) for at, key in places(history) if isinstance(at[key], list) and at[key]]
+        at, key = (strings if kind == "text" else lists)[
+            place % len(strings if kind == "text" else lists)
+        ]
+        if kind == "text":
+            at[key] = at[key] + " changed"
+        elif kind == "drop":
+            at[key].pop()
+        else:
+            at[key].append(copy.deepcopy(at[key][0]))
+        if append:
+            history.append(copy.deepcopy(history[0]))
+        try:
+            fresh = engine(format=format).open()
+            expected = fresh.messages(copy.deepcopy(history))
+        except ullage.MessageError:
+            history[:] = before
+            continue
+        assert view.messages(history) == expected
+        assert view.tokens == fresh.tokens
+
+
 def test_new_messages_of_a_compaction_in_a_row_are_not_shown_of_another_history():
     def account(messages: list[Any], limit: int, pins: list[int]) -> None:
         messages[1:-1] = [{"role": "user", "content": f"account {n}"} for n in range(3)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from google.genai import types
@@ -10,24 +11,24 @@ from google.genai import types
 from ullage import (
     BudgetError,
     ContextManager,
-    MessageError,
     MessagesChangedError,
     Policy,
     TokenCounter,
-    View,
-    repair,
 )
 from ullage.adk.event_lines import content_lines
 from ullage.adk.fitting import fitting
 from ullage.adk.model_summarizer import summarizer_of
 from ullage.adk.summary_text import FORMAT
 from ullage.report import StageReport
+from ullage.steps import Step, arun, run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from ullage import View
     from ullage.adk.model_summarizer import SummarizerOrModel
     from ullage.report import Report
+    from ullage.steps import Steps
     from ullage.store import Store
     from ullage.summarizer import SummaryRequest
 
@@ -37,10 +38,6 @@ _CHARS_A_TOKEN = 2.5
 # Above 900,000 tokens, where the brake acts from 750,000 on, six contents stay rather than ten.
 _TIGHT = 900 / 750
 _TIGHT_SHARE = 0.6
-
-# When a provider refuses contents that counted as fitting, its own count is higher than ours by a
-# share that nobody knows. The next try aims so far below what was refused.
-_REFUSED_SHARE = 0.7
 
 # The part of the window that the lines may take: 200,000 tokens of a million. A call and its result
 # take 550 characters at most, and a session of 750,000 tokens seldom has more than 900 calls.
@@ -123,15 +120,9 @@ class Brake(ContextManager):
         if condenser is None:
             return super().compact(messages, budget, hard, **beside)
         left = list(messages)
-        try:
-            first = condenser.compact(left, **beside)
-        except BudgetError as error:
-            # What stays is too large by itself, and shortened below.
-            first = condenser.compact(left, error.floor, **beside)
-        beside["pins"] = _places(left, messages, beside)
-        then = super().compact(left, budget, hard and not first.stages, **beside)
+        report = run(self._braked(left, condenser, budget, hard=hard, beside=beside))
         messages[:] = left
-        return self._both(first, then)
+        return report
 
     async def acompact(
         self, messages: list[Any], budget: int | None = None, hard: bool = False, **beside: Any
@@ -141,17 +132,12 @@ class Brake(ContextManager):
         if condenser is None:
             return await super().acompact(messages, budget, hard, **beside)
         before, left = list(messages), list(messages)
-        try:
-            first = await condenser.acompact(left, **beside)
-        except BudgetError as error:
-            first = await condenser.acompact(left, error.floor, **beside)
-        beside["pins"] = _places(left, before, beside)
-        then = await super().acompact(left, budget, hard and not first.stages, **beside)
+        report = await arun(self._braked(left, condenser, budget, hard=hard, beside=beside))
         if any(now is not old for now, old in zip(messages, before, strict=False)):
             raise MessagesChangedError("an older message changed during a compaction")
         # What came in meanwhile stays at the end.
         messages[: len(before)] = left
-        return self._both(first, then)
+        return report
 
     def view(self, messages: Sequence[Any], budget: int | None = None, **beside: Any) -> list[Any]:
         """What :meth:`compact` would leave, as a new list."""
@@ -159,13 +145,16 @@ class Brake(ContextManager):
         self.compact(left, budget, **beside)
         return left
 
-    def open(self, state: dict[str, Any] | None = None, **_: Any) -> View:
-        """A view of one conversation, which is compacted as :meth:`compact` does.
+    def open(self, state: dict[str, Any] | None = None, **given: Any) -> View:
+        """A view of one conversation, which is compacted as :meth:`compact` does."""
 
-        Its state is empty: another process condenses the history again, to the same lines.
-        """
-        del state
-        return _BrakeView(self)
+        async def condensed(messages: list[Any], limit: int, pins: list[int]) -> Report:
+            tokens = self.counter.count_messages(messages, FORMAT)
+            condenser = self._condenser(tokens, int(limit * self.policy.high))
+            steps = self._braked(messages, condenser, limit, hard=False, beside={"pins": pins})
+            return await arun(steps)
+
+        return super().open(state, **given, compaction=condensed)
 
     def _due(
         self, messages: list[Any], budget: int | None, hard: bool, beside: dict[str, Any]
@@ -175,7 +164,31 @@ class Brake(ContextManager):
         status = self.status(messages, budget, **fixed)
         if status.due == "none" and not hard:
             return None
-        return self._tight if status.tokens > status.high * _TIGHT else self._wide
+        return self._condenser(status.tokens, status.high)
+
+    def _condenser(self, tokens: int, high: int) -> ContextManager:
+        return self._tight if tokens > high * _TIGHT else self._wide
+
+    def _braked(
+        self,
+        messages: list[Any],
+        condenser: ContextManager,
+        budget: int | None,
+        *,
+        hard: bool,
+        beside: dict[str, Any],
+    ) -> Steps[Report]:
+        """Condenses the middle of messages in place, and removes more where they do not fit."""
+        before = list(messages)
+        try:
+            first = yield _compaction(condenser, messages, **beside)
+        except BudgetError as error:
+            # What stays is too large by itself, and shortened below.
+            first = yield _compaction(condenser, messages, error.floor, **beside)
+        beside = {**beside, "pins": _places(messages, before, beside)}
+        hard = hard and not first.stages
+        then = yield _compaction(super(), messages, budget, hard, **beside)
+        return self._both(first, then)
 
     def _lines(self, request: SummaryRequest) -> str:
         """The summary so far, and lines about the messages, as far as there is room."""
@@ -215,151 +228,5 @@ def _places(left: Sequence[Any], before: Sequence[Any], beside: dict[str, Any]) 
     return [place for place, message in enumerate(left) if id(message) in pinned]
 
 
-@dataclass(frozen=True)
-class _Sent:
-    """What was sent last.
-
-    Attributes:
-        history: The history that it was made of.
-        messages: The messages.
-        count: So many messages of the history are condensed; the others stand at the end.
-        beside: The system prompt and the tools.
-    """
-
-    history: Sequence[Any] = ()
-    messages: Sequence[Any] = ()
-    count: int = 0
-    beside: Mapping[str, Any] = field(default_factory=dict)
-
-    def continued(self, history: Sequence[Any]) -> _Sent:
-        """The same with what is new in the history; all of it where a condensed one changed."""
-        pairs = zip(self.history, history, strict=False)
-        alike = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
-        if alike is None:
-            alike = min(len(self.history), len(history))
-        if alike < self.count:
-            return _Sent(history, history)
-        kept = len(self.messages) - (len(self.history) - alike)
-        return _Sent(history, [*self.messages[:kept], *history[alike:]], self.count)
-
-    def compacted(self, messages: Sequence[Any]) -> _Sent:
-        """The same after a compaction."""
-        pairs = zip(reversed(messages), reversed(self.history), strict=False)
-        same = next((at for at, (one, other) in enumerate(pairs) if one != other), len(messages))
-        return replace(self, messages=messages, count=len(self.history) - same)
-
-
-class _BrakeView(View):
-    """What a model sees of a conversation: its last compaction, and what came in since.
-
-    Args:
-        engine: What compacts it.
-    """
-
-    def __init__(self, engine: Brake) -> None:
-        self._engine = engine
-        self._sent = _Sent()
-        self._done: Report | None = None
-        self._most: int | None = None
-
-    @property
-    def report(self) -> Report | None:
-        """What the last compaction did; None before the first."""
-        return self._done
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of the messages of the last request."""
-        return self._engine.status(self._sent.messages).tokens
-
-    @property
-    def ceiling(self) -> int | None:
-        """The most tokens that the messages may take since a provider refused more; or None."""
-        return self._most
-
-    def messages(
-        self,
-        history: Sequence[Any],
-        budget: int | None = None,
-        *,
-        pins: Sequence[int] = (),
-        transient: Sequence[int] = (),
-        **beside: Any,
-    ) -> list[Any]:
-        """The messages to send for this history, as a new list."""
-        sent = replace(self._sent.continued(list(history)), beside=beside)
-        left = list(repair(sent.messages, FORMAT))
-        asked = self._asked_for(sent, left, budget, [*pins, *transient])
-        return self._keep(sent, left, self._engine.compact(left, **asked))
-
-    async def amessages(
-        self,
-        history: Sequence[Any],
-        budget: int | None = None,
-        *,
-        pins: Sequence[int] = (),
-        transient: Sequence[int] = (),
-        **beside: Any,
-    ) -> list[Any]:
-        """:meth:`messages` without holding up the event loop."""
-        sent = replace(self._sent.continued(list(history)), beside=beside)
-        left = list(repair(sent.messages, FORMAT))
-        asked = self._asked_for(sent, left, budget, [*pins, *transient])
-        return self._keep(sent, left, await self._engine.acompact(left, **asked))
-
-    def refused(self, tokens: int | None = None) -> list[Any]:
-        """The last request again, smaller, after a provider refused it for its length."""
-        sent, left, asked = self._after_refusal(tokens)
-        return self._keep(sent, left, self._engine.compact(left, **asked))
-
-    async def arefused(self, tokens: int | None = None) -> list[Any]:
-        """:meth:`refused` without holding up the event loop."""
-        sent, left, asked = self._after_refusal(tokens)
-        return self._keep(sent, left, await self._engine.acompact(left, **asked))
-
-    def observe(self, reported_tokens: int, cached_tokens: int | None = None) -> bool:
-        """Learns from the answer to the last request."""
-        return self._engine.observe(list(self._sent.messages), reported_tokens, cached_tokens)
-
-    def state(self) -> dict[str, Any]:
-        """Nothing: the lines can be made again."""
-        return {}
-
-    def release(self) -> None:
-        """Keeps everything: the contents share their texts with the session."""
-
-    def _asked_for(
-        self, sent: _Sent, left: list[Any], budget: int | None, pins: Sequence[int]
-    ) -> dict[str, Any]:
-        """The arguments of a compaction."""
-        places = (_place(left, sent.history[pin]) for pin in pins)
-        limits = [limit for limit in (budget, self._most) if limit is not None]
-        return {
-            "budget": min(limits, default=None),
-            "pins": sorted({place for place in places if place is not None}),
-            **sent.beside,
-        }
-
-    def _after_refusal(self, counted: int | None) -> tuple[_Sent, list[Any], dict[str, Any]]:
-        """What is compacted after a refusal, to at most 70 % of its tokens."""
-        sent = self._sent
-        if not sent.history:
-            raise MessageError("no request was made that could have been refused")
-        if counted is not None:
-            self.observe(counted)
-        self._most = max(1, int(self.tokens * _REFUSED_SHARE))
-        left = list(repair(sent.messages, FORMAT))
-        return sent, left, {"budget": self._most, "hard": True, **sent.beside}
-
-    def _keep(self, sent: _Sent, left: list[Any], report: Report) -> list[Any]:
-        """Remembers a request. Others may have been made meanwhile: the last one stands."""
-        if report.stages:
-            self._done = report
-            sent = sent.compacted(left)
-        self._sent = sent
-        return list(left)
-
-
-def _place(messages: Sequence[Any], message: Any) -> int | None:
-    """Where the last message is that is equal to this one."""
-    return next((at for at in reversed(range(len(messages))) if messages[at] == message), None)
+def _compaction(engine: Any, *args: Any, **beside: Any) -> Step:
+    return Step(partial(engine.compact, *args, **beside), partial(engine.acompact, *args, **beside))

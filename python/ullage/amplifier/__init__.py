@@ -2,13 +2,21 @@
 
 In a mount plan, by the entry points ``context-ullage-simple`` and ``context-ullage-persistent``.
 The classes can be used without Amplifier too.
+
+Attributes:
+    SOURCE: The folder of both modules, for a mount plan in which each module names its source.
 """
+
+from pathlib import Path
 
 from ullage.amplifier.memory import MemoryTooLargeError
 from ullage.amplifier.persistent import PersistentContextManager
 from ullage.amplifier.simple import SimpleContextManager, mount
 
+SOURCE = str(Path(__file__).parent / "modules")
+
 __all__ = [
+    "SOURCE",
     "MemoryTooLargeError",
     "PersistentContextManager",
     "SimpleContextManager",

@@ -108,8 +108,9 @@ def without_repetitions(messages: list[Any], recent: int, must_stay: set[int]) -
     """The messages without those that a later one repeats word for word. O(characters).
 
     The newest of them stays. The first request stays too, because it is the task; and so do system
-    messages, calls and results. Amplifier compared the first characters; here all of them count, so
-    that nothing is lost that is said only once.
+    messages, calls and results, and what stands between two messages of another role. Amplifier
+    compared the first characters; here all of them count, so that nothing is lost that is said only
+    once.
 
     Args:
         messages: The conversation.
@@ -121,18 +122,26 @@ def without_repetitions(messages: list[Any], recent: int, must_stay: set[int]) -
     """
     task = next((n for n, m in enumerate(messages) if m.get("role") == "user"), None)
     seen: set[tuple[Any, str]] = set()
-    kept = []
+    kept: list[Any] = []
     for index in reversed(range(len(messages))):
         message = messages[index]
         if not is_system(message) and not is_of_a_tool(message):
             text = (message.get("role"), _text(message.get("content")))
             is_fixed = index == task or index >= len(messages) - recent or id(message) in must_stay
-            if text in seen and not is_fixed:
+            if text in seen and not is_fixed and not _parts(messages, index, kept):
                 continue
             seen.add(text)
         kept.append(message)
     kept.reverse()
     return kept
+
+
+def _parts(messages: list[Any], index: int, kept: list[Any]) -> bool:
+    """Whether a message stands between two of another role, which would be one without it."""
+    if index == 0 or not kept:
+        return False
+    role, before, after = (m.get("role") for m in (messages[index], messages[index - 1], kept[-1]))
+    return bool(before == after != role)
 
 
 def _text(content: Any) -> str:

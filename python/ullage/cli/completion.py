@@ -37,9 +37,7 @@ def run(options: argparse.Namespace) -> int:
         import shtab
     except ImportError:
         raise MissingExtraError("completion", "shtab", "type it") from None
-    from ullage.cli.program import parser_of_commands
-
-    parser = parser_of_commands()
+    parser = options.program
     kinds = {"file": shtab.FILE, "folder": shtab.DIRECTORY}
     for action in _actions(parser):
         if (kind := getattr(action, "completed_by", None)) is not None:

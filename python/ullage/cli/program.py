@@ -94,7 +94,7 @@ def parser_of_commands() -> argparse.ArgumentParser:
         "ullage", description="A context engine for LLM agents.", epilog=told("something was found")
     )
     parser.add_argument("--version", action="version", version=f"ullage {ullage.__version__}")
-    parser.set_defaults(run=lambda _: _without_command(parser))
+    parser.set_defaults(run=lambda _: _without_command(parser), program=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in _COMMANDS:
         command.add_to(commands)

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 # Short heads, so that all fits into 80 columns.
 _SHARES = {"anchors": "anchors", "lines": "lines", "grounded": "edits", "recoverable": "recov."}
+_THREAD = {
+    "acts_near": "acts",
+    "acts_far": "far",
+    "words_near": "words",
+    "words_far": "far",
+    "sentences": "said",
+    "tasks": "tasks",
+    "files": "files",
+    "user_words": "user",
+}
 # They are much alike.
 _FAILURES_SHOWN = 3
 
@@ -29,15 +39,34 @@ def show(found: Replay) -> None:
         " and those that are there in a line that a tool printed; edits: those of which every known"
         " line is there; recov.: names that are there, or stored where the context says.",
     )
+    heads = [head for head, _ in _places()]
+    table(
+        [*heads, *_THREAD.values()],
+        [
+            [*(cell(row) for _, cell in _places()), *(_share(row, name) for name in _THREAD)]
+            for row in rows
+        ],
+        below="acts, words: how much of the help of the whole history is left for predicting the"
+        " agent's calls and words in its next 8 messages, and in its next 40 (far); said: the"
+        " agent's own last sentences; tasks: those of its list; files: those that it changed; user:"
+        " the user's words.",
+    )
     _below(found)
+
+
+def _places() -> list[tuple[str, Callable[[Row], str]]]:
+    """What each row is of."""
+    return [
+        ("policy", lambda row: row.policy),
+        ("context", lambda row: f"{row.context:,}"),
+        ("budget", lambda row: f"{row.share:.1%}"),
+    ]
 
 
 def _columns() -> list[tuple[str, Callable[[Row], str]]]:
     """Heads and cells; an empty cell says that there is nothing to say."""
     return [
-        ("policy", lambda row: row.policy),
-        ("context", lambda row: f"{row.context:,}"),
-        ("budget", lambda row: f"{row.share:.1%}"),
+        *_places(),
         ("cuts", lambda row: str(row.cuts)),
         *((head, partial(_share, name=name)) for name, head in _SHARES.items()),
         ("used", lambda row: f"{row.used:.1%}"),

@@ -11,7 +11,7 @@ the cut, of what tools had told it before, is what it needed.
 from ullage.replay.follow import follow
 from ullage.replay.measure import BASELINES, Sweep
 from ullage.replay.page import html
-from ullage.replay.results import Cost, Cut, Replay, Retention, Row, UnreadableSession
+from ullage.replay.results import Cost, Cut, Replay, Retention, Row, Share, UnreadableSession
 from ullage.replay.run import replay
 from ullage.replay.settings import Setting, grid, read_policy
 from ullage.sessions import Session, UnreadableSessionError, read_sessions
@@ -25,6 +25,7 @@ __all__ = [
     "Row",
     "Session",
     "Setting",
+    "Share",
     "Sweep",
     "UnreadableSession",
     "UnreadableSessionError",

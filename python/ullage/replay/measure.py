@@ -134,7 +134,7 @@ def _at(
             budget=max(1, int(share * tokens)),
             tokens_after=tokens,
             violations=0,
-            retention=Retention(**needs.kept_in([], [])),
+            retention=Retention.read(needs.kept_in([], [])),
             seconds=0.0,
         )
         if sweep.baselines:
@@ -155,7 +155,7 @@ def _baseline(
     after, kept = needs.kept_by(name, history, counter, nothing.budget)
     seconds = time.perf_counter() - start
     return replace(
-        nothing, policy=name, tokens_after=after, retention=Retention(**kept), seconds=seconds
+        nothing, policy=name, tokens_after=after, retention=Retention.read(kept), seconds=seconds
     )
 
 
@@ -177,7 +177,7 @@ def _compacted(
         # Counted anew, for it is the report that is judged.
         tokens_after=counter.count_messages(left),
         violations=len(validate(left)),
-        retention=Retention(**needs.kept_in(left, _stored(left, store))),
+        retention=Retention.read(needs.kept_in(left, _stored(left, store))),
         seconds=report.elapsed,
     )
 

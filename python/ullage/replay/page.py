@@ -18,6 +18,11 @@ _MEASURES = {
     "anchors": "names that were needed and are there",
     "lines": "names that are there in a line that a tool had printed",
     "grounded": "later edits of which every known line is there",
+    "acts_near": "how much the context helps to predict the next calls, against the whole history",
+    "acts_far": "the same for the next 40 messages",
+    "words_near": "how much the context helps to predict what the agent says next",
+    "words_far": "the same for the next 40 messages",
+    "sentences": "sentences that the agent said in its last messages",
 }
 
 
@@ -67,8 +72,9 @@ def _plots(replay: Replay, rows: Iterable[Row]) -> Iterator[str]:
 def _bar(name: str, share: float | None, cuts: Iterable[Cut]) -> str:
     """A bar with the spread of its cuts on it."""
     spread = [cut.retention.share(name) for cut in cuts]
-    dots = [kept for kept in spread if kept is not None]
-    return bar(name, name, share or 0, _shown(share), dots)
+    # A context may mislead a prediction, or help more than the whole history does.
+    dots = [min(1.0, max(0.0, kept)) for kept in spread if kept is not None]
+    return bar(name, name, min(1.0, max(0.0, share or 0)), _shown(share), dots)
 
 
 def _costs(rows: Iterable[Row]) -> Iterator[str]:

@@ -12,7 +12,12 @@ Needs ``strands-agents`` (the extra ``ullage[strands]``).
 """
 
 from ullage.compression import CompressionMetadata
-from ullage.strands.budget import _ensure_prompt_within_budget
+from ullage.strands.budget import (
+    _ensure_prompt_within_budget,
+    clear_shared_conversation_manager,
+    get_shared_conversation_manager,
+    register_conversation_manager,
+)
 from ullage.strands.caching import is_prompt_cached, supports_prompt_cache, system_prompt_for
 from ullage.strands.conversation import MappingConversationManager
 from ullage.strands.estimate import _estimate_prompt_tokens
@@ -41,11 +46,6 @@ from ullage.strands.settings import (
     TOOL_DEFINITIONS_OVERHEAD_TOKENS,
     WINDOW_OVERFLOW_THRESHOLD,
     CascadeSettings,
-)
-from ullage.strands.shared import (
-    clear_shared_conversation_manager,
-    get_shared_conversation_manager,
-    register_conversation_manager,
 )
 from ullage.strands.sliding import SlidingWindowConversationManager
 from ullage.strands.strategy import EngineStrategy

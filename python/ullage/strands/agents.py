@@ -163,5 +163,11 @@ def cached_tokens(usage: Mapping[str, Any]) -> int | None:
     return cached if _is_count(cached) else None
 
 
+def usage_counts(answer: Any) -> tuple[int | None, int | None]:
+    """The whole prompt of an answer, and what of it was read from the provider's cache."""
+    usage = usage_of(answer)
+    return prompt_tokens(usage), cached_tokens(usage)
+
+
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage import FileStore, ReferenceTakenError
+from ullage._core import reference_of
 from ullage.logger import Logger
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ PREVIEW_CHARS = 4_000
 
 # References that are tried for content whose own is taken by other content.
 _TRIES = 3
-# Characters of a tool's name that stand in the name of its artifact.
-_NAME_CHARS = 32
 
 
 @dataclass(frozen=True)
@@ -94,12 +91,12 @@ class ArtifactFolder:
         """
         content = text.encode("utf-8", "surrogatepass")
         for attempt in range(_TRIES - 1):
-            reference = _reference(tool, content, attempt)
+            reference = reference_of(tool, content, attempt)
             try:
                 return reference, self.store.put(content, reference=reference, tool=tool)
             except ReferenceTakenError:
                 logger.debug("reference=<%s> | taken", reference)
-        reference = _reference(tool, content, _TRIES)
+        reference = reference_of(tool, content, _TRIES)
         return reference, self.store.put(content, reference=reference, tool=tool)
 
     def place(self, reference: str) -> str:
@@ -108,12 +105,6 @@ class ArtifactFolder:
             return reference
         path: Path | None = self.store.relative_path(reference)
         return reference if path is None else (self.store.folder.name / path).as_posix()
-
-
-def _reference(tool: str, content: bytes, attempt: int) -> str:
-    digest = hashlib.blake2b(content, digest_size=8, salt=attempt.to_bytes(1, "big")).hexdigest()
-    name = re.sub(r"[^a-z0-9_]+", "_", tool.lower())[:_NAME_CHARS].strip("_")
-    return f"{name or 'tool'}-{digest}"
 
 
 def _printed(value: Any) -> str:

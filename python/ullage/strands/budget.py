@@ -1,14 +1,17 @@
-"""When a prompt is too large: the thresholds of the cascade, and reducing until it is not."""
+"""Layer 4 of the cascade: reductions until a prompt is inside its budget."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import NullConversationManager
 
 from ullage.logger import Logger
+from ullage.steps import Step, Steps, arun, run
 from ullage.strands.agents import accepted_options
 from ullage.strands.fill import Fill, fill_of, is_far
 from ullage.strands.settings import (
@@ -18,12 +21,14 @@ from ullage.strands.settings import (
     NO_REDUCTION_WARNING_RATIO,
     CascadeSettings,
 )
-from ullage.strands.shared import get_shared_conversation_manager
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 logger = Logger(__name__)
+
+_lock = threading.RLock()
+_shared: list[Any] = []
 
 
 def _ensure_prompt_within_budget(agent: Any) -> None:
@@ -33,30 +38,42 @@ def _ensure_prompt_within_budget(agent: Any) -> None:
     limit, for at most half a minute. Asks the conversation manager of the agent, or else the shared
     one. Never raises: the provider decides what is too long.
     """
-    manager = manager_of(agent)
-    for options in reductions(agent, settings_of(manager)):
-        if manager is None or not _tried(manager, agent, options):
-            return
-    _note(manager, agent)
+    run(_ensured(agent))
 
 
 async def ensure_prompt_within_budget(agent: Any) -> None:
     """The same beside the event loop."""
+    await arun(_ensured(agent))
+
+
+def _ensured(agent: Any) -> Steps[None]:
     manager = manager_of(agent)
     for options in reductions(agent, settings_of(manager)):
         if manager is None:
             return
-        reduce = getattr(manager, "areduce_context", None)
-        if reduce is None:
-            if not await asyncio.to_thread(_tried, manager, agent, options):
-                return
-            continue
+        reduce = manager.reduce_context
         try:
-            await reduce(agent, **accepted_options(reduce, options))
+            yield Step(
+                partial(reduce, agent, **accepted_options(reduce, options)),
+                partial(_reduce_beside, manager, agent, options),
+            )
         except Exception as error:  # noqa: BLE001 - the provider decides what is too long
             logger.warning("error=<%s> | the history was left as it is", error)
             return
-    _note(manager, agent)
+    # A manager that looks itself before each model call need not.
+    checked = getattr(manager, "checked", None)
+    if callable(checked):
+        checked(agent)
+
+
+async def _reduce_beside(manager: Any, agent: Any, options: dict[str, Any]) -> None:
+    """A reduction beside the event loop; in a thread, where the manager has no other."""
+    reduce = getattr(manager, "areduce_context", None)
+    if reduce is not None:
+        await reduce(agent, **accepted_options(reduce, options))
+        return
+    reduce = manager.reduce_context
+    await asyncio.to_thread(reduce, agent, **accepted_options(reduce, options))
 
 
 def reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]]:
@@ -88,6 +105,23 @@ def reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]
         yield {"escalation": escalation}
 
 
+def register_conversation_manager(manager: Any) -> None:
+    """Makes ``manager`` the one for agents that have none of their own; None forgets it."""
+    with _lock:
+        _shared[:] = [] if manager is None else [manager]
+
+
+def get_shared_conversation_manager() -> Any:
+    """The manager that was registered last, or None."""
+    with _lock:
+        return _shared[0] if _shared else None
+
+
+def clear_shared_conversation_manager() -> None:
+    """Forgets the manager."""
+    register_conversation_manager(None)
+
+
 def manager_of(agent: Any) -> Any:
     """The manager that reduces an agent's conversation: its own, else the shared one, or None."""
     own = getattr(agent, "conversation_manager", None)
@@ -100,22 +134,6 @@ def settings_of(manager: Any) -> CascadeSettings:
     """The settings of a manager of the cascade; for any other those of the environment."""
     settings = getattr(manager, "settings", None)
     return settings if isinstance(settings, CascadeSettings) else CascadeSettings.from_env()
-
-
-def _tried(manager: Any, agent: Any, options: dict[str, Any]) -> bool:
-    try:
-        manager.reduce_context(agent, **accepted_options(manager.reduce_context, options))
-    except Exception as error:  # noqa: BLE001 - the provider decides what is too long
-        logger.warning("error=<%s> | the history was left as it is", error)
-        return False
-    return True
-
-
-def _note(manager: Any, agent: Any) -> None:
-    """Says so to a manager that looks itself before each model call."""
-    checked = getattr(manager, "checked", None)
-    if callable(checked):
-        checked(agent)
 
 
 def _warn_of_no_reduction(agent: Any, fill: Fill) -> None:

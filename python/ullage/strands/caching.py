@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ullage.strands.agents import answers, cached_tokens, model_id, prompt_tokens, usage_of
+from ullage.strands.agents import answers, model_id, usage_counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,6 @@ def is_prompt_cached(agent: Any) -> bool:
     if not isinstance(messages, list):
         return False
     for _, answer in answers(messages):
-        usage = usage_of(answer)
-        read, prompt = cached_tokens(usage), prompt_tokens(usage)
+        prompt, read = usage_counts(answer)
         return bool(read and prompt and read >= _MOSTLY * prompt)
     return False

@@ -6,20 +6,29 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import SummarizingConversationManager
+from strands.hooks import (
+    AfterInvocationEvent,
+    AfterModelCallEvent,
+    BeforeInvocationEvent,
+    BeforeModelCallEvent,
+    HookRegistry,
+)
+from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import PolicyError, UllageError
 from ullage.calling import is_in_event_loop
 from ullage.logger import Logger
 from ullage.steps import Steps, arun, run
 from ullage.strands.agents import PerAgent, accepted_options
-from ullage.strands.cascade_hooks import CascadeHooks
-from ullage.strands.engines import observe, require_engine
-from ullage.strands.known import Known
-from ullage.strands.layers import Layers
-from ullage.strands.managing import managed, reduced
+from ullage.strands.budget import reductions
+from ullage.strands.cascade import Cascade, held, managed, reduced
+from ullage.strands.engines import Engines, engines_of, observe, require_engine
+from ullage.strands.estimate import prompt_token_limit
+from ullage.strands.known import Known, reducing
 from ullage.strands.mapper import LargeToolResultMapper
-from ullage.strands.nesting import reducing
+from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import PREFIX, CascadeSettings, zones
+from ullage.strands.summaries import AgentSummarizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +44,7 @@ logger = Logger(__name__)
 _LEAST_SUMMARY, _MOST_SUMMARY = 0.1, 0.8
 
 
-class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
+class MappingConversationManager(RestorableConversationManager, SummarizingConversationManager):
     """Keeps an agent's conversation inside its model's window, layer by layer.
 
     Before each model call, in this order and each only where those before did not suffice:
@@ -131,6 +140,17 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
         self.summarization_system_prompt = summarization_system_prompt
         self._known = PerAgent(Known)
 
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Registers the check before each model call, and what follows on a refusal.
+
+        Strands awaits hooks. What asks for a summary or writes a file is done in them.
+        """
+        super().register_hooks(registry, **kwargs)
+        registry.add_callback(BeforeInvocationEvent, self._before_invocation)
+        registry.add_callback(BeforeModelCallEvent, self._before_model_call)
+        registry.add_callback(AfterModelCallEvent, self._after_model_call)
+        registry.add_callback(AfterInvocationEvent, self._after_invocation)
+
     def apply_management(self, agent: Agent, **_: Any) -> None:
         """Layers 1 and 2; or what the engine that was given finds due.
 
@@ -167,7 +187,7 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
         """What decides for this agent: the engine that was given, or its own."""
         if self.engine is not None:
             return self.engine
-        return self._layers().engines(agent, self._known.of(agent)).reduction
+        return self._engines(agent).reduction
 
     def reduce_context(
         self, agent: Agent, e: Exception | None = None, *, escalation: int = 0, **_: Any
@@ -188,9 +208,7 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
         if e is not None and given_up is not None and given_up[0] is e:
             # The hook has tried it already, beside the event loop, and Strands asks in it.
             raise given_up[1]
-        with reducing(agent, e) as may:
-            if may:
-                run(self._reduced(agent, e, escalation))
+        run(self._reduced(agent, e, escalation))
 
     async def areduce_context(
         self, agent: Agent, e: Exception | None = None, *, escalation: int = 0, **_: Any
@@ -207,18 +225,76 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
             options = accepted_options(self.reduce_context, options)
             await asyncio.to_thread(self.reduce_context, agent, **options)
             return
-        with reducing(agent, e) as may:
-            if may:
-                await arun(self._reduced(agent, e, escalation))
+        await arun(self._reduced(agent, e, escalation))
+
+    async def _amanage(self, agent: Any) -> None:
+        try:
+            await arun(self._managed(agent))
+        except UllageError as error:
+            # The provider decides: it may count less than we do, and what our store cannot keep may
+            # still fit. If it does not, the provider says so, and the history is reduced.
+            logger.warning("error=<%s> | the history was left as it is", error)
+
+    def _before_invocation(self, event: BeforeInvocationEvent) -> None:
+        known = self._known.of(event.agent)
+        known.invoked, known.overflows, known.given_up = True, 0, None
+
+    async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
+        agent = event.agent
+        if self.engine is not None:
+            await self._amanage(agent)
+            return
+        # A hook that stands before this one, such as PromptBudgetHook, may have done it already.
+        if not self._known.of(agent).is_checked(agent.messages):
+            await self._amanage(agent)
+            await self._aensure(agent)
+        try:
+            await arun(held(agent, self.engine_for(agent)))
+        except UllageError as error:
+            logger.warning("error=<%s> | the history was left as it is", error)
+
+    async def _aensure(self, agent: Any) -> None:
+        try:
+            for options in reductions(agent, self.settings):
+                await self.areduce_context(agent, **options)
+        except (UllageError, ContextWindowOverflowException) as error:
+            logger.warning("error=<%s> | the history was left as it is", error)
+
+    async def _after_model_call(self, event: AfterModelCallEvent) -> None:
+        known = self._known.of(event.agent)
+        if not isinstance(event.exception, ContextWindowOverflowException):
+            known.overflows = 0
+            return
+        if event.retry:
+            return
+        # Strands would ask for the reduction too, but in its event loop, and call itself again for
+        # each try. What cannot be reduced is left to it, so that the overflow gets out.
+        try:
+            await self.areduce_context(event.agent, event.exception)
+        except ContextWindowOverflowException as error:
+            logger.warning("error=<%s> | the overflow is raised", error)
+            known.given_up = (event.exception, error)
+            return
+        event.retry = True
+
+    async def _after_invocation(self, event: AfterInvocationEvent) -> None:
+        known = self._known.of(event.agent)
+        put_off, known.invoked, known.put_off = known.put_off, False, False
+        if put_off:
+            await self._amanage(event.agent)
 
     def _managed(self, agent: Any) -> Steps[None]:
         known = self._begin(agent)
-        return managed(agent, known, self.engine_for(agent), self._layers().cascade())
+        return managed(agent, known, self.engine_for(agent), self._cascade())
 
     def _reduced(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
-        known, engine = self._begin(agent), self.engine_for(agent)
-        layers = self._layers().cascade()
-        return reduced(agent, error, escalation, known=known, engine=engine, cascade=layers)
+        with reducing(agent, error) as may:
+            if may:
+                known, engine = self._begin(agent), self.engine_for(agent)
+                layers = self._cascade()
+                yield from reduced(
+                    agent, error, escalation, known=known, engine=engine, cascade=layers
+                )
 
     def _begin(self, agent: Any) -> Known:
         """Before anything is changed: what a session has to know, and what the usage teaches."""
@@ -229,16 +305,47 @@ class MappingConversationManager(CascadeHooks, SummarizingConversationManager):
         known.observed = observe(self.engine_for(agent), agent.messages, known.observed)
         return known
 
-    def _layers(self) -> Layers:
-        return Layers(
+    @property
+    def _low(self) -> float:
+        """Share of the limit to which a reduction goes down."""
+        # Rounded, since 0.65 * 0.7 is 0.45499999999999996 to a computer.
+        return round(self.settings.prompt_telemetry_threshold * (1 - self.summary_ratio), 9)
+
+    def _cascade(self) -> Cascade:
+        """The layers, by the attributes as they are now."""
+        return Cascade(
             settings=self.settings,
             window=self._window_size,
-            zones=(self.preserve_first, self.preserve_last),
-            summary_ratio=self.summary_ratio,
+            first=self.preserve_first,
+            last=self.preserve_last,
+            low=self._low,
             mapper=self.mapper,
-            store=self.store,
-            summarizer=(self.summarization_agent, self.summarization_system_prompt),
         )
+
+    def _engines(self, agent: Any) -> Engines:
+        """The engines of an agent; new ones where its model, its limit or an attribute changed."""
+        known, model = self._known.of(agent), getattr(agent, "model", None)
+        limit, both = (
+            prompt_token_limit(agent, self.settings),
+            (self.preserve_first, self.preserve_last),
+        )
+        summarizer = self.summarization_agent, self.summarization_system_prompt
+        key = (model, limit, self._low, self._window_size, both, self.store, summarizer)
+        before, made = known.engines or ((None,), None)
+        if made is None or before != key:
+            made = engines_of(
+                model,
+                # What a counter has learned is about the model.
+                counter=made.reduction.counter if made and before[0] is model else None,
+                limit=limit,
+                low=self._low,
+                window=self._window_size,
+                zones=both,
+                store=self.store,
+                summarizer=AgentSummarizer(agent, *summarizer),
+            )
+            known.engines = (key, made)
+        return made
 
     def _may_wait(self) -> bool:
         """Whether Layers 1 and 2 may write a file, or ask for a summary."""

@@ -10,7 +10,7 @@ from strands.hooks import AfterModelCallEvent
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.strands.agents import PerAgent
-from ullage.strands.pins import with_pin
+from ullage.strands.history import with_pin
 from ullage.strands.session import RestorableConversationManager
 
 if TYPE_CHECKING:

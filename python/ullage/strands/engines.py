@@ -22,12 +22,10 @@ from ullage import (
 from ullage.logger import Logger
 from ullage.strands.agents import (
     answers,
-    cached_tokens,
     model_id,
     model_window,
-    prompt_tokens,
     tool_specs,
-    usage_of,
+    usage_counts,
 )
 from ullage.strands.settings import ESCALATION_THRESHOLD_RATIO, UNKNOWN_WINDOW
 
@@ -200,15 +198,21 @@ def observe(engine: ContextManager, messages: list[Any], seen: Any) -> Any:
         The answer to give next time.
     """
     index, answer = next(answers(messages), (0, None))
-    if answer is None or answer is seen:
-        return seen
-    usage = usage_of(answer)
-    reported, cached = prompt_tokens(usage), cached_tokens(usage)
-    if reported is None:
+    return seen if answer is None else observe_answer(engine, messages[:index], answer, seen)
+
+
+def observe_answer(engine: ContextManager, request: list[Any], answer: Any, seen: Any) -> Any:
+    """Learns from the usage of an answer to these messages, unless it was learned from before.
+
+    Returns:
+        The answer to give as ``seen`` next time.
+    """
+    reported, cached = usage_counts(answer)
+    if answer is seen or reported is None:
         return answer
     said = {} if cached is None else {"cached_tokens": cached}
     try:
-        engine.observe(messages[:index], reported, **said)
+        engine.observe(request, reported, **said)
     except UllageError as error:
         logger.debug("error=<%s> | the usage taught nothing", error)
     return answer

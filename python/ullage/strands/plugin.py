@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strands.hooks import (
-    AfterModelCallEvent,
-    AfterToolCallEvent,
-    BeforeInvocationEvent,
-    BeforeModelCallEvent,
-)
+from strands.hooks import BeforeModelCallEvent
 from strands.plugins import Plugin
-from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage.strands.agents import note_seam
-from ullage.strands.passive import PassiveConversationManager
-from ullage.strands.reduction import Reduction
+from ullage.strands.seam import MOST_REFUSALS, EngineSeam
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -23,12 +15,8 @@ if TYPE_CHECKING:
     from ullage import ContextManager, Policy
     from ullage.store import Store
 
-# What is left after so many attempts is a two-hundredth of the first request. A provider that still
-# refuses does not refuse the size.
-MOST_REFUSALS = 5
 
-
-class ContextPlugin(Plugin):
+class ContextPlugin(EngineSeam, Plugin):
     """Keeps the conversations of agents inside their models' windows.
 
         agent = Agent(model=model, tools=tools, plugins=[ContextPlugin(engine=engine)])
@@ -78,10 +66,15 @@ class ContextPlugin(Plugin):
         shrink: bool = True,
         retrieval: bool = True,
     ) -> None:
-        super().__init__()
-        self._reduction = Reduction(engine, max_retries, policy=policy, store=store, model=model)
-        self._shrinks = shrink
-        self._offers_retrieval = retrieval
+        super().__init__(
+            engine,
+            policy=policy,
+            store=store,
+            model=model,
+            max_retries=max_retries,
+            shrink=shrink,
+            retrieval=retrieval,
+        )
 
     @property
     def name(self) -> str:
@@ -90,38 +83,10 @@ class ContextPlugin(Plugin):
 
     def init_agent(self, agent: Agent) -> None:
         """Takes the place of a manager that would do nothing, or that nobody asked for."""
-        note_seam(agent, type(self).__name__)
-        PassiveConversationManager.take_over(agent)
-        agent.add_hook(self.before_invocation, BeforeInvocationEvent)
+        self._attach(agent)
         agent.add_hook(self.before_model_call, BeforeModelCallEvent)
-        agent.add_hook(self.after_model_call, AfterModelCallEvent)
-        if self._shrinks:
-            agent.add_hook(self.after_tool_call, AfterToolCallEvent)
-        if self._offers_retrieval:
-            self._reduction.offer_retrieval(agent)
-
-    def engine_of(self, agent: Agent) -> ContextManager:
-        """What decides for this agent."""
-        return self._reduction.engine_of(agent)
-
-    def before_invocation(self, event: BeforeInvocationEvent) -> None:
-        """Forgets the refusals that ended the last invocation."""
-        self._reduction.begin(event.agent)
 
     async def before_model_call(self, event: BeforeModelCallEvent) -> None:
         """Compacts the history if it is above the high mark."""
         agent: Any = event.agent
-        await self._reduction.compact(agent, agent.messages)
-
-    async def after_model_call(self, event: AfterModelCallEvent) -> None:
-        """Learns from an answer; makes a refused request smaller and sends it again."""
-        agent: Any = event.agent
-        if event.stop_response is not None:
-            self._reduction.begin(agent)
-            await self._reduction.observe(agent, agent.messages, event.stop_response.message)
-        elif isinstance(event.exception, ContextWindowOverflowException) and not event.retry:
-            event.retry = await self._reduction.recover(agent, agent.messages)
-
-    async def after_tool_call(self, event: AfterToolCallEvent) -> None:
-        """Shrinks a result before it enters the conversation."""
-        await self._reduction.shrink(event)
+        await self._compact(agent, agent.messages)

@@ -1,4 +1,4 @@
-"""Messages as they were, to tell what became of them."""
+"""Messages as they were, to detect edits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from ullage.pins import has_pin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from ullage import ContextManager, View
 
 
 class Remembered:
@@ -73,6 +75,30 @@ class Remembered:
             and _same(self._contents, [message.get("content") for message in messages])
             and _pinned(messages) == self._pinned
         )
+
+
+class TrackedView:
+    """A view of messages that other code may edit.
+
+    A request without an edit costs a comparison of the messages, and O(new messages).
+
+    Args:
+        engine: Decides what the model sees.
+        state: The state of another view of these messages.
+    """
+
+    def __init__(self, engine: ContextManager, state: dict[str, Any] | None = None) -> None:
+        self.view = engine.open(state, append_only=True)
+        self._seen = Remembered()
+
+    def following(self, messages: list[Any]) -> View:
+        """The view. It reads the messages again if one of them was edited."""
+        if self._seen.begins(messages):
+            self._seen.add(messages[len(self._seen) :])
+        else:
+            self.view.release()
+            self._seen = Remembered(messages)
+        return self.view
 
 
 def _same(contents: list[Any], now: list[Any]) -> bool:

@@ -22,10 +22,8 @@ from strands.hooks import (
 )
 
 from ullage.strands.agents import note_seam
-from ullage.strands.packing import unpacked
-from ullage.strands.session_log import SessionLog
-from ullage.strands.session_source import LogOf
-from ullage.strands.validity import repair_request
+from ullage.strands.history import repair_request
+from ullage.strands.session_log import LogOf, SessionLog, unpacked
 
 if TYPE_CHECKING:
     from strands import Agent

@@ -2,23 +2,80 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import copy
+import json
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from strands.types.session import decode_bytes_values, encode_bytes_values
 
-from ullage.strands.packing import packed
+from ullage.logger import Logger
 from ullage.strands.remembered import Remembered
-from ullage.strands.session_source import may_be_mended
 
 if TYPE_CHECKING:
     from strands.types.content import Message
 
-    from ullage.strands.session_source import LogOf
+logger = Logger(__name__)
 
 # What has left the conversation is forgotten when there is this much more in the log than in it, so
 # that a long run costs no memory and a message costs no pass over all of them.
 _SLACK = 64
+
+# What Strands puts in the place of a result that a log lacks.
+_FILLED_IN = "Tool was interrupted."
+
+# JSON of so many characters is stored as it is, for whoever reads a session: a task, a summary and
+# a few pins. What is longer is mostly tool results, which pack to a fraction.
+_READABLE = 4_000
+# The fastest: a state is made in the event loop, when what is packed has changed.
+_LEVEL = 1
+
+
+class LogOf:
+    """The log of an agent's session, where its session manager keeps one.
+
+    No public name of Strands leads to it, but each agent has its session manager, and every manager
+    with a log has a repository and notes the last message of each agent.
+    """
+
+    def __init__(self, agent: Any) -> None:
+        self._agent = agent
+        self._sessions = getattr(agent, "_session_manager", None)
+
+    @property
+    def length(self) -> int | None:
+        """How many messages it has; None where nobody knows."""
+        latest = getattr(self._sessions, "_latest_agent_message", None)
+        last = latest.get(self._agent.agent_id) if isinstance(latest, dict) else None
+        number = getattr(last, "message_id", None)
+        return number + 1 if isinstance(number, int) else None
+
+    def kept_at_end(self, messages: list[Message]) -> int:
+        """How many messages at the end are those at the end of the log, which is read for it.
+
+        None of them, where it cannot be read.
+        """
+        length = self.length
+        if length is None or self._sessions is None:
+            return 0
+        try:
+            stored = self._sessions.session_repository.list_messages(
+                session_id=self._sessions.session_id,
+                agent_id=self._agent.agent_id,
+                offset=max(0, length - len(messages)),
+            )
+        except Exception:
+            # Any session of anybody's; what it could not read is stored once more.
+            logger.warning("the log of the session could not be read again", exc_info=True)
+            return 0
+        kept = 0
+        for message, one in zip(reversed(messages), reversed(stored), strict=False):
+            if message != one.to_message():
+                break
+            kept += 1
+        return kept
 
 
 class StoredHead:
@@ -158,3 +215,44 @@ class SessionLog:
             self.offset = length - len(tail)
             self.head = messages[: len(messages) - len(tail)]
         self._tail.add(tail)
+
+
+def may_be_mended(messages: list[Any]) -> bool:
+    """Whether Strands may have filled in a result that the log of these messages lacks."""
+    results = (
+        block["toolResult"]
+        for message in messages
+        for block in message.get("content") or ()
+        if isinstance(block, dict) and isinstance(block.get("toolResult"), dict)
+    )
+    return any(
+        isinstance(item, dict) and item.get("text") == _FILLED_IN
+        for result in results
+        for item in result.get("content") or ()
+    )
+
+
+def packed(messages: list[Any]) -> list[Any] | str:
+    """The messages, or one text where they are long: their JSON, by zlib, in base64."""
+    try:
+        text = json.dumps(messages, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        # What is no JSON is for the session to judge, as everything else in a message.
+        return messages
+    if len(text) <= _READABLE:
+        return messages
+    return base64.b64encode(zlib.compress(text.encode("ascii"), _LEVEL)).decode("ascii")
+
+
+def unpacked(stored: Any) -> Any:
+    """What was packed.
+
+    Raises:
+        ValueError: If it is a text that was not.
+    """
+    if not isinstance(stored, str):
+        return stored
+    try:
+        return json.loads(zlib.decompress(base64.b64decode(stored, validate=True)))
+    except (binascii.Error, zlib.error, RecursionError) as error:
+        raise ValueError("it is damaged") from error

@@ -9,11 +9,9 @@ from strands.agent import conversation_manager as strands_managers
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.logger import Logger
-from ullage.strands.cutting import answering, cut_point
 from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
-from ullage.strands.pins import pinned_indices
+from ullage.strands.history import History, repair_history
 from ullage.strands.truncation import truncate_results
-from ullage.strands.validity import repair_history
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -111,10 +109,11 @@ class SlidingWindowConversationManager(
             raise
 
     def _reduce(self, messages: list[Any], e: Exception | None, refusals: int) -> None:
-        pinned = pinned_indices(messages)
+        history = History(messages)
+        pinned = history.pinned()
         if e is not None and self.should_truncate_results and truncate_results(messages, pinned):
             return
-        kept = self._kept(messages, pinned, max(1, refusals))
+        kept = self._kept(history, pinned, max(1, refusals))
         if len(kept) < len(messages):
             messages[:] = repair_history([messages[index] for index in kept])
         elif e is not None:
@@ -126,18 +125,18 @@ class SlidingWindowConversationManager(
                 len(messages),
             )
 
-    def _kept(self, messages: list[Any], pinned: set[int], refusals: int) -> list[int]:
+    def _kept(self, history: History, pinned: set[int], refusals: int) -> list[int]:
         """The messages that stay."""
-        everything = list(range(len(messages)))
+        everything = list(range(len(history)))
         if self.window_size == 0:
-            waiting = pinned | set(answering(messages))
-            if len(waiting) < len(messages):
+            waiting = pinned | set(history.waiting())
+            if len(waiting) < len(history):
                 return sorted(waiting)
         quarters = min(refusals, _MOST_QUARTERS)
-        start = max(2, len(messages) * quarters // _QUARTERS)
-        if len(messages) > self.window_size > 0:
-            start = len(messages) - self.window_size
-        cut = cut_point(messages, start, pinned)
+        start = max(2, len(history) * quarters // _QUARTERS)
+        if len(history) > self.window_size > 0:
+            start = len(history) - self.window_size
+        cut = history.cut_point(start, pinned)
         if cut is None:
             return everything
         staying = {index for index in pinned if index < cut.index} | set(cut.bridge)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strands.hooks import AfterModelCallEvent, AfterToolCallEvent, BeforeInvocationEvent
-
-from ullage.strands.agents import note_seam
-from ullage.strands.passive import PassiveConversationManager
-from ullage.strands.reduction import Reduction
+from ullage.strands.seam import EngineSeam
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -21,7 +17,7 @@ if TYPE_CHECKING:
 _MOST_REFUSALS = 3
 
 
-class EngineStrategy:
+class EngineStrategy(EngineSeam):
     """A strategy for the context manager of Strands.
 
         strategies = [EngineStrategy(engine=engine)]
@@ -55,6 +51,7 @@ class EngineStrategy:
     """
 
     name = "ullage:engine"
+    _retries = False
 
     def __init__(
         self,
@@ -66,42 +63,22 @@ class EngineStrategy:
         shrink: bool = True,
         retrieval: bool = True,
     ) -> None:
-        self._reduction = Reduction(engine, _MOST_REFUSALS, policy=policy, store=store, model=model)
-        self._shrinks = shrink
-        self._offers_retrieval = retrieval
+        super().__init__(
+            engine,
+            policy=policy,
+            store=store,
+            model=model,
+            max_retries=_MOST_REFUSALS,
+            shrink=shrink,
+            retrieval=retrieval,
+        )
 
     def init(self, agent: Agent, stash: Any = None) -> None:  # noqa: ARG002 - Strands passes it
         """Prepares an agent, before its session restores it."""
-        note_seam(agent, type(self).__name__)
-        PassiveConversationManager.take_over(agent)
-        agent.add_hook(self.before_invocation, BeforeInvocationEvent)
-        agent.add_hook(self.after_model_call, AfterModelCallEvent)
-        if self._shrinks:
-            agent.add_hook(self.after_tool_call, AfterToolCallEvent)
-        if self._offers_retrieval:
-            self._reduction.offer_retrieval(agent)
-
-    def engine_of(self, agent: Agent) -> ContextManager:
-        """What decides for this agent."""
-        return self._reduction.engine_of(agent)
+        self._attach(agent)
 
     async def apply(self, context: ContextState) -> bool:
         """Compacts the messages in place; whether that changed them."""
         if context.overflow:
-            return await self._reduction.recover(context.agent, context.messages)
-        return await self._reduction.compact(context.agent, context.messages)
-
-    def before_invocation(self, event: BeforeInvocationEvent) -> None:
-        """Forgets the refusals that ended the last invocation."""
-        self._reduction.begin(event.agent)
-
-    async def after_model_call(self, event: AfterModelCallEvent) -> None:
-        """Learns from an answer."""
-        agent: Any = event.agent
-        if event.stop_response is not None:
-            self._reduction.begin(agent)
-            await self._reduction.observe(agent, agent.messages, event.stop_response.message)
-
-    async def after_tool_call(self, event: AfterToolCallEvent) -> None:
-        """Shrinks a result before it enters the conversation."""
-        await self._reduction.shrink(event)
+            return await self._recover(context.agent, context.messages)
+        return await self._compact(context.agent, context.messages)

@@ -1,19 +1,29 @@
-"""Layer 3 of the cascade: summaries by the agent's own model, or by an agent of its own."""
+"""Summaries by an agent's own model, or by an agent of its own."""
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from strands.agent.conversation_manager.summarizing_conversation_manager import (
+    DEFAULT_SUMMARIZATION_PROMPT,
+)
 from strands.event_loop.streaming import process_stream
 
-from ullage.strands.agents import PerAgent
+from ullage import SummaryRequest, TokenCounter
+from ullage._core import quoted_summary, summary_request
+from ullage.strands.agents import PerAgent, model_id, model_window
+from ullage.strands.settings import UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ullage import SummaryRequest
+# The agents whose summaries are being made in this context; a summary makes no summary in turn.
+_summarized: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
+    "ullage_summarized", default=()
+)
 
 
 class AgentSummarizer:
@@ -98,12 +108,59 @@ def _asking(request: SummaryRequest) -> Any:
     return {"role": "user", "content": [{"text": request.prompt}]}
 
 
+def is_being_summarized(agent: Any) -> bool:
+    """Whether a summary of this agent, or by it, is being made in this context."""
+    return id(agent) in _summarized.get()
+
+
+async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | None) -> str:
+    """The summary of some messages of an agent, asked for with words alone, in those of Strands.
+
+    Providers refuse a request with calls in it and no tools beside them.
+
+    Args:
+        agent: Whose messages they are, and whose model is asked where nobody else is.
+        messages: The messages.
+        by: The agent that summarizes, or None.
+        prompt: What the model is told in place of Strands' own prompt.
+
+    Raises:
+        RuntimeError: If the model does not answer in words.
+    """
+    window = model_window(agent.model) or UNKNOWN_WINDOW
+    values = summary_request(
+        [_without_citations(message) for message in messages],
+        TokenCounter.for_model(model_id(agent.model) or ""),
+        format="bedrock",
+        previous="",
+        prompt="ullage",
+        max_tokens=window,
+        input=window // 2,
+    )
+    values["prompt"] = f"{values['text']}\n\nPlease summarize this conversation."
+    values["system"] = DEFAULT_SUMMARIZATION_PROMPT
+    values["messages"] = messages
+    token = _summarized.set((*_summarized.get(), id(agent), id(by)))
+    try:
+        return quoted_summary(await AgentSummarizer(agent, by, prompt)(SummaryRequest(**values)))
+    finally:
+        _summarized.reset(token)
+
+
 def _words(message: Any) -> str:
     """The text of an answer, that of citations included."""
-    texts: list[str] = []
-    for block in (message or {}).get("content", ()):
-        cited = block.get("citationsContent", {}).get("content", ())
-        texts += [part["text"] for part in (block, *cited) if part.get("text")]
+    content = _without_citations(message or {"content": []})["content"]
+    texts = [block["text"] for block in content if block.get("text")]
     if not texts:
         raise RuntimeError("the model answered without a word")
     return "\n".join(texts)
+
+
+def _without_citations(message: Any) -> Any:
+    """The message with the words of its citations as texts."""
+    blocks = [
+        part
+        for block in message["content"]
+        for part in block.get("citationsContent", {}).get("content", (block,))
+    ]
+    return {**message, "content": blocks}

@@ -13,14 +13,11 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.logger import Logger
 from ullage.strands.agents import model_window
-from ullage.strands.cutting import alternating
 from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
-from ullage.strands.identity import identify
-from ullage.strands.pins import pinned_indices
+from ullage.strands.history import History, identify, repair_history
 from ullage.strands.settings import UNKNOWN_WINDOW
-from ullage.strands.summaries_in_words import is_being_summarized, summary_of
+from ullage.strands.summaries import is_being_summarized, summary_of
 from ullage.strands.truncation import truncate_results
-from ullage.strands.validity import repair_history
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -135,13 +132,13 @@ class SummarizingConversationManager(
     async def _recover(self, agent: Agent, e: Exception, known: _Known) -> None:
         """Makes the conversation smaller."""
         messages = agent.messages
-        if known.refusals > 1 and truncate_results(messages, pinned_indices(messages)):
+        if known.refusals > 1 and truncate_results(messages, History(messages).pinned()):
             return
         try:
             # Where the newest messages are too many, fewer of them are spared each time.
             await self._summarize(agent, self.preserve_recent_messages >> (known.refusals - 1))
         except Exception as error:
-            if truncate_results(messages, pinned_indices(messages)):
+            if truncate_results(messages, History(messages).pinned()):
                 logger.warning("error=<%s> | results were truncated instead", error)
                 return
             logger.error("Summarization failed: %s", error)  # noqa: TRY400 - it is raised
@@ -159,8 +156,9 @@ class SummarizingConversationManager(
             )
         count = self._adjust_split_point_for_tool_pairs(messages, count)
         self._pin_first(messages, known)
-        pinned = pinned_indices(messages)
-        count = alternating(messages, count, pinned, len(messages) - preserved)
+        history = History(messages)
+        pinned = history.pinned()
+        count = history.summary_end(count, pinned, len(messages) - preserved)
         kept = [messages[index] for index in range(count) if index in pinned]
         oldest = [messages[index] for index in range(count) if index not in pinned]
         if not oldest or oldest == [known.summary]:

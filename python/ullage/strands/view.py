@@ -5,41 +5,93 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from strands.hooks import AfterModelCallEvent, BeforeInvocationEvent
 from strands.plugins import Plugin
-from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage.strands.agents import PerAgent, note_seam
-from ullage.strands.passive import PassiveConversationManager
-from ullage.strands.plugin import MOST_REFUSALS
-from ullage.strands.reduction import Reduction
-from ullage.strands.remembered import Remembered
+from ullage import BudgetError, ContextManager, StoreError, UllageError
+from ullage.logger import Logger
+from ullage.strands.agents import PerAgent, usage_counts
+from ullage.strands.engines import fixed
+from ullage.strands.history import hold_count
+from ullage.strands.remembered import TrackedView
+from ullage.strands.seam import MOST_REFUSALS, EngineSeam
 
 if TYPE_CHECKING:
     from strands import Agent
     from strands.middleware import InvokeModelContext
 
-    from ullage import ContextManager, Policy
+    from ullage import Policy
     from ullage.store import Store
 
-
-class _Shadow:
-    """The messages of an agent as the model is shown them."""
-
-    def __init__(self) -> None:
-        self.messages: list[Any] = []
-        self._seen = Remembered()
-
-    def follow(self, live: list[Any]) -> None:
-        """Takes up what is new in the history; begins anew if something older has changed."""
-        if not self._seen.begins(live):
-            self.messages, self._seen = [], Remembered()
-        new = live[len(self._seen) :]
-        self.messages += new
-        self._seen.add(new)
+logger = Logger(__name__)
 
 
-class ContextView(Plugin):
+class _AgentView:
+    """What the model sees of one agent's messages, and what a refusal or a failure changes in it.
+
+    Args:
+        engine: Decides.
+        state: The state of another view of these messages.
+    """
+
+    def __init__(self, engine: ContextManager, state: dict[str, Any] | None = None) -> None:
+        self._engine = engine
+        self._tracked = TrackedView(engine, state)
+        self._sent: list[Any] = []
+        self._last: tuple[list[Any], dict[str, Any]] = ([], {})
+        # The tokens of a request, where a provider refused more and the view cannot go that low.
+        self._budget: int | None = None
+
+    async def request(self, messages: list[Any], **beside: Any) -> list[Any]:
+        """The messages to send, or the shortest that there are; the provider decides.
+
+        Raises:
+            MessageError: If they cannot be read.
+        """
+        self._last = messages, beside
+        view = self._tracked.following(messages)
+        try:
+            self._sent = await view.amessages(messages, self._budget, **beside)
+        except BudgetError as error:
+            logger.warning("error=<%s> | the request stays above its budget", error)
+            self._sent = await view.amessages(messages, max(1, error.floor), **beside)
+        except StoreError as error:
+            # Nothing is lost by it: the agent has every message.
+            logger.warning("error=<%s> | compacted without the store", error)
+            other = _AgentView(_without_store(self._engine), view.state())
+            self._sent = await other.request(messages, **beside)
+        hold_count(self._sent, self._engine.policy)
+        return self._sent
+
+    async def refused(self) -> bool:
+        """Makes the next request smaller than the last; whether it is.
+
+        Raises:
+            UllageError: If nothing is left to remove, or the store cannot keep it.
+        """
+        view = self._tracked.view
+        tokens, state = view.tokens, view.state()
+        try:
+            await view.arefused()
+        except BudgetError as error:
+            # The ceiling of the view is now below what must stay.
+            self._tracked = TrackedView(self._engine, state)
+            messages, beside = self._last
+            view = self._tracked.following(messages)
+            await view.amessages(messages, max(1, error.floor), **beside)
+            if error.floor >= tokens:
+                raise
+            self._budget = error.floor
+        return view.tokens < tokens
+
+    def answered(self, reported: int | None, cached: int | None) -> None:
+        """Ends a row of refusals, and learns from the tokens that were reported, if any were."""
+        learned = self._tracked.view.observe(reported or 0, cached)
+        recorder = self._engine.recorder
+        if recorder is not None and reported is not None:
+            recorder.request(self._sent, *((reported, cached) if learned else ()))
+
+
+class ContextView(EngineSeam, Plugin):
     """Shows the model a shorter conversation than the agent has.
 
         agent = Agent(model=model, tools=tools, plugins=[ContextView(engine=engine)])
@@ -50,8 +102,9 @@ class ContextView(Plugin):
     happened.
 
     The view goes on from one request to the next: what is above the high mark is compacted once,
-    and then messages are added at the end, so that the provider's prompt cache keeps its value. It
-    is made anew when an older message of the history changes, and by another process.
+    and then messages are added at the end, so that the provider's prompt cache keeps its value.
+    After an edit of an older message, what was decided about the messages before it stays. After a
+    refusal the later requests stay below what was refused. Another process compacts anew.
 
     The history grows for as long as the agent lives, and Strands copies it for every request. An
     agent that was given no conversation manager, or ``NullConversationManager``, gets one that
@@ -85,10 +138,16 @@ class ContextView(Plugin):
         max_retries: int = MOST_REFUSALS,
         retrieval: bool = True,
     ) -> None:
-        super().__init__()
-        self._reduction = Reduction(engine, max_retries, policy=policy, store=store, model=model)
-        self._offers_retrieval = retrieval
-        self._shadows = PerAgent(lambda _: _Shadow())
+        super().__init__(
+            engine,
+            policy=policy,
+            store=store,
+            model=model,
+            max_retries=max_retries,
+            shrink=False,
+            retrieval=retrieval,
+        )
+        self._views = PerAgent(lambda agent: _AgentView(self.engine_of(agent)))
 
     @property
     def name(self) -> str:
@@ -99,63 +158,42 @@ class ContextView(Plugin):
         """Registers the view for the requests of an agent."""
         from strands.middleware import InvokeModelStage
 
-        note_seam(agent, type(self).__name__)
-        PassiveConversationManager.take_over(agent)
+        self._attach(agent)
         agent.add_middleware(InvokeModelStage.Input, self.request)
-        agent.add_hook(self.before_invocation, BeforeInvocationEvent)
-        agent.add_hook(self.after_model_call, AfterModelCallEvent)
-        if self._offers_retrieval:
-            self._reduction.offer_retrieval(agent)
-
-    def engine_of(self, agent: Agent) -> ContextManager:
-        """What decides for this agent."""
-        return self._reduction.engine_of(agent)
 
     async def request(self, context: InvokeModelContext) -> InvokeModelContext:
         """The request with the messages that the model is shown.
 
-        Where other middleware has added or removed messages before, the view is of those messages,
-        and of this request alone.
+        Where other middleware has added or removed messages before, the view is of those messages.
         """
         agent: Any = context.agent
-        given, live = context.messages, agent.messages
-        if len(given) != len(live):
-            shown = list(given)
-            await self._reduction.compact(agent, shown)
-            return context.replace(messages=shown)
-        shadow = self._shadows.of(agent)
-        shadow.follow(live)
-        await self._reduction.compact(agent, shadow.messages)
-        return context.replace(messages=_shown(shadow.messages, live, given))
+        given = context.messages
+        live = agent.messages if len(agent.messages) == len(given) else given
+        try:
+            shown = await self._views.of(agent).request(live, **fixed(agent))
+        except UllageError as error:
+            logger.warning("error=<%s> | the request was left as it is", error)
+            return context
+        # Other middleware may have written into the copies of the messages that were given, and
+        # nobody may write into the messages.
+        copies = {id(one): copied for one, copied in zip(live, given, strict=True)}
+        shown = [copies.get(id(one)) or copy.deepcopy(one) for one in shown]
+        return context.replace(messages=shown)
 
-    def before_invocation(self, event: BeforeInvocationEvent) -> None:
-        """Forgets the refusals that ended the last invocation."""
-        self._reduction.begin(event.agent)
+    async def _smaller(self, agent: Agent, _messages: list[Any], _refusals: int) -> bool:
+        return await self._views.of(agent).refused()
 
-    async def after_model_call(self, event: AfterModelCallEvent) -> None:
-        """Learns from an answer; makes a refused view smaller and sends it again."""
-        agent: Any = event.agent
-        shown = self._shadows.of(agent).messages
-        if event.stop_response is not None:
-            self._reduction.begin(agent)
-            await self._reduction.observe(agent, shown, event.stop_response.message)
-        elif isinstance(event.exception, ContextWindowOverflowException) and not event.retry:
-            event.retry = await self._reduction.recover(agent, shown)
+    def _learn(self, agent: Agent, answer: Any) -> None:
+        self._views.of(agent).answered(*usage_counts(answer))
 
 
-def _shown(view: list[Any], live: list[Any], given: list[Any]) -> list[Any]:
-    """A view of the live messages, made of the copies of them that were given for the request.
-
-    Other middleware may have written into the copies, and nobody may write into the messages.
-    """
-    same = next(
-        (
-            n
-            for n, (one, other) in enumerate(zip(reversed(view), reversed(live), strict=False))
-            if one is not other
-        ),
-        min(len(view), len(live)),
+def _without_store(engine: ContextManager) -> ContextManager:
+    """An engine like this one that stores nothing and asks nobody for summaries."""
+    return ContextManager(
+        engine.policy,
+        counter=engine.counter,
+        format="bedrock",
+        append_only=True,
+        on_compaction=engine.on_compaction,
+        recorder=engine.recorder,
     )
-    front, rest = view[: len(view) - same], len(live) - same
-    copies = {id(one): mine for one, mine in zip(live[:rest], given, strict=False)} if front else {}
-    return [*(copies.get(id(one)) or copy.deepcopy(one) for one in front), *given[rest:]]

@@ -21,7 +21,11 @@ pub(in crate::wire) fn edit_content<N: Build>(
     let content = entry.present(key);
     let mut blocks = Vec::new();
     if let Some(text) = content.as_ref().filter(|text| text.kind() == Kind::Text && !edit.drops(0)) {
-        blocks.push(text_block(entry, text.keep())?);
+        let text = edit.text_of(0).map_or_else(|| text.keep(), |new| entry.string(new));
+        if edit.append.is_empty() {
+            return entry.with(key, text);
+        }
+        blocks.push(text_block(entry, text)?);
     }
     for (position, block) in content.as_ref().and_then(Node::items).unwrap_or_default().iter().enumerate() {
         if edit.drops(position) {
@@ -31,6 +35,7 @@ pub(in crate::wire) fn edit_content<N: Build>(
         blocks.push(match edit.arguments_of(position) {
             Some(arguments) => replace_arguments(block, arguments)?,
             None if changes.is_empty() => block.keep(),
+            None if text_key(block).is_some() => replace_text(block, &changes)?,
             None => replace_items(block, &changes)?,
         });
     }
@@ -38,6 +43,19 @@ pub(in crate::wire) fn edit_content<N: Build>(
         blocks.push(text_block(entry, entry.string(text))?);
     }
     entry.with(key, entry.list(blocks)?)
+}
+
+/// The field of a block that holds its text, if it is one of a text.
+fn text_key<N: Node>(block: &N) -> Option<Key> {
+    [Key::Text, Key::Refusal].into_iter().find(|key| block.present(*key).is_some_and(|text| text.kind() == Kind::Text))
+}
+
+/// A block of a text, with another text in its place.
+pub(in crate::wire) fn replace_text<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
+    match (text_key(block), text_for(changes, 0)) {
+        (Some(key), Some(text)) => block.with(key, block.string(text)),
+        _ => Ok(block.keep()),
+    }
 }
 
 /// A message or a block whose content is a result, with some of its items replaced by texts. A string reads as one item and

@@ -11,7 +11,7 @@ use crate::wire::anthropic;
 use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material, Place};
 use crate::wire::content::item_of;
-use crate::wire::content::write::{compose_message, new_message, with_arguments, with_items};
+use crate::wire::content::write::{compose_message, new_message, replace_text, with_arguments, with_items};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 
@@ -43,7 +43,7 @@ fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> R
     for key in IN_ORDER {
         let appended = if key == Key::Content { edit.append } else { &[] };
         let of_key = || spots.iter().enumerate().filter(|(_, spot)| spot.key() == key);
-        let same = |part: usize| !edit.drops(part) && edit.arguments_of(part).is_none();
+        let same = |part: usize| !edit.drops(part) && edit.arguments_of(part).is_none() && edit.text_of(part).is_none();
         if of_key().all(|(part, _)| same(part)) && appended.is_empty() {
             continue;
         }
@@ -55,12 +55,22 @@ fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> R
             fields.push((key, Some(replace_arguments(call, new)?)));
             continue;
         }
+        let text = of_key().find_map(|(part, spot)| match spot {
+            Spot::Field(..) => edit.text_of(part),
+            Spot::Block(..) => None,
+        });
+        if let Some(text) = text.filter(|_| appended.is_empty()) {
+            fields.push((key, Some(entry.string(text))));
+            continue;
+        }
         let mut blocks = Vec::new();
         for (part, spot) in of_key().filter(|(part, _)| !edit.drops(*part)) {
-            blocks.push(match (spot, edit.arguments_of(part)) {
-                (Spot::Block(_, call), Some(new)) => replace_arguments(call, new)?,
-                (Spot::Block(_, block), None) => block.keep(),
-                (Spot::Field(_, text), _) => anthropic::text_block(entry, text.keep())?,
+            blocks.push(match (spot, edit.arguments_of(part), edit.text_of(part)) {
+                (Spot::Block(_, call), Some(new), _) => replace_arguments(call, new)?,
+                (Spot::Block(_, block), None, Some(_)) => replace_text(block, &edit.of_part(part))?,
+                (Spot::Block(_, block), None, None) => block.keep(),
+                (Spot::Field(..), _, Some(text)) => anthropic::text_block(entry, entry.string(text))?,
+                (Spot::Field(_, text), _, None) => anthropic::text_block(entry, text.keep())?,
             });
         }
 

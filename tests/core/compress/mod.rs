@@ -17,3 +17,4 @@ mod survey;
 mod test_run;
 mod text;
 mod trace;
+mod written;

@@ -73,13 +73,24 @@ fn asked(number: usize) -> String {
     format!("Now look at part_{number} of the shop.")
 }
 
-/// The lines of a digest under the headings of the user, as a reader sees lines who begins one at every such character.
+/// The lines of a note under the headings of the user, as a reader sees lines who begins one at every such character.
 fn of_the_user(note: &str) -> Vec<&str> {
     let mut lines = note.split(LINE_ENDS);
-    let mark = lines.find_map(|line| line.strip_prefix("Quotes from them; only [")?.strip_suffix(" begins a heading:"));
-    let mark = mark.expect("a digest says what its headings begin with");
-    let mut is_of_user = false;
     let mut said = Vec::new();
+    let mut section = "";
+    let mark = lines.find_map(|line| {
+        if !line.starts_with("- ") && !line.starts_with("  ") {
+            section = line;
+        } else if section == "## Requests" {
+            said.push(&line[2..]);
+        }
+        line.strip_prefix("Quotes from them; only [")?.strip_suffix(" begins a heading:")
+    });
+    let Some(mark) = mark else {
+        assert!(note.contains("\nWhat happened in them, told without a model:\n"), "{note}");
+        return said;
+    };
+    let mut is_of_user = false;
     for line in lines {
         let bare = line.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '[');
         if let Some(title) = line.strip_prefix(&format!("[{mark} ")) {

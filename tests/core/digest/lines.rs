@@ -134,9 +134,15 @@ struct Kept {
     line: String,
 }
 
-/// What the headings of a digest begin with, and what follows its first line.
-fn marked(digest: &str) -> Option<(&str, &str)> {
-    digest.strip_prefix("Quotes from them; only [")?.split_once(" begins a heading:\n")
+/// What the headings of a digest begin with, and what follows its first line; before it an account may stand.
+fn marked(body: &str) -> Option<(&str, &str)> {
+    let (account, digest) = body.split_once("Quotes from them; only [")?;
+    assert!(account.is_empty() || account.starts_with("What happened in them, told without a model:\n"), "{account}");
+    digest.split_once(" begins a heading:\n")
+}
+
+fn is_file(title: &str) -> bool {
+    title.is_empty() || title.contains("part_")
 }
 
 /// What stands behind our own marks: notes and, with no title, outputs that were cut.
@@ -148,6 +154,9 @@ fn kept(output: &Value) -> Vec<Kept> {
         let Some((mark, body)) = text.split_once('\n') else { continue };
         assert!(mark.ends_with(" characters follow]"), "{mark}");
         let (mut title, mut number) = ("", 0);
+        if body.starts_with("What happened") && marked(body).is_none() {
+            continue;
+        }
         let (body, begins) = marked(body).map_or((body, None), |(mark, lines)| (lines, Some(format!("[{mark} "))));
         for line in body.lines() {
             if let Some(said) = begins.as_ref().and_then(|begins| line.strip_prefix(begins)) {
@@ -163,7 +172,11 @@ fn kept(output: &Value) -> Vec<Kept> {
                 _ => (None, line),
             };
             number = told.unwrap_or(number + 1);
-            assert!(told.is_some() || number > 1, "the first line of a run has its number: {line}\n{body}");
+            // What is no file and had no numbers has none.
+            assert!(
+                told.is_some() || number > 1 || !is_file(title),
+                "the first line of a run has its number: {line}\n{body}"
+            );
             kept.push(Kept { title: title.to_owned(), number, line: content.to_owned() });
         }
     }
@@ -222,11 +235,14 @@ fn keepable(session: &Session) -> HashSet<(String, usize, String)> {
 
 fn assert_known(kept: &[Kept], session: &Session, when: &str) {
     let known = keepable(session);
+    let unnumbered: HashSet<(&str, &str)> = known.iter().map(|(title, _, line)| (&**title, &**line)).collect();
     for Kept { title, number, line } in kept {
-        assert!(
-            known.contains(&(title.clone(), *number, line.clone())),
-            "{when}: nowhere is line {number} of {title:?} {line:?}"
-        );
+        let is_known = if is_file(title) {
+            known.contains(&(title.clone(), *number, line.clone()))
+        } else {
+            unnumbered.contains(&(&**title, &**line))
+        };
+        assert!(is_known, "{when}: nowhere is line {number} of {title:?} {line:?}");
     }
 }
 
@@ -245,7 +261,7 @@ fn what_is_kept_are_lines_as_they_were_with_their_numbers() {
 
 #[test]
 fn what_was_condensed_is_condensed_again_with_its_numbers_and_titles() {
-    for share in [15, 30, 60] {
+    for share in [20, 30, 60] {
         let mut session = session(40);
         let mut input = render(&session.messages, Format::Anthropic);
         let mut first = HashSet::new();
@@ -256,7 +272,9 @@ fn what_was_condensed_is_condensed_again_with_its_numbers_and_titles() {
             if round == 0 {
                 first.extend(kept.into_iter().filter(|kept| !kept.title.is_empty()).map(|kept| kept.line));
             } else if round == 1 {
-                let both = kept.iter().filter(|kept| first.contains(&kept.line)).count();
+                let mut texts = Vec::new();
+                strings(&outcome.output, &mut texts);
+                let both = first.iter().filter(|line| texts.iter().any(|text| text.contains(&**line))).count();
                 assert!(both > 3, "{share} %: {both} lines of the older note are still there");
             }
             let before = session.messages.len();
@@ -322,7 +340,7 @@ fn every_format_keeps_the_same_and_so_does_every_engine() {
 /// Whether a line is in what a policy leaves of an eighth.
 fn is_left(messages: &[Message], policy: &Policy, line: &str) -> bool {
     let input = render(messages, Format::Anthropic);
-    let budget = fresh_count(&input, Format::Anthropic, &exact()) * 12 / 100;
+    let budget = fresh_count(&input, Format::Anthropic, &exact()) * 15 / 100;
     let engine = engine(policy, &exact(), Storing::On);
     let outcome = compact(&engine, &input, Format::Anthropic, budget, Urgency::Hard).unwrap();
     let mut texts = Vec::new();
@@ -414,7 +432,7 @@ fn matches_of_a_search_keep_their_own_numbers() {
     session.call("Where?", "grep", json!({ "pattern": "total", "path": "/srv/shop" }), &text);
     go_on(&mut session, 0..6);
     session.say("I see.", "And what of total_30?");
-    let outcome = pressed(&render(&session.messages, Format::Anthropic), 40, &exact());
+    let outcome = pressed(&render(&session.messages, Format::Anthropic), 60, &exact());
     let matches: Vec<Kept> = kept(&outcome.output).into_iter().filter(|kept| kept.title.contains("grep")).collect();
     assert!(matches.len() > 3, "{matches:?}");
     for Kept { number, line, .. } in matches {

@@ -81,7 +81,7 @@ proptest! {
         let input = render(&messages, Format::Bedrock);
         let engine = engine(&small_policy(), &counter, Storing::On);
         let reading = engine.read(&&input, None, &[]).unwrap();
-        let status = engine.status(&reading, Room { budget: None, fixed: 0, ceiling: None }).unwrap();
+        let status = engine.status(&reading, Room::default()).unwrap();
         prop_assert_eq!(status.tokens, fresh_count(&input, Format::Bedrock, &counter));
         prop_assert_eq!(status.parts.values().sum::<usize>(), status.tokens);
     }

@@ -2,6 +2,7 @@ mod caching;
 mod economics;
 mod ladder;
 mod large;
+mod last_level;
 mod ledger;
 mod plan_json;
 mod policy;

@@ -71,6 +71,12 @@ fn lines(messages: &[Value]) -> String {
     messages.iter().map(|message| format!("{message}\n")).collect()
 }
 
+/// What persons and models wrote.
+fn texts(messages: &[Message]) -> BTreeSet<String> {
+    let blocks = messages.iter().flat_map(|message| &message.blocks);
+    blocks.filter_map(|block| if let Block::Text(text) = block { Some(text.clone()) } else { None }).collect()
+}
+
 proptest! {
     #![proptest_config(cases(60))]
 
@@ -91,7 +97,8 @@ proptest! {
                 match &artifact.source {
                     Source::Item(_) => {
                         // A value that the format holds is stored as JSON.
-                        prop_assert!(originals.contains(content) || input.to_string().contains(content));
+                        let is_value = input.to_string().contains(content);
+                        prop_assert!(originals.contains(content) || texts(&messages).contains(content) || is_value);
                         prop_assert_eq!(reference, &Reference::of(&artifact.tool, content.as_bytes()));
                     }
                     Source::Part { .. } => {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use ullage::ledger::Ledger;
 use ullage::message::{Conversation, Text};
-use ullage::replay::{Cutting, Needs, Retention, Shown, cuts, line_cover, window};
+use ullage::replay::{Continuity, Cutting, Help, Needs, Retention, Share, Shown, cuts, line_cover, window};
 use ullage::tokens::{Encoding, Exact};
 use ullage::wire::{Format, read};
 
@@ -52,6 +52,18 @@ fn needs(session: &Value, cut: usize) -> Needs {
     Needs::of(&read(&session, Format::Anthropic).unwrap(), cut)
 }
 
+/// The names and edits of a retention, without what is measured beside them.
+fn counted(kept: Retention) -> Retention {
+    Retention { help: Help::default(), continuity: Continuity::default(), ..kept }
+}
+
+/// What is measured beside them.
+fn shares(kept: Retention) -> [Share; 8] {
+    let Help { acts_near, acts_far, words_near, words_far } = kept.help;
+    let Continuity { sentences, tasks, files, user_words } = kept.continuity;
+    [acts_near, acts_far, words_near, words_far, sentences, tasks, files, user_words]
+}
+
 fn shown(texts: &[&str]) -> Shown {
     let mut shown = Shown::default();
     for text in texts {
@@ -86,11 +98,11 @@ fn a_name_is_not_its_line_and_a_line_not_the_edit() {
         ),
         (&["return read_toml(path) # and more"], Retention { anchors: 1, recoverable: 1, ..all }),
     ] {
-        assert_eq!(needs.kept_in(&shown(texts), &Shown::default()), kept, "{texts:?}");
+        assert_eq!(counted(needs.kept_in(&shown(texts), &Shown::default())), kept, "{texts:?}");
     }
     let stored = shown(&["{\"content\":\"main_test.py\\nother_file.py\"}", "load_config"]);
     let kept = needs.kept_in(&shown(&["load_config"]), &stored);
-    assert_eq!(kept, Retention { anchors: 1, recoverable: 2, ..all });
+    assert_eq!(counted(kept), Retention { anchors: 1, recoverable: 2, ..all });
     assert_eq!(needs.lost(&shown(&["load_config"])), ["4096", "read_toml", "other_file.py"]);
 }
 
@@ -178,7 +190,10 @@ proptest! {
             prop_assert_eq!([all.anchors, all.lines, all.recoverable], [all.needed; 3]);
             prop_assert_eq!(all.grounded, all.edits);
             let nothing = needs.kept_in(&none, &none);
-            prop_assert_eq!(nothing, Retention { needed: all.needed, edits: all.edits, ..Retention::default() });
+            prop_assert_eq!(counted(nothing), Retention { needed: all.needed, edits: all.edits, ..Retention::default() });
+            for (whole, empty) in shares(all).into_iter().zip(shares(nothing)) {
+                prop_assert_eq!((whole.kept, empty.kept), (whole.of, 0));
+            }
             let part = needs.kept_in(&whole(&conversation, cut / 2), &whole(&conversation, cut));
             prop_assert!(part.lines <= part.anchors && part.anchors <= part.recoverable && part.recoverable == all.needed);
         }

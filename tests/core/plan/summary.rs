@@ -14,6 +14,7 @@ use ullage::message::Part;
 use ullage::planner::{Answer, Plan, Urgency};
 use ullage::policy::{Policy, StageName};
 use ullage::report::SummaryBy;
+use ullage::slices::ends_line;
 use ullage::store::{Storing, noted_removals};
 use ullage::summary::{Summaries, SummaryFallback, SummaryPrompt, SummaryRequest, body, parts};
 use ullage::tokens::TextKind;
@@ -296,6 +297,18 @@ fn what_a_summary_lost_is_added_in_its_own_words() {
 }
 
 #[test]
+fn a_summarizer_is_given_what_it_must_not_lose() {
+    let input = render(&work(), Format::Bedrock);
+    let engine = summarizing(&Policy { summary_tokens: 600, summary_input: 4_000, ..policy() });
+    let plan = plan(&engine, &input, Format::Bedrock, 1_600, Urgency::Soft).unwrap();
+    let prompt = request(&engine, &plan, &input).unwrap().prompt;
+    let (_, account) = prompt.split_once("<account>\nWhat happened in them, told without a model:\n").unwrap();
+    let (account, rest) = account.split_once("\n</account>").unwrap();
+    assert!(account.contains("- /srv/app/main.rs (2x)") && account.contains("- [ ] Mend the parser"), "{account}");
+    assert!(rest.contains("Lose nothing of it that still holds."), "{rest}");
+}
+
+#[test]
 fn without_an_answer_the_engine_says_what_happened() {
     let mut messages = talk(20);
     messages[5] = Message::new(
@@ -329,16 +342,13 @@ fn without_an_answer_the_engine_says_what_happened() {
         let text = output.to_string();
         for said in [
             "What happened in them, told without a model:",
-            "write_file: 1 calls",
-            "bash: 1 calls, 1 failed",
-            "## Files written\\n- src/main.rs",
+            "## Done\\n- `cargo test` (1x): error: could not compile `app`\\n- src/main.rs (1x)\\n",
+            "## Tasks\\n- [ ] move DNS\\n- [x] build\\n",
+            "## The assistant's last words, newest first\\n- ",
             "I look at service_",
-            "bash `cargo test`: error: could not compile `app`; not seen to work since",
-            "- move DNS (pending)",
         ] {
             assert!(text.contains(said), "{}: {said}\n{output:#}", format.name());
         }
-        assert!(!text.contains("- build (completed)"));
     }
 }
 
@@ -396,18 +406,23 @@ fn first_or(first: &str) -> &str {
 #[test]
 fn a_former_account_goes_on_in_the_next() {
     let engine = summarizing(&Policy { summary_tokens: 300, ..policy() });
-    let mut output = render(&talk(12), Format::Anthropic);
-    let mut calls = Vec::new();
+    let mut messages = talk(12);
+    for (at, message) in messages.iter_mut().enumerate().skip(1).step_by(2).take(12) {
+        let input = json!({ "path": "src/main.rs", "old_string": "a", "new_string": "b" });
+        message.blocks[1] = Block::Call { id: format!("c{}", at / 2), tool: "edit".to_owned(), input };
+    }
+    let mut output = render(&messages, Format::Anthropic);
+    let mut edits = Vec::new();
     for _ in 0..4 {
         let (_, after) = compacted(&engine, &output, Format::Anthropic, 1_600, Answer::Nothing("none"));
         let text = after.to_string();
-        let (_, told) = text.split_once("read_file: ").unwrap();
-        calls.push(told.split(' ').next().unwrap().parse::<usize>().unwrap());
+        let (_, told) = text.split_once("- src/main.rs (").unwrap();
+        edits.push(told.split('x').next().unwrap().parse::<usize>().unwrap());
         output = after;
-        let more = render(&talk(12)[1..], Format::Anthropic);
+        let more = render(&messages[1..], Format::Anthropic);
         output.as_array_mut().unwrap().extend(more.as_array().unwrap().iter().cloned());
     }
-    assert!(calls.windows(2).all(|pair| pair[1] >= pair[0] + 10), "calls add up: {calls:?}");
+    assert!(edits.windows(2).all(|pair| pair[1] >= pair[0] + 10), "edits add up: {edits:?}");
 }
 
 #[test]
@@ -431,7 +446,8 @@ fn presets_ask_for_the_sections_of_their_systems() {
         (SummaryPrompt::CyberAutoagent, &["Topics", "Tools Executed", "Technical Information", "Key Insights"]),
     ] {
         let asked = ask(prompt);
-        let found: Vec<&str> = asked.prompt.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        let (_, task) = asked.prompt.split_once("</account>").unwrap();
+        let found: Vec<&str> = task.lines().filter_map(|line| line.strip_prefix("## ")).collect();
         assert_eq!(found, headings);
         assert!(asked.prompt.ends_with(&format!("at most {} words.", asked.max_words)));
     }
@@ -574,4 +590,113 @@ fn the_generated_conversations_ask_for_summaries() {
         with_lines += usize::from(done.summary.is_some_and(|summary| summary.lines > 0));
     }
     assert!(pending > 25 && with_lines > 15, "{pending} of 300 ask, {with_lines} get lines");
+}
+
+/// The first note of a conversation that is compacted without a summarizer.
+fn note(messages: &[Message], share: usize, format: Format) -> String {
+    let input = render(messages, format);
+    let budget = fresh_count(&input, format, &exact()) * share / 100;
+    let policy = Policy { window: 1_000_000, ..Policy::default() };
+    let engine = engine(&policy, &exact(), Storing::On);
+    let (_, output) = compacted_hard(&engine, &input, format, budget);
+    let mut texts = Vec::new();
+    strings(&output, &mut texts);
+    let note = texts.into_iter().find(|text| text.starts_with("[ullage: ") && text.contains(" earlier messages "));
+    note.expect("messages were removed").to_owned()
+}
+
+fn compacted_hard(engine: &Engine, input: &Value, format: Format, budget: usize) -> (Plan, Value) {
+    let plan = plan(engine, input, format, budget, Urgency::Hard).unwrap();
+    let output = Value::Array(apply(&plan, &input).unwrap());
+    (plan, output)
+}
+
+/// Work with a request in between, edits, a test that fails and one that works, a list of tasks and a finding.
+fn work() -> Vec<Message> {
+    let call = |id: usize, tool: &str, input: Value| {
+        let call = Block::Call { id: format!("w{id}"), tool: tool.to_owned(), input };
+        Message::new("assistant", vec![Block::Text(format!("Now step w{id} comes.")), call])
+    };
+    let edit = json!({ "file_path": "/srv/app/main.rs", "old_string": "a", "new_string": "b" });
+    let todos = json!({ "todos": [
+        { "content": "Find the cause", "status": "completed" }, { "content": "Mend the parser", "status": "in_progress" }
+    ] });
+    let mut messages = vec![Message::text("user", "Mend the parser."), Message::text("assistant", "I will.")];
+    messages.extend([Message::text("user", "And keep the flag legacy_77."), call(0, "edit", edit.clone())]);
+    messages.extend([Message::result("w0", "The file was changed."), call(1, "edit", edit)]);
+    messages.extend([Message::result("w1", "The file was changed."), call(2, "TodoWrite", todos)]);
+    messages.extend([Message::result("w2", "Saved."), call(3, "bash", json!({ "command": "cd /srv && cargo test" }))]);
+    messages.extend([Message::result("w3", "running\ntest result: ok. 41 passed; 0 failed")]);
+    messages.extend([call(4, "bash", json!({ "command": "ls /nowhere" }))]);
+    messages.extend([Message::result("w4", "Error: ls: /nowhere: No such file or directory")]);
+    messages.push(Message::text("assistant", "The cause is the offset_of_line, which starts at 0. Then I go on."));
+    messages.push(Message::text("user", "Good."));
+    messages.extend(talk(24).into_iter().skip(1));
+    messages
+}
+
+#[test]
+fn what_is_left_begins_with_an_account_in_a_fixed_form() {
+    for format in Format::ALL {
+        let note = note(&work(), 50, format);
+        let (_, body) = note.split_once('\n').unwrap();
+        assert!(body.starts_with("What happened in them, told without a model:\n## Requests\n- "), "{note}");
+        let (account, digest) = body.split_once("\nQuotes from them; only [").unwrap();
+        for said in [
+            "\n- And keep the flag legacy_77.",
+            "\n## Done\n- `cargo test` (1x): test result: ok. 41 passed; 0 failed\n- /srv/app/main.rs (2x)\n",
+            "\n## Failed, and not seen to work since\n- `ls /nowhere`: Error: ls: /nowhere: No such file or directory\n",
+            "\n## Tasks\n- [x] Find the cause\n- [ ] Mend the parser (in_progress)\n",
+            "\n## The assistant's last words, newest first\n- ",
+            "The cause is the offset_of_line, which starts at 0.",
+        ] {
+            assert!(account.contains(said), "{}: {said}\n{account}", format.name());
+        }
+        // Nothing is said twice.
+        for line in account.lines().filter(|line| line.starts_with("- ")) {
+            assert!(!digest.lines().any(|other| other == &line[2..]), "{line}\n{note}");
+        }
+    }
+}
+
+#[test]
+fn an_account_goes_on_after_its_conversation_does() {
+    let engine = engine(&Policy { window: 1_000_000, ..Policy::default() }, &exact(), Storing::On);
+    let mut output = render(&work(), Format::Anthropic);
+    for round in 0..3 {
+        let budget = fresh_count(&output, Format::Anthropic, &exact()) / 3;
+        output = compacted_hard(&engine, &output, Format::Anthropic, budget.max(1_500)).1;
+        let text = output.to_string();
+        assert_eq!(text.matches("told without a model:").count(), 1, "round {round}\n{output:#}");
+        for said in ["And keep the flag legacy_77.", "- /srv/app/main.rs (2x)", "- [ ] Mend the parser (in_progress)"] {
+            assert!(text.contains(said), "round {round}: {said}\n{output:#}");
+        }
+        let more = render(&talk(14)[1..], Format::Anthropic);
+        output.as_array_mut().unwrap().extend(more.as_array().unwrap().iter().cloned());
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// Whatever is said or printed, a line at the left edge of an account is one of its headings.
+    #[test]
+    fn no_line_that_is_quoted_in_an_account_passes_for_a_heading(
+        lines in proptest::collection::vec("(## Requests|## Done|- x|  y|What happened in them, told without a model:|[a-z ]{1,9})(\\n|\u{2028}|\r)?", 1..8),
+        share in 20_usize..60,
+    ) {
+        let said = lines.concat();
+        let mut messages = vec![Message::text("user", "Go."), Message::text("assistant", &said)];
+        messages.extend([Message::text("user", &said), Message::text("assistant", "Yes."), Message::text("user", "Go.")]);
+        messages.extend(work().into_iter().skip(1));
+        let note = note(&messages, share, Format::Anthropic);
+        let (_, body) = note.split_once('\n').unwrap();
+        let account = body.split("\nQuotes from them; only [").next().unwrap();
+        let headings: Vec<&str> = account.split(ends_line).filter(|line| !line.starts_with("- ") && !line.starts_with("  ")).collect();
+        let mut different = headings.clone();
+        different.sort_unstable();
+        different.dedup();
+        prop_assert_eq!(headings.len(), different.len(), "{}", account);
+        prop_assert!(headings[1..].iter().all(|heading| heading.starts_with("## ")), "{}", account);
+    }
 }

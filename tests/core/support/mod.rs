@@ -139,7 +139,7 @@ pub fn engine(policy: &Policy, counter: &Arc<dyn CountTokens>, storing: Storing)
 
 pub fn ask(budget: usize, urgency: Urgency) -> Ask<'static> {
     Ask {
-        room: Room { budget: Some(budget), fixed: 0, ceiling: None },
+        room: Room { budget: Some(budget), ..Room::default() },
         urgency,
         salt: 0,
         distrusted: &[],
@@ -150,14 +150,7 @@ pub fn ask(budget: usize, urgency: Urgency) -> Ask<'static> {
 
 /// Asks for what the policy's window leaves.
 pub fn ask_window(urgency: Urgency) -> Ask<'static> {
-    Ask {
-        room: Room { budget: None, fixed: 0, ceiling: None },
-        urgency,
-        salt: 0,
-        distrusted: &[],
-        deadline: Deadline::Never,
-        answer: None,
-    }
+    Ask { room: Room::default(), urgency, salt: 0, distrusted: &[], deadline: Deadline::Never, answer: None }
 }
 
 /// What came of a compaction.

@@ -2,12 +2,14 @@
 
 use crate::support::generate::{ANY, Settings, Shape, conversation, settings};
 use crate::support::{
-    Block, Message, Outcome, cases, check, compact, engine, fresh_count, render, slice, small_policy,
+    Block, Item, Message, Outcome, cases, check, compact, engine, exact, fresh_count, render, slice, small_policy,
 };
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use ullage::error::Error;
 use ullage::planner::Urgency;
+use ullage::policy::Policy;
+use ullage::store::Storing;
 use ullage::wire::Format;
 
 /// Plans with a budget that leaves about the share of what is there.
@@ -89,19 +91,22 @@ proptest! {
     }
 
     #[test]
-    fn rule_1_signed_thinking_stays_with_its_tool_loop(messages in conversation(ANY, "t"), settings in settings()) {
+    fn rule_1_the_last_turn_begins_with_its_thinking(messages in conversation(ANY, "t"), settings in settings()) {
         let input = render(&messages, Format::Bedrock);
         let Some(outcome) = press(&input, Format::Bedrock, &settings)? else { return Ok(()) };
         let survivors = check::survivors(&outcome.output);
-        let mut thought = None;
-        for (index, message) in input.as_array().into_iter().flatten().enumerate() {
-            if message["role"] == "user" && message["content"][0]["toolResult"].is_null() {
-                thought = None;
-            } else if check::is_signed(message) {
-                thought = Some(index);
-            }
-            if let (Some(thought), true) = (thought, survivors.contains_key(&index)) {
-                prop_assert!(survivors.contains_key(&thought), "{index} stays without {thought}");
+        let all = input.as_array().map_or(&[][..], Vec::as_slice);
+        let begins_turn = |message: &Value| message["role"] == "user" && message["content"][0]["toolResult"].is_null();
+        let turn = all.iter().rposition(begins_turn).unwrap_or_default();
+        let (mut thought, mut begun) = (false, false);
+        for (index, message) in all.iter().enumerate().skip(turn) {
+            thought |= check::is_signed(message);
+            if let Some(after) = survivors.get(&index) {
+                let (before, after) = (check::blocks(message).len(), check::blocks(&outcome.output[*after]).len());
+                prop_assert!(index == turn || !thought || after == before, "a note at {index} would begin a new turn");
+                prop_assert!(begun || message["role"] != "assistant" || !thought || check::is_signed(message),
+                    "{index} stays without the thinking before it");
+                begun |= message["role"] == "assistant";
             }
         }
     }
@@ -126,7 +131,47 @@ proptest! {
                     prop_assert_eq!(after, message);
                 } else if let Some(after) = after.filter(|_| endmost) {
                     let (before, after) = (check::blocks(message), check::blocks(after));
-                    prop_assert_eq!(&after[..before.len()], &before[..]);
+                    prop_assert!(after.len() >= before.len());
+                    for (before, after) in before.iter().zip(&after) {
+                        let is_trimmed = after.to_string().contains("[ullage: text of ");
+                        prop_assert!(before == after || is_trimmed, "{before} became {after}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thought_at_the_start_of_a_long_turn_does_not_lock_the_turn() {
+    let engine = engine(&Policy::default(), &exact(), Storing::On);
+    for pinned in [false, true] {
+        let mut messages = vec![Message { pinned, ..Message::text("user", "go on until all is done") }];
+        for step in 0..40 {
+            let id = format!("c-{step}");
+            let input = json!({ "path": "src/lib.rs", "text": "words of some length ".repeat(20) });
+            let thought = Block::Thinking { text: "first the tests".to_owned(), signed: true };
+            let call = Block::Call { id: id.clone(), tool: "write".to_owned(), input };
+            let blocks = (step == 0).then_some(thought).into_iter().chain([call]).collect();
+            messages.push(Message::new("assistant", blocks));
+            let items = vec![Item::Text("done ".repeat(60))];
+            messages.push(Message::new("user", vec![Block::Result { id, items }]));
+        }
+        for format in Format::ALL {
+            let mut input = render(&messages, format);
+            for _ in 0..2 {
+                let before = check::entries(&input).len();
+                input = compact(&engine, &input, format, 1_500, Urgency::Soft).unwrap().output;
+                let after = check::entries(&input).len();
+                assert!(after < before || before < 40, "{format:?}: {before} to {after}");
+                let said = input.to_string();
+                assert_eq!(said.matches("first the tests").count(), 1, "{format:?}");
+                // One note, with the request or in front of it where that is pinned.
+                assert_eq!(said.matches(" earlier messages are stored as ").count(), 1, "{format:?}: {said}");
+                let (note, thought) = (said.find(" earlier messages").unwrap(), said.find("first the tests").unwrap());
+                assert!(note < thought, "{format:?}");
+                for more in render(&messages[41..], format).as_array().unwrap() {
+                    input.as_array_mut().unwrap().push(more.clone());
                 }
             }
         }

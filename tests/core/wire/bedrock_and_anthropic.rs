@@ -171,5 +171,5 @@ fn a_shortened_item_keeps_its_other_fields_and_its_neighbours() {
     assert!(text.as_str().unwrap().len() < 1_500);
     *text = json!(long);
     assert_eq!(Value::Array(after), messages);
-    assert!(engine.status(&reading, Room { budget: Some(2_000), fixed: 0, ceiling: None }).is_ok());
+    assert!(engine.status(&reading, Room { budget: Some(2_000), ..Room::default() }).is_ok());
 }

@@ -104,5 +104,7 @@ def replaying() -> None:
     )
     kept = [cut.retention for cut in outcome.cuts]
     assert_type(kept, list[replay.Retention])
+    assert_type([retention.acts_near for retention in kept], list[replay.Share])
+    assert_type(outcome.interval(outcome.rows()[0], "lines"), tuple[float, float] | None)
     assert_type(replay.follow(sessions[0], ullage.Policy(), model="gpt-4o"), ullage.Recorder)
     print(replay.html(outcome), *replay.BASELINES)

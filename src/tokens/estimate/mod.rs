@@ -1,8 +1,16 @@
 //! Estimates for families whose tokenizer is not public.
 
-use super::weights::{BEGINNING, CLASSES, UNIT, WEIGHTS, in_a_run, pair};
+mod calibration;
+mod letters;
+mod scale;
+mod weights;
+
+pub use calibration::{Calibration, Learned, Remainder};
+pub use scale::Scale;
+
 use super::{CountTokens, MediaRule, Overhead, Precision, TextKind};
 use crate::error::{Error, Result};
+use weights::{BEGINNING, CLASSES, UNIT, WEIGHTS, in_a_run, pair};
 
 /// Tokens that Anthropic bills for a call and its result beside their texts, half of it for each: ids, names of fields,
 /// the frame. Fitted with the weights, on texts without the ids.

@@ -1,49 +1,19 @@
-//! Byte-pair merging: from the bytes of a piece to its tokens.
+//! Byte-pair merging of a short piece: from its bytes to its tokens.
 //!
 //! The rule: of all neighbours that together are a token, merge the two whose token has the lowest rank, the
-//! leftmost of equals; repeat until there are none. Four ways to the same result:
-//!
-//! - few parts: a look at all of them for each merge, here;
-//! - more, up to [`SHORT`] bytes: one pair at a time, in `linked`;
-//! - more still: window by window, in `long`;
-//! - long runs of one character, however long: as runs, in `runs`.
+//! leftmost of equals; repeat until there are none. Few parts are all looked at for each merge, here; more, up to
+//! [`SHORT`] bytes, are merged one pair at a time, in `linked`.
 
 use super::crossing::Character;
+use super::linked;
 use super::vocabulary::{NO_TOKEN, Vocabulary};
-use super::{linked, long, runs};
 
 /// Bytes that are merged at once. Above it the quadratic cost shows.
 pub(super) const SHORT: usize = 128;
 /// Most pieces are shorter than this, and few parts want little memory made ready.
-const SHORTER: usize = 32;
+pub(super) const SHORTER: usize = 32;
 /// Parts that are merged here: what is behind a merge is moved, which few parts make cheap.
-const FEW: usize = 16;
-/// Bytes from which on runs are looked for; below, they take few merges.
-const WORTH_A_LOOK: usize = 24;
-
-/// Number of tokens in a piece, or any number above `limit` if there are more than that. Linear, at worst n log n.
-pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8], limit: usize) -> usize {
-    match *piece {
-        [_] => return 1,
-        [first, second] => return 1 + usize::from(vocabulary.of_bytes(first, second) == NO_TOKEN),
-        [first, second, third] => return count_three(vocabulary, first, second, third),
-        _ if piece.len() <= FEW => return Parts::<FEW>::new().merge(vocabulary, piece).len(),
-        _ => {}
-    }
-    if piece.len() >= WORTH_A_LOOK
-        && runs::seem_likely(piece)
-        && let Some(tokens) = runs::count(vocabulary, piece)
-    {
-        tokens
-    } else if piece.len() <= SHORTER {
-        Parts::<SHORTER>::new().merge(vocabulary, piece).len()
-    } else if piece.len() <= SHORT {
-        Parts::<SHORT>::new().merge(vocabulary, piece).len()
-    } else {
-        long::count(vocabulary, piece, limit)
-    }
-}
-
+pub(super) const FEW: usize = 16;
 /// Number of tokens in a piece of three bytes.
 #[inline]
 pub(super) fn count_three(vocabulary: &Vocabulary, first: u8, second: u8, third: u8) -> usize {

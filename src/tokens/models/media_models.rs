@@ -1,7 +1,7 @@
 //! By which rule a model counts media.
 
-use super::MediaRule;
 use super::ids::by_beginning;
+use crate::tokens::MediaRule;
 
 impl MediaRule {
     /// The rule for a model, by the longest beginning of its id that is known; [`MediaRule::Dearest`] where none is. What

@@ -1,7 +1,5 @@
 //! The published encodings, by name.
 
-use super::split::Pieces;
-
 /// A byte-pair encoding whose vocabulary is public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Encoding {
@@ -26,10 +24,5 @@ impl Encoding {
     /// The encoding of this published name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|encoding| encoding.name() == name)
-    }
-
-    /// The pieces that the published pattern splits `text` into; no token reaches across two of them.
-    pub fn pieces(self, text: &str) -> Pieces<'_> {
-        Pieces::new(self, text)
     }
 }

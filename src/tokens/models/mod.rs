@@ -2,9 +2,18 @@
 
 use std::sync::Arc;
 
-use super::ids::by_beginning;
-use super::scaled::Scaled;
+mod ids;
+mod known_limits;
+mod limits;
+mod media_models;
+mod scaled;
+
+pub use ids::by_beginning;
+pub use known_limits::KNOWN_LIMITS;
+pub use limits::{ModelLimits, limits_of_model};
+
 use super::{CountTokens, Encoding, Estimate, Exact, MediaRule, Overhead, Precision, TextKind};
+use scaled::Scaled;
 
 /// The models that share a tokenizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! Counts for models whose vocabulary is public, and not inside this crate.
 
-use super::{CountTokens, Encoding, Exact, MediaRule, Overhead, Precision, TextKind};
+use crate::tokens::{CountTokens, Encoding, Exact, MediaRule, Overhead, Precision, TextKind};
 
 const HUNDREDTHS: usize = 100;
 

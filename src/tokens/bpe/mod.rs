@@ -1,11 +1,27 @@
 //! Exact counts by the published byte-pair encodings.
 
-use super::encoding::Encoding;
-use super::memo::{LONGEST_WORD, Memo};
-use super::split::{Splitter, piece_end};
-use super::vocabulary::{LONGEST_TOKEN, NO_TOKEN, Vocabulary};
+mod class;
+mod classes;
+mod crossing;
+mod cuts;
+mod encoding;
+mod linked;
+mod long;
+mod memo;
+mod merge;
+mod piece;
+mod runs;
+mod split;
+mod vocabulary;
+mod window;
+
+pub use encoding::Encoding;
+pub use split::Pieces;
+
 use super::{CountTokens, MediaRule, Overhead, Precision, TextKind};
-use super::{cuts, merge};
+use memo::{LONGEST_WORD, Memo};
+use split::{Splitter, piece_end};
+use vocabulary::{LONGEST_TOKEN, NO_TOKEN, Vocabulary};
 
 /// Tokens around a message. OpenAI's cookbook counts three for its frame and one for its role.
 const MESSAGE_OVERHEAD: usize = 4;
@@ -44,7 +60,7 @@ impl Exact {
     /// The pieces of `text`, each with its number of tokens.
     pub fn pieces(self, text: &str) -> impl Iterator<Item = (&str, usize)> {
         let vocabulary = Vocabulary::of(self.encoding);
-        (self.encoding.pieces(text)).map(move |piece| (piece, merge::count(vocabulary, piece.as_bytes(), usize::MAX)))
+        (self.encoding.pieces(text)).map(move |piece| (piece, piece::count(vocabulary, piece.as_bytes(), usize::MAX)))
     }
 
     /// Number of tokens in `text`, or any number above `limit` if there are more than that. Stops counting soon after
@@ -87,10 +103,10 @@ impl Counting<'_> {
         let &mut Self { vocabulary, ref mut memo, text } = self;
         if end - start > LONGEST_WORD && cuts::seem_worthwhile(&text[start..end]) {
             return cuts::count(vocabulary, text, start, end, limit, |start, end| {
-                memo.count(text, start, end, |part| merge::count(vocabulary, part, limit))
+                memo.count(text, start, end, |part| piece::count(vocabulary, part, limit))
             });
         }
-        memo.count(text, start, end, |piece| merge::count(vocabulary, piece, limit))
+        memo.count(text, start, end, |piece| piece::count(vocabulary, piece, limit))
     }
 
     /// The same for all pieces from `base` on that end where a bit of `ends` says.

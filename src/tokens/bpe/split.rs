@@ -101,6 +101,13 @@ impl Splitter {
     }
 }
 
+impl Encoding {
+    /// The pieces that the published pattern splits `text` into; no token reaches across two of them.
+    pub fn pieces(self, text: &str) -> Pieces<'_> {
+        Pieces::new(self, text)
+    }
+}
+
 /// Where the piece ends that begins at `at`. `text` must be UTF-8.
 // Out of line, so that what serves ASCII is small enough to go in line.
 #[inline(never)]

@@ -1,0 +1,243 @@
+"""Histories that providers take: pins, durable ids, repairs and places to cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import is_
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from strands.types.content import Message
+
+from ullage import (
+    ContextManager,
+    Conversation,
+    MessageError,
+    Policy,
+    Repaired,
+    TokenCounter,
+    repair,
+)
+from ullage.logger import Logger
+from ullage.pins import has_pin
+from ullage.strands.agents import PerAgent
+from ullage.strands.remembered import TrackedView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+logger = Logger(__name__)
+
+# Strands requires a durable id of every message since 1.62.
+_HAS_IDS = "tracking_id" in Message.__annotations__
+
+# Nothing is ever due to it: its views repair, and do nothing else.
+_REPAIRS = ContextManager(
+    Policy(window=1 << 40), counter=TokenCounter.preset("cyber-autoagent"), format="bedrock"
+)
+_VIEWS: PerAgent[TrackedView] = PerAgent(lambda _: TrackedView(_REPAIRS))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A place to cut.
+
+    Attributes:
+        index: The first message behind it.
+        bridge: Messages in front of it that stay because those behind it answer them.
+    """
+
+    index: int
+    bridge: tuple[int, ...] = ()
+
+
+class History:
+    """The requests, calls and results of some messages, as they are when it is made.
+
+    Raises:
+        MessageError: If the messages cannot be read.
+    """
+
+    def __init__(self, messages: list[Any]) -> None:
+        conversation = Conversation(messages, "bedrock")
+        self._messages = messages
+        self._roles = conversation.roles
+        self._calls = conversation.calls
+        self._callers = {call.message for call in self._calls}
+
+    def __len__(self) -> int:
+        return len(self._roles)
+
+    def pinned(self, more: Iterable[int] = ()) -> set[int]:
+        """The messages that may not leave: those with a pin, ``more``, and their partners.
+
+        A call whose results are pinned stays, and so do the results of a pinned call.
+        """
+        fixed = {n for n, message in enumerate(self._messages) if has_pin(message)}.union(more)
+        found = set(fixed)
+        for call in self._calls:
+            pair = {call.message} if call.result is None else {call.message, call.result.message}
+            if pair & fixed:
+                found |= pair
+        return found
+
+    def requests(self) -> list[int]:
+        """The messages in which the user asks something, rather than a tool answers."""
+        return [index for index, role in enumerate(self._roles) if role == "user"]
+
+    def waiting(self) -> range:
+        """What waits for an answer, if anything does: the last request and what it led to."""
+        count = len(self._roles)
+        if not count or self._roles[-1] == "assistant":
+            return range(0)
+        request = self._request_before(count)
+        return range(count if request is None else request, count)
+
+    def cut_point(self, start: int, pinned: set[int]) -> Cut | None:
+        """The first place from ``start`` on in front of which messages can leave.
+
+        Behind it stands a request of the user; behind a pinned message of the user, an answer to
+        it. Where there is neither, it is between two steps of a tool loop, and the request that the
+        loop works on stays.
+
+        Returns:
+            The place; None if there is none, or nothing in front of it can leave.
+        """
+        role: str | None = None
+        for index in range(len(self._roles)):
+            if index >= start and self._follows(index, role):
+                return _if_any(Cut(index), pinned)
+            if index in pinned:
+                role = self._roles[index]
+        steps = [index for index in range(start, len(self._roles)) if self._is_step(index)]
+        if not steps:
+            return None
+        request = self._request_before(steps[0])
+        if request is None or request in pinned:
+            return _if_any(Cut(steps[0]), pinned)
+        # The request takes the place of one message more.
+        index = next((index for index in steps if index > start), steps[0])
+        return _if_any(Cut(index, (request,)), pinned)
+
+    def summary_end(self, count: int, pinned: set[int], most: int) -> int:
+        """The number of messages to summarize, one more or less if that makes roles alternate.
+
+        Args:
+            count: How many it would be.
+            pinned: Indices of those that stay in front of the summary.
+            most: How many it may be.
+        """
+        last = max((index for index in pinned if index < count), default=None)
+        after = "user" if last is None or self._roles[last] == "assistant" else "assistant"
+        follows = "assistant" if after == "user" else "user"
+        candidates = (count, count + 1, count - 1)
+        most = min(most, len(self._roles) - 1)
+        allowed = (n for n in candidates if 1 < n <= most and n - 1 not in pinned)
+        return next((n for n in allowed if self._roles[n] == follows), count)
+
+    def _follows(self, index: int, role: str | None) -> bool:
+        """Whether a history may go on with this message behind one of that role."""
+        if role is None or role == "assistant":
+            return self._roles[index] == "user"
+        answers = self._roles[index] == "assistant" and index not in self._callers
+        return answers or self._is_step(index)
+
+    def _is_step(self, index: int) -> bool:
+        """Whether a call stands here whose results come next."""
+        return index in self._callers and self._roles[index + 1 : index + 2] == ["tool"]
+
+    def _request_before(self, index: int) -> int | None:
+        return next((n for n in range(index - 1, -1, -1) if self._roles[n] == "user"), None)
+
+
+def hold_count(messages: list[Any], policy: Policy, pins: Iterable[int] = ()) -> None:
+    """Removes the oldest messages without a note if there are more than the policy allows.
+
+    The engine removes messages only if its note about them is shorter. Pinned messages, the zones
+    of the policy, the first request and the last one stay here too.
+    """
+    most, count = policy.max_messages, len(messages)
+    if most is None or count <= most:
+        return
+    history = History(messages)
+    requests = history.requests()
+    zones = {*range(policy.keep_first), *range(count - policy.keep_recent, count), *pins}
+    zones.update(requests[:1], requests[-1:])
+    if requests and messages[requests[-1] - 1]["role"] == "assistant":
+        # Without an answer between them the two requests would become one, which grows.
+        zones.add(requests[-1] - 1)
+    staying = history.pinned(zones.intersection(range(count)))
+    leaving = [index for index in range(count - 1) if index not in staying]
+    room = max(1, int(most * policy.low_messages))
+    cuts = (history.cut_point(i + 1, staying) for i in reversed(leaving[: count - room]))
+    cut = next(filter(None, cuts), None)
+    if cut is not None:
+        kept = [*sorted(i for i in staying if i < cut.index), *range(cut.index, count)]
+        messages[:] = repair_history([messages[index] for index in kept])
+
+
+def identify(messages: list[Any], known: Iterable[Any]) -> None:
+    """Gives a durable id to each message that has none, except to those that were known before.
+
+    Strands does so for every message that it appends. Messages of others are not changed.
+    """
+    if not _HAS_IDS:
+        return
+    others = set(map(id, known))
+    for message in messages:
+        if id(message) not in others and not message.get("tracking_id"):
+            message["tracking_id"] = str(uuid4())
+
+
+def with_pin(message: Any) -> Any:
+    """The message with a pin: itself if it has one, otherwise a copy."""
+    if has_pin(message):
+        return message
+    metadata = message.get("metadata") or {}
+    custom = {**(metadata.get("custom") or {}), "pinned": True}
+    return {**message, "metadata": {**metadata, "custom": custom}}
+
+
+def repair_request(agent: Any, messages: list[Any]) -> None:
+    """Repairs in place what a provider would reject in the messages of a request.
+
+    Costs a comparison of the messages of the last request, and O(new messages). If an earlier
+    message has changed, O(messages).
+    """
+    try:
+        valid = _VIEWS.of(agent).following(messages).messages(messages)
+        if len(valid) != len(messages) or not all(map(is_, valid, messages)):
+            messages[:] = _repair(messages)
+    except (AttributeError, LookupError, TypeError, MessageError) as error:
+        logger.debug("error=<%s> | the history cannot be read, and was left as it is", error)
+
+
+def repair_history(messages: list[Any]) -> list[Any]:
+    """Returns the repaired messages. Calls that may still be answered stay as they are."""
+    try:
+        waiting = [call.message for call in Conversation(messages, "bedrock").calls if call.waits]
+        end = min(waiting, default=len(messages))
+        return [*_repair(messages[:end]), *messages[end:]]
+    except MessageError as error:
+        logger.debug("error=<%s> | the history cannot be read, and was left as it is", error)
+        return messages
+
+
+def _repair(messages: list[Any]) -> Repaired:
+    """Returns the repaired messages, gives them ids and logs which rules were broken.
+
+    Raises:
+        MessageError: If a message cannot be read.
+    """
+    whole = repair(messages, "bedrock")
+    identify(whole, messages)
+    if whole.repairs:
+        rules = ", ".join(sorted({done.rule for done in whole.repairs}))
+        logger.info("repairs=<%d>, rules=<%s> | repaired", len(whole.repairs), rules)
+    return whole
+
+
+def _if_any(cut: Cut, pinned: set[int]) -> Cut | None:
+    """The cut, if a message in front of it would leave."""
+    staying = pinned | set(cut.bridge)
+    return cut if any(index not in staying for index in range(cut.index)) else None

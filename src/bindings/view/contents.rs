@@ -1,0 +1,74 @@
+//! Whether messages are as they were, told without reading them.
+
+use std::cell::RefCell;
+
+use pyo3::exceptions::PyLookupError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+
+/// Lists and dicts inside each other that are followed. Deeper messages are read each time.
+const DEEPEST: usize = 32;
+
+/// Where values cannot be compared without reading them: a list or dict that is too deep, or an object of another kind,
+/// which may change in ways that its place in memory does not show.
+const UNKNOWN: &str = "not of JSON's kinds";
+
+/// What messages were made of at one moment: the shape of their dicts and lists, and the strings and numbers in them by their
+/// places in memory. Those cannot change, and are held on to, so that no other value takes a place.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    marks: Vec<usize>,
+    held: Vec<Py<PyAny>>,
+}
+
+impl Contents {
+    /// Takes in more messages. False where they are not of JSON's kinds; what is noted then is of no use.
+    pub fn follow(&mut self, messages: &Bound<'_, PyList>) -> bool {
+        let note = RefCell::new(|mark: usize, value: Option<&Bound<'_, PyAny>>| {
+            self.marks.push(mark);
+            self.held.extend(value.map(|value| value.clone().unbind()));
+            true
+        });
+        messages.iter().all(|message| visit(&message, DEEPEST, &note).is_ok())
+    }
+
+    /// Whether a list begins with the messages as they were, where these were the first so many.
+    pub fn begin(&self, list: &Bound<'_, PyList>, count: usize) -> bool {
+        let marks = RefCell::new(self.marks.iter());
+        let same = RefCell::new(|mark: usize, _: Option<&Bound<'_, PyAny>>| marks.borrow_mut().next() == Some(&mark));
+        list.iter().take(count).all(|message| visit(&message, DEEPEST, &same).is_ok()) && marks.borrow().len() == 0
+    }
+}
+
+/// Goes through a value: a mark for each list and dict, with its length, and one for each string and number. Ends with an
+/// error where `each` returns false, or the value is not of JSON's kinds.
+fn visit<'py>(
+    value: &Bound<'py, PyAny>,
+    depth: usize,
+    each: &RefCell<impl FnMut(usize, Option<&Bound<'py, PyAny>>) -> bool>,
+) -> PyResult<()> {
+    let go_on = |is_same: bool| if is_same { Ok(()) } else { Err(PyLookupError::new_err(UNKNOWN)) };
+    if value.is_exact_instance_of::<PyString>() {
+        return go_on(each.borrow_mut()(place(value), Some(value)));
+    }
+    if let Ok(dict) = value.cast_exact::<PyDict>() {
+        go_on(depth > 0 && each.borrow_mut()(2 * dict.len(), None))?;
+        return dict.locked_for_each(|key, value| {
+            go_on(key.is_exact_instance_of::<PyString>() && each.borrow_mut()(place(&key), Some(&key)))?;
+            visit(&value, depth - 1, each)
+        });
+    }
+    if let Ok(list) = value.cast_exact::<PyList>() {
+        go_on(depth > 0 && each.borrow_mut()(2 * list.len() + 1, None))?;
+        return list.iter().try_for_each(|value| visit(&value, depth - 1, each));
+    }
+    let is_scalar = value.is_none()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyFloat>();
+    go_on(is_scalar && each.borrow_mut()(place(value), Some(value)))
+}
+
+fn place(value: &Bound<'_, PyAny>) -> usize {
+    value.as_ptr() as usize
+}

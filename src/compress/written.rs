@@ -1,0 +1,360 @@
+//! Shorter text for what a person or a model wrote: what was pasted into it is shortened by its kind, and the words around it
+//! stay; where those alone are too long, the middle goes, and questions and instructions stay the longest.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use foldhash::fast::RandomState;
+
+use super::{Aim, Request, compress};
+use crate::numbers::thousands;
+use crate::tokens::{CountTokens, TextKind};
+
+/// Fewer lines in a row that are no prose are part of what is said around them.
+const PASTED_LINES: usize = 4;
+
+/// A line of more characters was not typed.
+const LONGEST_TYPED: usize = 1_500;
+
+/// A piece of prose of more characters is looked at in several.
+const LONGEST_PIECE: usize = 300;
+
+/// Characters of a fence around a block.
+const FENCE: usize = 3;
+
+/// Tokens that a line in a gap can take.
+const GAP: usize = 12;
+
+/// Words that an instruction begins with, or has in it.
+const INSTRUCTS: [&str; 44] = [
+    "add",
+    "always",
+    "answer",
+    "avoid",
+    "change",
+    "check",
+    "compare",
+    "create",
+    "delete",
+    "do",
+    "don't",
+    "ensure",
+    "explain",
+    "find",
+    "fix",
+    "give",
+    "how",
+    "implement",
+    "keep",
+    "list",
+    "look",
+    "make",
+    "must",
+    "need",
+    "never",
+    "not",
+    "only",
+    "please",
+    "read",
+    "remove",
+    "rename",
+    "replace",
+    "return",
+    "run",
+    "should",
+    "show",
+    "summarize",
+    "tell",
+    "test",
+    "update",
+    "use",
+    "want",
+    "why",
+    "write",
+];
+
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Segment {
+    /// What somebody wrote.
+    Said(Range<usize>),
+    /// What was pasted.
+    Pasted(Range<usize>),
+}
+
+/// The pieces of `text` that look pasted: fenced, quoted or tagged blocks, and lines of logs, code or tables. O(length).
+pub fn pasted(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    segments(text).into_iter().filter_map(|segment| match segment {
+        Segment::Pasted(range) => Some(range),
+        Segment::Said(_) => None,
+    })
+}
+
+/// `text` in at most `keep` tokens: first what was pasted goes, by what it is, then the middle of what is said around it.
+/// `None` where it is that short already, or does not become shorter. O(length).
+pub fn condense(text: &str, keep: usize, counter: &dyn CountTokens) -> Option<String> {
+    let count = |text: &str| counter.count(text, TextKind::Prose);
+    if counter.fits(text, TextKind::Prose, keep) {
+        return None;
+    }
+    let segments = segments(text);
+    let said: usize = segments
+        .iter()
+        .map(|segment| if let Segment::Said(range) = segment { count(&text[range.clone()]) } else { 0 })
+        .sum();
+    let mut pasted: Vec<(usize, usize)> = segments
+        .iter()
+        .enumerate()
+        .filter_map(|(index, segment)| match segment {
+            Segment::Pasted(range) => Some((index, count(&text[range.clone()]))),
+            Segment::Said(_) => None,
+        })
+        .collect();
+    // The joints of what is kept can take more than its pieces.
+    let mut room = keep;
+    loop {
+        let left = room.saturating_sub(said);
+        let short = if said < room && left >= GAP * pasted.len() {
+            pasted.sort_unstable_by_key(|(index, tokens)| (*tokens, *index));
+            with_pastes(text, &segments, &pasted, left, counter)
+        } else {
+            prose(text, &segments, room, counter)
+        };
+        let tokens = count(&short);
+        if tokens <= keep {
+            return (short.len() < text.len()).then_some(short);
+        }
+        if room == 0 {
+            return None;
+        }
+        room = room.saturating_sub((tokens - keep).max(1));
+    }
+}
+
+/// All that is said, and of what is pasted what fits into `left` tokens: of each an equal share, and what a small one leaves
+/// goes to the others.
+fn with_pastes(
+    text: &str,
+    segments: &[Segment],
+    pasted: &[(usize, usize)],
+    left: usize,
+    counter: &dyn CountTokens,
+) -> String {
+    let mut left = left;
+    let mut short: Vec<Option<String>> = vec![None; segments.len()];
+    for (at, (index, tokens)) in pasted.iter().enumerate() {
+        let share = left / (pasted.len() - at);
+        if *tokens <= share {
+            left -= tokens;
+            continue;
+        }
+        let Segment::Pasted(range) = &segments[*index] else { continue };
+        let whole = &text[range.clone()];
+        let body = compress(whole, &Request { kind: TextKind::Prose, ..Request::of("", Aim::Tokens(share)) }, counter)
+            .map(|short| short.text)
+            .filter(|short| counter.fits(short, TextKind::Prose, share));
+        let body = body.unwrap_or_else(|| gap(whole));
+        left = left.saturating_sub(counter.count(&body, TextKind::Prose));
+        let ends = if whole.ends_with('\n') && !body.ends_with('\n') { "\n" } else { "" };
+        short[*index] = Some(body + ends);
+    }
+    let pieces = segments.iter().zip(&short).map(|(segment, short)| match (segment, short) {
+        (_, Some(short)) => short,
+        (Segment::Said(range) | Segment::Pasted(range), None) => &text[range.clone()],
+    });
+    pieces.collect()
+}
+
+/// Nothing of what is pasted, and of what is said the pieces that fit into `room` tokens, those that matter most first.
+fn prose(text: &str, segments: &[Segment], room: usize, counter: &dyn CountTokens) -> String {
+    let mut pieces: Vec<(Range<usize>, bool)> = Vec::new();
+    for segment in segments {
+        match segment {
+            Segment::Pasted(range) => pieces.push((range.clone(), false)),
+            Segment::Said(range) => {
+                pieces.extend(sentences(text, range.clone()).into_iter().map(|piece| (piece, true)));
+            }
+        }
+    }
+    let count = pieces.len();
+    let last_question = pieces.iter().rposition(|(piece, said)| *said && asks(&text[piece.clone()]));
+    let rank = |index: usize| {
+        let from_end = index.min(count - 1 - index);
+        let matters = match &text[pieces[index].0.clone()] {
+            _ if Some(index) == last_question || from_end == 0 => 0,
+            piece if instructs(piece) => 1,
+            _ => 2,
+        };
+        (matters, from_end, index)
+    };
+    let mut order: Vec<usize> = (0..count).filter(|index| pieces[*index].1).collect();
+    order.sort_unstable_by_key(|index| rank(*index));
+    let mut kept = vec![false; count];
+    let mut left = room.saturating_sub(GAP);
+    for index in order {
+        let tokens = counter.count(&text[pieces[index].0.clone()], TextKind::Prose);
+        // Every piece that is kept can part a gap in two.
+        if tokens + GAP <= left {
+            left -= tokens + GAP;
+            kept[index] = true;
+        }
+    }
+    let mut short = String::new();
+    let mut index = 0;
+    while index < count {
+        let run = (index..count).take_while(|at| kept[*at] == kept[index]).count();
+        let whole = &text[pieces[index].0.start..pieces[index + run - 1].0.end];
+        if kept[index] {
+            short.push_str(whole);
+        } else {
+            let line = gap(whole);
+            if whole.len() < line.len() {
+                short.push_str(whole);
+            } else {
+                if !short.is_empty() && !short.ends_with('\n') {
+                    short.push('\n');
+                }
+                short.push_str(&line);
+                short.push('\n');
+            }
+        }
+        index += run;
+    }
+    short
+}
+
+/// The line in place of what is left out.
+fn gap(whole: &str) -> String {
+    format!("[... {} characters left out ...]", thousands(whole.chars().count()))
+}
+
+fn asks(piece: &str) -> bool {
+    piece.trim_end().ends_with('?')
+}
+
+/// Whether a piece asks, or says what to do.
+fn instructs(piece: &str) -> bool {
+    let words = || piece.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty());
+    asks(piece) || words().take(LONGEST_PIECE).any(|word| INSTRUCTS.contains(&word.to_lowercase().as_str()))
+}
+
+/// The sentences of a piece of prose, which are all of it: none is longer than a few lines.
+fn sentences(text: &str, of: Range<usize>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let (mut start, mut characters, mut space) = (of.start, 0, None);
+    let mut before = ' ';
+    for (at, c) in text[of.clone()].char_indices() {
+        let end = of.start + at + c.len_utf8();
+        characters += 1;
+        if c.is_whitespace() {
+            space = Some(end);
+        }
+        let ends = c == '\n' || (c.is_whitespace() && matches!(before, '.' | '!' | '?' | '。'));
+        let cut = match (ends, characters >= LONGEST_PIECE) {
+            (true, _) => Some(end),
+            (false, true) => Some(space.filter(|space| *space > start).unwrap_or(end)),
+            (false, false) => None,
+        };
+        if let Some(cut) = cut {
+            found.push(start..cut);
+            (start, characters, space) = (cut, text[cut..end].chars().count(), None);
+        }
+        before = c;
+    }
+    if start < of.end {
+        found.push(start..of.end);
+    }
+    found
+}
+
+/// What was said and what was pasted, in their order: all of the text.
+fn segments(text: &str) -> Vec<Segment> {
+    let mut segments: Vec<Segment> = Vec::new();
+    let mut push = |range: Range<usize>, pasted: bool| match segments.last_mut() {
+        Some(Segment::Pasted(last)) if pasted => last.end = range.end,
+        Some(Segment::Said(last)) if !pasted => last.end = range.end,
+        _ if pasted => segments.push(Segment::Pasted(range)),
+        _ => segments.push(Segment::Said(range)),
+    };
+    let lines = lines(text);
+    // A block whose end is not found once is not looked for again.
+    let mut unclosed: HashSet<&str, RandomState> = HashSet::default();
+    let mut index = 0;
+    while index < lines.len() {
+        let line = text[lines[index].clone()].trim();
+        let is_end = |end: &usize| closes(line, text[lines[*end].clone()].trim());
+        let end =
+            if begins_block(line) && !unclosed.contains(line) { (index + 1..lines.len()).find(is_end) } else { None };
+        let (end, is_pasted) = if let Some(end) = end {
+            (end + 1, true)
+        } else {
+            unclosed.insert(line);
+            let is_odd = |(at, line): &(usize, &str)| {
+                !is_prose(line) && (*at == 0 || !begins_block(line.trim()) || unclosed.contains(line.trim()))
+            };
+            let odd = lines[index..].iter().map(|line| &text[line.clone()]).enumerate().take_while(is_odd).count();
+            let long = lines[index..index + odd].iter().any(|line| line.len() > LONGEST_TYPED);
+            (index + odd.max(1), odd >= PASTED_LINES || long)
+        };
+        push(lines[index].start..lines[end - 1].end, is_pasted);
+        index = end;
+    }
+    segments
+}
+
+/// The lines of a text, their ends included.
+fn lines(text: &str) -> Vec<Range<usize>> {
+    let mut at = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        at += line.len();
+        at - line.len()..at
+    });
+    lines.collect()
+}
+
+/// Whether a line is a fence, or a tag by itself.
+fn begins_block(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~") || tag(line).is_some()
+}
+
+/// Whether a line ends the block that the line `first` begins.
+fn closes(first: &str, line: &str) -> bool {
+    match tag(first) {
+        Some(name) => line.strip_prefix("</").and_then(|rest| rest.strip_suffix('>')) == Some(name),
+        None => line.len() >= FENCE && first.starts_with(line) && line.trim_matches(['`', '~']).is_empty(),
+    }
+}
+
+/// The name of the tag that is all of a line.
+fn tag(line: &str) -> Option<&str> {
+    let name = line.strip_prefix('<')?.strip_suffix('>')?.split_whitespace().next()?;
+    let is_name =
+        name.starts_with(char::is_alphabetic) && name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    is_name.then_some(name)
+}
+
+/// Whether a line reads as if somebody had written it: words, and few signs between them. An empty line is between any two.
+fn is_prose(line: &str) -> bool {
+    let line = line.trim_end();
+    let bare = line.trim_start_matches(['-', '*', '#', ' ', '\u{2022}']);
+    if line.is_empty() {
+        return false;
+    }
+    let is_quoted = line.starts_with("    ") || line.starts_with(['\t', '>']);
+    if is_quoted || line.len() > LONGEST_TYPED && sentences(line, 0..line.len()).len() < 2 {
+        return false;
+    }
+    // Not every script puts spaces between words.
+    let (mut letters, mut spaces, mut others) = (0_usize, 0_usize, 0_usize);
+    for c in bare.bytes() {
+        match c {
+            b'a'..=b'z' | b'A'..=b'Z' => letters += 1,
+            b' ' => spaces += 1,
+            b'.' | b',' | b'\'' | b'"' | b'?' | b'!' | b'-' | 0x80.. => {}
+            _ => others += 1,
+        }
+    }
+    bare.starts_with(|c: char| c.is_alphabetic() || c == '"' || c == '`' || c == '\'')
+        && (letters >= 3 * others || !bare.is_ascii())
+        && letters < 12 * (spaces + 1)
+}

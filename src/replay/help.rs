@@ -1,0 +1,129 @@
+//! How much a context helps to predict what the agent did next.
+//!
+//! A compressor that has read the context needs the fewer bytes for the agent's next calls and words, the more of them
+//! the context foretells. Calls and words are never mixed: an agent's style alone helps to predict its words.
+
+use std::io::Write;
+
+use ppmd_rust::Ppmd7Encoder;
+use serde::Serialize;
+
+use super::Share;
+use super::pieces::{Piece, Voice, Writing, pieces, plain};
+use crate::message::{Message, Text};
+
+/// Messages after a cut that are near, and those that are far.
+const NEAR: usize = 8;
+const FAR: usize = 40;
+
+/// Characters of context by which the compressor predicts.
+const ORDER: u32 = 8;
+
+/// Bytes of the compressor's model for each byte of text: it needs fewer, and forgets everything when it has no more.
+const MEMORY: usize = 100;
+
+/// Its smallest and largest model.
+const MODEL: (usize, usize) = (1 << 20, 1 << 29);
+
+/// Bytes that the next messages take, the near ones, and the far ones with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Bytes {
+    near: i64,
+    far: i64,
+}
+
+/// What the agent did or said after a cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Future {
+    near: String,
+    far: String,
+    /// What it takes without any context.
+    alone: Bytes,
+    /// What it takes after the whole history.
+    whole: Bytes,
+}
+
+/// What a context can help to predict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Futures {
+    acts: Future,
+    words: Future,
+}
+
+/// How much of the help of the whole history a context gives: bytes saved by the history, and by the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Help {
+    /// For the arguments of the next calls.
+    pub acts_near: Share,
+    /// For those of more calls.
+    pub acts_far: Share,
+    /// For the next words.
+    pub words_near: Share,
+    /// For more words.
+    pub words_far: Share,
+}
+
+impl Futures {
+    /// What follows a history that reads like `whole`.
+    pub(super) fn of<T: Text>(after: &[Message<T>], whole: &str) -> Futures {
+        let near = after.len().min(NEAR);
+        let (near, rest) = after.split_at(near);
+        let far = &rest[..rest.len().min(FAR - NEAR)];
+        let future = |is: fn(&Piece<'_>) -> bool| {
+            let mut future =
+                Future { near: text(near, is), far: text(far, is), alone: Bytes::default(), whole: Bytes::default() };
+            future.alone = future.bytes_after("");
+            future.whole = future.bytes_after(whole);
+            future
+        };
+        Futures {
+            acts: future(|piece| piece.writing == Writing::Json),
+            words: future(|piece| piece.writing == Writing::Plain),
+        }
+    }
+
+    /// How much `context` helps.
+    pub(super) fn help(&self, context: &str) -> Help {
+        let (acts_near, acts_far) = self.acts.help(context);
+        let (words_near, words_far) = self.words.help(context);
+        Help { acts_near, acts_far, words_near, words_far }
+    }
+}
+
+impl Future {
+    fn help(&self, context: &str) -> (Share, Share) {
+        let with = self.bytes_after(context);
+        let share = |alone: i64, whole: i64, with: i64| Share {
+            of: (alone - whole).max(0),
+            kept: if alone > whole { alone - with } else { 0 },
+        };
+        (share(self.alone.near, self.whole.near, with.near), share(self.alone.far, self.whole.far, with.far))
+    }
+
+    fn bytes_after(&self, context: &str) -> Bytes {
+        let bytes = sizes([context, &self.near, &self.far]);
+        Bytes { near: bytes[1] - bytes[0], far: bytes[2] - bytes[0] }
+    }
+}
+
+/// The compressed sizes after each of three texts that follow each other. O(length).
+#[allow(clippy::cast_possible_truncation)] // The largest model is far below 2^32 bytes.
+fn sizes(texts: [&str; 3]) -> [i64; 3] {
+    // OK because order and memory are in the ranges of the compressor, and a `Vec` takes every write.
+    let length: usize = texts.iter().map(|text| text.len()).sum();
+    let memory = (length * MEMORY).clamp(MODEL.0, MODEL.1) as u32;
+    let mut encoder = Ppmd7Encoder::new(Vec::new(), ORDER, memory).expect("the parameters are valid");
+    texts.map(|text| {
+        encoder.write_all(text.as_bytes()).expect("a vector can be written to");
+        i64::try_from(encoder.get_ref().len()).unwrap_or(i64::MAX)
+    })
+}
+
+/// What the agent did or said in some messages, a line each.
+fn text<T: Text>(messages: &[Message<T>], is: fn(&Piece<'_>) -> bool) -> String {
+    let mut out = String::new();
+    for piece in messages.iter().flat_map(pieces).filter(|piece| piece.voice == Voice::Used && is(piece)) {
+        plain(piece, &mut out);
+    }
+    out
+}

@@ -1,0 +1,113 @@
+//! Shortens what must stay, most expendable first: arguments of calls that are answered, results, the digest of an earlier
+//! compaction, what was pasted into a text, and last the middle of what somebody wrote. The planner takes these only where
+//! the budget cannot be met in any other way.
+
+use crate::calls::long_strings;
+use crate::compress::pasted;
+use crate::draft::{Draft, Proposal, Rewriting, Rewritten, noted};
+use crate::message::{Message, Part, Pin, Role, Text};
+use crate::policy::Level;
+use crate::store::{Went, is_ours};
+
+/// A shorter argument is hardly longer than the line that would stand for it.
+const LEAST_ARGUMENT: usize = 240;
+
+/// Tokens of a text that are always kept: a request of some sentences.
+const LEAST_TEXT: usize = 48;
+
+/// Tokens to which all texts are cut at first, and how much less it is each time.
+const MOST_TEXT: usize = 16_384;
+const STEP: (usize, usize) = (4, 5);
+
+/// Tokens that the line in place of a pasted block takes.
+const GAP: usize = 12;
+
+/// See the module's documentation. O(length).
+pub(super) fn propose<T: Text>(draft: &Draft<'_, T>) -> Vec<Proposal> {
+    let level = Level::least();
+    let preview = draft.policy.offload_preview;
+    let results = |keep| draft.shortenable(&level).map(move |(place, _)| Proposal::Shorten { place, keep });
+    let (notes, texts) = texts(draft);
+    let mut proposals = arguments(draft);
+    proposals.extend(results(preview));
+    proposals.extend(notes.into_iter().map(|(message, part)| Proposal::Condense { message, part, keep: 0 }));
+    proposals.extend(condensing(&texts, |text| text.said));
+    proposals.extend(results(0));
+    proposals.extend(condensing(&texts, |_| LEAST_TEXT));
+    proposals
+}
+
+/// A text of a message that stays.
+struct Written {
+    message: usize,
+    part: usize,
+    tokens: usize,
+    /// Tokens of what was not pasted, about.
+    said: usize,
+}
+
+/// The notes of earlier compactions, and the texts that somebody wrote, the model's first and of those the longest.
+fn texts<T: Text>(draft: &Draft<'_, T>) -> (Vec<(usize, usize)>, Vec<Written>) {
+    let (mut notes, mut texts) = (Vec::new(), Vec::new());
+    for (message, part, block) in parts(draft) {
+        let Part::Text(text) = block else { continue };
+        if noted(block).is_some() {
+            notes.push((message, part));
+            continue;
+        }
+        let tokens = draft.tokens.part(message, part);
+        // What stands for characters that are none would not come back as it was.
+        if tokens > LEAST_TEXT && !text.contains(char::REPLACEMENT_CHARACTER) {
+            let pastes: Vec<_> = pasted(text).collect();
+            let bytes = text.len() - pastes.iter().map(ExactSizeIterator::len).sum::<usize>();
+            let said = tokens * bytes / text.len() + pastes.len() * GAP;
+            texts.push(Written { message, part, tokens, said: said.max(LEAST_TEXT) });
+        }
+    }
+    let role = |text: &Written| draft.conversation.messages[text.message].role;
+    texts.sort_by_key(|text| (role(text) == Role::User, std::cmp::Reverse(text.tokens)));
+    (notes, texts)
+}
+
+/// All of these texts cut to one size, again and again to a smaller one, but none below its `least`.
+fn condensing<'a>(
+    texts: &'a [Written],
+    least: impl Fn(&Written) -> usize + Copy + 'a,
+) -> impl Iterator<Item = Proposal> + 'a {
+    let sizes = std::iter::successors(Some(MOST_TEXT), |size| (*size > LEAST_TEXT).then_some(size * STEP.0 / STEP.1));
+    sizes.flat_map(move |size| {
+        let long = texts.iter().filter(move |text| text.tokens > size.max(least(text)));
+        long.map(move |text| Proposal::Condense { message: text.message, part: text.part, keep: size.max(least(text)) })
+    })
+}
+
+/// Every long string in the arguments of calls that are answered, oldest first.
+fn arguments<T: Text>(draft: &Draft<'_, T>) -> Vec<Proposal> {
+    let answered = draft.pairs.calls().iter().filter(|call| call.result.is_some() && !draft.is_removed(call.message));
+    let rewriting = answered.filter_map(|call| {
+        let Part::Call { input, .. } = &draft.conversation.messages[call.message].parts[call.part] else { return None };
+        if input.len() < LEAST_ARGUMENT || input.contains(char::REPLACEMENT_CHARACTER) {
+            return None;
+        }
+        let texts = long_strings(input, LEAST_ARGUMENT).into_iter().filter_map(|string| {
+            let text: String = serde_json::from_str(&input[string.literal.clone()]).ok()?;
+            let characters = text.chars().count();
+            let (steps, literal) = (string.steps, string.literal);
+            (!is_ours(&text)).then_some(Rewritten { steps, literal, characters, went: Went::As })
+        });
+        let rewriting = Rewriting { path: String::new(), texts: texts.collect() };
+        (!rewriting.texts.is_empty()).then_some(Proposal::Rewrite { message: call.message, part: call.part, rewriting })
+    });
+    rewriting.collect()
+}
+
+/// The parts of messages that stay and may be touched.
+fn parts<'d, T: Text>(draft: &'d Draft<'_, T>) -> impl Iterator<Item = (usize, usize, &'d Part<T>)> {
+    let may_touch = |(index, message): &(usize, &Message<T>)| {
+        !draft.is_removed(*index) && message.pin == Pin::Free && message.role != Role::System
+    };
+    let messages = draft.conversation.messages.iter().enumerate().filter(may_touch);
+    messages.flat_map(|(message, content)| {
+        content.parts.iter().enumerate().map(move |(part, block)| (message, part, block))
+    })
+}

@@ -1,0 +1,119 @@
+//! The assistant's own words in an account: the newest, and findings and decisions from further back.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+
+use super::cut::shown;
+use crate::slices::sentences;
+
+/// What a sentence holds that says what was found out, decided, or is to be done.
+const FINDINGS: [&str; 27] = [
+    "because",
+    "cause",
+    "decid",
+    "decision",
+    "conclu",
+    "found that",
+    "turns out",
+    "the problem",
+    "the issue",
+    "the fix",
+    "the reason",
+    "instead of",
+    "rather than",
+    "must ",
+    "will not",
+    "won't",
+    "i will",
+    "i'll",
+    "remains",
+    "still need",
+    "next step",
+    "important",
+    "confirmed",
+    "agreed",
+    "prefer",
+    "not yet",
+    "we need",
+];
+
+/// The share of the room that the newest words get before findings further back are looked for. Found by replaying recorded
+/// sessions.
+const NEWEST: f64 = 0.8;
+
+/// Characters of a sentence; what is longer is data.
+const LONGEST: usize = 600;
+
+/// A sentence, where it stands.
+struct Sentence<'a> {
+    statement: usize,
+    line: usize,
+    text: &'a str,
+    is_taken: bool,
+}
+
+/// Of `statements`, the newest of which is first, those sentences that have `room`, the newest first: of each statement its
+/// lines. No sentence is taken twice. `count` says what a line takes; gives back what all of them take too.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Rooms are far below 2^52.
+pub(super) fn chosen(
+    statements: &[Vec<String>],
+    room: usize,
+    count: impl Fn(&str) -> usize,
+) -> (Vec<Vec<String>>, usize) {
+    let mut all: Vec<Sentence<'_>> = Vec::new();
+    for (statement, lines) in statements.iter().enumerate() {
+        for (line, text) in lines.iter().enumerate() {
+            all.extend(sentences(text).map(|text| Sentence { statement, line, text, is_taken: false }));
+        }
+    }
+    let mut taking = Taking { seen: HashSet::default(), used: 0, count };
+    let newest = (room as f64 * NEWEST) as usize;
+    taking.take(&mut all, newest, |_| true);
+    taking.take(&mut all, room, |text| {
+        let text = text.to_lowercase();
+        FINDINGS.iter().any(|word| text.contains(word))
+    });
+    taking.take(&mut all, room, |_| true);
+    let mut entries: Vec<Vec<String>> = Vec::new();
+    let mut last = None;
+    for Sentence { statement, line, text, .. } in all.into_iter().filter(|sentence| sentence.is_taken) {
+        let text = shown(text, LONGEST);
+        match (last, entries.last_mut()) {
+            (Some((before, at)), Some(entry)) if before == statement => match entry.last_mut() {
+                Some(whole) if at == line => {
+                    whole.push(' ');
+                    whole.push_str(&text);
+                }
+                _ => entry.push(text),
+            },
+            _ => entries.push(vec![text]),
+        }
+        last = Some((statement, line));
+    }
+    (entries, taking.used)
+}
+
+struct Taking<'a, F> {
+    seen: HashSet<&'a str, RandomState>,
+    used: usize,
+    count: F,
+}
+
+impl<'a, F: Fn(&str) -> usize> Taking<'a, F> {
+    /// Takes the sentences that `is` wants in their order, until one has no room.
+    fn take(&mut self, all: &mut [Sentence<'a>], room: usize, is: impl Fn(&str) -> bool) {
+        for sentence in all.iter_mut().filter(|sentence| !sentence.is_taken) {
+            if self.seen.contains(sentence.text) || !is(sentence.text) {
+                continue;
+            }
+            let needed = (self.count)(&shown(sentence.text, LONGEST));
+            if self.used + needed > room {
+                break;
+            }
+            self.used += needed;
+            self.seen.insert(sentence.text);
+            sentence.is_taken = true;
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! How many tokens a piece has, counted in the way that suits its length. All ways lead to the same number.
+//!
+//! - a short piece is merged at once, in `merge`;
+//! - a longer one window by window, in `long`;
+//! - long runs of one character, however long, as runs, in `runs`.
+
+use super::merge::{self, FEW, Parts, SHORT, SHORTER};
+use super::vocabulary::{NO_TOKEN, Vocabulary};
+use super::{long, runs};
+
+/// Bytes from which on runs are looked for; below, they take few merges.
+const WORTH_A_LOOK: usize = 24;
+
+/// Number of tokens in a piece, or any number above `limit` if there are more than that. Linear, at worst n log n.
+pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8], limit: usize) -> usize {
+    match *piece {
+        [_] => return 1,
+        [first, second] => return 1 + usize::from(vocabulary.of_bytes(first, second) == NO_TOKEN),
+        [first, second, third] => return merge::count_three(vocabulary, first, second, third),
+        _ if piece.len() <= FEW => return Parts::<FEW>::new().merge(vocabulary, piece).len(),
+        _ => {}
+    }
+    if piece.len() >= WORTH_A_LOOK
+        && runs::seem_likely(piece)
+        && let Some(tokens) = runs::count(vocabulary, piece)
+    {
+        tokens
+    } else if piece.len() <= SHORTER {
+        Parts::<SHORTER>::new().merge(vocabulary, piece).len()
+    } else if piece.len() <= SHORT {
+        Parts::<SHORT>::new().merge(vocabulary, piece).len()
+    } else {
+        long::count(vocabulary, piece, limit)
+    }
+}
