@@ -41,7 +41,9 @@ class Seam:
 
 def engine() -> ullage.ContextManager:
     policy = ullage.Policy(window=WINDOW, reserve_output=500)
-    return ullage.ContextManager(policy, store=ullage.MemoryStore(), format="bedrock")
+    return ullage.ContextManager(
+        policy, store=ullage.MemoryStore(), format="bedrock", append_only=True
+    )
 
 
 def cascade() -> Seam:

@@ -94,9 +94,9 @@ def test_a_refusal_that_nothing_helps_against_is_not_tried_again_in_the_loop():
     tried = []
 
     class Counting(MappingConversationManager):
-        def _reduced(self, agent, error, escalation):
+        def _reduce(self, agent, error, escalation):
             tried.append(error)
-            return super()._reduced(agent, error, escalation)
+            return super()._reduce(agent, error, escalation)
 
     model = Player(window=1)
     with pytest.raises(ContextWindowOverflowException):

@@ -12,7 +12,7 @@ from strands.session.file_session_manager import FileSessionManager
 
 from tests.python.players import TASK, Player
 from ullage.strands import MappingConversationManager, SlidingWindowConversationManager
-from ullage.strands.remembered import Remembered
+from ullage.strands.edits import MessageSnapshot
 from ullage.strands.session import RestorableConversationManager
 
 
@@ -187,13 +187,13 @@ def test_what_replaces_a_message_its_content_a_block_or_its_pin_is_seen():
 
     for change, kept in ((message, 1), (content, 1), (block, 2), (more, 2), (pin, 0)):
         messages = row()
-        remembered = Remembered(messages)
+        remembered = MessageSnapshot(messages)
         assert remembered.begins([*messages, ANSWER])
         assert remembered.kept_at_end(messages) == 3
         change(messages)
         assert not remembered.begins(messages)
         assert remembered.kept_at_end(messages) == kept
-    remembered = Remembered(messages)
+    remembered = MessageSnapshot(messages)
     remembered.forget(2)
     unpin(messages)
     assert remembered.kept_at_end(messages) == 0
@@ -207,7 +207,7 @@ def test_what_is_nested_beyond_comparing_counts_as_changed():
         return value
 
     messages = [user({"text": "one", "extra": deep()})]
-    remembered = Remembered(messages)
+    remembered = MessageSnapshot(messages)
     assert remembered.begins(messages)
     messages[0]["content"][0] = {"text": "one", "extra": deep()}
     assert not remembered.begins(messages)

@@ -54,12 +54,12 @@ class Output:
         return cls("\n".join(texts), tuple(others), len(texts))
 
 
-def truncated(text: str, most: int) -> str:
+def truncate(text: str, most: int) -> str:
     """The first characters of a text, and how many there were."""
     return f"{text[:most]}\n\n[Truncated: {len(text):,} chars total]"
 
 
-def previewed(text: str, place: str, most: int) -> str:
+def preview(text: str, place: str, most: int) -> str:
     """The first characters of a text in the words that name its artifact.
 
     The engine reads them back: what is stored is not stored again.

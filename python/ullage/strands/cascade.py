@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from ullage import ContextManager, Report
     from ullage.steps import Steps
+    from ullage.strands.agent_state import AgentState
     from ullage.strands.engines import Engines
     from ullage.strands.events import Stage
-    from ullage.strands.known import Known
 
 logger = Logger(__name__)
 
@@ -72,13 +72,15 @@ class Cascade:
     low: float
     mapper: Callable[[Any, int, Any], Any] | None
 
-    def managed(self, agent: Any, known: Known, engines: Engines) -> Steps[None]:
+    def manage(self, agent: Any, known: AgentState, engines: Engines) -> Steps[None]:
         """What is done before each request: Layers 1 and 2, where the messages are many."""
         if len(agent.messages) >= PROACTIVE_COMPRESSION_THRESHOLD * self.window:
             self.compress(agent.messages, known)
         yield from self._windowed(agent, engines)
 
-    def reduced(self, agent: Any, known: Known, engines: Engines, escalation: int) -> Steps[Stage]:
+    def reduce(
+        self, agent: Any, known: AgentState, engines: Engines, escalation: int
+    ) -> Steps[Stage]:
         """Layers 1 to 3, until the prompt is below its threshold; the last one that had to act.
 
         Each escalation spares half as many messages of the last zone, the last one spares none.
@@ -101,7 +103,7 @@ class Cascade:
             report = yield from self._nearly_down(agent, engines.reduction, spared)
         return "summarizing" if report.summary is not None else "sliding"
 
-    def compress(self, messages: list[Any], known: Known, last: int | None = None) -> None:
+    def compress(self, messages: list[Any], known: AgentState, last: int | None = None) -> None:
         """Layer 1: compresses what is too large between the zones, in place.
 
         What was looked at before is not looked at again, but for a mapper of somebody else's, which
@@ -176,18 +178,18 @@ class Cascade:
         return fill is not None and fill.is_due
 
 
-def managed(agent: Any, known: Known, engine: ContextManager, cascade: Cascade) -> Steps[None]:
+def manage(agent: Any, known: AgentState, engine: ContextManager, cascade: Cascade) -> Steps[None]:
     """Layers 1 and 2; or, where an engine decides all, what that finds due."""
     if known.engines is None:
-        yield from held(agent, engine)
+        yield from compact_if_due(agent, engine)
         return
     before = len(agent.messages)
-    yield from cascade.managed(agent, known, known.engines[1])
+    yield from cascade.manage(agent, known, known.engines[1])
     if len(agent.messages) < before:
         _note(agent, "sliding", "window", before, None)
 
 
-def held(agent: Any, engine: ContextManager) -> Steps[None]:
+def compact_if_due(agent: Any, engine: ContextManager) -> Steps[None]:
     """What the engine finds due, which counts better than the estimate of the thresholds."""
     before = len(agent.messages)
     report = yield from compaction(engine, agent.messages, **fixed(agent))
@@ -195,12 +197,12 @@ def held(agent: Any, engine: ContextManager) -> Steps[None]:
         _note(agent, _stage_of(report), "due", before, None)
 
 
-def reduced(
+def reduce(
     agent: Any,
     error: Exception | None,
     escalation: int,
     *,
-    known: Known,
+    known: AgentState,
     engine: ContextManager,
     cascade: Cascade,
 ) -> Steps[None]:
@@ -222,13 +224,13 @@ def reduced(
     if error is not None:
         # A large result goes first, also one that has just come.
         compress = partial(cascade.compress, agent.messages, known, 0) if known.engines else None
-        stage = _stage_of((yield from _recovered(agent, error, known, engine, compress)))
+        stage = _stage_of((yield from _recover(agent, error, known, engine, compress)))
     elif known.engines is None:
         stage = _stage_of(
             (yield from compaction(engine, agent.messages, hard=True, **fixed(agent)))
         )
     else:
-        stage = yield from cascade.reduced(agent, known, known.engines[1], escalation)
+        stage = yield from cascade.reduce(agent, known, known.engines[1], escalation)
     if (len(agent.messages), _tokens(agent)) != (before, tokens):
         _note(agent, stage, reason, before, tokens)
     elif known.engines is not None and before <= cascade.first + cascade.last + 1:
@@ -238,10 +240,10 @@ def reduced(
         ) from error
 
 
-def _recovered(
+def _recover(
     agent: Any,
     error: Exception,
-    known: Known,
+    known: AgentState,
     engine: ContextManager,
     compress: Callable[[], object] | None,
 ) -> Steps[Report]:

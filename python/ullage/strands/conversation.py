@@ -19,12 +19,12 @@ from ullage import PolicyError, UllageError
 from ullage.calling import is_in_event_loop
 from ullage.logger import Logger
 from ullage.steps import Steps, arun, run
+from ullage.strands.agent_state import AgentState, reduction_of
 from ullage.strands.agents import PerAgent, accepted_options
 from ullage.strands.budget import reductions
-from ullage.strands.cascade import Cascade, held, managed, reduced
+from ullage.strands.cascade import Cascade, compact_if_due, manage, reduce
 from ullage.strands.engines import Engines, engines_of, observe, require_engine
 from ullage.strands.estimate import prompt_token_limit
-from ullage.strands.known import Known, reducing
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import PREFIX, CascadeSettings, zones
@@ -138,7 +138,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         )
         self.summarization_agent = summarization_agent
         self.summarization_system_prompt = summarization_system_prompt
-        self._known = PerAgent(Known)
+        self._known = PerAgent(AgentState)
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers the check before each model call, and what follows on a refusal.
@@ -163,7 +163,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             known.put_off = True
             return
         try:
-            run(self._managed(agent))
+            run(self._manage(agent))
         except UllageError as error:
             # Strands calls this in its `finally`: raising would hide the answer, or the error, of
             # the invocation. The check before the next model call reports what is still wrong.
@@ -208,7 +208,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         if e is not None and given_up is not None and given_up[0] is e:
             # The hook has tried it already, beside the event loop, and Strands asks in it.
             raise given_up[1]
-        run(self._reduced(agent, e, escalation))
+        run(self._reduce(agent, e, escalation))
 
     async def areduce_context(
         self, agent: Agent, e: Exception | None = None, *, escalation: int = 0, **_: Any
@@ -225,11 +225,11 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             options = accepted_options(self.reduce_context, options)
             await asyncio.to_thread(self.reduce_context, agent, **options)
             return
-        await arun(self._reduced(agent, e, escalation))
+        await arun(self._reduce(agent, e, escalation))
 
     async def _amanage(self, agent: Any) -> None:
         try:
-            await arun(self._managed(agent))
+            await arun(self._manage(agent))
         except UllageError as error:
             # The provider decides: it may count less than we do, and what our store cannot keep may
             # still fit. If it does not, the provider says so, and the history is reduced.
@@ -249,7 +249,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             await self._amanage(agent)
             await self._aensure(agent)
         try:
-            await arun(held(agent, self.engine_for(agent)))
+            await arun(compact_if_due(agent, self.engine_for(agent)))
         except UllageError as error:
             logger.warning("error=<%s> | the history was left as it is", error)
 
@@ -283,20 +283,20 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         if put_off:
             await self._amanage(event.agent)
 
-    def _managed(self, agent: Any) -> Steps[None]:
+    def _manage(self, agent: Any) -> Steps[None]:
         known = self._begin(agent)
-        return managed(agent, known, self.engine_for(agent), self._cascade())
+        return manage(agent, known, self.engine_for(agent), self._cascade())
 
-    def _reduced(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
-        with reducing(agent, error) as may:
+    def _reduce(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
+        with reduction_of(agent, error) as may:
             if may:
                 known, engine = self._begin(agent), self.engine_for(agent)
                 layers = self._cascade()
-                yield from reduced(
+                yield from reduce(
                     agent, error, escalation, known=known, engine=engine, cascade=layers
                 )
 
-    def _begin(self, agent: Any) -> Known:
+    def _begin(self, agent: Any) -> AgentState:
         """Before anything is changed: what a session has to know, and what the usage teaches."""
         self.follow(agent)
         known = self._known.of(agent)

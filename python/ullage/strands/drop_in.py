@@ -25,7 +25,7 @@ MOST_REFUSALS = 10
 
 
 @dataclass
-class KnownOfAgent:
+class DropInState:
     """What is known of one agent.
 
     Attributes:
@@ -49,10 +49,10 @@ class KnownOfAgent:
             ) from error
 
 
-_Known = TypeVar("_Known", bound=KnownOfAgent)
+_State = TypeVar("_State", bound=DropInState)
 
 
-class DropInConversationManager(RestorableConversationManager, Generic[_Known]):
+class DropInConversationManager(RestorableConversationManager, Generic[_State]):
     """A manager that knows something of each agent that it serves, and says it to a session.
 
     A subclass has ``pin_first`` from the class of Strands that it takes the place of.
@@ -63,12 +63,12 @@ class DropInConversationManager(RestorableConversationManager, Generic[_Known]):
     """
 
     pin_first: int | None
-    known_type: type[_Known]
+    state_type: type[_State]
     stored: tuple[tuple[str, str], ...]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._known: PerAgent[_Known] = PerAgent(self._begun)
+        self._known: PerAgent[_State] = PerAgent(self._begun)
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers what Strands' own does, and what a refusal and an answer change."""
@@ -91,21 +91,21 @@ class DropInConversationManager(RestorableConversationManager, Generic[_Known]):
             ValueError: If it is the state of another class, or none.
         """
         head = super().restore_from_session(state)
-        known, new = self._own(), self.known_type()
+        known, new = self._own(), self.state_type()
         for key, name in self.stored:
             setattr(known, name, state.get(key, getattr(new, name)))
         return head
 
-    def _pin_first(self, messages: list[Any], known: _Known) -> None:
+    def _pin_first(self, messages: list[Any], known: _State) -> None:
         """Pins the first messages, once."""
         if self.pin_first and not known.pinned_first:
             messages[: self.pin_first] = map(with_pin, messages[: self.pin_first])
             known.pinned_first = True
 
-    def _begun(self, agent: Any) -> _Known:
+    def _begun(self, agent: Any) -> _State:
         # What was restored before there was an agent is the first that comes.
-        return self.known_type() if agent is self else replace(self._known.of(self))
+        return self.state_type() if agent is self else replace(self._known.of(self))
 
-    def _own(self) -> _Known:
+    def _own(self) -> _State:
         agent = self._bound()
         return self._known.of(self if agent is None else agent)

@@ -21,7 +21,7 @@ from ullage import (
 from ullage.logger import Logger
 from ullage.pins import has_pin
 from ullage.strands.agents import PerAgent
-from ullage.strands.remembered import TrackedView
+from ullage.strands.edits import TrackedView
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,8 +21,8 @@ from ullage.strands.artifacts import (
     PREVIEW_CHARS,
     ArtifactFolder,
     Output,
-    previewed,
-    truncated,
+    preview,
+    truncate,
 )
 from ullage.strands.engines import require_engine
 from ullage.strands.settings import PREFIX, CascadeSettings
@@ -155,8 +155,8 @@ class ToolRouterHook(HookProvider):
             except Exception:
                 logger.exception("tool=<%s> | the result was not stored", tool)
             else:
-                return previewed(text, place, min(PREVIEW_CHARS, most // 2))
-        return truncated(text, self.max_result_chars) if len(text) > self.max_result_chars else text
+                return preview(text, place, min(PREVIEW_CHARS, most // 2))
+        return truncate(text, self.max_result_chars) if len(text) > self.max_result_chars else text
 
     async def _stored(self, artifacts: ArtifactFolder, tool: str, text: str) -> str:
         """Where the whole can be read, once it can."""

@@ -43,7 +43,7 @@ _SHARES = (0.7, 0.5, 0.3, 0.2, 0.2)
 
 
 @dataclass
-class _Known:
+class _SeamState:
     """What is known of one agent."""
 
     engine: ContextManager
@@ -89,10 +89,10 @@ class EngineSeam:
         self._shrinks = shrink
         self._offers_retrieval = retrieval
 
-        def begun(agent: Agent) -> _Known:
+        def begun(agent: Agent) -> _SeamState:
             own = engine or engine_for(agent, **given)
             warn_of_lost_originals(agent, own.store)
-            return _Known(own)
+            return _SeamState(own)
 
         self._known = PerAgent(begun)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from strands.types.session import decode_bytes_values, encode_bytes_values
 
 from ullage.logger import Logger
-from ullage.strands.remembered import Remembered
+from ullage.strands.edits import MessageSnapshot
 
 if TYPE_CHECKING:
     from strands.types.content import Message
@@ -82,7 +82,7 @@ class StoredHead:
     """Messages as a session stores them, made anew only where they changed."""
 
     def __init__(self) -> None:
-        self._of = Remembered()
+        self._of = MessageSnapshot()
         self._each: list[Any] = []
         self._all: Any = []
 
@@ -94,7 +94,7 @@ class StoredHead:
             new is old for new, old in zip(each, self._each, strict=True)
         )
         if not same:
-            self._of, self._each, self._all = Remembered(messages), each, packed(each)
+            self._of, self._each, self._all = MessageSnapshot(messages), each, packed(each)
         return self._all
 
     def _stored(self, message: Message, index: int | None) -> Any:
@@ -124,7 +124,7 @@ class SessionLog:
     def __init__(self) -> None:
         self.offset = 0
         self.head: list[Message] = []
-        self._tail = Remembered()
+        self._tail = MessageSnapshot()
         self._stored = StoredHead()
         # Whether the conversation was seen yet. What a session restores is known only after it has
         # asked for the head.
@@ -174,7 +174,7 @@ class SessionLog:
         if self.begun:
             # If a running agent returns to a snapshot, its log continues: all of it comes before.
             self.offset += len(self._tail)
-            self._tail = Remembered()
+            self._tail = MessageSnapshot()
         else:
             self.load_offset()
         return head[:-1] if is_all else list(head)

@@ -9,7 +9,7 @@ from strands.agent import conversation_manager as strands_managers
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.logger import Logger
-from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
+from ullage.strands.drop_in import DropInConversationManager, DropInState
 from ullage.strands.history import History, repair_history
 from ullage.strands.truncation import truncate_results
 
@@ -26,14 +26,14 @@ _MOST_QUARTERS = 3
 
 
 @dataclass
-class _Known(KnownOfAgent):
+class _WindowState(DropInState):
     """What is known of one agent."""
 
     model_calls: int = 0
 
 
 class SlidingWindowConversationManager(
-    DropInConversationManager[_Known], strands_managers.SlidingWindowConversationManager
+    DropInConversationManager[_WindowState], strands_managers.SlidingWindowConversationManager
 ):
     """Keeps the newest messages, as the class of Strands that it takes the place of.
 
@@ -69,7 +69,7 @@ class SlidingWindowConversationManager(
             threshold is not above 0 and at most 1.
     """
 
-    known_type = _Known
+    state_type = _WindowState
     stored = (("model_call_count", "model_calls"), ("pinned_first", "pinned_first"))
 
     def __init__(

@@ -13,7 +13,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.logger import Logger
 from ullage.strands.agents import model_window
-from ullage.strands.drop_in import DropInConversationManager, KnownOfAgent
+from ullage.strands.drop_in import DropInConversationManager, DropInState
 from ullage.strands.history import History, identify, repair_history
 from ullage.strands.settings import UNKNOWN_WINDOW
 from ullage.strands.summaries import is_being_summarized, summary_of
@@ -27,7 +27,7 @@ logger = Logger(__name__)
 
 
 @dataclass
-class _Known(KnownOfAgent):
+class _SummaryState(DropInState):
     """What is known of one agent."""
 
     summary: Any = None
@@ -36,7 +36,7 @@ class _Known(KnownOfAgent):
 
 
 class SummarizingConversationManager(
-    DropInConversationManager[_Known], strands_managers.SummarizingConversationManager
+    DropInConversationManager[_SummaryState], strands_managers.SummarizingConversationManager
 ):
     """Summarizes the oldest messages, as the class of Strands that it takes the place of.
 
@@ -70,7 +70,7 @@ class SummarizingConversationManager(
             above 0 and at most 1.
     """
 
-    known_type = _Known
+    state_type = _SummaryState
     stored = (("summary_message", "summary"), ("pinned_first", "pinned_first"))
 
     def __init__(
@@ -129,7 +129,7 @@ class SummarizingConversationManager(
             known.refusals = 0
             raise
 
-    async def _recover(self, agent: Agent, e: Exception, known: _Known) -> None:
+    async def _recover(self, agent: Agent, e: Exception, known: _SummaryState) -> None:
         """Makes the conversation smaller."""
         messages = agent.messages
         if known.refusals > 1 and truncate_results(messages, History(messages).pinned()):
@@ -180,7 +180,7 @@ class SummarizingConversationManager(
             return
         window = model_window(event.agent.model) or UNKNOWN_WINDOW
         if tokens >= threshold * window:
-            await self._reduced(event.agent, None)
+            await self._reduce(event.agent, None)
 
     async def _after_model_call(self, event: AfterModelCallEvent) -> None:
         """Makes a refused request smaller and sends it again."""
@@ -189,13 +189,13 @@ class SummarizingConversationManager(
             known.refusals, known.given_up = 0, None
         elif isinstance(event.exception, ContextWindowOverflowException) and not event.retry:
             try:
-                await self._reduced(event.agent, event.exception)
+                await self._reduce(event.agent, event.exception)
             except Exception as error:  # noqa: BLE001 - Strands asks for a reduction, and gets it
                 known.given_up = error
             else:
                 event.retry = True
 
-    async def _reduced(self, agent: Any, e: Exception | None) -> None:
+    async def _reduce(self, agent: Any, e: Exception | None) -> None:
         """What this class does, or a subclass that has its own way."""
         if type(self).reduce_context is SummarizingConversationManager.reduce_context:
             await self.areduce_context(agent, e)

@@ -10,9 +10,9 @@ from strands.plugins import Plugin
 from ullage import BudgetError, ContextManager, StoreError, UllageError
 from ullage.logger import Logger
 from ullage.strands.agents import PerAgent, usage_counts
+from ullage.strands.edits import TrackedView
 from ullage.strands.engines import fixed
 from ullage.strands.history import hold_count
-from ullage.strands.remembered import TrackedView
 from ullage.strands.seam import MOST_REFUSALS, EngineSeam
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ _reducing: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
 )
 
 
-class Known:
+class AgentState:
     """What is known of one agent, and of no other.
 
     Attributes:
@@ -84,7 +84,7 @@ def _end_of(messages: Any) -> tuple[int, Any]:
 
 
 @contextmanager
-def reducing(agent: Any, error: Exception | None) -> Iterator[bool]:
+def reduction_of(agent: Any, error: Exception | None) -> Iterator[bool]:
     """Whether the conversation of this agent may be reduced: not while it is already.
 
     Raises:

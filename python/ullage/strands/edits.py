@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ullage import ContextManager, View
 
 
-class Remembered:
+class MessageSnapshot:
     """A row of messages as they were when they were added to it.
 
     What replaces a message, its content or a block of it, or sets a pin, is seen; what writes into
@@ -89,7 +89,7 @@ class TrackedView:
 
     def __init__(self, engine: ContextManager, state: dict[str, Any] | None = None) -> None:
         self.view = engine.open(state, append_only=True)
-        self._seen = Remembered()
+        self._seen = MessageSnapshot()
 
     def following(self, messages: list[Any]) -> View:
         """The view. It reads the messages again if one of them was edited."""
@@ -97,7 +97,7 @@ class TrackedView:
             self._seen.add(messages[len(self._seen) :])
         else:
             self.view.release()
-            self._seen = Remembered(messages)
+            self._seen = MessageSnapshot(messages)
         return self.view
 
 
