@@ -50,7 +50,7 @@ pub enum Error {
     /// The conversation cannot be brought inside its budget.
     #[error(
         "the conversation cannot be made smaller than {} tokens, over its budget of {}{}: {} must stay; \
-         raise the budget, shorten those messages or unpin them",
+         raise the budget, shorten those messages or unpin them: {cause}",
         thousands(*floor), thousands(*budget), kept_free(*learned), largest(messages)
     )]
     Budget {
@@ -62,6 +62,8 @@ pub enum Error {
         floor: usize,
         /// The messages that make up the floor, largest first: index in the caller's list, and tokens.
         messages: Vec<(usize, usize)>,
+        /// What takes the most room, and what would help.
+        cause: String,
     },
 
     /// The budget leaves no room for any message.

@@ -10,6 +10,7 @@ mod fill;
 mod fits;
 mod gap;
 mod neighbours;
+mod occupant;
 mod pending;
 mod plan;
 mod prune;
@@ -186,5 +187,6 @@ fn run<T: Text>(draft: &mut Draft<'_, T>, stage: StageName, target: usize, level
 
 /// The error for a draft that comes to `floor` tokens and does not fit: what takes the room.
 pub fn floor<T: Text>(draft: &Draft<'_, T>, budget: Budget, floor: usize) -> Error {
-    Error::Budget { budget: budget.limit, learned: budget.learned, floor, messages: draft.remaining() }
+    let cause = occupant::occupant(draft).unwrap_or_default();
+    Error::Budget { budget: budget.limit, learned: budget.learned, floor, messages: draft.remaining(), cause }
 }

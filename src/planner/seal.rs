@@ -2,6 +2,7 @@
 
 use super::fill::fill;
 use super::gap::{Gap, gaps};
+use super::occupant::occupant;
 use super::plan::Plan;
 use super::prune::parts;
 use super::shorten::{Framed, Referring, SealedCut};
@@ -108,8 +109,9 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     }
     let asked = with.urgency == Urgency::Hard || !plan.edits.is_empty();
     if asked && plan.tokens_after > with.budget.low {
+        let most = occupant(draft).map(|most| format!("; most of it: {most}")).unwrap_or_default();
         plan.warnings.push(format!(
-            "more stays than the low mark of {}: what is left is pinned, recent or too small to shorten",
+            "more stays than the low mark of {}: what is left is pinned, recent or too small to shorten{most}",
             thousands(with.budget.low)
         ));
     }

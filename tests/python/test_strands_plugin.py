@@ -278,9 +278,12 @@ def given_as(seam):
 def test_a_prompt_that_cannot_fit_is_named_in_the_error(seam):
     model = Player(window=WINDOW, limit=WINDOW)
     agent = Agent(model=model, callback_handler=None, **given_as(seam()))
-    words = r"cannot be made smaller than [\d,]+ tokens.*: message 0 \([\d,]+ tokens\) must stay"
+    pinned = {"role": "user", "content": [{"text": "word " * 2 * WINDOW}]}
+    agent.messages.append({**pinned, "metadata": {"custom": {"pinned": True}}})
+    agent.messages.append({"role": "assistant", "content": [{"text": "What now?"}]})
+    words = r"cannot be made smaller than [\d,]+ tokens.*: message 0 \([\d,]+ tokens\)"
     with pytest.raises(ContextWindowOverflowException, match=words) as raised:
-        agent("word " * 2 * WINDOW)
+        agent("short")
     assert str(raised.value.__cause__).startswith("prompt is too long")
     agent.messages[:] = long_history()
     agent("short")

@@ -130,6 +130,39 @@ fn only_pins_the_system_prompt_and_open_calls_are_fixed() {
 }
 
 #[test]
+fn what_takes_the_room_and_what_would_help_is_said_in_a_sentence() {
+    let engine = engine(&Policy::default(), &exact(), Storing::On);
+    let said = |messages: &[Message]| {
+        let input = render(messages, Format::OpenAi);
+        match compact(&engine, &input, Format::OpenAi, 1_000, Urgency::Soft) {
+            Ok(outcome) => outcome.plan.explain(),
+            Err(error) => error.to_string(),
+        }
+    };
+    let mut pinned = work();
+    pinned[0].pinned = true;
+    let cases = [
+        (pinned, "the first request is pinned and contains a ", "-character paste (", "; unpin it"),
+        (
+            vec![work().remove(0)],
+            "the first request contains a ",
+            "-character paste (",
+            "; put it into a file for the agent",
+        ),
+        (
+            vec![work().remove(0), work().remove(1)],
+            "calls write with ",
+            ", and waits for the result (",
+            "; add the result",
+        ),
+    ];
+    for (messages, what, size, help) in cases {
+        let said = said(&messages);
+        assert!(said.contains(what) && said.contains(size) && said.contains(help), "{said}");
+    }
+}
+
+#[test]
 fn an_earlier_digest_is_not_fixed() {
     let engine = engine(&Policy::default(), &exact(), Storing::On);
     let mut messages = vec![Message::text("user", "Find what is slow.")];

@@ -229,7 +229,11 @@ fn what_reports_say_takes_at_most_three_quarters_of_the_room() {
 
 #[test]
 fn an_error_says_what_was_learned() {
-    let error = |learned| Error::Budget { budget: 900, learned, floor: 1_200, messages: vec![(0, 1_200)] }.to_string();
+    let cause = "the first request is pinned";
+    let error = |learned| {
+        let messages = vec![(0, 1_200)];
+        Error::Budget { budget: 900, learned, floor: 1_200, messages, cause: cause.to_owned() }.to_string()
+    };
     assert!(error(15_000).contains("its budget of 900 (15,000 more are kept free for what the provider has reported"));
     assert!(!error(0).contains("kept free"));
 }
