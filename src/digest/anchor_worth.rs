@@ -4,6 +4,7 @@ use super::age::Ages;
 use crate::anchors::AnchorKind;
 
 /// What is known of an anchor.
+#[allow(clippy::struct_excessive_bools)] // Each is noted on its own.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     /// What it looks like.
