@@ -4,6 +4,7 @@ use super::age::Ages;
 use crate::anchors::AnchorKind;
 
 /// What is known of an anchor.
+#[allow(clippy::struct_excessive_bools)] // Each is noted on its own.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     /// What it looks like.
@@ -28,6 +29,8 @@ pub(super) struct Known {
     pub stays: bool,
     /// Whether what is said of it stays.
     pub is_spoken_of: bool,
+    /// Whether it is a word of what was said, and no anchor.
+    is_word: bool,
 }
 
 impl Known {
@@ -45,7 +48,18 @@ impl Known {
             spoken: 0.0,
             stays: false,
             is_spoken_of: false,
+            is_word: false,
         }
+    }
+
+    /// Of a word in what was said. Without its line it says nothing.
+    pub(super) fn of_word() -> Known {
+        Known { is_word: true, ..Known::of(AnchorKind::Number) }
+    }
+
+    /// A line of what was said holds it.
+    pub(super) fn seen_in_talk(&mut self) {
+        self.lines += 1;
     }
 
     /// It stands in this line of an output, of a file of this rank or of none.
@@ -101,10 +115,18 @@ mod fitted {
 /// What a line adds with an anchor whose name stays in what was said: what the name is about would be lost.
 const NAME_STAYS: f64 = 0.39;
 
+/// What a word of what was said is worth that was said once, in a conversation without tools: the more often it was said, the
+/// less it tells. Where tools did the talking, the names in their outputs tell more: this falls with the third power of the part
+/// that is talk.
+const OF_WORDS: f64 = 0.3;
+
 /// How likely the anchor is needed and is not there, from 0 to 1; 0 for one that stands in no output, or stays in one.
-pub(super) fn worth(known: &Known, ages: &Ages) -> f64 {
+pub(super) fn worth(known: &Known, ages: &Ages, talk: f64) -> f64 {
     if known.lines == 0 || known.stays {
         return 0.0;
+    }
+    if known.is_word {
+        return OF_WORDS * talk * talk * talk / f64::from(known.lines);
     }
     let place = ages.place(known.last_output);
     let sum = fitted::BASE

@@ -17,6 +17,9 @@ use crate::anchors::{Anchor, anchors};
 use crate::message::{Role, Text};
 use crate::slices::{end_of_slice, ends_line, lines_of, may_hold_line_ends};
 
+/// Bytes of a word that tells something.
+const LEAST_WORD: usize = 4;
+
 /// A longer line, in bytes, is taken in slices: no line may take a whole budget.
 const LONGEST_LINE: usize = 600;
 
@@ -78,8 +81,15 @@ impl<'a> Lines<'a> {
     ) -> Lines<'a> {
         let told = past.account.lines().map(|line| line.get(BULLET.len()..).unwrap_or_default());
         let beside = past.beside.iter().flat_map(|text| text.lines()).chain(told).map(str::trim).collect();
-        let mut reading =
-            Reading { lines: Lines::default(), ids: HashMap::default(), known: Vec::new(), rows: 0, beside, mark };
+        let mut reading = Reading {
+            lines: Lines::default(),
+            ids: HashMap::default(),
+            words: HashMap::default(),
+            known: Vec::new(),
+            rows: 0,
+            beside,
+            mark,
+        };
         let spoken = spoken_in(past);
         for source in sources {
             let start = reading.lines.all.len();
@@ -94,7 +104,8 @@ impl<'a> Lines<'a> {
             reading.lines.of_source.push(start..reading.lines.all.len());
         }
         let Reading { mut lines, known, .. } = reading;
-        lines.worth = known.iter().map(|known| worth(known, ages)).collect();
+        let talk = talk_of(sources);
+        lines.worth = known.iter().map(|known| worth(known, ages, talk)).collect();
         lines.alone = known.iter().zip(&lines.worth).map(|(known, worth)| names::alone(known, *worth)).collect();
         lines.spoken = known.iter().map(|known| known.spoken).collect();
         lines
@@ -104,6 +115,15 @@ impl<'a> Lines<'a> {
     pub(super) fn anchors_of(&self, line: usize) -> &[u32] {
         &self.anchors[self.all[line].anchors.clone()]
     }
+}
+
+/// The part of what goes that somebody said, and no tool.
+fn talk_of(sources: &[Source<'_>]) -> f64 {
+    let length = |is: &dyn Fn(Origin) -> bool| {
+        let gone = sources.iter().filter(|source| source.slot.is_some() && is(source.origin));
+        gone.map(|source| source.text.len()).sum::<usize>() as f64
+    };
+    length(&|origin| matches!(origin, Origin::Asked | Origin::Said)) / length(&|_| true).max(1.0)
 }
 
 /// What a mention in each message counts.
@@ -120,6 +140,8 @@ fn spoken_in<T: Text>(past: &Past<'_, T>) -> Vec<f64> {
 struct Reading<'a, 'm> {
     lines: Lines<'a>,
     ids: HashMap<&'a str, u32, RandomState>,
+    /// The words in what was said, which are numbered with the anchors.
+    words: HashMap<&'a str, u32, RandomState>,
     known: Vec<Known>,
     /// Lines of outputs that were read, so that no two have one number.
     rows: u32,
@@ -184,6 +206,26 @@ impl<'a> Reading<'a, '_> {
         });
     }
 
+    /// Notes the words in a line of what was said: numbers, and words that are long enough to tell something.
+    fn each_word(&mut self, line: &'a str) {
+        let start = self.lines.anchors.len();
+        for word in line.split(|c: char| !c.is_alphanumeric()) {
+            if word.len() < LEAST_WORD && !word.bytes().any(|byte| byte.is_ascii_digit()) {
+                continue;
+            }
+            let next = self.known.len();
+            let id = *self.words.entry(word).or_insert(next as u32);
+            if id as usize == next {
+                self.known.push(Known::of_word());
+                self.lines.names.push(word);
+            }
+            if !self.lines.anchors[start..].contains(&id) {
+                self.known[id as usize].seen_in_talk();
+                self.lines.anchors.push(id);
+            }
+        }
+    }
+
     fn written(&mut self, source: &'a Source<'_>) {
         if source.slot.is_none() {
             return;
@@ -211,7 +253,11 @@ impl<'a> Reading<'a, '_> {
         if source.slot.is_none() || source.origin == Origin::Call {
             return;
         }
-        each_line(source, |text, number| self.line(source, text, number, self.lines.anchors.len()));
+        each_line(source, |text, number| {
+            let start = self.lines.anchors.len();
+            self.each_word(&source.text[text.clone()]);
+            self.line(source, text, number, start);
+        });
     }
 }
 

@@ -388,6 +388,35 @@ fn lines_around_edits_and_what_was_read_last_stay_whole() {
     }
 }
 
+/// Where people only talk, what brings new words is kept before what says the same again.
+#[test]
+fn in_talk_what_is_said_once_is_kept_before_pleasantries() {
+    let places = ["Lisbon", "Tromso", "Kyoto", "Quito", "Dakar", "Perth", "Riga", "Cusco", "Malta", "Hanoi"];
+    let people = ["Miriam", "Anselm", "Farouk", "Ingrid", "Teodor", "Wanda", "Xaver"];
+    let mut messages = vec![Message::text("user", "Hello again, how are you?")];
+    let mut told = Vec::new();
+    for turn in 0..70 {
+        if turn % 7 == 3 {
+            let person = people[turn / 7 % people.len()];
+            told.push(format!("{person}{turn} moved to {} in 19{turn} with a sailing boat", places[turn / 7]));
+            messages.push(Message::text("assistant", told.last().unwrap()));
+        } else {
+            let text =
+                "That sounds really lovely, thank you so much, please tell me more about how things are going there.";
+            messages.push(Message::text("assistant", text));
+        }
+        messages.push(Message::text(
+            "user",
+            "Oh I see, that is great to hear, and what else has been happening with you lately?",
+        ));
+    }
+    let outcome = pressed(&render(&messages, Format::Anthropic), 25, &exact());
+    let text = outcome.output.to_string();
+    for line in told {
+        assert!(text.contains(&line), "{line:?} is gone");
+    }
+}
+
 #[test]
 fn what_the_user_asked_for_is_kept() {
     let session = session(80);
