@@ -35,7 +35,7 @@ def strands():
     strands = needs_host("strands")
     manager = strands.MappingConversationManager()
     agent = SimpleNamespace(messages=[], model=None)
-    engines = manager._layers().engines(agent, manager._known.of(agent))
+    engines = manager._engines(agent)
     # The cascade's two engines share the work: one the number of messages, one their tokens.
     stages, most = engines.reduction.policy.stages, engines.window.policy.max_messages
     assert engines.window.policy.stages == ["window"]
@@ -44,7 +44,7 @@ def strands():
     assert policy == engines.window.policy.replace(stages=stages)
     # The preset's high mark is the hook's; the engines act by themselves where it did not help.
     assert policy.high == policy.escalate
-    return policy.replace(high=manager._layers().settings.prompt_telemetry_threshold)
+    return policy.replace(high=manager.settings.prompt_telemetry_threshold)
 
 
 def supyagent():

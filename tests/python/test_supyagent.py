@@ -433,7 +433,8 @@ def test_a_request_leaves_the_reserve_also_where_tokens_are_estimated():
 def test_the_beginning_of_a_request_stays_where_the_only_request_bears_the_note():
     made, messages = manager(14_000), history(1)[:1]
     calls = [message for message in history(120)[1:] if message["role"] != "user"]
-    requests, changes, before = 0, 0, []
+    requests, changes = 0, 0
+    before: list[Any] = []
     for message in calls:
         messages.append(message)
         if broken_pairs(messages):

@@ -83,17 +83,9 @@ async def compact(
 async def _simple(
     messages: list[Any], must_stay: set[int], keep: int, engine: ContextManager
 ) -> Report:
-    for recent in (keep, 0):
-        left = await in_pool(without_repetitions, messages, recent, must_stay)
-        pins = [place for place, message in enumerate(left) if id(message) in must_stay]
-        try:
-            report = await engine.acompact(left, hard=True, pins=pins)
-        except BudgetError:
-            # Repetitions among the last messages are worth less than the request.
-            if recent == 0:
-                raise
-        else:
-            break
+    left = await in_pool(without_repetitions, messages, keep, must_stay)
+    pins = [place for place, message in enumerate(left) if id(message) in must_stay]
+    report = await engine.acompact(left, hard=True, pins=pins)
     messages[:] = left
     return report
 

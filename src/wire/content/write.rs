@@ -45,8 +45,14 @@ pub(in crate::wire) fn edit_content<N: Build>(
     entry.with(key, entry.list(blocks)?)
 }
 
+/// Types of blocks of a text. Gemini and Bedrock name no type.
+const TEXTS: [&str; 4] = ["text", "input_text", "output_text", "refusal"];
+
 /// The field of a block that holds its text, if it is one of a text.
 fn text_key<N: Node>(block: &N) -> Option<Key> {
+    if block.present(Key::Type).and_then(|kind| kind.text()).is_some_and(|kind| !TEXTS.contains(&&*kind)) {
+        return None;
+    }
     [Key::Text, Key::Refusal].into_iter().find(|key| block.present(*key).is_some_and(|text| text.kind() == Kind::Text))
 }
 

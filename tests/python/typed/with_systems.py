@@ -15,6 +15,8 @@ messages: list[dict[str, Any]] = [{"role": "user", "content": "Audit app.py"}]
 
 async def in_amplifier(coordinator: Any) -> None:
     await amplifier.mount(coordinator, {"max_tokens": 8_000})
+    source: str = amplifier.SOURCE
+    print(source)
 
     async def important(messages: list[Any]) -> list[float]:
         return [0.5 for _ in messages]
