@@ -40,22 +40,22 @@ from ullage._core import (
 )
 
 if TYPE_CHECKING:
-    from ullage.ahead import BackgroundSummary
+    from ullage._engine.background import BackgroundSummary
+    from ullage._engine.summarizer import SummaryRequest
     from ullage.compression import Compressed, CompressionMetadata, LeftOut, compress
-    from ullage.economics import Economics, PlanCost
     from ullage.manager import ContextManager
-    from ullage.models import ModelCatalog, ModelLimits, model_limits
-    from ullage.prices import Prices
-    from ullage.recorder import Recorder
-    from ullage.report import Report, StageReport, Stats, Status, SummaryReport
-    from ullage.retrieval import aretrieve, asearch, retrieve, search
-    from ullage.spent import Usage
-    from ullage.store import FullStore, Store
-    from ullage.summarizer import SummaryRequest
+    from ullage.models.catalog import ModelCatalog, ModelLimits, model_limits
+    from ullage.report.recorder import Recorder
+    from ullage.report.reports import Report, StageReport, Stats, Status, SummaryReport
+    from ullage.stores.protocol import FullStore, Store
+    from ullage.stores.retrieval import aretrieve, asearch, retrieve, search
+    from ullage.stores.tools import RetrievalTool
+    from ullage.stores.transcript import Transcript
     from ullage.summary import Summary
-    from ullage.tools import RetrievalTool
-    from ullage.transcript import Transcript
-    from ullage.usage import UsageTracker
+    from ullage.usage.economics import Economics, PlanCost
+    from ullage.usage.prices import Prices
+    from ullage.usage.tokens import Usage
+    from ullage.usage.tracker import UsageTracker
     from ullage.validity import Repair, Repaired, Violation, repair, validate
     from ullage.view import View
 
@@ -121,22 +121,22 @@ __all__ = [
 # Where the names are that are imported when they are first asked for: a program that only counts
 # does not wait for the rest.
 _PLACES = {
-    "ahead": ("BackgroundSummary",),
+    "_engine.background": ("BackgroundSummary",),
     "compression": ("Compressed", "CompressionMetadata", "LeftOut", "compress"),
-    "economics": ("Economics", "PlanCost"),
+    "usage.economics": ("Economics", "PlanCost"),
     "manager": ("ContextManager",),
-    "models": ("ModelCatalog", "ModelLimits", "model_limits"),
-    "prices": ("Prices",),
-    "recorder": ("Recorder",),
-    "report": ("Report", "StageReport", "Stats", "Status", "SummaryReport"),
-    "retrieval": ("aretrieve", "asearch", "retrieve", "search"),
-    "spent": ("Usage",),
-    "store": ("FullStore", "Store"),
-    "summarizer": ("SummaryRequest",),
+    "models.catalog": ("ModelCatalog", "ModelLimits", "model_limits"),
+    "usage.prices": ("Prices",),
+    "report.recorder": ("Recorder",),
+    "report.reports": ("Report", "StageReport", "Stats", "Status", "SummaryReport"),
+    "stores.retrieval": ("aretrieve", "asearch", "retrieve", "search"),
+    "usage.tokens": ("Usage",),
+    "stores.protocol": ("FullStore", "Store"),
+    "_engine.summarizer": ("SummaryRequest",),
     "summary": ("Summary",),
-    "tools": ("RetrievalTool",),
-    "transcript": ("Transcript",),
-    "usage": ("UsageTracker",),
+    "stores.tools": ("RetrievalTool",),
+    "stores.transcript": ("Transcript",),
+    "usage.tracker": ("UsageTracker",),
     "validity": ("Repair", "Repaired", "Violation", "repair", "validate"),
     "view": ("View",),
 }

@@ -9,27 +9,27 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ullage.arguments import require_callable, settled
-from ullage.asked import Asked
-from ullage.fixed import number_of
-from ullage.listener import Listener
-from ullage.notes import last_summary
-from ullage.parts import Parts
-from ullage.report import Stats, Status
-from ullage.steps import arun, run
+from ullage._engine.arguments import require_callable, settled
+from ullage._engine.components import Components
+from ullage._engine.fixed_tokens import number_of
+from ullage._engine.listener import Listener
+from ullage._engine.notes import last_summary
+from ullage._engine.plan_request import PlanRequest
+from ullage._engine.steps import arun, run
+from ullage.report.reports import Stats, Status
 from ullage.summary import request_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ullage._core import Plan, Policy, TokenCounter
-    from ullage.ahead import BackgroundSummary
-    from ullage.listener import OnCompaction
-    from ullage.models import ModelCatalog
-    from ullage.recorder import Recorder
-    from ullage.report import Report
-    from ullage.store import Store
-    from ullage.summarizer import Summarizer
+    from ullage._engine.background import BackgroundSummary
+    from ullage._engine.listener import OnCompaction
+    from ullage._engine.summarizer import Summarizer
+    from ullage.models.catalog import ModelCatalog
+    from ullage.report.recorder import Recorder
+    from ullage.report.reports import Report
+    from ullage.stores.protocol import Store
     from ullage.summary import Summary
     from ullage.view import Compaction, View
 
@@ -98,7 +98,7 @@ class ContextManager:
         self._listener = Listener(on_compaction, recorder)
         self.system = system
         self.tools = tools
-        self._parts = Parts.of(
+        self._components = Components.of(
             self._policy,
             self._counter,
             store=store,
@@ -176,7 +176,9 @@ class ContextManager:
             MessageError: If the messages cannot be read, or if the policy repairs nothing and a
                 provider would refuse them.
         """
-        return self._parts.compactor.plan(messages, self._asked(budget, hard, pins, system, tools))
+        return self._components.compactor.plan(
+            messages, self._ask(budget, hard, pins, system, tools)
+        )
 
     def compact(
         self,
@@ -202,8 +204,8 @@ class ContextManager:
             StoreError: If the store cannot keep what would leave. After any error the messages are
                 as they were.
         """
-        asked = self._asked(budget, hard, pins, system, tools)
-        return run(self._parts.compactor.compact(messages, asked))
+        ask = self._ask(budget, hard, pins, system, tools)
+        return run(self._components.compactor.compact(messages, ask))
 
     async def acompact(
         self,
@@ -224,8 +226,8 @@ class ContextManager:
         Raises:
             MessagesChangedError: If an older message keeps changing.
         """
-        asked = self._asked(budget, hard, pins, system, tools)
-        return await arun(self._parts.compactor.compact(messages, asked))
+        ask = self._ask(budget, hard, pins, system, tools)
+        return await arun(self._components.compactor.compact(messages, ask))
 
     def view(
         self,
@@ -247,8 +249,8 @@ class ContextManager:
                 provider would refuse them.
             StoreError: If the store cannot keep what would leave.
         """
-        asked = self._asked(budget, hard=False, pins=pins, system=system, tools=tools)
-        return run(self._parts.compactor.view(messages, asked))
+        ask = self._ask(budget, hard=False, pins=pins, system=system, tools=tools)
+        return run(self._components.compactor.view(messages, ask))
 
     def open(
         self,
@@ -281,8 +283,8 @@ class ContextManager:
 
         promised = self._append_only if append_only is None else append_only
         return View(
-            self._parts,
-            self._asked,
+            self._components,
+            self._ask,
             state,
             append_only=promised,
             dump=dump,
@@ -298,8 +300,8 @@ class ContextManager:
         Raises:
             MessagesChangedError: If these are not the messages that the plan was made for.
         """
-        with self._parts.stopwatch.running():
-            engine = self._parts.engine
+        with self._components.stopwatch.running():
+            engine = self._components.engine
             reading = engine.read(messages[: plan.messages], budget=None, fixed=0, pins=[])
             return reading.resume(plan, summary, reason="none was given")
 
@@ -332,8 +334,8 @@ class ContextManager:
             BudgetError: If what must stay does not fit.
             MessageError: If the messages are no list, or cannot be read.
         """
-        asked = self._asked(budget, hard=True, pins=pins, system=system, tools=tools)
-        return run(self._parts.compactor.begin(messages, asked))
+        ask = self._ask(budget, hard=True, pins=pins, system=system, tools=tools)
+        return run(self._components.compactor.begin(messages, ask))
 
     def summarize(
         self,
@@ -364,7 +366,9 @@ class ContextManager:
             SummaryError: If the policy requires a summarizer's text and there is none.
             TypeError: If the range or the previous summary is of another type.
         """
-        return run(self._parts.summarizer.summary(request_for(messages, range, pins, previous)))
+        return run(
+            self._components.summarizer.summary(request_for(messages, range, pins, previous))
+        )
 
     async def asummarize(
         self,
@@ -378,8 +382,8 @@ class ContextManager:
 
         Messages that are added, removed or replaced meanwhile have no effect on the summary.
         """
-        asked = request_for(messages, range, pins, previous)
-        return await arun(self._parts.summarizer.summary(asked))
+        ask = request_for(messages, range, pins, previous)
+        return await arun(self._components.summarizer.summary(ask))
 
     def shrink(self, tool_name: str, result: Any) -> Any:
         """Shrinks a tool result as it arrives, before it enters the history. O(length).
@@ -395,11 +399,11 @@ class ContextManager:
         Raises:
             StoreError: If the store cannot keep the whole; ``result`` is as it was.
         """
-        return run(self._parts.arrival.shrink(tool_name, result))
+        return run(self._components.arrival.shrink(tool_name, result))
 
     async def ashrink(self, tool_name: str, result: Any) -> Any:
         """:meth:`shrink` without holding up the event loop, for any store."""
-        return await arun(self._parts.arrival.shrink(tool_name, result))
+        return await arun(self._components.arrival.shrink(tool_name, result))
 
     def status(
         self,
@@ -416,11 +420,11 @@ class ContextManager:
         Raises:
             MessageError: If the messages cannot be read.
         """
-        with self._parts.stopwatch.running():
+        with self._components.stopwatch.running():
             fixed = self._fixed_tokens(system, tools)
-            values = self._parts.engine.status(messages, budget=budget, fixed=fixed)
+            values = self._components.engine.status(messages, budget=budget, fixed=fixed)
             tools = self.tools if tools is None else tools
-            tool_tokens = self._parts.engine.fixed_tokens(None, tools) if tools else 0
+            tool_tokens = self._components.engine.fixed_tokens(None, tools) if tools else 0
             summary = last_summary(messages, self._counter)
         return Status(
             **values,
@@ -456,8 +460,8 @@ class ContextManager:
         Raises:
             MessageError: If the messages cannot be read.
         """
-        with self._parts.stopwatch.running():
-            learned = self._parts.engine.observe(
+        with self._components.stopwatch.running():
+            learned = self._components.engine.observe(
                 messages, reported_tokens, cached=cached_tokens, append_only=self._append_only
             )
         if self._recorder is not None:
@@ -468,16 +472,16 @@ class ContextManager:
     @property
     def stats(self) -> Stats:
         """What this engine did so far."""
-        return Stats(**self._parts.engine.stats(), seconds=self._parts.stopwatch.seconds)
+        return Stats(**self._components.engine.stats(), seconds=self._components.stopwatch.seconds)
 
-    def _asked(
+    def _ask(
         self, budget: int | None, hard: bool, pins: Sequence[int], system: Any, tools: Any
-    ) -> Asked:
+    ) -> PlanRequest:
         fixed = partial(self._fixed_tokens, system, tools)
-        return Asked(budget, hard, pins, fixed, self._policy.time_limit)
+        return PlanRequest(budget, hard, pins, fixed, self._policy.time_limit)
 
     def _fixed_tokens(self, system: Any, tools: Any) -> int:
         own = system is None and tools is None
         system = self.system if system is None else system
         tools = self.tools if tools is None else tools
-        return self._parts.fixed.of(system, tools, own=own)
+        return self._components.fixed.of(system, tools, own=own)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ullage.steps import aside
-from ullage.summarizer import Answer, SummaryRequest
+from ullage._engine.steps import aside
+from ullage._engine.summarizer import Answer, SummaryRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage._core import Engine
-    from ullage.steps import Steps
-    from ullage.stopwatch import Stopwatch
-    from ullage.summarizer import Asker
+    from ullage._engine.steps import Steps
+    from ullage._engine.stopwatch import Stopwatch
+    from ullage._engine.summarizer import Asker
 
 _NOTHING = Answer(None, "there was nothing to summarize")
 # Precedes the lines in the text of a summary.

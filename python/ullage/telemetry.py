@@ -16,14 +16,14 @@ from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ullage._core import __version__
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextvars import Token
 
     from ullage._core import Plan
-    from ullage.report import Report
+    from ullage.report.reports import Report
 
 logger = Logger(__name__)
 

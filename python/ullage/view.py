@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage._core import BudgetError, MessageError
 from ullage._core import View as CoreView
-from ullage.logger import Logger
-from ullage.report import Report
-from ullage.steps import arun, aside, calling, run
+from ullage._engine.logger import Logger
+from ullage._engine.steps import arun, aside, calling, run
+from ullage.report.reports import Report
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from ullage._core import Reading, ViewRequest
-    from ullage.asked import Asked
-    from ullage.parts import Parts
-    from ullage.steps import Steps
+    from ullage._engine.components import Components
+    from ullage._engine.plan_request import PlanRequest
+    from ullage._engine.steps import Steps
 
     Compaction: TypeAlias = Callable[
         [list[Any], int, list[int]], Report | Awaitable[Report | None] | None
@@ -87,8 +87,8 @@ class View:
 
     def __init__(
         self,
-        parts: Parts,
-        asked: Callable[..., Asked],
+        components: Components,
+        ask: Callable[..., PlanRequest],
         state: dict[str, Any] | None,
         *,
         append_only: bool,
@@ -96,9 +96,9 @@ class View:
         load: Callable[[Any], Any] | None,
         compaction: Compaction | None = None,
     ) -> None:
-        self._parts = parts
+        self._components = components
         self._compaction = compaction
-        self._asked = asked
+        self._ask = ask
         self._dump = dump
         # What the last request was made of.
         self._last: _Wanted | None = None
@@ -108,7 +108,7 @@ class View:
         if state is not None:
             view, messages = _read_state(state)
             messages = messages if load is None else [load(message) for message in messages]
-        self._core = CoreView(parts.engine, view, messages, append_only=append_only)
+        self._core = CoreView(components.engine, view, messages, append_only=append_only)
 
     @property
     def report(self) -> Report | None:
@@ -199,7 +199,7 @@ class View:
                 belongs to another history.
         """
         wanted = _Wanted(history, budget, pins, transient, system, tools)
-        request = self._read(_listed(history), self._asked_of(wanted), wanted, is_sent=False)
+        request = self._read(_listed(history), self._ask_of(wanted), wanted, is_sent=False)
         return Outlook(request.messages, request.tokens, is_due=request.reading is not None)
 
     def refused(self, tokens: int | None = None) -> list[Any]:
@@ -254,18 +254,18 @@ class View:
         self._core.release()
 
     def _request(self, wanted: _Wanted) -> Steps[list[Any]]:
-        asked, history = self._asked_of(wanted), _listed(wanted.history)
+        ask, history = self._ask_of(wanted), _listed(wanted.history)
         messages: list[Any] | None = None
         if len(wanted.pins) == 0 and len(wanted.transient) == 0 and not wanted.hard:
-            with self._parts.stopwatch.running():
-                messages = self._core.next(history, budget=asked.budget, fixed=asked.fixed)
+            with self._components.stopwatch.running():
+                messages = self._core.next(history, budget=ask.budget, fixed=ask.fixed)
         if messages is None:
-            messages = yield from self._whole(history, asked, wanted)
+            messages = yield from self._whole(history, ask, wanted)
         self._last = replace(wanted, history=history, hard=False)
         return messages
 
-    def _asked_of(self, wanted: _Wanted) -> Asked:
-        return self._asked(
+    def _ask_of(self, wanted: _Wanted) -> PlanRequest:
+        return self._ask(
             wanted.budget,
             hard=wanted.hard,
             pins=wanted.pins,
@@ -274,47 +274,49 @@ class View:
         )
 
     def _read(
-        self, history: list[Any], asked: Asked, wanted: _Wanted, *, is_sent: bool = True
+        self, history: list[Any], ask: PlanRequest, wanted: _Wanted, *, is_sent: bool = True
     ) -> ViewRequest:
-        with self._parts.stopwatch.running():
+        with self._components.stopwatch.running():
             return self._core.request(
                 history,
-                budget=asked.budget,
-                fixed=asked.fixed,
-                pins=list(asked.pins),
+                budget=ask.budget,
+                fixed=ask.fixed,
+                pins=list(ask.pins),
                 transient=list(wanted.transient),
-                hard=asked.hard,
+                hard=ask.hard,
                 is_sent=is_sent,
             )
 
-    def _whole(self, history: list[Any], asked: Asked, wanted: _Wanted) -> Steps[list[Any]]:
+    def _whole(self, history: list[Any], ask: PlanRequest, wanted: _Wanted) -> Steps[list[Any]]:
         """The request where the history has to be read, and perhaps compacted."""
-        request = yield from aside(self._read, history, asked, wanted)
+        request = yield from aside(self._read, history, ask, wanted)
         for repair in request.repairs:
             logger.debug("repair=<%s> | the request was repaired", repair)
         if request.reading is not None and self._compaction is not None:
             yield from self._replaced(request, self._compaction)
             # What it left is repaired, and compacted by the engine where it does not fit.
-            asked = self._asked_of(replace(wanted, hard=False))
-            request = yield from aside(self._read, history, asked, wanted)
+            ask = self._ask_of(replace(wanted, hard=False))
+            request = yield from aside(self._read, history, ask, wanted)
         if request.reading is None:
             return request.messages
         try:
-            return (yield from self._compacted(request, request.reading, asked))
+            return (yield from self._compacted(request, request.reading, ask))
         except BudgetError as error:
             error.messages = request.places(error.messages)
             raise
 
-    def _compacted(self, request: ViewRequest, reading: Reading, asked: Asked) -> Steps[list[Any]]:
-        start, compactor = time.perf_counter(), self._parts.compactor
-        with self._parts.telemetry.operation("view") as operation:
-            plan, chosen = yield from compactor.fitted(reading, asked, operation, own=None)
-            with self._parts.stopwatch.running():
+    def _compacted(
+        self, request: ViewRequest, reading: Reading, ask: PlanRequest
+    ) -> Steps[list[Any]]:
+        start, compactor = time.perf_counter(), self._components.compactor
+        with self._components.telemetry.operation("view") as operation:
+            plan, chosen = yield from compactor.fitted(reading, ask, operation, own=None)
+            with self._components.stopwatch.running():
                 messages = yield from aside(request.apply, plan)
             report = compactor.done(plan, chosen, start)
             operation.reported(report)
         self._report = report
-        yield self._parts.listener.telling(report, plan)
+        yield self._components.listener.telling(report, plan)
         return messages
 
     def _replaced(self, request: ViewRequest, compaction: Compaction) -> Steps[None]:
@@ -325,7 +327,7 @@ class View:
         except BudgetError as error:
             error.messages = request.places(error.messages)
             raise
-        with self._parts.stopwatch.running():
+        with self._components.stopwatch.running():
             yield from aside(request.replace, messages)
         self._report = report if isinstance(report, Report) else self._report
 

@@ -87,7 +87,7 @@ impl PyPolicy {
     #[staticmethod]
     #[pyo3(signature = (prefix = "ULLAGE_", environ = None))]
     fn from_env<'py>(py: Python<'py>, prefix: &str, environ: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("ullage.environment")?.call_method1("policy_from_env", (prefix, environ))
+        py.import("ullage._engine.environment")?.call_method1("policy_from_env", (prefix, environ))
     }
 
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

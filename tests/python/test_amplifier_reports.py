@@ -9,7 +9,7 @@ import pytest
 import ullage
 from ullage.amplifier import PersistentContextManager, SimpleContextManager
 from ullage.amplifier.configuration import arguments
-from ullage.recorded import SentRequest
+from ullage.report.recorded import SentRequest
 
 from .amplifier_sessions import is_request, session, tokens
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ullage
-from ullage.files import write_whole
+from ullage._engine.files import write_whole
 from ullage.sessions import read_session_file, read_sessions
 
 from .commands import BEDROCK, COMMAND, MESSAGES, SMALL, every_kind, inside, lines, run

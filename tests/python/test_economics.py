@@ -7,7 +7,7 @@ import pytest
 
 import ullage
 from ullage._core import cache_factors
-from ullage.listed_prices import LISTED, listed
+from ullage.usage.listed_prices import LISTED, listed
 
 from .conversations import long_conversation, render
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 
 from .test_docs import ROOT, text_of
 

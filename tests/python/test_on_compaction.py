@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ullage
-from ullage import listener
+from ullage._engine import listener
 
 from .conversations import long_conversation, render
 
@@ -145,7 +145,7 @@ def test_an_error_in_it_is_logged_and_the_compaction_stands(listens, beside, cap
 
     report = manager.compact(messages) if beside == "no loop" else asyncio.run(run())
     assert report.tokens_after < report.tokens_before
-    (record,) = (r for r in caplog.records if r.name == "ullage.listener")
+    (record,) = (r for r in caplog.records if r.name == "ullage._engine.listener")
     assert record.levelno == logging.ERROR
     assert "ValueError: the disk of the log is full" in record.getMessage()
 
@@ -158,7 +158,7 @@ def test_an_async_function_that_hangs_is_left_behind(monkeypatch, caplog):
 
     assert engine(hangs).compact(conversation()).stages
     assert asyncio.run(engine(hangs).acompact(conversation())).stages
-    assert [r.name for r in caplog.records].count("ullage.listener") == 2
+    assert [r.name for r in caplog.records].count("ullage._engine.listener") == 2
 
 
 def test_what_ends_a_program_passes_through():

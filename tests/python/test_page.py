@@ -13,7 +13,7 @@ from ullage.page import pieces as pieces_of_a_page
 from ullage.page.plot import Plot, columns
 from ullage.page.style import DARK, LIGHT
 from ullage.page.text import plain, safe
-from ullage.recorded import SentRequest
+from ullage.report.recorded import SentRequest
 
 from .recorded_sessions import HOSTILE, ask, record
 

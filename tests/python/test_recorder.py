@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import ullage
-from ullage.recorded import MOST_CHANGES, Arrived, Changes, Failure, SentRequest
-from ullage.recording import RecordingFile, is_recording
-from ullage.timeline import Timeline
+from ullage.report.recorded import MOST_CHANGES, Arrived, Changes, Failure, SentRequest
+from ullage.report.recording import RecordingFile, is_recording
+from ullage.report.timeline import Timeline
 
 from .recorded_sessions import BESIDE, WINDOW, ask, call, record, result
 

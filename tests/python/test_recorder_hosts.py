@@ -17,8 +17,8 @@ from tests.python.test_adk_plugin import fetch as fetch_logs
 from tests.python.test_adk_plugin import investigation
 from ullage.adk import ContextCallbacks
 from ullage.adk import ContextPlugin as AdkPlugin
+from ullage.report.timeline import Timeline
 from ullage.strands import ContextPlugin, ContextView, MappingConversationManager, ToolRouterHook
-from ullage.timeline import Timeline
 
 WINDOW = 9_000
 CALLS = 40

@@ -166,13 +166,13 @@ def test_a_turn_plans_for_a_summary_only_where_there_may_be_one(monkeypatch):
     def plans(engine, messages):
         """How often a compaction that leaves the messages looks for what to summarize."""
         made = []
-        begin = engine._parts.compactor.begin
+        begin = engine._components.compactor.begin
 
         def counted(*arguments):
             made.append(arguments)
             return begin(*arguments)
 
-        monkeypatch.setattr(engine._parts.compactor, "begin", counted)
+        monkeypatch.setattr(engine._components.compactor, "begin", counted)
         for turn in range(30):
             if turn >= 20:
                 grown(messages, 2)
@@ -198,7 +198,10 @@ def test_a_child_compacts_whatever_locks_its_parent_held():
             super().__setitem__(*change)
 
     def hold():
-        with engine._parts.stopwatch._lock, engine._parts.compactor._chooser._ahead._lock:
+        with (
+            engine._components.stopwatch._lock,
+            engine._components.compactor._summary_source._ahead._lock,
+        ):
             holding.set()
             assert forked.wait(20)
 

@@ -7,7 +7,7 @@ import sys
 from datetime import datetime
 
 import ullage
-from ullage.report import LastSummary
+from ullage.report.reports import LastSummary
 from ullage.supyagent import (
     ContextManager,
     ContextSettings,

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 import ullage
-from ullage.recorded import SentRequest
+from ullage.report.recorded import SentRequest
 from ullage.supyagent import ContextManager, ContextSettings, count_messages_tokens
 
 from .histories import history

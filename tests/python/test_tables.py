@@ -164,7 +164,7 @@ def test_any_table_and_any_id_give_limits_that_make_a_policy(content, model):
 def test_a_broken_table_is_reported_once_and_the_next_source_answers(
     table, caplog, monkeypatch, source, broken
 ):
-    monkeypatch.setattr("ullage.origins.RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("ullage.models.origins.RETRY_SECONDS", 0.0)
     path = table("" if broken is None else broken)
     if broken is None:
         path.unlink()
@@ -197,8 +197,8 @@ def test_a_broken_table_that_stays_as_it_is_is_tried_again_after_a_while(table, 
             raise OSError("the disk is tired")
         return MODELS_DEV
 
-    monkeypatch.setattr("ullage.tables.time.monotonic", lambda: now)
-    monkeypatch.setattr("ullage.origins.json.loads", loads)
+    monkeypatch.setattr("ullage.models.tables.time.monotonic", lambda: now)
+    monkeypatch.setattr("ullage.models.origins.json.loads", loads)
     catalog = ullage.ModelCatalog(models_dev=table(MODELS_DEV))
 
     def source(at):
@@ -217,7 +217,7 @@ def test_a_table_that_changes_is_read_again_and_one_that_does_not_is_not(table, 
     first = catalog.limits("rocket-1")
     assert first.window == 50_000
     with monkeypatch.context() as patch:
-        patch.setattr("ullage.origins.json.loads", None)
+        patch.setattr("ullage.models.origins.json.loads", None)
         assert catalog.limits("rocket-1") is first
         assert catalog.limits("acme/rocket-1").window == 50_000
     table(with_window(60_000))
@@ -264,7 +264,7 @@ def test_a_litellm_that_the_host_imported_is_read_live(monkeypatch):
 
 def test_a_litellm_that_is_not_installed_is_no_failure(monkeypatch, caplog):
     monkeypatch.delitem(sys.modules, "litellm", raising=False)
-    monkeypatch.setattr("ullage.origins.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("ullage.models.origins.importlib.util.find_spec", lambda name: None)
     assert ullage.ModelCatalog(litellm="auto").limits("gpt-5").source == "built-in"
     assert warnings_of(caplog) == []
 

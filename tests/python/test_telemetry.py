@@ -34,13 +34,13 @@ def engine(**arguments: Any) -> ullage.ContextManager:
 
 def test_a_compaction_is_a_span_with_the_figures_of_its_report(seen, monkeypatch):
     manager = engine(model=MODEL, store=ullage.MemoryStore())
-    plan, planned = manager._parts.compactor._plan, []
+    plan, planned = manager._components.compactor._plan, []
 
     def noting(*args: Any, **more: Any) -> Any:
         planned.append(time.time_ns())
         return plan(*args, **more)
 
-    monkeypatch.setattr(manager._parts.compactor, "_plan", noting)
+    monkeypatch.setattr(manager._components.compactor, "_plan", noting)
     report = manager.compact(conversation())
     (span,) = seen.spans()
     assert span.name == f"compact {MODEL}"

@@ -6,7 +6,7 @@ import pytest
 
 import ullage
 from ullage import Usage, UsageTracker
-from ullage.usage import OTHERS
+from ullage.usage.tracker import OTHERS
 
 
 def usage(prompt=0, candidates=0, cached=0, thoughts=0, **more):

@@ -11,12 +11,12 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext  # noqa: TC002 - ADK reads the annotation
 
 from ullage._core import StoreError, reference_of
+from ullage._engine.artifact_writer import Artifact, ArtifactWriter
+from ullage._engine.steps import arun
 from ullage.adk.sandbox import Sandbox, SandboxError
-from ullage.keeper import Artifact, Keeper
-from ullage.steps import arun
 
 if TYPE_CHECKING:
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 ANALYSIS_TOOL = "execute_custom_analysis_in_sandbox"
 
@@ -50,7 +50,7 @@ def analysis_tool(
         name: What the model calls it by.
         limit: Most characters of an answer.
     """
-    keeper = Keeper(store)
+    artifact_writer = ArtifactWriter(store)
 
     async def answered(
         reference: str, analysis_code: str, tool_context: ToolContext
@@ -69,7 +69,7 @@ def analysis_tool(
             return whole, [(whole, name, content)]
 
         try:
-            whole = await arun(keeper.kept(made))
+            whole = await arun(artifact_writer.kept(made))
         except StoreError as error:
             return {"result": printed[:limit], "truncated": f"the whole is not stored: {error}"}
         more = f"{len(printed) - limit:,} more characters are stored as {whole}"

@@ -7,11 +7,11 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ullage._engine.artifact_writer import Artifact, ArtifactWriter
+from ullage._engine.logger import Logger
+from ullage._engine.steps import arun
 from ullage.adk.media import has_parts
 from ullage.adk.sizes import characters
-from ullage.keeper import Artifact, Keeper
-from ullage.logger import Logger
-from ullage.steps import arun
 
 if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
@@ -108,7 +108,7 @@ class Arrivals:
             content = text.encode("utf-8", "surrogatepass")
             name = re.sub(r"[^a-z0-9_]+", "_", tool.lower()).strip("_") or "tool"
             reference = f"{name}-{hashlib.blake2b(content, digest_size=8).hexdigest()}"
-            await arun(Keeper(store).kept(_leaving((reference, tool, content))))
+            await arun(ArtifactWriter(store).kept(_leaving((reference, tool, content))))
         except Exception:
             logger.exception("tool=<%s> | what the guard cut off was not stored", tool)
             return guarded

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ullage.adk.hooks import Settings
-    from ullage.usage import UsageTracker
+    from ullage.usage.tracker import UsageTracker
 
 
 class ContextCallbacks:

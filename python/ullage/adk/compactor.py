@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from ullage.adk.dict_events import AnyEvent
     from ullage.adk.model_summarizer import SummarizerOrModel
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 # Sessions that are remembered; a service has thousands, of which few are at work.
 _SESSIONS = 1_000

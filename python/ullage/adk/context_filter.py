@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from google.adk.plugins import context_filter_plugin
 
 from ullage import repair
+from ullage._engine.logger import Logger
 from ullage.adk.open_calls import with_pending_answers
 from ullage.adk.summary_text import FORMAT
-from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
 from ullage import ContextManager, PolicyError, StoreError
+from ullage._engine.logger import Logger
 from ullage.adk.newest import Newest
 from ullage.adk.sre_agent import Brake
-from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable

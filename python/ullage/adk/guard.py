@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ullage._engine.arguments import require_number
 from ullage.adk.sizes import characters, preview
-from ullage.arguments import require_number
 
 # The limits of the SRE agent's document: about 50,000 tokens for a result.
 MAX_RESULT_CHARS = 200_000

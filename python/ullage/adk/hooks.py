@@ -9,6 +9,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from ullage import PolicyError, UllageError
+from ullage._engine.logger import Logger
 from ullage.adk.arrivals import Arrivals, Payloads
 from ullage.adk.conversations import conversation_of
 from ullage.adk.engines import EngineOrFactory, Engines
@@ -19,8 +20,7 @@ from ullage.adk.requests import Requests
 from ullage.adk.session_state import Remember
 from ullage.adk.summary_text import FORMAT
 from ullage.adk.summary_usage import collect_usage, estimate
-from ullage.logger import Logger
-from ullage.usage import UsageTracker
+from ullage.usage.tracker import UsageTracker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
 
-    from ullage.spent import Usage
+    from ullage.usage.tokens import Usage
 
 logger = Logger(__name__)
 

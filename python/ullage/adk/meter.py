@@ -12,7 +12,7 @@ from google.genai import types
 from ullage.adk.conversations import paying_session, session_key
 from ullage.adk.newest import Newest
 from ullage.adk.summary_usage import SUMMARIES, estimate
-from ullage.spent import Usage
+from ullage.usage.tokens import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from google.adk.models.llm_response import LlmResponse
 
     from ullage.adk.summary_usage import SummaryUsage
-    from ullage.usage import UsageTracker
+    from ullage.usage.tracker import UsageTracker
 
 # Model calls that go on at once, over all sessions; of older ones the next piece counts as a call.
 # Those of runs that were cancelled stay among them, with what they sent.

@@ -14,7 +14,7 @@ from ullage.adk.meter import usage_of
 from ullage.adk.summary_usage import add_usage
 
 if TYPE_CHECKING:
-    from ullage.summarizer import Summarizer, SummaryRequest
+    from ullage._engine.summarizer import Summarizer, SummaryRequest
 
 SummarizerOrModel: TypeAlias = "Summarizer | BaseLlm | str"
 """A function that summarizes, a model of ADK's, or the id of one."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from google.genai import types
 
 from ullage._core import reference_of
-from ullage.logger import Logger
-from ullage.steps import arun
+from ullage._engine.logger import Logger
+from ullage._engine.steps import arun
 
 if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
 
     from ullage._core import Payload
-    from ullage.keeper import Artifact, Keeper
+    from ullage._engine.artifact_writer import Artifact, ArtifactWriter
 
 logger = Logger(__name__)
 
@@ -54,7 +54,7 @@ class Stored:
         return said
 
 
-async def store_payload(keeper: Keeper, tool: str, payload: Payload) -> Stored:
+async def store_payload(artifact_writer: ArtifactWriter, tool: str, payload: Payload) -> Stored:
     """Stores a payload so that it can be read by rows, and whole.
 
     Raises:
@@ -72,7 +72,7 @@ async def store_payload(keeper: Keeper, tool: str, payload: Payload) -> Stored:
             artifacts.append((whole, tool, content))
         return Stored(reference, whole), artifacts
 
-    return await arun(keeper.kept(made))
+    return await arun(artifact_writer.kept(made))
 
 
 async def save_artifact(

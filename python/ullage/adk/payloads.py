@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 from google.adk.plugins.base_plugin import BasePlugin
 
 from ullage._core import MemoryStore, Payload, StoreError
+from ullage._engine.artifact_writer import ArtifactWriter
+from ullage._engine.logger import Logger
 from ullage.adk.analysis import ANALYSIS_TOOL, analysis_tool
 from ullage.adk.brief import frames
 from ullage.adk.media import has_media, has_parts
@@ -22,8 +24,6 @@ from ullage.adk.payload_steps import Handled, Step, steps
 from ullage.adk.payload_storage import Stored, save_artifact, store_payload
 from ullage.adk.retrieval import retrieval_tool
 from ullage.adk.sandbox import Sandbox
-from ullage.keeper import Keeper
-from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from google.adk.code_executors.base_code_executor import BaseCodeExecutor
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
 
     from ullage.adk.sandbox import Runs
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
 
@@ -94,7 +94,7 @@ class LargePayloadHandler(BasePlugin):
         self._kinds = {**KIND_OF_TOOL, **(kinds or {})}
         self._retrieval = retrieval
         self._analysis = analysis
-        self._keeper = Keeper(self.store)
+        self._artifact_writer = ArtifactWriter(self.store)
 
     def tools(self) -> list[FunctionTool]:
         """The tools that read the stored data: retrieval, and analysis where there is a sandbox."""
@@ -194,7 +194,7 @@ class LargePayloadHandler(BasePlugin):
     async def _stored(self, tool: str, payload: Payload, tool_context: ToolContext) -> Stored:
         stored = Stored()
         try:
-            stored = await store_payload(self._keeper, tool, payload)
+            stored = await store_payload(self._artifact_writer, tool, payload)
         except StoreError as error:
             logger.warning("tool=<%s>, reason=<%s> | a large result is not stored", tool, error)
         artifact = await save_artifact(tool_context, tool, payload)

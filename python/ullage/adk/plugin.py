@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ullage.adk.hooks import Settings
-    from ullage.usage import UsageTracker
+    from ullage.usage.tracker import UsageTracker
 
 # The name that ADK knows the plugin by; an app can have one of each name.
 NAME = "ullage_context"

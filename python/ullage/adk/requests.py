@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError, MessageError, StoreError
+from ullage._engine.logger import Logger
 from ullage.adk.contents import beside, current_request
 from ullage.adk.newest import Newest
 from ullage.adk.open_calls import open_calls, with_pending_answers
 from ullage.adk.session_state import SessionState
 from ullage.adk.summary_usage import add_estimate
-from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext

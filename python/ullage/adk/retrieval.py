@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
-from ullage.retrieval import DEFAULT_LIMIT
-from ullage.tools import RetrievalTool
+from ullage.stores.retrieval import DEFAULT_LIMIT
+from ullage.stores.tools import RetrievalTool
 
 if TYPE_CHECKING:
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 
 def retrieval_tool(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from google.adk.plugins.base_plugin import BasePlugin
 
 from ullage._core import BudgetError, PolicyError
+from ullage._engine.logger import Logger
 from ullage.adk.compactor import ContextCompactor
 from ullage.adk.conversations import session_key
 from ullage.adk.summary_text import FORMAT
 from ullage.adk.working_context import CompactionConfig
-from ullage.logger import Logger
 from ullage.manager import ContextManager
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from ullage._core import Policy
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
 

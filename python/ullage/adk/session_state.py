@@ -10,8 +10,8 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any, Literal
 
+from ullage._engine.logger import Logger
 from ullage.adk.conversations import is_nested
-from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext

@@ -15,22 +15,22 @@ from ullage import (
     Policy,
     TokenCounter,
 )
+from ullage._engine.steps import Step, arun, run
 from ullage.adk.event_lines import content_lines
 from ullage.adk.fitting import fitting
 from ullage.adk.model_summarizer import summarizer_of
 from ullage.adk.summary_text import FORMAT
-from ullage.report import StageReport
-from ullage.steps import Step, arun, run
+from ullage.report.reports import StageReport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage import View
+    from ullage._engine.steps import Steps
+    from ullage._engine.summarizer import SummaryRequest
     from ullage.adk.model_summarizer import SummarizerOrModel
-    from ullage.report import Report
-    from ullage.steps import Steps
-    from ullage.store import Store
-    from ullage.summarizer import SummaryRequest
+    from ullage.report.reports import Report
+    from ullage.stores.protocol import Store
 
 # The document's: realistic for logs and code.
 _CHARS_A_TOKEN = 2.5

@@ -9,6 +9,7 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
 
 from ullage._core import TokenCounter
+from ullage._engine.logger import Logger
 from ullage.adk.events import abandoned, closed, seen
 from ullage.adk.meter import as_fields
 from ullage.adk.newest import Newest
@@ -16,7 +17,6 @@ from ullage.adk.summary_chain import SummaryChain
 from ullage.adk.summary_text import SummarySettings, SummaryText
 from ullage.adk.unfolded import unfolded
 from ullage.adk.written_summary import Earlier, made_of, read_back, written
-from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

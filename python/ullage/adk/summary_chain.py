@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from google.adk.plugins.base_plugin import BasePlugin
 
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

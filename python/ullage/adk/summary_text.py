@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import _core
 from ullage._core import Engine, Policy
+from ullage._engine.summarizer import NOBODY, Answer, Asker, SummaryRequest
 from ullage.adk.event_lines import event_lines
 from ullage.adk.events import content_of, is_private
 from ullage.adk.fitting import fitting
 from ullage.adk.model_summarizer import summarizer_of
 from ullage.adk.summary_usage import SummaryUsage, collect_usage, estimate
 from ullage.compression import compress
-from ullage.summarizer import NOBODY, Answer, Asker, SummaryRequest
 from ullage.telemetry import Telemetry
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
-from ullage.spent import Usage
+from ullage.usage.tokens import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ullage.report import Report
+    from ullage.report.reports import Report
 
 # The agent that summaries are counted under.
 SUMMARIES = "(summaries)"

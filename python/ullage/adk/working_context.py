@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ullage._core import TokenCounter
     from ullage.adk.dict_events import AnyEvent
     from ullage.adk.written_summary import Earlier
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 
 # The least budget: half of it for what is summarized, the rest for the newest call and its result,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 
 logger = Logger(__name__)
 

@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ullage import BudgetError
+from ullage._engine.calling import in_pool
 from ullage.amplifier import custom
 from ullage.amplifier.importance import newest
 from ullage.amplifier.messages import is_of_a_tool, is_result, is_system
-from ullage.calling import in_pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

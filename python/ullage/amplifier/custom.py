@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from ullage import MessageError, detect_format, repair
+from ullage._engine.logger import Logger
 from ullage.amplifier.messages import is_system
-from ullage.logger import Logger
 
 logger = Logger(__name__)
 

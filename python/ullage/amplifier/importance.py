@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ullage._engine.logger import Logger
 from ullage.amplifier.messages import is_system
-from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from ullage import TokenCounter

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ullage import UllageError
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 
 if TYPE_CHECKING:
     import os

@@ -6,13 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Literal
 
 from ullage import UllageError
+from ullage._engine.logger import Logger
 from ullage.amplifier import checks, memory
 from ullage.amplifier.configuration import arguments, mounted
 from ullage.amplifier.messages import stamped
 from ullage.amplifier.places import transcript_path as place_of
 from ullage.amplifier.session_file import SessionFile
 from ullage.amplifier.simple import SimpleContextManager, copies
-from ullage.logger import Logger
 
 if TYPE_CHECKING:
     import os

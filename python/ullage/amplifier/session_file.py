@@ -9,9 +9,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ullage import MessageError, StoreError, Transcript
+from ullage._engine.logger import Logger
 from ullage.amplifier import notice
 from ullage.amplifier.messages import source
-from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError
+from ullage._engine.arguments import require_callable
 from ullage.amplifier import checks, notice
 from ullage.amplifier.budget import Budget, budget_of, expected_budget
 from ullage.amplifier.configuration import arguments, mounted
@@ -13,16 +14,15 @@ from ullage.amplifier.importance import Importance, Judge
 from ullage.amplifier.messages import is_hook, is_system, readable, stamped
 from ullage.amplifier.settings import Settings
 from ullage.amplifier.views import Views
-from ullage.arguments import require_callable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from ullage import Recorder, Store, TokenCounter
+    from ullage._engine.listener import OnCompaction
     from ullage.amplifier.custom import Compaction
     from ullage.amplifier.settings import StrategyName, Verbosity
     from ullage.amplifier.views import BudgetView
-    from ullage.listener import OnCompaction
 
     PromptFactory = Callable[[], Awaitable[str]]
 

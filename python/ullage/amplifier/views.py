@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import ContextManager, MessageError, TokenCounter
 from ullage._core import share_compactions
+from ullage._engine.logger import Logger
 from ullage.amplifier.budget import Budget
 from ullage.amplifier.compaction import compact
 from ullage.amplifier.stats import Compacted
-from ullage.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ullage import Recorder, Report
+    from ullage._engine.listener import OnCompaction
     from ullage.amplifier.compaction import EngineFor
     from ullage.amplifier.custom import Compaction
     from ullage.amplifier.importance import Judge
     from ullage.amplifier.settings import Settings
-    from ullage.listener import OnCompaction
     from ullage.view import Outlook
 
 logger = Logger(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ullage._engine.wording import many
 from ullage.cli.codes import FINE
 from ullage.cli.console import note, say_json
 from ullage.cli.errors import about
@@ -20,7 +21,6 @@ from ullage.cli.options import (
 from ullage.cli.output import add_output, change
 from ullage.cli.plan import stage_lines
 from ullage.cli.unread import Unread
-from ullage.wording import many
 
 if TYPE_CHECKING:
     import argparse

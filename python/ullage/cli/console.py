@@ -16,7 +16,7 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ullage.cli.errors import MissingExtraError
-from ullage.records import to_json
+from ullage.stores.records import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ullage import Policy, PolicyError
+from ullage._engine.policy_file import PolicyFileError, is_policy_file, parse, text_of
 from ullage.cli.lines import line_of
 from ullage.cli.policies import of_agent
-from ullage.policy_file import PolicyFileError, is_policy_file, parse, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

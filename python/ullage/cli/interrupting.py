@@ -12,8 +12,8 @@ import sys
 import time
 from threading import Thread
 
+from ullage._engine.files import remove_unfinished
 from ullage.cli.codes import INTERRUPTED
-from ullage.files import remove_unfinished
 
 # Seconds in which the command may end by itself and clean up.
 _GRACE = 0.5

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from ullage.policy_file import toml, yaml
+from ullage._engine.policy_file import toml, yaml
 
 if TYPE_CHECKING:
     from pathlib import Path

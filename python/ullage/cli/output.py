@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ullage import Transcript
+from ullage._engine.files import write_whole
 from ullage.cli.console import progress
 from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
 from ullage.cli.locks import require_unlocked
 from ullage.cli.options import completed
 from ullage.cli.overwriting import add_force, lost_messages, require_new
-from ullage.files import write_whole
 from ullage.sessions.packing import packed
 from ullage.sessions.shapes import LINES
 from ullage.sessions.transcripts import KIND as TRANSCRIPT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ullage._engine.wording import many
 from ullage.cli.codes import FINE, FOUND
 from ullage.cli.console import progress, say, say_json
 from ullage.cli.conversations import read
@@ -19,7 +20,6 @@ from ullage.cli.options import (
     store_of,
 )
 from ullage.cli.unread import Unread
-from ullage.wording import many
 
 if TYPE_CHECKING:
     import argparse

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage import policy_file
+from ullage._engine import policy_file
 
 if TYPE_CHECKING:
     from ullage.supyagent import ContextSettings

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage import policy_file
+from ullage._engine import policy_file
 from ullage.cli.codes import FINE, FOUND
 from ullage.cli.console import require_tables, say, say_json, table
 from ullage.cli.errors import MissingExtraError

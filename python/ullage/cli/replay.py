@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage._engine.files import write_whole
 from ullage.cli.codes import FAILED, FINE, FOUND
 from ullage.cli.console import complain, progress, require_tables, say_json
 from ullage.cli.conversations import read_all
@@ -15,7 +16,6 @@ from ullage.cli.options import add_files, add_json, at_least, command, completed
 from ullage.cli.overwriting import add_force, require_new
 from ullage.cli.replay_table import show
 from ullage.cli.unread import Unread
-from ullage.files import write_whole
 from ullage.sessions import UnreadableSessionError
 
 if TYPE_CHECKING:

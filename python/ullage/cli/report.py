@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ullage
+from ullage._engine.files import write_whole
 from ullage.cli.codes import FAILED, FINE
 from ullage.cli.console import complain, note, progress, say
 from ullage.cli.conversations import STANDARD_INPUT, read
@@ -15,8 +16,7 @@ from ullage.cli.options import add_file, add_policy, at_least, command, complete
 from ullage.cli.overwriting import add_force, require_new
 from ullage.cli.policies import chosen
 from ullage.cli.unread import Unread
-from ullage.files import write_whole
-from ullage.recording import is_recording
+from ullage.report.recording import is_recording
 
 if TYPE_CHECKING:
     import argparse

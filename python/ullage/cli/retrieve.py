@@ -15,7 +15,7 @@ from ullage.cli.console import progress, say, say_json
 from ullage.cli.errors import CommandError
 from ullage.cli.options import add_json, at_least, command, completed
 from ullage.cli.readable import ReadableStore
-from ullage.retrieval import DEFAULT_LIMIT
+from ullage.stores.retrieval import DEFAULT_LIMIT
 
 _LINES = re.compile(r"(\d+)(?:-(\d+))?")
 # The end of the first line of what is retrieved where nothing follows it.

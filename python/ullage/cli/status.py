@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage import policy_file
+from ullage._engine import policy_file
+from ullage._engine.notes import note_in
 from ullage.cli.codes import FINE, FOUND
 from ullage.cli.console import progress, say, say_json
 from ullage.cli.conversations import read
@@ -23,13 +24,12 @@ from ullage.cli.options import (
 )
 from ullage.cli.policies import of_agent
 from ullage.cli.unread import Unread
-from ullage.notes import note_in
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from ullage.report import Status
+    from ullage.report.reports import Status
     from ullage.supyagent import ContextManager, ContextStatus
 
 # The form of Supyagent's messages.
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         0 if nothing is due, 1 if a compaction is.
     """
     engine = engine_of(options)
-    keeper = _supyagents(options)
+    artifact_writer = _supyagents(options)
     unread = Unread()
     found: list[tuple[str, Status, str]] = []
     is_due = False
@@ -85,8 +85,8 @@ def run(options: argparse.Namespace) -> int:
                 status = engine.status(session.messages)
                 due = status.due != "none"
                 drawn: Status | ContextStatus = status
-                if keeper is not None and _is_supyagents(session.messages, options.format):
-                    drawn = _drawn(keeper, session.messages, engine.tools, status)
+                if artifact_writer is not None and _is_supyagents(session.messages, options.format):
+                    drawn = _drawn(artifact_writer, session.messages, engine.tools, status)
                     due = drawn.triggers["will_trigger"]
                 said = ""
                 if options.summarize:

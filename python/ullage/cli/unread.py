@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ullage import UllageError
+from ullage._engine.policy_file import PolicyFileError
 from ullage.cli.codes import FAILED, INCOMPLETE
 from ullage.cli.console import complain
 from ullage.cli.errors import CommandError
-from ullage.policy_file import PolicyFileError
 from ullage.sessions import UnreadableSessionError
 
 if TYPE_CHECKING:

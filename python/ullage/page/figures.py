@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
-from ullage.economics import Economics
 from ullage.page.parts import bar, table
 from ullage.page.plot import Line, Plot, columns
 from ullage.page.text import safe, short
-from ullage.report import Report
+from ullage.report.reports import Report
+from ullage.usage.economics import Economics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ullage.timeline import Timeline
+    from ullage.report.timeline import Timeline
 
 # The unit of all costs, and what a token costs.
 Money: TypeAlias = tuple[str, Economics]

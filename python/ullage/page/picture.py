@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ullage.economics import Economics
 from ullage.page.figures import key, keys_of, said_of, tokens_plot
 from ullage.page.style import COLOURS, PLOTS
 from ullage.page.text import safe
-from ullage.timeline import Timeline
+from ullage.report.timeline import Timeline
+from ullage.usage.economics import Economics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage.page.plot import Line
-    from ullage.recorder import Recorder
+    from ullage.report.recorder import Recorder
 
 _WIDTH, _HEIGHT = 860, 380
 # What is kept free around the drawing: for the title and the names of the lines above it.

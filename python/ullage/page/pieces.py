@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ullage._engine.wording import many
 from ullage.page.text import plain, safe
-from ullage.retrieval import discard
-from ullage.wording import many
+from ullage.stores.retrieval import discard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ullage.recorded import Change, Changes
-    from ullage.store import Store
+    from ullage.report.recorded import Change, Changes
+    from ullage.stores.protocol import Store
 
 # Of a piece at most so many bytes stand in the page, as a browser takes seconds for a block of
 # megabytes; of all pieces together so many, which a phone still opens at once.

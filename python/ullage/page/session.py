@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ullage.economics import Economics
-from ullage.models import BUILT_IN
+from ullage._engine.wording import many
+from ullage.models.catalog import BUILT_IN
 from ullage.page.figures import cache_figure, cost_figure, stages_figure, tokens_figure
 from ullage.page.parts import document, table, tiles
 from ullage.page.pieces import Pieces
 from ullage.page.text import percent, safe, time
-from ullage.report import Report
-from ullage.timeline import Timeline
-from ullage.wording import many
+from ullage.report.reports import Report
+from ullage.report.timeline import Timeline
+from ullage.usage.economics import Economics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from ullage.page.figures import Money
     from ullage.page.plot import Line
-    from ullage.recorder import Recorder
-    from ullage.store import Store
+    from ullage.report.recorder import Recorder
+    from ullage.stores.protocol import Store
 
 # Rows of a table; of more requests every so manieth is in it.
 _MOST_ROWS = 500

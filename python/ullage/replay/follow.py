@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ullage._core import MemoryStore, StoreError, UllageError
 from ullage.manager import ContextManager
-from ullage.recorder import Recorder
 from ullage.replay.measure import requests_of, valid
+from ullage.report.recorder import Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ullage._core import Policy
     from ullage.sessions import Session
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 
 def follow(

@@ -16,9 +16,9 @@ from ullage._core import (
     references_in,
     session_cuts,
 )
-from ullage.economics import Economics
 from ullage.manager import ContextManager
 from ullage.replay.results import Cost, Cut, Retention
+from ullage.usage.economics import Economics
 from ullage.validity import repair, validate
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ullage._engine.wording import many
 from ullage.page.parts import bar, document, table
 from ullage.page.text import percent, safe
-from ullage.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

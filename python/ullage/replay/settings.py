@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import Policy, PolicyError
-from ullage.policy_file import is_policy_file, load
+from ullage._engine.policy_file import is_policy_file, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

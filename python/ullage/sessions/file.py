@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage._core import UllageError
-from ullage.records import to_json
+from ullage.stores.records import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

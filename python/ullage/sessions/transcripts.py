@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ullage.files import temporary
-from ullage.transcript import Transcript
+from ullage._engine.files import temporary
+from ullage.stores.transcript import Transcript
 
 KIND = "a transcript of ullage"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

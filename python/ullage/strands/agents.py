@@ -9,7 +9,7 @@ from operator import is_
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 
 logger = Logger(__name__)
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import FileStore, ReferenceTakenError
 from ullage._core import reference_of
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
 

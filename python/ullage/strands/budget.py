@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import NullConversationManager
 
-from ullage.logger import Logger
-from ullage.steps import Step, Steps, arun, run
+from ullage._engine.logger import Logger
+from ullage._engine.steps import Step, Steps, arun, run
 from ullage.strands.agents import accepted_options
 from ullage.strands.fill import Fill, fill_of, is_far
 from ullage.strands.settings import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import BudgetError, UllageError
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.strands.compaction import compaction, compaction_after_refusal
 from ullage.strands.engines import fixed
 from ullage.strands.estimate import _estimate_prompt_tokens
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ullage import ContextManager, Report
-    from ullage.steps import Steps
+    from ullage._engine.steps import Steps
     from ullage.strands.agent_state import AgentState
     from ullage.strands.engines import Engines
     from ullage.strands.events import Stage

@@ -6,14 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError
-from ullage.steps import Step
+from ullage._engine.steps import Step
 from ullage.strands.history import hold_count, identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ullage import ContextManager, Report
-    from ullage.steps import Steps
+    from ullage._engine.steps import Steps
 
 
 def compaction(engine: ContextManager, messages: list[Any], **options: Any) -> Steps[Report]:

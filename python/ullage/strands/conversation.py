@@ -16,9 +16,9 @@ from strands.hooks import (
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import PolicyError, UllageError
-from ullage.calling import is_in_event_loop
-from ullage.logger import Logger
-from ullage.steps import Steps, arun, run
+from ullage._engine.calling import is_in_event_loop
+from ullage._engine.logger import Logger
+from ullage._engine.steps import Steps, arun, run
 from ullage.strands.agent_state import AgentState, reduction_of
 from ullage.strands.agents import PerAgent, accepted_options
 from ullage.strands.budget import reductions
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from strands import Agent
 
     from ullage import ContextManager
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
 

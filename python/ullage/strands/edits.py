@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from ullage.pins import has_pin
+from ullage._engine.pins import has_pin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

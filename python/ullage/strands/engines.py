@@ -19,7 +19,7 @@ from ullage import (
     TokenCounter,
     UllageError,
 )
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.strands.agents import (
     answers,
     model_id,
@@ -30,7 +30,7 @@ from ullage.strands.agents import (
 from ullage.strands.settings import ESCALATION_THRESHOLD_RATIO, UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
     from ullage.strands.summaries import AgentSummarizer
 
 logger = Logger(__name__)

@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.strands.settings import MAX_REDUCTION_HISTORY
 
 logger = Logger(__name__)

@@ -10,7 +10,7 @@ from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from ullage import MessageError, TokenCounter
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent, tool_specs
 from ullage.strands.caching import is_prompt_cached
 from ullage.strands.estimate import (

@@ -18,8 +18,8 @@ from ullage import (
     TokenCounter,
     repair,
 )
-from ullage.logger import Logger
-from ullage.pins import has_pin
+from ullage._engine.logger import Logger
+from ullage._engine.pins import has_pin
 from ullage.strands.agents import PerAgent
 from ullage.strands.edits import TrackedView
 

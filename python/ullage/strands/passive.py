@@ -10,7 +10,7 @@ from strands.agent.conversation_manager import (
 )
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.strands.session import RestorableConversationManager
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from strands import Agent
 
     from ullage import ContextManager, Policy
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 
 class ContextPlugin(EngineSeam, Plugin):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookProvider, HookRegistry
 
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.strands.budget import (
     _ensure_prompt_within_budget,
     ensure_prompt_within_budget,

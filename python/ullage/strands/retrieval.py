@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from strands.tools import PythonAgentTool
 
-from ullage.retrieval import DEFAULT_LIMIT
-from ullage.tools import RetrievalTool
+from ullage.stores.retrieval import DEFAULT_LIMIT
+from ullage.stores.tools import RetrievalTool
 
 if TYPE_CHECKING:
     from strands.types.tools import ToolResult, ToolUse
 
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 
 def retrieval_tool(

@@ -15,7 +15,7 @@ from strands.hooks import (
 
 from ullage import FileStore, PolicyError
 from ullage._core import is_retrieved, references_in
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent
 from ullage.strands.artifacts import (
     PREVIEW_CHARS,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ullage import ContextManager
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
 

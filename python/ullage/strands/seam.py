@@ -10,8 +10,8 @@ from strands.hooks import AfterModelCallEvent, AfterToolCallEvent, BeforeInvocat
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import PolicyError, UllageError
-from ullage.logger import Logger
-from ullage.steps import arun
+from ullage._engine.logger import Logger
+from ullage._engine.steps import arun
 from ullage.strands.agents import PerAgent, note_seam
 from ullage.strands.compaction import compaction, compaction_after_refusal
 from ullage.strands.engines import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.types.session import decode_bytes_values, encode_bytes_values
 
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.strands.edits import MessageSnapshot
 
 if TYPE_CHECKING:

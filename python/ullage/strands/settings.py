@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

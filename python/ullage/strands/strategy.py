@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from strands.experimental.context_manager import ContextState
 
     from ullage import ContextManager, Policy
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 # Strands itself tries three times, and asks a strategy anew each time.
 _MOST_REFUSALS = 3

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from strands.agent import conversation_manager as strands_managers
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.strands.agents import model_window
 from ullage.strands.drop_in import DropInConversationManager, DropInState
 from ullage.strands.history import History, identify, repair_history

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from strands.plugins import Plugin
 
 from ullage import BudgetError, ContextManager, StoreError, UllageError
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent, usage_counts
 from ullage.strands.edits import TrackedView
 from ullage.strands.engines import fixed
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from strands.middleware import InvokeModelContext
 
     from ullage import Policy
-    from ullage.store import Store
+    from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.arguments import require_callable
-from ullage.fixed import number_of
-from ullage.steps import arun, aside, run
+from ullage._engine.arguments import require_callable
+from ullage._engine.fixed_tokens import number_of
+from ullage._engine.steps import arun, aside, run
 from ullage.supyagent.history import readable
 from ullage.supyagent.requests import Requests, reserve_in
 from ullage.supyagent.status import ContextStatus, Triggers
@@ -25,8 +25,8 @@ from ullage.supyagent.tokens import (
 if TYPE_CHECKING:
     from os import PathLike
 
-    from ullage.listener import OnCompaction
-    from ullage.steps import Steps
+    from ullage._engine.listener import OnCompaction
+    from ullage._engine.steps import Steps
     from ullage.supyagent.summary import ContextSummary
 
 

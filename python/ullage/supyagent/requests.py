@@ -9,8 +9,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.logger import Logger
-from ullage.pins import has_pin
+from ullage._engine.logger import Logger
+from ullage._engine.pins import has_pin
 from ullage.supyagent.history import last_request_in, requests_in, with_other_system_messages
 from ullage.supyagent.summary import ContextSummary, message_of
 from ullage.supyagent.tokens import FORMAT
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ullage import Policy, TokenCounter
-    from ullage.listener import OnCompaction
+    from ullage._engine.listener import OnCompaction
 
 logger = Logger(__name__)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.policy_file import parse, text_of
+from ullage._engine.policy_file import parse, text_of
 from ullage.supyagent.manager import ContextManager
 from ullage.supyagent.requests import reserve_in
 from ullage.supyagent.status import LEAST_TO_SUMMARIZE
@@ -16,7 +16,7 @@ from ullage.supyagent.tokens import get_context_limit
 if TYPE_CHECKING:
     from os import PathLike
 
-    from ullage.listener import OnCompaction
+    from ullage._engine.listener import OnCompaction
 
 # The sections of an agent's file that are read, and the key in the second.
 _CONTEXT, _MODEL, _PROVIDER = "context", "model", "provider"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage.picture import Picture, Trigger, tokens_line
+from ullage.report.picture import Picture, Trigger, tokens_line
 from ullage.supyagent.history import summary_end
 from ullage.supyagent.tokens import count_messages_tokens
 

@@ -13,9 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import ullage
-from ullage.calling import is_in_event_loop
-from ullage.forks import renew_after_fork
-from ullage.steps import Step
+from ullage._engine.calling import is_in_event_loop
+from ullage._engine.forks import renew_after_fork
+from ullage._engine.steps import Step
 from ullage.supyagent.history import summary_end, with_other_system_messages
 from ullage.supyagent.summary import ContextSummary
 from ullage.supyagent.summary_store import fingerprint
@@ -24,7 +24,7 @@ from ullage.supyagent.tokens import FORMAT
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from ullage.steps import Steps
+    from ullage._engine.steps import Steps
 
 _Outcome = TypeVar("_Outcome")
 

@@ -8,8 +8,8 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
-from ullage.files import OWNER_ONLY, write_whole
-from ullage.logger import Logger
+from ullage._engine.files import OWNER_ONLY, write_whole
+from ullage._engine.logger import Logger
 from ullage.summary import Summary
 
 if TYPE_CHECKING:

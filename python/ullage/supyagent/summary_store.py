@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ullage.forks import renew_after_fork
+from ullage._engine.forks import renew_after_fork
 from ullage.supyagent.summary import ContextSummary, load, save
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ullage import StoreError, _core
-from ullage.files import OWNER_ONLY, write_whole
+from ullage._engine.files import OWNER_ONLY, write_whole
 
 if TYPE_CHECKING:
     import os

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ullage
-from ullage.logger import Logger
-from ullage.steps import arun
+from ullage._engine.logger import Logger
+from ullage._engine.steps import arun
 from ullage.valis import history, notes
 from ullage.valis.files import HISTORY, OUTPUTS, Files, path_of
 from ullage.valis.messages import readable, role_of, text_parts, with_text, written

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ullage
-from ullage.arguments import require_number
+from ullage._engine.arguments import require_number
 
 # Valis' windows.
 _LIMITS = {

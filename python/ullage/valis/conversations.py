@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.forks import renew_after_fork
+from ullage._engine.forks import renew_after_fork
 from ullage.valis.condenser import system_end
 from ullage.valis.files import digest_of
 from ullage.valis.messages import written

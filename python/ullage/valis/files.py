@@ -17,16 +17,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
-from ullage.calling import Call
-from ullage.logger import Logger
-from ullage.reasons import said
-from ullage.steps import Step, aside, run
+from ullage._engine.calling import Call
+from ullage._engine.logger import Logger
+from ullage._engine.reasons import said
+from ullage._engine.steps import Step, aside, run
 from ullage.valis.backends import FolderBackend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from ullage.steps import Steps
+    from ullage._engine.steps import Steps
     from ullage.valis.backends import FilesystemBackend
 
 logger = Logger(__name__)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, TypeGuard
 
 import ullage
-from ullage import records
+from ullage.stores import records
 
 # As deep as the engine takes a message, MAX_MESSAGE_DEPTH in src/wire.
 _DEEPEST = 272

@@ -10,9 +10,9 @@ from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.arguments import require_number
-from ullage.logger import Logger
-from ullage.steps import arun, run
+from ullage._engine.arguments import require_number
+from ullage._engine.logger import Logger
+from ullage._engine.steps import arun, run
 from ullage.valis import pointers
 from ullage.valis.backends import FilesystemBackend, FolderBackend
 from ullage.valis.condenser import Condensation, Condenser, system_end, waiting_from

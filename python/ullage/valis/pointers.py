@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import ullage
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.valis.calls import calls_in, filed, results_in, with_arguments, with_outcomes
 from ullage.valis.files import INPUTS, is_path_in
 from ullage.valis.messages import readable

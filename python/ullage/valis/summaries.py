@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 import ullage
-from ullage.logger import Logger
+from ullage._engine.logger import Logger
 from ullage.summary import LINES
 from ullage.valis.notes import format_of
 

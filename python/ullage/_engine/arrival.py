@@ -1,0 +1,79 @@
+"""``Arrival``: shrinking tool results before they enter a history."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import references_in
+from ullage.telemetry import TOOL_NAME
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from ullage._core import Engine
+    from ullage._engine.artifact_writer import Artifact, ArtifactWriter
+    from ullage._engine.steps import Steps
+    from ullage._engine.stopwatch import Stopwatch
+    from ullage.report.recorder import Recorder
+    from ullage.telemetry import Operation, Telemetry
+
+
+class Arrival:
+    """Carries out what an engine decides about results as they arrive.
+
+    Args:
+        engine: What decides.
+        keeper: Stores the whole.
+        stopwatch: Takes the time.
+        telemetry: Is told what was done.
+        recorder: Records it.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        artifact_writer: ArtifactWriter,
+        stopwatch: Stopwatch,
+        telemetry: Telemetry,
+        recorder: Recorder | None,
+    ) -> None:
+        self._engine = engine
+        self._artifact_writer = artifact_writer
+        self._stopwatch = stopwatch
+        self._telemetry = telemetry
+        self._recorder = recorder
+
+    def shrink(self, tool_name: str, result: Any) -> Steps[Any]:
+        """The result, shorter where it is too long."""
+        with self._stopwatch.running(), self._operation(tool_name) as operation:
+            made = yield from self._artifact_writer.kept(partial(self._shrunk, tool_name, result))
+            return self._entered(operation, tool_name, result, *made)
+
+    def _operation(self, tool_name: str) -> AbstractContextManager[Operation]:
+        return self._telemetry.operation("shrink", **{TOOL_NAME: tool_name})
+
+    def _shrunk(
+        self, tool_name: str, result: Any, salt: int
+    ) -> tuple[tuple[Any, int], list[Artifact]]:
+        """A shorter result or None with the tokens saved, and what must be stored first."""
+
+        def made(distrusted: list[str]) -> tuple[Any, list[tuple[str, bytes]], int, list[str]]:
+            return self._engine.shrink(tool_name, result, salt=salt, distrusted=distrusted)
+
+        shorter, artifacts, saved, relied_on = made([])
+        missing = self._artifact_writer.missing(relied_on)
+        if missing:
+            shorter, artifacts, saved, _ = made(missing)
+        return (shorter, saved), [(ref, tool_name, content) for ref, content in artifacts]
+
+    def _entered(
+        self, operation: Operation, tool_name: str, result: Any, shorter: Any, saved: int
+    ) -> Any:
+        if shorter is None:
+            return result
+        self._engine.record_shrink(saved)
+        operation.shrunk(saved)
+        if self._recorder is not None:
+            self._recorder.arrival(tool_name, saved, references_in(shorter))
+        return shorter

@@ -1,0 +1,169 @@
+"""Handing content to the user's store, and asking it back: sync or async, whatever it raises."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from ullage._core import ReferenceTakenError, StoreError, references_in
+from ullage._engine.logger import Logger
+from ullage._engine.reasons import said
+from ullage._engine.steps import Step, Steps, aside
+from ullage.stores.retrieval import discard
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable
+
+    from ullage.stores.protocol import Store
+
+logger = Logger(__name__)
+
+_Outcome = TypeVar("_Outcome")
+
+# Content to be stored: reference, tool, bytes.
+Artifact: TypeAlias = tuple[str, str, bytes]
+
+# Makes something that leaves artifacts behind, with references of this salt.
+Making: TypeAlias = Callable[[int], tuple[_Outcome, list[Artifact]]]
+
+
+class ArtifactWriter:
+    """Stands between an engine and a store.
+
+    Args:
+        store: The store, or None: then nothing is ever handed to it.
+    """
+
+    def __init__(self, store: Store | None) -> None:
+        self.store = store
+        # References that the store has shown to have. It only grows by what is stored.
+        self._known: set[str] = set()
+        # Whether anything was stored since the store was last cleaned.
+        self._stored = False
+
+    def kept(self, make: Making[_Outcome]) -> Steps[_Outcome]:
+        """What ``make`` makes, once everything that it leaves behind is stored.
+
+        A store may hold other content under a reference: that of a transcript is made from what the
+        model saw of the messages, and two may differ in fields that it does not see. Then it is
+        made again with references that come from the content itself.
+
+        Raises:
+            StoreError: If the store raised anything, or has to be awaited where nothing can be.
+        """
+        outcome, artifacts = yield from aside(make, 0)
+        try:
+            yield from self._put_all(artifacts)
+        except ReferenceTakenError:
+            outcome, artifacts = yield from aside(make, _salt_of(artifacts))
+            yield from self._put_all(artifacts)
+        return outcome
+
+    def missing(self, references: Iterable[str]) -> list[str]:
+        """Those of the references that the store does not have.
+
+        A text can say of itself that it is stored, and be wrong: another session's output, or a
+        tool's that quotes one. An async store is believed, since it cannot be asked from here.
+        """
+        return [reference for reference in references if not self._has(reference)]
+
+    def tidied(self, messages: Any) -> Steps[None]:
+        """Lets a store that cleans up remove what these messages do not lead to.
+
+        The compaction is done by then, so what goes wrong is logged and no more. A store that has
+        to be awaited is cleaned only where an event loop runs.
+        """
+        if not self._is_cleaning_due():
+            return
+        try:
+            removed = yield from aside(self._cleaned, list(messages))
+            if inspect.isawaitable(removed):
+                removed = yield Step(partial(discard, removed), partial(_gotten, removed))
+            self._known.difference_update(removed or ())
+        except Exception:
+            logger.exception("the store was not cleaned")
+
+    def _is_cleaning_due(self) -> bool:
+        due = self._stored and hasattr(self.store, "clean")
+        return due and bool(getattr(self.store, "above_limit", True))
+
+    def _cleaned(self, messages: Any) -> Any:
+        self._stored = False
+        store: Any = self.store
+        return store.clean(references_in(messages))
+
+    def _has(self, reference: str) -> bool:
+        if self.store is None or reference in self._known:
+            return True
+        try:
+            found = self.store.get(reference)
+        except Exception:  # noqa: BLE001 - whatever keeps the store from giving it back
+            return False
+        if inspect.isawaitable(found):
+            discard(found)
+        self._known.add(reference)
+        return True
+
+    def _put_all(self, artifacts: list[Artifact]) -> Steps[None]:
+        for artifact in artifacts:
+            # Most stores write to a disk.
+            returned = yield from aside(self._offer, *artifact)
+            if inspect.isawaitable(returned):
+                returned = yield Step(
+                    partial(self._refuse, returned), partial(self._awaited, artifact, returned)
+                )
+            self._check(artifact[0], returned)
+
+    def _refuse(self, awaitable: Awaitable[Any]) -> None:
+        discard(awaitable)
+        raise StoreError(
+            f"{type(self.store).__name__}.put has to be awaited; call the method of the same name"
+            " with an a in front, such as acompact"
+        )
+
+    async def _awaited(self, artifact: Artifact, awaitable: Awaitable[Any]) -> Any:
+        try:
+            return await awaitable
+        except Exception as error:
+            raise self._wrapped(artifact, error) from error
+
+    def _offer(self, reference: str, tool: str, content: bytes) -> Any:
+        if self.store is None:
+            return reference
+        try:
+            return self.store.put(content, reference=reference, tool=tool)
+        except Exception as error:
+            raise self._wrapped((reference, tool, content), error) from error
+
+    def _check(self, reference: str, returned: Any) -> None:
+        if returned != reference:
+            raise StoreError(
+                f"{type(self.store).__name__}.put returned {returned!r} for {reference!r}; it must"
+                " keep content under the reference it is given"
+            )
+        self._known.add(reference)
+        self._stored = True
+
+    def _wrapped(self, artifact: Artifact, error: Exception) -> StoreError:
+        if isinstance(error, StoreError):
+            return error
+        reference, _, content = artifact
+        return StoreError(
+            f"{type(self.store).__name__} could not keep {reference}: {said(error, content)};"
+            " the conversation is as it was"
+        )
+
+
+async def _gotten(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
+
+
+def _salt_of(artifacts: list[Artifact]) -> int:
+    """A number made from the content of the artifacts."""
+    digest = hashlib.blake2b(digest_size=8)
+    for _, _, content in artifacts:
+        digest.update(hashlib.blake2b(content, digest_size=16).digest())
+    return int.from_bytes(digest.digest(), "little")

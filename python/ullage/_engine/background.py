@@ -1,0 +1,231 @@
+"""Summaries that are made while the agent goes on, for the next compaction of the same list."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections import OrderedDict
+from concurrent.futures import CancelledError, Future, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import MessagesChangedError, SummaryError
+from ullage._engine.calling import OutOfTimeError
+from ullage._engine.forks import renew_after_fork
+from ullage._engine.reasons import said
+from ullage._engine.summarizer import Answer
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Sequence
+
+    from ullage._core import Engine, Plan
+    from ullage._engine.plan_request import PlanRequest
+    from ullage._engine.summarizer import Asker, SummaryRequest
+
+# Conversations whose next summary is remembered; of more, the oldest are forgotten.
+_MOST = 64
+
+# How much a list has grown when it is looked again whether there is something to summarize in it:
+# few plans in its whole life, and late by no more than this.
+_NOTABLY = 1.05
+
+
+class BackgroundSummary:
+    """A summary in the making."""
+
+    def __init__(self, future: Future[Answer], task: asyncio.Task[None] | None) -> None:
+        self._future = future
+        # What makes it, or None for a thread. A loop holds on to its tasks only weakly.
+        self._task = task
+
+    @property
+    def done(self) -> bool:
+        """Whether the summarizer has answered, or failed."""
+        return self._future.done()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until it is done, for so many seconds at the most; whether it is.
+
+        Where it is made by a task of the loop that runs in this thread, it does not wait, since
+        nothing would ever be done then.
+        """
+        if not self._is_ours():
+            wait([self._future], timeout)
+        return self.done
+
+    def cancel(self) -> None:
+        """Forgets it: the next compaction asks anew. What runs in a thread runs to its end."""
+        self._future.cancel()
+        if self._task is not None:
+            self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+
+    def _is_ours(self) -> bool:
+        if self._task is None:
+            return False
+        import asyncio
+
+        try:
+            return asyncio.get_running_loop() is self._task.get_loop()
+        except RuntimeError:
+            return False
+
+    def _answer(self) -> Answer:
+        if not self.done:
+            # A task of this thread's loop could not be waited for.
+            return Answer(None, "it was not done in time", late=not self._is_ours())
+        try:
+            return self._future.result()
+        except CancelledError:
+            return Answer(None, "it was cancelled")
+        except SummaryError as error:
+            return Answer(None, str(error), late=isinstance(error.__cause__, OutOfTimeError))
+        except BaseException as error:  # noqa: BLE001 - it was raised to nobody
+            return Answer(None, said(error))
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A summary in the making, and the plan that it is for.
+
+    Attributes:
+        messages: The host's list.
+        plan: The plan, made for its first messages.
+        pins: What was pinned.
+        summary: The summary.
+    """
+
+    messages: list[Any]
+    plan: Plan
+    pins: list[int]
+    summary: BackgroundSummary
+
+
+class Ahead:
+    """Begins summaries, and finishes plans with them.
+
+    Args:
+        engine: What counts.
+        asker: What asks the summarizer.
+    """
+
+    def __init__(self, engine: Engine, asker: Asker) -> None:
+        self._engine = engine
+        self._asker = asker
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Forgets all: no thread that makes a summary goes on in the child of a fork."""
+        self._lock = threading.Lock()
+        self._begun: OrderedDict[int, Begun] = OrderedDict()
+        # Tokens of lists of which there was nothing to summarize. By identity alone: where another
+        # list takes the place of one, its summary is begun later at the worst.
+        self._fruitless: OrderedDict[int, int] = OrderedDict()
+
+    def has(self, messages: list[Any]) -> bool:
+        """Whether a summary of this list is in the making, or made."""
+        begun = self._begun.get(id(messages))
+        return begun is not None and begun.messages is messages
+
+    def is_fruitless(self, messages: list[Any], tokens: int) -> bool:
+        """Whether there was nothing to summarize in it, and it has hardly grown since."""
+        then = self._fruitless.get(id(messages))
+        return then is not None and then <= tokens < then * _NOTABLY
+
+    def leave(self, messages: list[Any], tokens: int) -> None:
+        """Notes that there is nothing to summarize in it as it is."""
+        with self._lock:
+            self._fruitless.pop(id(messages), None)
+            self._fruitless[id(messages)] = tokens
+            while len(self._fruitless) > _MOST:
+                self._fruitless.popitem(last=False)
+
+    def begin(
+        self, messages: list[Any], plan: Plan, ask: PlanRequest, request: SummaryRequest
+    ) -> BackgroundSummary:
+        """Asks in the background: in a task where that can await the answer, else in a thread."""
+        future: Future[Answer] = Future()
+        task = self._task(future, request)
+        if task is None:
+            thread = threading.Thread(
+                target=contextvars.copy_context().run,
+                args=(self._run, future, request),
+                name="ullage-background",
+                daemon=True,
+            )
+            thread.start()
+        summary = BackgroundSummary(future, task)
+        with self._lock:
+            self._begun.pop(id(messages), None)
+            self._begun[id(messages)] = Begun(messages, plan, list(ask.pins), summary)
+            while len(self._begun) > _MOST:
+                self._begun.popitem(last=False)
+        return summary
+
+    def take(self, messages: list[Any]) -> Begun | None:
+        """What was begun for this list, which is then forgotten."""
+        with self._lock:
+            begun = self._begun.pop(id(messages), None)
+        return begun if begun is not None and begun.messages is messages else None
+
+    def finished(
+        self, begun: Begun, answer: Answer, messages: Sequence[Any], ask: PlanRequest
+    ) -> tuple[Plan | None, int, str]:
+        """The plan with its summary, what the messages come to with it, and why there is none."""
+        if answer.text is None:
+            return None, 0, answer.reason
+        if list(ask.pins) != begun.pins:
+            return None, 0, "other messages are pinned"
+        try:
+            head = messages[: begun.plan.messages]
+            reading = self._engine.read(head, budget=ask.budget, fixed=ask.fixed, pins=begun.pins)
+            plan = reading.resume(begun.plan, answer.text, reason=answer.reason)
+            kept = plan.apply(head)
+        except MessagesChangedError:
+            return None, 0, "the messages have changed"
+        outcome = [*kept, *messages[plan.messages :]]
+        status = self._engine.status(outcome, budget=ask.budget, fixed=ask.fixed)
+        if status["tokens"] > status["low" if ask.hard else "high"]:
+            return None, 0, "it no longer fits"
+        return plan, status["tokens"], ""
+
+    def _task(self, future: Future[Answer], request: SummaryRequest) -> asyncio.Task[None] | None:
+        """A task for an async summarizer, where a loop runs."""
+        if not self._asker.is_async:
+            return None
+        import asyncio
+
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return None
+        return loop.create_task(self._arun(future, request))
+
+    def _run(self, future: Future[Answer], request: SummaryRequest) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(self._asker.ask(request))
+        except BaseException as error:  # noqa: BLE001 - kept for who takes it
+            future.set_exception(error)
+
+    async def _arun(self, future: Future[Answer], request: SummaryRequest) -> None:
+        try:
+            answer = await self._asker.aask(request)
+        except Exception as error:  # noqa: BLE001 - kept for who takes it
+            _settle(future, error)
+        except BaseException as error:
+            _settle(future, error)
+            raise
+        else:
+            _settle(future, answer)
+
+
+def _settle(future: Future[Answer], outcome: Answer | BaseException) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    if isinstance(outcome, BaseException):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)

@@ -1,0 +1,250 @@
+"""``Compactor``: carrying out what an engine decides.
+
+What a plan takes out of a conversation is stored first and the messages are changed last, so after
+an error they are as they were.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import MessageError, MessagesChangedError
+from ullage._engine.forks import renew_after_fork
+from ullage._engine.logger import Logger
+from ullage._engine.steps import aside
+from ullage.report.reports import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ullage._core import Engine, Plan, Reading
+    from ullage._engine.artifact_writer import Artifact, ArtifactWriter
+    from ullage._engine.background import BackgroundSummary
+    from ullage._engine.listener import Listener
+    from ullage._engine.plan_request import PlanRequest
+    from ullage._engine.steps import Steps
+    from ullage._engine.stopwatch import Stopwatch
+    from ullage._engine.summary_source import Chosen, SummarySource
+    from ullage.telemetry import Operation, Telemetry
+
+logger = Logger(__name__)
+
+# A compaction plans again when an older message changed meanwhile.
+_TRIES = 3
+
+
+class Compactor:
+    """Carries out what an engine decides.
+
+    Args:
+        engine: What decides.
+        keeper: Stores what leaves.
+        chooser: Chooses the summaries.
+        stopwatch: Takes the time of all but the summaries.
+        listener: Is told what was done.
+        telemetry: Likewise, by OpenTelemetry.
+        append_only: Whether the host promises that messages only come at the end.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        artifact_writer: ArtifactWriter,
+        summary_source: SummarySource,
+        *,
+        stopwatch: Stopwatch,
+        listener: Listener,
+        telemetry: Telemetry,
+        append_only: bool,
+    ) -> None:
+        self._engine = engine
+        self._artifact_writer = artifact_writer
+        self._summary_source = summary_source
+        self._stopwatch = stopwatch
+        self._listener = listener
+        self._telemetry = telemetry
+        self._append_only = append_only
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Makes its lock anew."""
+        self._applying = threading.Lock()
+
+    def plan(self, messages: Sequence[Any], ask: PlanRequest) -> Plan:
+        """A plan, of which nothing is carried out."""
+        with self._stopwatch.running():
+            return self._plan(self._read(messages, ask), ask, unasked=None)
+
+    def compact(self, messages: list[Any], ask: PlanRequest) -> Steps[Report]:
+        """Makes a plan and carries it out in place.
+
+        Messages that come in meanwhile stay behind those that were planned for. If an older one
+        changes, the plan is made again.
+        """
+        start = time.perf_counter()
+        _require_list(messages)
+        plan: Plan | None = None
+        if (idle := self._idle(messages, ask)) is not None:
+            report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
+        else:
+            with self._telemetry.operation("compact") as operation:
+                plan, chosen = yield from self._compacted(messages, ask, operation)
+                yield from self._artifact_writer.tidied(messages)
+                report = self.done(plan, chosen, start)
+                operation.reported(report)
+        yield self._listener.telling(report, plan)
+        if self._summary_source.is_near(messages, report):
+            begun = yield from self.begin(messages, ask)
+            if begun is None:
+                self._summary_source.leave(messages, report)
+        return report
+
+    def view(self, messages: Sequence[Any], ask: PlanRequest) -> Steps[list[Any]]:
+        """What a compaction would leave, as a new list."""
+        start = time.perf_counter()
+        with self._telemetry.operation("view") as operation:
+            reading = yield from self._reading(messages, ask)
+            plan, chosen = yield from self.fitted(reading, ask, operation, own=None)
+            outcome = list(messages)
+            self._apply(plan, reading, outcome)
+            report = _report(plan, chosen, start)
+            operation.reported(report)
+        yield self._listener.telling(report, plan)
+        return outcome
+
+    def begin(self, messages: list[Any], ask: PlanRequest) -> Steps[BackgroundSummary | None]:
+        """Begins the summary that a compaction down to the low mark would ask for."""
+        _require_list(messages)
+        deep = ask.down_to_low()
+        reading = yield from self._reading(messages, deep)
+        with self._stopwatch.running():
+            plan = yield from aside(self._plan, reading, deep, unasked=None)
+        return (yield from self._summary_source.begin(messages, plan, deep, reading))
+
+    def fitted(
+        self, reading: Reading, ask: PlanRequest, operation: Operation, *, own: list[Any] | None
+    ) -> Steps[tuple[Plan, Chosen]]:
+        """A plan with its summary, once everything that it takes out is stored."""
+        with self._stopwatch.running():
+            plan = yield from aside(self._plan, reading, ask, unasked=self._summary_source.unasked)
+        operation.planned(plan)
+        chosen = yield from self._summary_source.chosen(plan, reading, ask, own=own)
+        plan = chosen.plan
+        # Beside an event loop this takes a thread.
+        if plan.is_pending or self._leaves_something(plan):
+            with self._stopwatch.running():
+                plan = yield from self._artifact_writer.kept(
+                    partial(self._planned, reading, ask, chosen)
+                )
+        return plan, chosen
+
+    def _compacted(
+        self, messages: list[Any], ask: PlanRequest, operation: Operation
+    ) -> Steps[tuple[Plan, Chosen]]:
+        for _ in range(_TRIES - 1):
+            try:
+                return (yield from self._tried(messages, ask, operation))
+            except MessagesChangedError as error:  # noqa: PERF203 - what changed is planned anew
+                logger.debug("error=<%s> | messages changed while planning", error)
+        return (yield from self._tried(messages, ask, operation))
+
+    def _tried(
+        self, messages: list[Any], ask: PlanRequest, operation: Operation
+    ) -> Steps[tuple[Plan, Chosen]]:
+        reading = yield from self._reading(messages, ask)
+        plan, chosen = yield from self.fitted(reading, ask, operation, own=messages)
+        self._apply(plan, reading, messages)
+        return plan, chosen
+
+    def _reading(self, messages: Sequence[Any], ask: PlanRequest) -> Steps[Reading]:
+        with self._stopwatch.running():
+            return (yield from aside(self._read, messages, ask))
+
+    def _read(self, messages: Sequence[Any], ask: PlanRequest) -> Reading:
+        return self._engine.read(messages, budget=ask.budget, fixed=ask.fixed, pins=list(ask.pins))
+
+    def _plan(
+        self, reading: Reading, ask: PlanRequest, *, unasked: str | None, salt: int = 0
+    ) -> Plan:
+        def made(distrusted: list[str]) -> Plan:
+            return reading.plan(
+                hard=ask.hard,
+                salt=salt,
+                distrusted=distrusted,
+                seconds=ask.seconds,
+                unasked=unasked,
+            )
+
+        plan = made([])
+        missing = self._artifact_writer.missing(plan.relied_on)
+        return made(missing) if missing else plan
+
+    def _idle(self, messages: Sequence[Any], ask: PlanRequest) -> dict[str, Any] | None:
+        """The report of a compaction with nothing to do, where the host's promise tells so."""
+        if not self._append_only or ask.hard or len(ask.pins) > 0:
+            return None
+        with self._stopwatch.running():
+            return self._engine.idle(messages, budget=ask.budget, fixed=ask.fixed)
+
+    def _planned(
+        self, reading: Reading, ask: PlanRequest, chosen: Chosen, salt: int
+    ) -> tuple[Plan, list[Artifact]]:
+        """The plan with its summary, and what must be stored before it is applied."""
+        plan = chosen.plan
+        if salt != 0:
+            plan = self._plan(reading, ask, unasked=self._summary_source.unasked, salt=salt)
+        if plan.is_pending:
+            text, reason = chosen.said
+            plan = reading.resume(plan, text, reason=reason)
+        return plan, reading.artifacts(plan) if self._leaves_something(plan) else []
+
+    def _leaves_something(self, plan: Plan) -> bool:
+        """Whether there may be something to store; looking for it reads the messages again."""
+        return self._artifact_writer.store is not None and not plan.is_empty
+
+    def _apply(self, plan: Plan, reading: Reading, messages: list[Any]) -> None:
+        if plan.is_empty and not reading.is_repaired:
+            return
+        # Only the messages that were planned for: another thread may have added some. A summary
+        # made in the background comes with a plan for fewer.
+        count = reading.count if reading.is_repaired else plan.messages
+        # The lock is for threads that compact one list: none may change it between the check and
+        # the change.
+        with self._stopwatch.running(), self._applying:
+            messages[:count] = reading.apply(plan, messages[:count])
+
+    def done(self, plan: Plan, chosen: Chosen, start: float) -> Report:
+        """Records and logs what was done, begun at ``start``."""
+        report = _report(plan, chosen, start)
+        if plan.is_empty and not (report.warnings or report.repairs):
+            return report
+        self._engine.record(plan)
+        for warning in report.warnings:
+            logger.info("budget=<%d>, warning=<%s> | not all as wished", report.budget, warning)
+        for repair in report.repairs:
+            logger.info("repair=<%s> | the messages were repaired", repair)
+        logger.info(
+            "before=<%d>, after=<%d>, budget=<%d>, stages=<%s>, removed_messages=<%d> | compacted",
+            report.tokens_before,
+            report.tokens_after,
+            report.budget,
+            ",".join(report.stages),
+            report.removed_messages,
+        )
+        return report
+
+
+def _report(plan: Plan, chosen: Chosen, start: float) -> Report:
+    return chosen.said_in(Report._of(plan.report(), time.perf_counter() - start))  # noqa: SLF001
+
+
+def _require_list(messages: Any) -> None:
+    if not isinstance(messages, list):
+        raise MessageError(
+            f"the messages are a {type(messages).__name__}, not a list; compact changes a list in"
+            " place, use view for anything else"
+        )

@@ -1,0 +1,82 @@
+"""``Components``: what an engine is made of, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ullage._core import Engine
+from ullage._engine.arrival import Arrival
+from ullage._engine.artifact_writer import ArtifactWriter
+from ullage._engine.compactor import Compactor
+from ullage._engine.fixed_tokens import FixedTokens
+from ullage._engine.stopwatch import Stopwatch
+from ullage._engine.summarizer import Asker
+from ullage._engine.summary_source import SummarySource
+from ullage.summary import RangeSummarizer
+from ullage.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from ullage._core import Policy, TokenCounter
+    from ullage._engine.listener import Listener
+    from ullage._engine.summarizer import Summarizer
+    from ullage.report.recorder import Recorder
+    from ullage.stores.protocol import Store
+
+
+@dataclass(frozen=True)
+class Components:
+    """The parts that share an engine of the core.
+
+    Attributes:
+        engine: Decides.
+        stopwatch: Takes the time of all but the summaries.
+        telemetry: Is told what is done.
+        listener: Likewise, for the host.
+        compactor: Carries out what is decided of messages.
+        arrival: Carries out what is decided of results as they arrive.
+        fixed: Counts what stands beside the messages.
+        summarizer: Summarizes messages that the host has chosen.
+    """
+
+    engine: Engine
+    stopwatch: Stopwatch
+    telemetry: Telemetry
+    listener: Listener
+    compactor: Compactor
+    arrival: Arrival
+    fixed: FixedTokens
+    summarizer: RangeSummarizer
+
+    @classmethod
+    def of(
+        cls,
+        policy: Policy,
+        counter: TokenCounter,
+        *,
+        store: Store | None,
+        summarizer: Summarizer | None,
+        listener: Listener,
+        recorder: Recorder | None,
+        format: str | None,
+        model: str | None,
+        append_only: bool,
+    ) -> Components:
+        """Puts them together; the arguments are those of a ``ContextManager``, settled."""
+        engine = Engine(policy, counter, store=store, format=format, summarizer=summarizer)
+        artifact_writer, stopwatch, telemetry = ArtifactWriter(store), Stopwatch(), Telemetry(model)
+        asker = Asker(summarizer, policy, telemetry)
+        summary_source = SummarySource(engine, asker, stopwatch, policy)
+        compactor = Compactor(
+            engine,
+            artifact_writer,
+            summary_source,
+            stopwatch=stopwatch,
+            listener=listener,
+            telemetry=telemetry,
+            append_only=append_only,
+        )
+        arrival = Arrival(engine, artifact_writer, stopwatch, telemetry, recorder)
+        fixed = FixedTokens(engine, counter, append_only=append_only)
+        summaries = RangeSummarizer(engine, asker, stopwatch)
+        return cls(engine, stopwatch, telemetry, listener, compactor, arrival, fixed, summaries)

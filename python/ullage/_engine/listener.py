@@ -1,0 +1,102 @@
+"""``Listener``: tells the host what each compaction did.
+
+Whatever goes wrong there is logged, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ullage._engine.calling import Call, awaited
+from ullage._engine.logger import Logger
+from ullage._engine.steps import Step
+from ullage.report.reports import Report
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable
+
+    from ullage._core import Plan
+    from ullage.report.recorder import Recorder
+
+logger = Logger(__name__)
+
+# Takes the report of a compaction; what it returns is awaited if it has to be, and else of no use.
+OnCompaction: TypeAlias = Callable[[Report], object]
+
+# Seconds that an async listener has. The run waits for it, and it only tells somebody: one that
+# takes longer hangs.
+_PATIENCE = 10.0
+
+# What listeners do in a running loop. A loop holds on to its tasks only weakly.
+_telling: set[asyncio.Task[None]] = set()
+
+
+class Listener:
+    """Calls the host's function with each report that says something, in the context of its caller.
+
+    Args:
+        function: The host's, or None: then it is not called.
+        recorder: Records each report first, whatever the host's function does with it.
+    """
+
+    def __init__(self, function: OnCompaction | None, recorder: Recorder | None = None) -> None:
+        self.function = function
+        self._recorder = recorder
+
+    def telling(self, report: Report, plan: Plan | None) -> Step:
+        """:meth:`tell`, or :meth:`atell` beside an event loop."""
+        return Step(partial(self.tell, report, plan), partial(self.atell, report, plan))
+
+    def tell(self, report: Report, plan: Plan | None) -> None:
+        """Calls it. What has to be awaited is a task where a loop runs, else it runs in a thread.
+
+        What is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
+        """
+        returned = self._returned(report, plan)
+        if not inspect.isawaitable(returned):
+            return
+        import asyncio
+
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            # A thread, since `asyncio.run` here would leave this one without its event loop.
+            _, error = Call(lambda: returned, _PATIENCE).wait(_PATIENCE)
+            _log(error)
+        else:
+            task = loop.create_task(_told(returned))
+            _telling.add(task)
+            task.add_done_callback(_telling.discard)
+
+    async def atell(self, report: Report, plan: Plan | None) -> None:
+        """The same beside the event loop, where what has to be awaited is awaited."""
+        returned = self._returned(report, plan)
+        if inspect.isawaitable(returned):
+            await _told(returned)
+
+    def _returned(self, report: Report, plan: Plan | None) -> object:
+        if self._recorder is not None:
+            self._recorder.compaction(report, plan)
+        if self.function is None or not (report.stages or report.warnings):
+            return None
+        try:
+            return self.function(report)
+        except Exception as error:  # noqa: BLE001 - whatever the host's function raises
+            _log(error)
+            return None
+
+
+async def _told(awaitable: Awaitable[Any]) -> None:
+    try:
+        await awaited(awaitable, _PATIENCE)
+    except Exception as error:  # noqa: BLE001 - likewise
+        _log(error)
+
+
+def _log(error: BaseException | None) -> None:
+    if error is not None:
+        logger.error("on_compaction failed", exc_info=error)

@@ -1,0 +1,60 @@
+"""``PlanRequest``: what a caller asks of a plan."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class PlanRequest:
+    """What a caller asks of a plan.
+
+    Args:
+        budget: Tokens that the messages may take, or None for what the window leaves.
+        hard: Whether it does not wait for the high mark.
+        pins: Indices of messages that stay as they are.
+        fixed: Counts what stands beside the messages; it is called once, when that is needed.
+        time_limit: Seconds from now on that it may take, the summary included.
+    """
+
+    def __init__(
+        self,
+        budget: int | None,
+        hard: bool,
+        pins: Sequence[int],
+        fixed: Callable[[], int],
+        time_limit: float,
+    ) -> None:
+        self.budget = budget
+        self.hard = hard
+        self.pins = pins
+        self._time_limit = time_limit
+        self._until = time.monotonic() + time_limit
+        self._count_fixed = fixed
+        self._fixed: int | None = None
+
+    @property
+    def fixed(self) -> int:
+        """Tokens of the system prompt and the tools."""
+        # Not `cached_property`, whose lock all requests share before Python 3.12.
+        if self._fixed is None:
+            self._fixed = self._count_fixed()
+        return self._fixed
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that are left."""
+        return max(0.0, self._until - time.monotonic())
+
+    def down_to_low(self) -> PlanRequest:
+        """The same, down to the low mark now."""
+        return PlanRequest(
+            self.budget,
+            hard=True,
+            pins=self.pins,
+            fixed=lambda: self.fixed,
+            time_limit=self._time_limit,
+        )

@@ -1,0 +1,282 @@
+"""Asking the host's summarizer: plain or async, whatever it raises, for so many seconds.
+
+The summarizer runs in the host's name: nothing of ullage is locked meanwhile, and what it starts in
+turn does not come back here (an agent that summarizes with itself would compact its own request).
+"""
+
+from __future__ import annotations
+
+import contextvars
+import hashlib
+import inspect
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from ullage._core import SummaryError
+from ullage._engine.calling import Call, OutOfTimeError, SelfCancelledError, awaited, in_thread
+from ullage._engine.logger import Logger
+from ullage._engine.reasons import one_line, said
+from ullage._engine.steps import Step
+from ullage.stores.retrieval import discard
+from ullage.telemetry import MAX_TOKENS, OTHER, TIMEOUT, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from ullage._core import Plan, Policy, Reading
+    from ullage.telemetry import Operation, Telemetry
+
+logger = Logger(__name__)
+
+# Summaries that are kept for a request that is made again: a view of the same messages, or a plan
+# that is made anew because others changed. One engine serves many conversations.
+_REMEMBERED = 64
+
+# Characters for each token asked for, above which an answer is not remembered. A token of prose or
+# code has about four, so only what is cut to a small part is longer.
+_LONGEST_REMEMBERED = 16
+
+# Why there is no answer where nobody can be asked.
+NOBODY = "there is no summarizer"
+
+# The askers whose summarizer runs in this context.
+_asking: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
+    "ullage_asking", default=()
+)
+
+
+@dataclass(frozen=True)
+class SummaryRequest:
+    """What a summarizer is asked for.
+
+    ``str(request)`` is the whole as one prompt, for a model that takes only that.
+
+    Attributes:
+        prompt: The request: the previous summary, the messages as text, and what to make of them.
+        system: What stands above it.
+        text: The messages as text, the newest last; bounded by ``Policy.summary_input``.
+        previous: What was said of the messages that left before; empty where nothing was.
+        messages: The messages themselves, as the host has them.
+        max_tokens: Tokens that the summary may take. A longer one is cut.
+        max_words: The words that the prompt asks for.
+    """
+
+    prompt: str
+    system: str
+    text: str
+    previous: str
+    messages: Sequence[Any]
+    max_tokens: int
+    max_words: int
+
+    def __str__(self) -> str:
+        return f"{self.system}\n\n{self.prompt}"
+
+    @classmethod
+    def _of(cls, values: dict[str, Any], messages: Sequence[Any]) -> SummaryRequest:
+        ranges = values.pop("messages")
+        chosen = [m for span in ranges for m in messages[span["start"] : span["end"]]]
+        return cls(**values, messages=chosen)
+
+
+Summarizer: TypeAlias = Callable[[SummaryRequest], "str | Awaitable[str]"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of asking.
+
+    Attributes:
+        text: The summary, or None.
+        reason: Why there is none.
+        late: Whether that is because the time was over.
+        kind: The class of the error, where one was the reason.
+    """
+
+    text: str | None
+    reason: str = ""
+    late: bool = False
+    kind: str = OTHER
+
+
+class Asker:
+    """Asks a summarizer what plans wait for.
+
+    Args:
+        summarizer: The host's, or None.
+        policy: How long it has, and whether a plan without its answer is refused.
+        telemetry: Is told of each question.
+    """
+
+    def __init__(
+        self,
+        summarizer: Summarizer | None,
+        policy: Policy,
+        telemetry: Telemetry,
+    ) -> None:
+        self._summarizer = summarizer
+        self._telemetry = telemetry
+        self._timeout = policy.summary_timeout
+        self._required = policy.summaries == "required"
+        self._remembered: OrderedDict[bytes, str] = OrderedDict()
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is a summarizer."""
+        return self._summarizer is not None
+
+    @property
+    def unasked(self) -> str | None:
+        """Why no plan need wait for an answer; None where one is asked for, or must be."""
+        return None if self.can_ask or self._required else NOBODY
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the summarizer says of itself that it has to be awaited."""
+        called = getattr(self._summarizer, "__call__", None)  # noqa: B004 - of an object, its method
+        return inspect.iscoroutinefunction(self._summarizer) or inspect.iscoroutinefunction(called)
+
+    def request(self, plan: Plan, reading: Reading) -> SummaryRequest | None:
+        """What the plan waits for."""
+        values = None if self._summarizer is None else reading.request(plan)
+        return None if values is None else SummaryRequest._of(values, reading.messages)  # noqa: SLF001
+
+    def asking(self, request: SummaryRequest | None, seconds: float | None = None) -> Step:
+        """:meth:`ask`, or :meth:`aask` beside an event loop."""
+        return Step(partial(self.ask, request, seconds), partial(self.aask, request, seconds))
+
+    def ask(self, request: SummaryRequest | None, seconds: float | None = None) -> Answer:
+        """The answer of the summarizer, which runs in a thread so that it can be left behind.
+
+        It is waited for as long as the policy says, and no longer than the seconds that are left.
+
+        What is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
+
+        Raises:
+            SummaryError: If a summary is required, and there is none.
+        """
+        if (answer := self._known(request)) is not None:
+            return answer
+        request = cast("SummaryRequest", request)
+        with self._operation(request) as operation:
+            operation.begin()
+            return _told(self._answer(request, self._patience(seconds)), operation)
+
+    async def aask(self, request: SummaryRequest | None, seconds: float | None = None) -> Answer:
+        """The same beside the event loop; what has to be awaited is awaited there."""
+        if (answer := self._known(request)) is not None:
+            return answer
+
+        request = cast("SummaryRequest", request)
+        with self._operation(request) as operation:
+            operation.begin()
+            return _told(await self._aanswer(request, self._patience(seconds)), operation)
+
+    def _operation(self, request: SummaryRequest) -> AbstractContextManager[Operation]:
+        return self._telemetry.operation("summarize", **{MAX_TOKENS: request.max_tokens})
+
+    def _answer(self, request: SummaryRequest, patience: float) -> Answer:
+        token = _asking.set((*_asking.get(), self))
+        try:
+            called = Call(partial(self._summarize, request), patience)
+        finally:
+            _asking.reset(token)
+        return self._judged(request, *called.wait(patience), patience)
+
+    async def _aanswer(self, request: SummaryRequest, patience: float) -> Answer:
+        import asyncio
+
+        deadline = asyncio.get_running_loop().time() + patience
+        token = _asking.set((*_asking.get(), self))
+        try:
+            if self.is_async:
+                returned: Any = self._summarize(request)
+            else:
+                # A thread of its own: one that is left behind must not take a place in a pool.
+                returned = await awaited(in_thread(partial(self._summarize, request)), patience)
+            if inspect.isawaitable(returned):
+                left = max(0.0, deadline - asyncio.get_running_loop().time())
+                returned = await awaited(returned, left)
+        except Exception as error:  # noqa: BLE001 - whatever keeps the summarizer from answering
+            return self._judged(request, None, error, patience)
+        finally:
+            _asking.reset(token)
+        return self._judged(request, returned, None, patience)
+
+    def unanswered(self, reason: str) -> Answer:
+        """None, without asking.
+
+        Raises:
+            SummaryError: If a summary is required.
+        """
+        return self._nothing(reason, None)
+
+    def _patience(self, seconds: float | None) -> float:
+        return self._timeout if seconds is None else min(self._timeout, seconds)
+
+    def _summarize(self, request: SummaryRequest) -> Any:
+        return cast("Summarizer", self._summarizer)(request)
+
+    def _known(self, request: SummaryRequest | None) -> Answer | None:
+        if self._summarizer is None or request is None:
+            return self._nothing(NOBODY, None)
+        if self in _asking.get():
+            return Answer(None, "the summarizer itself asked for one")
+        text = self._remembered.get(_key(request))
+        return None if text is None else Answer(text)
+
+    def _judged(
+        self,
+        request: SummaryRequest,
+        returned: Any,
+        error: BaseException | None,
+        patience: float,
+    ) -> Answer:
+        if error is not None:
+            if isinstance(error, OutOfTimeError):
+                return self._nothing(f"no answer within {patience:.3g} seconds", error)
+            if isinstance(error, SelfCancelledError):
+                return self._nothing("it raised CancelledError, and nobody had cancelled it", error)
+            return self._nothing(said(error, str(request)), error)
+        if not issubclass(type(returned), str):
+            if inspect.isawaitable(returned):
+                discard(returned)
+            return self._nothing(f"it returned {type(returned).__name__}, not text", None)
+        # A subclass may have any methods.
+        text = str.__str__(returned)
+        if not text.strip():
+            return self._nothing("it returned no text", None)
+        self._remember(request, text)
+        return Answer(text)
+
+    def _remember(self, request: SummaryRequest, text: str) -> None:
+        if len(text) > _LONGEST_REMEMBERED * request.max_tokens:
+            return
+        self._remembered[_key(request)] = text
+        while len(self._remembered) > _REMEMBERED:
+            self._remembered.popitem(last=False)
+
+    def _nothing(self, reason: str, error: BaseException | None) -> Answer:
+        reason = one_line(reason)
+        if self._required:
+            raise SummaryError(f"a summary is required, and there is none: {reason}") from error
+        if self._summarizer is not None:
+            logger.warning("reason=<%s> | no summary from the summarizer", reason)
+        late = isinstance(error, OutOfTimeError)
+        kind = TIMEOUT if late else OTHER if error is None else kind_of(error)
+        return Answer(None, reason, late, kind)
+
+
+def _told(answer: Answer, operation: Operation) -> Answer:
+    if answer.text is None:
+        operation.failed(answer.kind)
+    return answer
+
+
+def _key(request: SummaryRequest) -> bytes:
+    prompt = f"{request.max_tokens} {request.prompt}"
+    return hashlib.blake2b(prompt.encode("utf-8", "surrogatepass"), digest_size=16).digest()

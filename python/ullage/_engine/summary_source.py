@@ -1,0 +1,142 @@
+"""``SummarySource``: the summary of a plan, made ahead or asked for now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ullage._engine.background import Ahead
+from ullage._engine.steps import aside
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ullage._core import Engine, Plan, Policy, Reading
+    from ullage._engine.background import BackgroundSummary, Begun
+    from ullage._engine.plan_request import PlanRequest
+    from ullage._engine.steps import Steps
+    from ullage._engine.stopwatch import Stopwatch
+    from ullage._engine.summarizer import Answer, Asker, SummaryRequest
+    from ullage.report.reports import Report
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A plan, and what came of asking for the summary that it waits for.
+
+    Attributes:
+        plan: The plan.
+        answer: What its summary is made of.
+        tokens: What the messages come to, before and after, where some stand behind those that the
+            plan was made for.
+        dropped: Why a summary that was made in the background is not used; empty if none was.
+    """
+
+    plan: Plan
+    answer: Answer | None = None
+    tokens: tuple[int, int] | None = None
+    dropped: str = ""
+
+    @property
+    def said(self) -> tuple[str | None, str]:
+        """The text of the summary, and why there is none."""
+        if self.answer is None:
+            return None, "none was asked for"
+        return self.answer.text, self.answer.reason
+
+    def said_in(self, report: Report) -> Report:
+        """The report of the plan, with what it does not know of."""
+        if self.tokens is not None:
+            before, after = self.tokens
+            report = replace(report, tokens_before=before, tokens_after=after)
+        if self.dropped:
+            line = f"the summary made in the background was dropped: {self.dropped}"
+            report = replace(report, warnings=[*report.warnings, line])
+        return report
+
+
+class SummarySource:
+    """Chooses the summary of a plan.
+
+    Args:
+        engine: What counts.
+        asker: Asks the summarizer.
+        stopwatch: Takes the time of all but the summarizer.
+        policy: The settings of the engine.
+    """
+
+    def __init__(self, engine: Engine, asker: Asker, stopwatch: Stopwatch, policy: Policy) -> None:
+        self._asker = asker
+        self._ahead = Ahead(engine, asker)
+        self._stopwatch = stopwatch
+        self._timeout = policy.summary_timeout
+        self._begins_at = policy.summary_ahead if policy.summary_ahead < policy.high else None
+
+    @property
+    def unasked(self) -> str | None:
+        """Why no plan need wait for a summary; None where one is asked for, or must be."""
+        return self._asker.unasked
+
+    def chosen(
+        self, plan: Plan, reading: Reading, ask: PlanRequest, *, own: list[Any] | None
+    ) -> Steps[Chosen]:
+        """The plan with what its summary is made of; ``own`` is the list that the host keeps."""
+        if not plan.is_pending:
+            return Chosen(plan)
+        dropped = ""
+        if own is not None and (begun := self._ahead.take(own)) is not None:
+            was_done = begun.summary.done
+            yield from aside(begun.summary.wait, min(self._timeout, ask.seconds))
+            ready, dropped = yield from aside(self._ready, begun, plan, own, ask, was_done=was_done)
+            if ready is not None:
+                return ready
+        request = yield from aside(self._request, plan, reading)
+        answer = yield self._asker.asking(request, ask.seconds)
+        return Chosen(plan, answer, dropped=dropped)
+
+    def is_near(self, messages: list[Any], report: Report) -> bool:
+        """Whether the next summary is to be begun now that nothing was due."""
+        if self._begins_at is None or report.stages or not self._asker.can_ask:
+            return False
+        tokens = report.tokens_after
+        if tokens <= self._begins_at * report.budget or self._ahead.has(messages):
+            return False
+        return not self._ahead.is_fruitless(messages, tokens)
+
+    def leave(self, messages: list[Any], report: Report) -> None:
+        """Notes that no summary could be begun, so that it is not tried again every turn."""
+        self._ahead.leave(messages, report.tokens_after)
+
+    def begin(
+        self, messages: list[Any], plan: Plan, ask: PlanRequest, reading: Reading
+    ) -> Steps[BackgroundSummary | None]:
+        """Begins the summary that a plan waits for; None where it waits for none."""
+        if not plan.is_pending:
+            return None
+        request = yield from aside(self._request, plan, reading)
+        return None if request is None else self._ahead.begin(messages, plan, ask, request)
+
+    def _request(self, plan: Plan, reading: Reading) -> SummaryRequest | None:
+        with self._stopwatch.running():
+            return self._asker.request(plan, reading)
+
+    def _ready(
+        self,
+        begun: Begun,
+        plan: Plan,
+        messages: Sequence[Any],
+        ask: PlanRequest,
+        *,
+        was_done: bool,
+    ) -> tuple[Chosen | None, str]:
+        """What was begun, finished, if it can be used; and why it cannot."""
+        answer = begun.summary._answer()  # noqa: SLF001
+        if answer.late and not was_done:
+            # It had its time. Another call beside it would take as long again.
+            reason = "the summary begun in the background was waited for in vain"
+            return Chosen(plan, self._asker.unanswered(reason)), ""
+        with self._stopwatch.running():
+            done, tokens, why_not = self._ahead.finished(begun, answer, messages, ask)
+        if done is None:
+            return None, why_not
+        return Chosen(done, tokens=(plan.tokens_before, tokens)), ""

@@ -1,0 +1,1 @@
+"""The limits of models: how many tokens each takes and gives."""

@@ -1,0 +1,264 @@
+"""``ModelCatalog``: how many tokens a model takes and gives."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ullage._core import (
+    Policy,
+    PolicyError,
+    known_limits,
+    longest_beginning,
+    unknown_limits,
+    window_and_reserve,
+)
+from ullage._engine.logger import Logger
+from ullage.models import tables
+from ullage.models.origins import File, Given, Litellm
+from ullage.models.tables import Figures, Table
+from ullage.usage import prices as price_rows
+from ullage.usage.listed_prices import listed
+
+if TYPE_CHECKING:
+    from ullage.usage.prices import Prices
+
+logger = Logger(__name__)
+
+# Ids remembered; a process talks to a handful of models.
+_MOST_REMEMBERED = 1_024
+
+_FIELDS = ("window", "max_input", "max_output")
+
+Source = Literal["override", "models.dev", "litellm", "built-in", "default"]
+
+
+@dataclass(frozen=True)
+class ModelLimits:
+    """How many tokens a model takes and gives.
+
+    Attributes:
+        model: Its id, as it was asked for.
+        window: What a request and its answer may take together.
+        max_input: What a request may take; below ``window`` where the provider limits it by itself,
+            as OpenAI does from GPT-5 on.
+        max_output: What an answer may take, or None where only the window limits it.
+        source: Who says so: "override", "models.dev", "litellm", "built-in", or "default" where
+            nobody knows the model.
+    """
+
+    model: str
+    window: int
+    max_input: int
+    max_output: int | None
+    source: Source
+
+    def policy(self, **settings: Any) -> Policy:
+        """A policy for this model; settings that are given win.
+
+        Unless given, the reserve for the answer is the policy's default, but no more than
+        ``max_output`` and at most a quarter of the window; and the window is made so small that
+        what it leaves beside the reserve is never more than ``max_input``. Where a window is given,
+        it is as it is given, and the reserve a quarter of that one at most.
+
+        Raises:
+            PolicyError: If a setting is unknown or out of range.
+        """
+        # What is no number of tokens is left to the policy, whose error names the setting.
+        reserve = tables.tokens(settings.get("reserve_output"))
+        window = tables.tokens(settings.get("window")) or self.window
+        figures = (window, min(self.max_input, window), self.max_output)
+        window, reserve_output = window_and_reserve(figures, reserve)
+        return Policy(**{"window": window, "reserve_output": reserve_output, **settings})
+
+
+class ModelCatalog:
+    """Finds the limits of models.
+
+    The first source that knows the model answers: the overrides, models.dev's table, litellm's, the
+    built-in table, and at last the default. What was found is remembered for each id until a table
+    changes. A table that cannot be read is logged once as a warning and tried again when it
+    changes, or after half a minute; until then it stays as it was when it could be read, or the
+    next source answers. No source is asked over the network.
+
+    Overrides and the built-in table know a model by the longest beginning of its id; the tables of
+    others must have the id itself. Case and what gateways write before an id ("bedrock/",
+    "us.anthropic.", "openai:") do not matter. A gateway or a server of one's own may allow less
+    than the model's maker: that is what overrides are for.
+
+    Several threads may use one catalog.
+
+    Args:
+        overrides: By id or its beginning, what is known better: a dict with one or more of
+            "window", "max_input" and "max_output". What one leaves out the next source says; a
+            window alone is the limit of the input too.
+        models_dev: The path of models.dev's ``api.json``, or its parsed content.
+        litellm: "auto" for the table of an installed litellm (the live one if it has been imported;
+            it is never imported for this), the path of
+            ``model_prices_and_context_window.json``, or its parsed content.
+        default: What to assume of a model that no source knows, with "window" at least; if not
+            given, a window of 128,000.
+        prices: By id or its beginning, what a model costs where it is known better: ``Prices``, or
+            a dict with "input" and "output", and "cache_write" and "cache_read" where there are.
+
+    Raises:
+        PolicyError: If an argument is not of that form.
+    """
+
+    def __init__(
+        self,
+        *,
+        overrides: Mapping[str, Mapping[str, int]] | None = None,
+        models_dev: str | PathLike[str] | Mapping[str, Any] | None = None,
+        litellm: str | PathLike[str] | Mapping[str, Any] | None = None,
+        default: Mapping[str, int] | None = None,
+        prices: Mapping[str, Prices | Mapping[str, float | None]] | None = None,
+    ) -> None:
+        self._own_prices = price_rows.given(prices or {})
+        self._overrides: dict[str, dict[str, int]] = {}
+        for name, given in _mapping("overrides", overrides or {}).items():
+            if not isinstance(name, str) or not name:
+                raise PolicyError(f"overrides: {name!r} is not an id")
+            self._overrides[name.lower()] = _given(f"overrides[{name!r}]", given)
+        self._default = Figures(*unknown_limits())
+        if default is not None:
+            given = _given("default", default)
+            if "window" not in given:
+                raise PolicyError('default: it has no "window"')
+            self._default = _merged(given, self._default._replace(max_output=None))
+        self._tables: list[tuple[Source, Table[Figures]]] = []
+        self._prices: list[Table[Prices]] = []
+        if models_dev is not None:
+            origin = _origin("models_dev", models_dev)
+            self._tables.append(("models.dev", Table("models.dev", origin, tables.models_dev)))
+            self._prices.append(Table("models.dev", origin, price_rows.models_dev))
+        if litellm is not None:
+            found = Litellm() if litellm == "auto" else _origin("litellm", litellm)
+            self._tables.append(("litellm", Table("litellm", found, tables.litellm)))
+            self._prices.append(Table("litellm", found, price_rows.litellm))
+        self._state: list[int] = []
+        self._found: dict[str, ModelLimits] = {}
+        # Reentrant: what the catalog logs may reach a handler that asks it.
+        self._lock = threading.RLock()
+
+    def limits(self, model: str) -> ModelLimits:
+        """The limits of a model, by its id.
+
+        Raises:
+            PolicyError: If ``model`` is not a string.
+        """
+        if not isinstance(model, str):
+            raise PolicyError(f"model: it is a {type(model).__name__}, not an id")
+        with self._lock:
+            state = [table.refresh() for _, table in self._tables]
+            if state != self._state or len(self._found) >= _MOST_REMEMBERED:
+                self._state = state
+                self._found.clear()
+            found = self._found.get(model)
+            if found is None:
+                found = self._found[model] = self._looked_up(model)
+        return found
+
+    def prices(self, model: str) -> Prices | None:
+        """The prices of a model, by its id; None where nobody has them.
+
+        Those that the catalog was given, then models.dev's and litellm's, and at last the built-in
+        list, which is as old as ``ullage.usage.listed_prices.LISTED_ON`` says.
+        """
+        own = price_rows.row_of(model, self._own_prices)
+        if own is not None:
+            return own[1]
+        with self._lock:
+            for table in self._prices:
+                table.refresh()
+            found = (table.get(model) for table in self._prices)
+            known = next((entry for entry in found if entry is not None), None)
+        return listed(model) if known is None else known
+
+    def _looked_up(self, model: str) -> ModelLimits:
+        figures, source = self._figures(model)
+        override = self._override(model)
+        if override is not None:
+            figures, source = _merged(override, figures), "override"
+        if source == "default":
+            logger.warning("model=<%s>, window=<%d> | unknown model", model, figures.window)
+        return ModelLimits(model, *figures, source)
+
+    def _override(self, model: str) -> dict[str, int] | None:
+        exact = self._overrides.get(model.lower())
+        if exact is not None or not self._overrides:
+            return exact
+        beginnings = list(self._overrides)
+        index = longest_beginning(model, beginnings)
+        return None if index is None else self._overrides[beginnings[index]]
+
+    def _figures(self, model: str) -> tuple[Figures, Source]:
+        for source, table in self._tables:
+            figures = table.get(model)
+            if figures is not None:
+                return figures, source
+        known = known_limits(model)
+        return (Figures(*known), "built-in") if known is not None else (self._default, "default")
+
+
+def _mapping(name: str, value: Any) -> Mapping[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise PolicyError(f"{name}: it is a {type(value).__name__}, not a dict")
+    return value
+
+
+def _given(name: str, value: Any) -> dict[str, int]:
+    """Checked figures."""
+    checked = {}
+    for key, given in _mapping(name, value).items():
+        if key not in _FIELDS:
+            raise PolicyError(f"{name}: there is no {key!r}; known are {', '.join(_FIELDS)}")
+        number = tables.tokens(given)
+        if number is None:
+            raise PolicyError(f"{name}: {key} is {given!r}, not a number of tokens above 0")
+        checked[key] = number
+    if not checked:
+        raise PolicyError(f"{name}: it says nothing; give one or more of {', '.join(_FIELDS)}")
+    return checked
+
+
+def _merged(given: Mapping[str, int], below: Figures) -> Figures:
+    """What is given, and the rest from the source below it."""
+    window = given.get("window", below.window)
+    most_input = given.get("max_input", window if "window" in given else below.max_input)
+    most_output = given.get("max_output", below.max_output)
+    return Figures(
+        window, min(most_input, window), None if most_output is None else min(most_output, window)
+    )
+
+
+def _origin(name: str, value: Any) -> File | Given:
+    if isinstance(value, Mapping):
+        return Given(value)
+    if isinstance(value, (str, PathLike)):
+        return File(Path(value))
+    raise PolicyError(f"{name}: it is a {type(value).__name__}, neither a path nor a parsed table")
+
+
+BUILT_IN = ModelCatalog()
+
+
+def model_limits(model: str, catalog: ModelCatalog | None = None) -> ModelLimits:
+    """The limits of a model, by its id.
+
+        >>> import ullage
+        >>> ullage.model_limits("us.anthropic.claude-sonnet-4-5-20250929-v1:0").window
+        200000
+
+    Args:
+        model: Its id.
+        catalog: Where to look; if not given, the built-in table.
+
+    Raises:
+        PolicyError: If ``model`` is not a string.
+    """
+    return (BUILT_IN if catalog is None else catalog).limits(model)

@@ -1,0 +1,1 @@
+"""What an engine did: reports of compactions, and recordings of sessions."""

@@ -1,0 +1,227 @@
+"""Reading stored outputs back, and searching them: from sync and async stores."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ullage import _core
+from ullage._core import StoreError
+from ullage._engine.calling import in_pool
+from ullage._engine.reasons import said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ullage.stores.protocol import Store
+
+DEFAULT_LIMIT = _core.RETRIEVAL_LIMIT
+
+
+def retrieve(  # noqa: PLR0917 - the order is the public face's
+    store: Store,
+    reference: str,
+    pattern: str | None = None,
+    lines: tuple[int, int] | None = None,
+    pointer: str | None = None,
+    context: int = 0,
+    *,
+    head: int | None = None,
+    tail: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+) -> str:
+    """Reads a stored output back, or a piece of it.
+
+    The text begins with a line that names the reference, so that ullage knows what it is and does
+    not store it again. What is no text, such as a picture, is described, with the path of its file
+    where the store has files. O(length of the content), whatever the pattern and the depth of JSON.
+
+    Args:
+        store: Where it was stored.
+        reference: The reference, as it stands in the conversation.
+        pattern: Only lines that match this regular expression (Rust syntax: no look-around).
+        lines: Only these lines, counted from 1, both ends included.
+        pointer: Only the value in the JSON that this JSON pointer (RFC 6901) leads to. The lines of
+            JSON lines count as an array. The other arguments then speak of the lines of that value.
+        context: With a pattern: so many lines before and after each match.
+        head: Only so many of the first of these lines.
+        tail: Only so many of the last of them.
+        limit: Most characters to give back. The default is about 5,000 tokens.
+
+    Raises:
+        StoreError: If nothing is stored under the reference (the nearest that are stored are
+            named), the pattern cannot be used, the pointer leads nowhere (the nearest keys are
+            named), or the store has to be awaited.
+    """
+    piece = _piece(
+        store,
+        reference,
+        pattern=pattern,
+        lines=lines,
+        pointer=pointer,
+        context=context,
+        head=head,
+        tail=tail,
+        limit=limit,
+    )
+    try:
+        content = _now(store, "get", reference)
+    except StoreError:
+        raise
+    except Exception as error:
+        raise _not_given(store, reference, error, _known_now(store)) from error
+    return piece(_as_bytes(store, content))
+
+
+async def aretrieve(  # noqa: PLR0917 - the order is the public face's
+    store: Store,
+    reference: str,
+    pattern: str | None = None,
+    lines: tuple[int, int] | None = None,
+    pointer: str | None = None,
+    context: int = 0,
+    *,
+    head: int | None = None,
+    tail: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+) -> str:
+    """:func:`retrieve` without holding up the event loop, for any store."""
+    piece = _piece(
+        store,
+        reference,
+        pattern=pattern,
+        lines=lines,
+        pointer=pointer,
+        context=context,
+        head=head,
+        tail=tail,
+        limit=limit,
+    )
+    try:
+        content = await _awaited(store, "get", reference)
+    except StoreError:
+        raise
+    except Exception as error:
+        raise _not_given(store, reference, error, await _known(store)) from error
+    return await in_pool(piece, _as_bytes(store, content))
+
+
+def search(store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT_LIMIT) -> str:
+    """Lines that match in everything that a store has, grouped by reference, with their numbers.
+
+    A ``FileStore`` of a session searches that session. What is no text is passed over. No artifact
+    takes more than half of the room that is left, so that the first does not hide the others. Reads
+    all that is stored: O(its length), whatever the pattern.
+
+    Args:
+        store: Where to look; it needs ``search``, or ``list`` and ``get``.
+        pattern: A regular expression (Rust syntax: no look-around).
+        context: So many lines before and after each match.
+        limit: Most characters to give back.
+
+    Raises:
+        StoreError: If the pattern cannot be used, the store cannot be listed, or has to be awaited.
+    """
+    if hasattr(store, "search"):
+        return str(_now(store, "search", pattern, context=context, limit=limit))
+    found = _core.Search(pattern, context=context, limit=limit)
+    for reference in _now(_listing(store), "list"):
+        content = None
+        # Deleted since it was listed, or unreadable: the rest is still worth having.
+        with suppress(Exception):
+            content = _now(store, "get", reference)
+        if content is not None:
+            found.look(reference, _as_bytes(store, content))
+    return found.report()
+
+
+async def asearch(
+    store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT_LIMIT
+) -> str:
+    """:func:`search` without holding up the event loop, for any store."""
+    if hasattr(store, "search"):
+        return str(await _awaited(store, "search", pattern, context=context, limit=limit))
+    found = _core.Search(pattern, context=context, limit=limit)
+    for reference in await _awaited(_listing(store), "list"):
+        content = None
+        with suppress(Exception):
+            content = await _awaited(store, "get", reference)
+        if content is not None:
+            await in_pool(found.look, reference, _as_bytes(store, content))
+    return found.report()
+
+
+def _piece(store: Store, reference: str, **asked: Any) -> Callable[[bytes], str]:
+    """What makes the piece that is asked for of the content."""
+
+    def made(content: bytes) -> str:
+        return _core.retrieve(reference, content, **asked, place=_place(store, reference))
+
+    return made
+
+
+def _place(store: Any, reference: str) -> str | None:
+    """The path of the stored file, where the store is one of files."""
+    path = None
+    # Another's `path` may be anything.
+    with suppress(Exception):
+        path = store.path(reference)
+    return None if path is None or inspect.isawaitable(path) else str(path)
+
+
+def _now(store: Any, name: str, *args: Any, **more: Any) -> Any:
+    returned = getattr(store, name)(*args, **more)
+    if inspect.isawaitable(returned):
+        discard(returned)
+        raise StoreError(
+            f"{type(store).__name__}.{name} has to be awaited; call aretrieve or asearch"
+        )
+    return returned
+
+
+async def _awaited(store: Any, name: str, *args: Any, **more: Any) -> Any:
+    # A thread, since most stores read from a disk; a coroutine is only made there.
+    returned = await in_pool(partial(getattr(store, name), *args, **more))
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+def _listing(store: Any) -> Any:
+    if hasattr(store, "list"):
+        return store
+    raise StoreError(f"{type(store).__name__} has no `search` and no `list`: it cannot be searched")
+
+
+def _known_now(store: Any) -> Sequence[str]:
+    with suppress(Exception):
+        return list(map(str, _now(store, "list")))
+    return []
+
+
+async def _known(store: Any) -> Sequence[str]:
+    with suppress(Exception):
+        return list(map(str, await _awaited(store, "list")))
+    return []
+
+
+def _not_given(store: Any, reference: str, error: Exception, known: Sequence[str]) -> StoreError:
+    nearest = _core.nearest(str(reference), list(known))
+    named = f"; the nearest that are stored: {', '.join(nearest)}" if nearest else ""
+    return StoreError(
+        f"{type(store).__name__} could not give {str(reference)[:80]!r} back: {said(error)}{named}"
+    )
+
+
+def _as_bytes(store: Any, content: Any) -> bytes:
+    if isinstance(content, bytes):
+        return content
+    if isinstance(content, (bytearray, memoryview)):
+        return bytes(content)
+    raise StoreError(f"{type(store).__name__}.get gave a {type(content).__name__}, not bytes")
+
+
+def discard(awaitable: Any) -> None:
+    """Drops what will not be awaited, without a warning that it was not."""
+    if inspect.iscoroutine(awaitable):
+        awaitable.close()

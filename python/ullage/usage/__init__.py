@@ -1,0 +1,1 @@
+"""What model calls used and cost, and what a compaction saves of it."""

@@ -1,0 +1,114 @@
+"""Prices of models: a caller's own, and those in the tables that others keep."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ullage._core import PolicyError, longest_beginning
+from ullage.models.tables import MAKERS, entries_of
+
+# The tables differ in what a price is for: models.dev's are for so many tokens, litellm's for one.
+_MILLION = 1_000_000
+
+
+class Prices(NamedTuple):
+    """What a million tokens cost, in the currency of the table (US dollars in both).
+
+    A price of None is not in the table.
+    """
+
+    input: float
+    output: float
+    cache_write: float | None
+    cache_read: float | None
+
+    @classmethod
+    def of(cls, about: Mapping[str, Any], names: tuple[str, ...]) -> Prices | None:
+        """The prices under these names, or None without those of input and output."""
+        given, made, write, read = (_price(about.get(name)) for name in names)
+        return None if given is None or made is None else cls(given, made, write, read)
+
+    def times(self, factor: int) -> Prices:
+        """Each price so many times."""
+        write, read = (None if p is None else p * factor for p in self[2:])
+        return Prices(self.input * factor, self.output * factor, write, read)
+
+
+def row_of(model: str, rows: Mapping[str, Prices]) -> tuple[str, Prices] | None:
+    """The row with the longest beginning of the id, or None; gateways' prefixes are skipped."""
+    exact = rows.get(model.lower())
+    if exact is not None:
+        return model.lower(), exact
+    beginnings = list(rows)
+    index = longest_beginning(model, beginnings)
+    return None if index is None else (beginnings[index], rows[beginnings[index]])
+
+
+def given(rows: Any) -> dict[str, Prices]:
+    """A caller's prices, checked: ``Prices``, or mappings with its fields, by id or its beginning.
+
+    Raises:
+        PolicyError: If they are of another form.
+    """
+    if not isinstance(rows, Mapping):
+        raise PolicyError(f"prices: it is a {type(rows).__name__}, not a dict")
+    checked = {}
+    for name, row in rows.items():
+        fields = row._asdict() if isinstance(row, Prices) else row
+        if not isinstance(name, str) or not name or not isinstance(fields, Mapping):
+            raise PolicyError(f"prices: {name!r} has {row!r}, which are no prices of a model")
+        wrong = set(fields) - set(Prices._fields)
+        wrong |= {
+            key for key, price in fields.items() if price is not None and _price(price) is None
+        }
+        prices = Prices.of(fields, Prices._fields)
+        if wrong or prices is None:
+            problem = ", ".join(sorted(map(str, wrong))) or "input and output must be there"
+            raise PolicyError(f"prices[{name!r}]: {problem}; known are {', '.join(Prices._fields)}")
+        checked[name.lower()] = prices
+    return checked
+
+
+def _price(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if math.isfinite(value) and value >= 0 else None
+
+
+def models_dev(content: Any) -> dict[str, Prices]:
+    """The prices in models.dev's ``api.json`` by id, with and without the provider before it.
+
+    An id without provider is its maker's; where several serve it and none made it, the dearest.
+    """
+    names = ("input", "output", "cache_write", "cache_read")
+    qualified: dict[str, Prices] = {}
+    plain: dict[str, tuple[bool, Prices]] = {}
+    for provider, entry in entries_of(content):
+        for model, about in entries_of(entry.get("models")):
+            cost = about.get("cost")
+            prices = Prices.of(cost, names) if isinstance(cost, Mapping) else None
+            if prices is None:
+                continue
+            qualified[f"{provider}/{model}".lower()] = prices
+            rank = (provider in MAKERS, prices)
+            name = model.lower()
+            plain[name] = max(plain.get(name, rank), rank, key=lambda rank: (rank[0], rank[1][:2]))
+    return {name: prices for name, (_, prices) in plain.items()} | qualified
+
+
+def litellm(content: Any) -> dict[str, Prices]:
+    """The prices in litellm's table by id."""
+    names = (
+        "input_cost_per_token",
+        "output_cost_per_token",
+        "cache_creation_input_token_cost",
+        "cache_read_input_token_cost",
+    )
+    found = {}
+    for model, about in entries_of(content):
+        prices = Prices.of(about, names)
+        if prices is not None:
+            found[model.lower()] = prices.times(_MILLION)
+    return found

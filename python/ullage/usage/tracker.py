@@ -1,0 +1,249 @@
+"""``UsageTracker``: what sessions have used and what it cost, with a budget that is kept."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import PolicyError
+from ullage._engine.arguments import require_number
+from ullage.models.catalog import BUILT_IN, ModelCatalog
+from ullage.usage.prices import Prices
+from ullage.usage.tokens import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from typing_extensions import Self
+
+# Where an SRE agent's budget stands, in tokens; 0 for none.
+BUDGET_VARIABLE = "SRE_AGENT_TOKEN_BUDGET"
+
+# What a model costs that nobody has prices of: the SRE agent's own assumption.
+DEFAULT_PRICES = Prices(0.50, 2.00, None, None)
+
+# Sessions that are remembered. One takes about a kilobyte, and a process works on far fewer.
+_SESSIONS = 1_024
+
+# Pairs of agent and model that are told apart, in a session and in all of them; names that are made
+# up for each run would otherwise grow without end. What comes after has the name below.
+_MOST_ROWS = 64
+_MOST_ROWS_IN_ALL = 1_024
+OTHERS = "(others)"
+
+_NOTHING = Usage()
+
+# Of a session, what each of its agents used with each model.
+_Rows = dict[tuple[str, str], Usage]
+
+
+class UsageTracker:
+    """Adds up what model calls use: by session, by agent, by model, and in all.
+
+    Any number of threads may use one tracker; tokens and times are whole numbers, so the sums are
+    exact in any order. Costs are made from the sums when they are asked for.
+
+    A session of ADK is named ``app/user/session``; its own id is enough where no other session has
+    it. A session that is not known has used nothing.
+
+    Memory is bounded: of more than ``sessions`` sessions those that were used longest ago are
+    forgotten, but for their part in the sum of all. Of one session 64 pairs of agent and model are
+    told apart (1,024 of all), and the rest counted as ``"(others)"``.
+
+    Args:
+        budget: The most tokens, in and out, that a session may use; 0 for no limit.
+        catalog: Where prices come from: ``ModelCatalog(prices={...})`` for one's own.
+        default: The prices of a model that the catalog does not know.
+        sessions: Number of sessions that are remembered.
+
+    Raises:
+        PolicyError: If an argument is not what it should be, or an id is that of several sessions.
+    """
+
+    def __init__(
+        self,
+        budget: int = 0,
+        *,
+        catalog: ModelCatalog | None = None,
+        default: Prices = DEFAULT_PRICES,
+        sessions: int = _SESSIONS,
+    ) -> None:
+        for name, value, least in (("budget", budget, 0), ("sessions", sessions, 1)):
+            require_number(name, value, least=least)
+        if catalog is not None and not isinstance(catalog, ModelCatalog):
+            raise PolicyError(f"catalog: it is a {type(catalog).__name__}, not a ModelCatalog")
+        if not isinstance(default, Prices):
+            raise PolicyError(f"default: it is a {type(default).__name__}, not Prices")
+        self.budget = budget
+        self._catalog = BUILT_IN if catalog is None else catalog
+        self._default = default
+        self._most_sessions = sessions
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, _Rows] = OrderedDict()
+        self._all: _Rows = {}
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None, **settings: Any) -> Self:
+        """A tracker with the budget in ``SRE_AGENT_TOKEN_BUDGET``; none where it is not set.
+
+        Raises:
+            PolicyError: If what is set is no number: who sets a limit wants it kept.
+        """
+        said = (os.environ if environ is None else environ).get(BUDGET_VARIABLE, "").strip()
+        try:
+            budget = int(said or 0)
+        except ValueError:
+            raise PolicyError(f"{BUDGET_VARIABLE}: {said!r} is no number of tokens") from None
+        return cls(budget, **settings)
+
+    def record(self, session: str, agent: str, model: str, usage: Usage) -> None:
+        """Adds what was used."""
+        with self._lock:
+            _add(self._rows(session), agent, model, usage, _MOST_ROWS)
+            _add(self._all, agent, model, usage, _MOST_ROWS_IN_ALL)
+
+    def restore(self, session: str, used: Iterable[tuple[str, str, Usage]]) -> bool:
+        """Takes over what a session used before this tracker knew it, if it does not know it.
+
+        It counts towards the budget of the session, and not to the sum of all.
+
+        Returns:
+            Whether it was unknown.
+        """
+        with self._lock:
+            if session in self._sessions:
+                return False
+            rows = self._rows(session)
+            for agent, model, usage in used:
+                _add(rows, agent, model, usage, _MOST_ROWS)
+        return True
+
+    def knows(self, session: str) -> bool:
+        """Whether the session is remembered."""
+        with self._lock:
+            return session in self._sessions
+
+    def usage(self, session: str | None = None, agent: str | None = None) -> Usage:
+        """What a session used, or all of them; where an agent is named, its part."""
+        rows = self._of(session)
+        return sum((used for (who, _), used in rows if agent in (None, who)), _NOTHING)
+
+    def cost(self, session: str | None = None, agent: str | None = None) -> float:
+        """The same in US dollars, by the catalog's prices."""
+        rows = [(model, used) for (who, model), used in self._of(session) if agent in (None, who)]
+        return sum(used.cost(self.prices(model)) for model, used in rows)
+
+    def prices(self, model: str) -> Prices:
+        """The prices that a model's usage is charged at."""
+        return self._catalog.prices(model) or self._default
+
+    def is_over_budget(self, session: str | None = None) -> bool:
+        """Whether a session has used up its budget; without one named, whether all together have.
+
+        The budget is of tokens that were used, so the call that exceeds it is the last one.
+        """
+        return self.budget > 0 and self.usage(session).total >= self.budget
+
+    def paused(self, session: str | None = None) -> str:
+        """What the agent says in place of the model once the budget is used up."""
+        return (
+            f"Investigation paused: token budget exhausted ({self.usage(session).total:,} /"
+            f" {self.budget:,} tokens used). Please summarize findings with available data."
+        )
+
+    def reset(self, session: str | None = None) -> None:
+        """Forgets a session, or everything."""
+        with self._lock:
+            if session is not None:
+                self._sessions.pop(session, None)
+                return
+            self._sessions.clear()
+            self._all = {}
+
+    def get_summary(self, session: str | None = None) -> dict[str, Any]:
+        """What a session used, or all of them, as a JSON-able dict.
+
+        ``unpriced`` names the models that are charged at the default prices.
+        """
+        rows = self._of(session)
+        agents: dict[str, list[tuple[str, Usage]]] = {}
+        models: dict[str, list[tuple[str, Usage]]] = {}
+        for (agent, model), used in rows:
+            agents.setdefault(agent, []).append((model, used))
+            models.setdefault(model, []).append((model, used))
+        whole = self._told([(model, used) for (_, model), used in rows])
+        return {
+            **whole,
+            "budget": self.budget,
+            "over_budget": self.budget > 0 and whole["total_tokens"] >= self.budget,
+            "by_agent": {agent: self._told(parts) for agent, parts in sorted(agents.items())},
+            "by_model": {model: self._told(parts) for model, parts in sorted(models.items())},
+            "unpriced": sorted(m for m in models if self._catalog.prices(m) is None),
+        }
+
+    @property
+    def total_calls(self) -> int:
+        """Calls of all sessions."""
+        return self.usage().calls
+
+    @property
+    def total_input_tokens(self) -> int:
+        """Tokens that went in, of all sessions."""
+        return self.usage().input
+
+    @property
+    def total_output_tokens(self) -> int:
+        """Tokens that came out, of all sessions, reasoning included."""
+        return self.usage().output
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens in and out, of all sessions."""
+        return self.usage().total
+
+    @property
+    def total_cost_usd(self) -> float:
+        """What all sessions cost."""
+        return self.cost()
+
+    def _told(self, parts: list[tuple[str, Usage]]) -> dict[str, Any]:
+        used = sum((used for _, used in parts), _NOTHING)
+        return {
+            "total_calls": used.calls,
+            "total_input_tokens": used.input,
+            "total_output_tokens": used.output,
+            "total_cached_tokens": used.cached,
+            "total_thought_tokens": used.thoughts,
+            "total_tokens": used.total,
+            "total_estimated_tokens": used.estimated,
+            "total_cost_usd": sum(part.cost(self.prices(model)) for model, part in parts),
+            "total_duration_seconds": used.seconds,
+        }
+
+    def _rows(self, session: str) -> _Rows:
+        """The rows of a session, which becomes the newest. The lock is held."""
+        rows = self._sessions.setdefault(session, {})
+        self._sessions.move_to_end(session)
+        while len(self._sessions) > self._most_sessions:
+            self._sessions.popitem(last=False)
+        return rows
+
+    def _of(self, session: str | None) -> list[tuple[tuple[str, str], Usage]]:
+        with self._lock:
+            rows = self._all if session is None else self._sessions.get(session)
+            if rows is None:
+                # ADK's sessions are named app/user/session, and known to their users by the id.
+                named = [key for key in self._sessions if key.endswith(f"/{session}")]
+                if len(named) > 1:
+                    raise PolicyError(f"session: {session!r} may be {' or '.join(named[:2])}")
+                rows = self._sessions[named[0]] if named else {}
+            return list(rows.items())
+
+
+def _add(rows: _Rows, agent: str, model: str, usage: Usage, most: int) -> None:
+    row = (agent, model)
+    if row not in rows and len(rows) >= most:
+        row = (OTHERS, OTHERS)
+    rows[row] = rows.get(row, _NOTHING) + usage
