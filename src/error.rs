@@ -50,7 +50,7 @@ pub enum Error {
     /// The conversation cannot be brought inside its budget.
     #[error(
         "the conversation cannot be made smaller than {} tokens, over its budget of {}{}: {} must stay; \
-         raise the budget, shorten those messages or unpin them: {cause}",
+         raise the budget, shorten those messages or unpin them ({cause})",
         thousands(*floor), thousands(*budget), kept_free(*learned), largest(messages)
     )]
     Budget {

@@ -46,5 +46,5 @@ pub(super) fn occupant<T: Text>(draft: &Draft<'_, T>) -> Option<String> {
         Role::User | Role::Assistant => format!("message {entry}"),
     };
     let pinned = if content.pin == Pin::Pinned { " is pinned and" } else { "" };
-    Some(format!("{name}{pinned} {what} ({} tokens); {help}", thousands(tokens.message(message))))
+    Some(format!("{name}{pinned} {what} ({} tokens): {help}", thousands(tokens.message(message))))
 }

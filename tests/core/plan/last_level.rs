@@ -142,18 +142,18 @@ fn what_takes_the_room_and_what_would_help_is_said_in_a_sentence() {
     let mut pinned = work();
     pinned[0].pinned = true;
     let cases = [
-        (pinned, "the first request is pinned and contains a ", "-character paste (", "; unpin it"),
+        (pinned, "the first request is pinned and contains a ", "-character paste (", ": unpin it"),
         (
             vec![work().remove(0)],
             "the first request contains a ",
             "-character paste (",
-            "; put it into a file for the agent",
+            ": put it into a file for the agent",
         ),
         (
             vec![work().remove(0), work().remove(1)],
             "calls write with ",
             ", and waits for the result (",
-            "; add the result",
+            ": add the result",
         ),
     ];
     for (messages, what, size, help) in cases {
