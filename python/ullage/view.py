@@ -334,7 +334,16 @@ class View:
     def _smaller(self, tokens: int | None) -> Steps[list[Any]]:
         if self._last is None:
             raise MessageError("no request was made that could have been refused")
+        before, ceiling = self.tokens, self._core.ceiling
         self._core.refused(tokens)
+        try:
+            return (yield from self._request(self._last))
+        except BudgetError as error:
+            if error.floor >= before:
+                self._core.ceiling = ceiling
+                raise
+            self._core.ceiling = error.floor
+        # Not as small as it was to be, and smaller than what was refused.
         return (yield from self._request(self._last))
 
 

@@ -224,6 +224,11 @@ impl PyView {
         self.view.lock().ceiling()
     }
 
+    #[setter]
+    fn set_ceiling(&self, ceiling: Option<usize>) {
+        self.view.lock().set_ceiling(ceiling);
+    }
+
     /// Tokens of the messages of the last request.
     #[getter]
     fn sent(&self) -> Option<usize> {

@@ -50,6 +50,16 @@ pub struct Compaction<M> {
     pub left: usize,
 }
 
+/// A compaction, and the history that it was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Known<M> {
+    compaction: Compaction<M>,
+    /// Entries of the history.
+    entries: usize,
+    /// Its digest.
+    prefix: u128,
+}
+
 /// Whether two budgets have the same compactions. Budgets are put into classes, so that this does not depend on which of
 /// them was asked for first.
 pub fn share_compactions(one: Option<usize>, other: Option<usize>) -> bool {
@@ -63,7 +73,7 @@ pub fn share_compactions(one: Option<usize>, other: Option<usize>) -> bool {
 struct Track<M> {
     /// The budget that the host gave; `None` for what the policy's window leaves.
     budget: Option<usize>,
-    compactions: VecDeque<Arc<Compaction<M>>>,
+    compactions: VecDeque<Arc<Known<M>>>,
 }
 
 /// What a model sees of a growing history. `M` is a message of the host that is not in the history.
@@ -92,7 +102,7 @@ impl<M: Clone> View<M> {
         let Some(track) = self.tracks.iter().find(|track| share_compactions(track.budget, budget)) else {
             return nothing;
         };
-        let fitting = track.compactions.iter().rev().map(|of| (&of.pieces[..valid(&of.pieces, prefixes)], of));
+        let fitting = track.compactions.iter().rev().map(|known| (known.serving(prefixes), &known.compaction));
         // The newest of those that go furthest. One that was made of less may still serve where a newer one does not.
         let best = fitting.reduce(|best, other| if end(other.0) > end(best.0) { other } else { best });
         best.map_or(nothing, |(pieces, of)| {
@@ -131,19 +141,21 @@ impl<M: Clone> View<M> {
         budget: Option<usize>,
         compaction: Compaction<M>,
         prefixes: &Prefixes,
-    ) -> Vec<Arc<Compaction<M>>> {
+    ) -> Vec<impl Sized + use<M>> {
         self.follow(prefixes);
         let mut forgotten = Vec::new();
         let at = self.tracks.iter().position(|track| share_compactions(track.budget, budget));
         let mut track = at.map_or_else(|| Track { budget, compactions: VecDeque::new() }, |at| self.tracks.remove(at));
         let pieces = until_last_block(compaction.pieces);
         // A compaction of the same entries stands in for the one before: a branch has other prefixes.
-        let same = track.compactions.iter().position(|other| ends_alike(&other.pieces, &pieces));
+        let same = track.compactions.iter().position(|other| ends_alike(&other.compaction.pieces, &pieces));
         forgotten.extend(same.and_then(|at| track.compactions.remove(at)));
         if track.compactions.len() == COMPACTIONS {
             forgotten.extend(track.compactions.pop_front());
         }
-        track.compactions.push_back(Arc::new(Compaction { pieces, ..compaction }));
+        let (entries, prefix) = (prefixes.len(), prefixes.last());
+        let compaction = Compaction { pieces, ..compaction };
+        track.compactions.push_back(Arc::new(Known { compaction, entries, prefix }));
         if self.tracks.len() == BUDGETS {
             forgotten.extend(self.tracks.remove(0).compactions);
         }
@@ -154,6 +166,11 @@ impl<M: Clone> View<M> {
     /// The most tokens that the messages may take, after a provider refused more.
     pub fn ceiling(&self) -> Option<usize> {
         self.ceiling
+    }
+
+    /// Sets the most tokens that the messages may take.
+    pub fn set_ceiling(&mut self, ceiling: Option<usize>) {
+        self.ceiling = ceiling;
     }
 
     /// Notes that a provider refused a request whose messages counted so many tokens: the next must be smaller.
@@ -170,13 +187,23 @@ impl<M: Clone> View<M> {
     }
 }
 
-/// How many of the first pieces serve a history: up to the last block that stands for what it begins with.
-fn valid<M>(pieces: &[Piece<M>], prefixes: &Prefixes) -> usize {
-    let is_valid = |piece: &Piece<M>| match piece {
-        Piece::Same(_) => false,
-        Piece::Block { stands_for, prefix, .. } => prefixes.at(stands_for.end) == Some(*prefix),
-    };
-    pieces.iter().rposition(is_valid).map_or(0, |last| last + 1)
+impl<M> Known<M> {
+    /// The first pieces that serve a history: all of them where it goes on from that of the compaction, otherwise those up to
+    /// the last block that stands for what it begins with. What was put between two entries is about what came behind, so
+    /// it does not serve by itself.
+    fn serving(&self, prefixes: &Prefixes) -> &[Piece<M>] {
+        let pieces = &self.compaction.pieces;
+        if prefixes.at(self.entries) == Some(self.prefix) {
+            return pieces;
+        }
+        let serves = |piece: &Piece<M>| match piece {
+            Piece::Same(_) => false,
+            Piece::Block { stands_for, prefix, .. } => {
+                !stands_for.is_empty() && prefixes.at(stands_for.end) == Some(*prefix)
+            }
+        };
+        &pieces[..pieces.iter().rposition(serves).map_or(0, |last| last + 1)]
+    }
 }
 
 /// The first entry that no piece stands for.

@@ -73,6 +73,11 @@ impl Prefixes {
         }
     }
 
+    /// The digest of the whole history.
+    pub fn last(&self) -> u128 {
+        self.prefixes.last().copied().unwrap_or_default()
+    }
+
     /// The digest of each entry.
     pub fn entries(&self) -> &[EntryDigest] {
         &self.entries

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::pieces::{Piece, Shown};
-use super::{BUDGETS, COMPACTIONS, Compaction, Track, View};
+use super::{BUDGETS, COMPACTIONS, Compaction, Known, Track, View};
 use crate::error::{Error, Result};
 use crate::ledger::EntryDigest;
 
@@ -34,6 +34,8 @@ struct BudgetState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CompactionState {
+    /// Entries of the history that it was made of, and their digest.
+    of: (usize, String),
     left: usize,
     pieces: Vec<PieceState>,
 }
@@ -72,8 +74,11 @@ impl<M> View<M> {
                 prefix: hex(*prefix),
             },
         };
-        let mut compaction =
-            |of: &Compaction<M>| CompactionState { left: of.left, pieces: of.pieces.iter().map(&mut piece).collect() };
+        let mut compaction = |known: &Known<M>| CompactionState {
+            of: (known.entries, hex(known.prefix)),
+            left: known.compaction.left,
+            pieces: known.compaction.pieces.iter().map(&mut piece).collect(),
+        };
         let mut compactions = |track: &Track<M>| track.compactions.iter().map(|of| compaction(of)).collect();
         let budgets = self
             .tracks
@@ -108,7 +113,7 @@ impl<M> View<M> {
                 return Err(not_a_state("it has too many compactions"));
             }
             let mut restored = VecDeque::with_capacity(compactions.len());
-            for CompactionState { left, pieces } in compactions {
+            for CompactionState { of: (entries, prefix), left, pieces } in compactions {
                 let mut end = 0;
                 let mut read = Vec::with_capacity(pieces.len());
                 for piece in pieces {
@@ -126,7 +131,8 @@ impl<M> View<M> {
                         },
                     });
                 }
-                restored.push_back(Arc::new(Compaction { pieces: read, left: *left }));
+                let compaction = Compaction { pieces: read, left: *left };
+                restored.push_back(Arc::new(Known { compaction, entries: *entries, prefix: digest(prefix)? }));
             }
             tracks.push(Track { budget: *budget, compactions: restored });
         }

@@ -134,8 +134,9 @@ proptest! {
         let pieces = view.request(None, &prefixes(&history)).pieces;
         let end = pieces.last().map_or(0, |piece| piece.entries().end);
         prop_assert!(end <= changed, "a block that stands for the changed entry is gone");
-        // Every block that ends before the change is there.
-        let kept = after.pieces().into_iter().filter(|piece| matches!(piece, Piece::Block { .. }) && piece.entries().end <= changed);
+        // Every block that ends before the change is there, but for what was put between two entries.
+        let is_block = |piece: &Piece<Made>| matches!(piece, Piece::Block { .. }) && !piece.entries().is_empty();
+        let kept = after.pieces().into_iter().filter(|piece| is_block(piece) && piece.entries().end <= changed);
         let last = kept.map(|piece| piece.entries().end).max().unwrap_or(0);
         prop_assert_eq!(end, last);
     }
@@ -248,5 +249,18 @@ fn the_order_of_keys_makes_no_other_entry_and_the_order_of_a_list_does() {
         "",
     ] {
         assert_ne!(first, digest(other), "{other}");
+    }
+}
+
+#[test]
+fn what_was_put_in_serves_no_other_history() {
+    let inserted = Piece::Block { stands_for: 0..0, shows: vec![Shown::Made(1)], prefix: 0 };
+    let gone = Piece::Block { stands_for: 1..3, shows: vec![], prefix: prefixes(&[1, 2, 3]).at(3).unwrap() };
+    for pieces in [vec![inserted.clone()], vec![inserted, Piece::Same(0..1), gone]] {
+        let mut view = View::<Made>::default();
+        view.compacted(None, left(pieces.clone()), &prefixes(&[1, 2, 3, 4]));
+        assert_eq!(view.request(None, &prefixes(&[1, 2, 3, 4, 5])).pieces, pieces);
+        assert_eq!(view.request(None, &prefixes(&[7, 8, 9])).pieces, []);
+        assert_eq!(view.request(None, &prefixes(&[1, 8, 9, 10])).pieces, []);
     }
 }

@@ -647,3 +647,17 @@ def test_new_messages_of_a_compaction_in_a_row_are_not_shown_of_another_history(
     # The histories share the beginning alone.
     other = [history[0], {"role": "user", "content": "Something else"}]
     assert view.messages(other) == other
+
+
+def test_a_refusal_brings_a_request_as_far_down_as_it_goes():
+    view = engine().open()
+    history = long_history(10)
+    view.messages(history, pins=range(7))
+    before = view.tokens
+    request = view.refused()
+    assert 0.7 * before < view.tokens < before
+    assert str(history[6]["content"]) in str(request)
+    assert view.messages(history, pins=range(7)) == request
+    with pytest.raises(ullage.BudgetError):
+        view.refused()
+    assert view.messages(history, pins=range(7)) == request
