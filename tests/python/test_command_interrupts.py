@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
@@ -59,6 +60,8 @@ def started(change, arguments, folder, **more):
         command,
         cwd=folder,
         env=environment,
+        # A shell lets what it starts in the background ignore the signal, the tests among it.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},
     )  # fmt: skip
 
