@@ -1,4 +1,4 @@
-"""What a request of an Amplifier session costs.
+"""Measures what a request of an Amplifier session costs.
 
 A request is what a loop makes after each result of a tool. Wall time, as who awaits it sees it.
 "load" is `set_messages` with the whole history, "first" the request after it, which reads all of it

@@ -365,14 +365,17 @@ impl PyView {
         for message in pinned {
             reading.conversation.messages[message].pin = Pin::Pinned;
         }
-        let size = own.size_of(py, &reading);
-        if is_sent {
-            let lasting = history.transient.is_empty().then_some(&history.lasting);
-            own.note_sent(lasting, &list, &reading, size, Shows { budget: room.budget, left, compactions })?;
-        }
+        let (size, measured) = own.measured(py, &reading);
         let is_idle = engine.engine.idle(size.total, size.scaled(left), list.len(), size.beginning, room)?.is_some();
         let limit = engine.engine.limit(room, size.beginning)?;
-        let (is_due, list) = (hard || !is_idle, list.unbind());
+        let is_due = hard || !is_idle;
+        if is_sent {
+            // What is due is compacted next, and nothing goes on from it.
+            let lasting = (!is_due && history.transient.is_empty()).then_some(&history.lasting);
+            let shows = Shows { budget: room.budget, left, compactions };
+            own.note_sent(lasting, &list, &reading, size, &measured, shows)?;
+        }
+        let list = list.unbind();
         let due = is_due.then(|| {
             let reading = PyReading::new(own.engine.clone_ref(py), list.clone_ref(py), reading, room, None);
             let (view, is_transient) = (handle.clone().unbind(), !history.transient.is_empty());
@@ -383,10 +386,10 @@ impl PyView {
     }
 
     /// What a request counts.
-    fn size_of(&self, py: Python<'_>, reading: &Reading<PyText>) -> Size {
+    fn measured(&self, py: Python<'_>, reading: &Reading<PyText>) -> (Size, Measured) {
         let counter = self.engine.get().counting.ledger.now();
         let measured = py.detach(|| counter.measure(&reading.conversation));
-        Size::of(&measured, reading.conversation.messages.len(), counter.scale())
+        (Size::of(&measured, reading.conversation.messages.len(), counter.scale()), measured)
     }
 
     /// Notes what is sent, and keeps it to be gone on with where it shows a history and nothing else.
@@ -396,6 +399,7 @@ impl PyView {
         list: &Bound<'_, PyList>,
         reading: &Reading<PyText>,
         size: Size,
+        measured: &Measured,
         shows: Shows,
     ) -> PyResult<()> {
         *self.sent.lock() = Some(size);
@@ -404,8 +408,6 @@ impl PyView {
         if contents.as_mut().is_some_and(|contents| !contents.follow(history)) {
             return Ok(());
         }
-        let counter = self.engine.get().counting.ledger.now();
-        let measured = list.py().detach(|| counter.measure(&reading.conversation));
         let closed = closed_messages(&reading.conversation);
         self.keep(Ready {
             shows,
@@ -414,7 +416,7 @@ impl PyView {
             list: list.get_slice(0, list.len()).unbind(),
             format: reading.format,
             open_from: entry_of(&reading.conversation, closed),
-            closed: Size::of(&measured, closed, size.scale),
+            closed: Size::of(measured, closed, size.scale),
         });
         Ok(())
     }

@@ -1,1 +1,1 @@
-"""How an engine carries out what the core decides. Nothing here is public by itself."""
+"""The engine carries out what the core decides. Nothing here is public by itself."""

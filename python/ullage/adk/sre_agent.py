@@ -183,7 +183,7 @@ class Brake(ContextManager):
         try:
             first = yield _compaction(condenser, messages, **beside)
         except BudgetError as error:
-            # What stays is too large by itself, and shortened below.
+            # The messages that stay are too large by themselves, and are shortened below.
             first = yield _compaction(condenser, messages, error.floor, **beside)
         beside = {**beside, "pins": _places(messages, before, beside)}
         hard = hard and not first.stages

@@ -76,7 +76,7 @@ async def compact(
     except BudgetError:
         if not whole - fixed:
             raise
-    # What is new or important is worth less than the request.
+    # New and important messages are worth less than the request.
     return await engine.acompact(messages, hard=True, pins=sorted(fixed))
 
 
@@ -91,7 +91,7 @@ async def _simple(
 
 
 def _is_talk(messages: list[Any], counter: TokenCounter) -> bool:
-    """Whether people and the model said most of it, rather than tools."""
+    """True if people and the model said most of it, rather than tools."""
     results = [message for message in messages if is_result(message)]
     return counter.count_messages(results) * 2 < counter.count_messages(messages)
 

@@ -290,7 +290,7 @@ class SimpleContextManager:
             )
             error.budget, error.floor, error.messages = budget.tokens, in_front + 1, []
             raise error
-        room = self._room(budget, prompt)
+        room = self._room(budget, in_front)
         try:
             messages, tokens = await view.messages(history, room, in_front, hard=hard)
         except BudgetError:
@@ -308,9 +308,9 @@ class SimpleContextManager:
         self, view: BudgetView, budget: Budget, prompt: str | None
     ) -> tuple[list[Any], int, bool]:
         """The messages of the next request before any compaction, its tokens, and if one is due."""
-        outlook = view.outlook(self._history(), self._room(budget, prompt))
-        tokens = outlook.tokens + self._prompt_tokens(budget, prompt)
-        return outlook.messages, tokens, outlook.is_due
+        in_front = self._prompt_tokens(budget, prompt)
+        outlook = view.outlook(self._history(), self._room(budget, in_front))
+        return outlook.messages, outlook.tokens + in_front, outlook.is_due
 
     async def _compacted(self, view: BudgetView, messages: list[Any]) -> None:
         """Keeps a compacted view, where it is to outlive the process."""
@@ -329,10 +329,10 @@ class SimpleContextManager:
         front = _in_front(prompt)
         return self._views.counter_for(budget.model).count_messages(front) if front else 0
 
-    def _room(self, budget: Budget, prompt: str | None) -> int:
+    def _room(self, budget: Budget, in_front: int) -> int:
         """Tokens of the messages beside the system prompt and the notice."""
         reserve = self.compaction_notice_token_reserve if self._has_notice else 0
-        return max(1, budget.beside(reserve) - self._prompt_tokens(budget, prompt))
+        return max(1, budget.beside(reserve) - in_front)
 
     def _sent(
         self, view: BudgetView, messages: list[Any], room: int, prompt: str | None

@@ -134,20 +134,15 @@ impl Due {
         let (view, history) = (self.view.get(), self.history.bind(py));
         let list = shown(history, &units)?;
         let reading = view.engine.get().read_as(list.as_any(), format, &[])?;
-        let size = view.size_of(py, &reading);
+        let (size, measured) = view.measured(py, &reading);
         let compaction = Compaction { pieces: units.pieces(), left: size.unscaled };
         let forgotten = view.view.lock().compacted(self.budget, compaction, &self.prefixes);
         // After the lock: with the last reference to a message, code of the host may run.
         drop(forgotten);
         let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
         let lasting = (!self.is_transient).then_some(history);
-        view.note_sent(
-            lasting,
-            &list,
-            &reading,
-            size,
-            Shows { budget: self.budget, left: size.unscaled, compactions },
-        )?;
+        let shows = Shows { budget: self.budget, left: size.unscaled, compactions };
+        view.note_sent(lasting, &list, &reading, size, &measured, shows)?;
         Ok(list)
     }
 }
