@@ -464,9 +464,7 @@ class ContextManager:
             learned = self._components.engine.observe(
                 messages, reported_tokens, cached=cached_tokens, append_only=self._append_only
             )
-        if self._recorder is not None:
-            said = (reported_tokens, cached_tokens) if learned else ()
-            self._recorder.request(messages, *said)
+        self._listener.request(messages, reported_tokens, cached_tokens, is_plausible=learned)
         return learned
 
     @property

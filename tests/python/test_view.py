@@ -204,6 +204,31 @@ def test_two_branches_share_what_they_begin_with_and_neither_is_lost():
     assert other != branch[: len(other)]
 
 
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+def test_after_a_rewind_the_newest_message_is_shown_and_the_prefix_stays(format):
+    host, manager = Host(), engine(format=format)
+    for _ in range(6):
+        host.grow(16, 1)
+        host.talk(3, 1)
+    messages = host.history
+    for length in range(3, len(messages), 2):
+        view = manager.open()
+        host.history = messages
+        compacted = view.messages(host.written(format))
+        host.history = messages[:length]
+        rewound = view.messages(host.written(format))
+        newest = messages[length - 1].blocks[0]
+        newest = newest.items[0] if isinstance(newest, Result) else newest
+        assert newest.text.splitlines()[-1] in json.dumps(rewound), "the newest message is shown"
+        host.grow(1, 1)
+        grown = view.messages(host.written(format))
+        if manager.status(rewound, budget=limit(None)).tokens <= POLICY.high * limit(None):
+            kept = without_host_fields(grown[: len(rewound)])
+            assert kept == without_host_fields(rewound)
+        host.history = messages
+        assert view.messages(host.written(format)) == compacted, "the other branch is as it was"
+
+
 def test_after_an_edit_all_before_it_stays():
     host, view = Host(), engine().open()
     for _ in range(14):
@@ -279,6 +304,21 @@ def test_refusals_make_the_request_smaller_until_nothing_is_left():
     assert 1 < len(sizes) < 10
     assert all(after <= before * 0.71 for before, after in itertools.pairwise(sizes))
     assert view.ceiling is not None
+
+
+def test_a_longer_history_ends_a_row_of_refusals():
+    host, manager = Host(), engine()
+    view = manager.open()
+    for _ in range(6):
+        host.grow(12, 1)
+    view.messages(host.written("anthropic"))
+    view.refused()
+    host.grow(12, 1)
+    view.messages(host.written("anthropic"))
+    before = view.tokens
+    view.refused()
+    assert view.ceiling is not None
+    assert 0.6 * before < view.ceiling <= 0.7 * before, "as after a first refusal"
 
 
 def test_the_ceiling_goes_with_the_state_and_holds():
