@@ -288,7 +288,7 @@ class View:
         )
 
     def _read(
-        self, history: list[Any], ask: PlanRequest, wanted: _Wanted, *, is_sent: bool = True
+        self, history: Sequence[Any], ask: PlanRequest, wanted: _Wanted, *, is_sent: bool = True
     ) -> ViewRequest:
         with self._components.stopwatch.running():
             return self._core.request(
@@ -301,7 +301,7 @@ class View:
                 is_sent=is_sent,
             )
 
-    def _whole(self, history: list[Any], ask: PlanRequest, wanted: _Wanted) -> Steps[list[Any]]:
+    def _whole(self, history: Sequence[Any], ask: PlanRequest, wanted: _Wanted) -> Steps[list[Any]]:
         """The request where the history has to be read, and perhaps compacted."""
         request = yield from aside(self._read, history, ask, wanted)
         for repair in request.repairs:

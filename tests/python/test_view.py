@@ -219,6 +219,7 @@ def test_after_a_rewind_the_newest_message_is_shown_and_the_prefix_stays(format)
         rewound = view.messages(host.written(format))
         newest = messages[length - 1].blocks[0]
         newest = newest.items[0] if isinstance(newest, Result) else newest
+        assert isinstance(newest, Text)
         assert newest.text.splitlines()[-1] in json.dumps(rewound), "the newest message is shown"
         host.grow(1, 1)
         grown = view.messages(host.written(format))
