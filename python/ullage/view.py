@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from dataclasses import dataclass, replace
@@ -95,9 +96,12 @@ class View:
         dump: Callable[[Any], Any] | None,
         load: Callable[[Any], Any] | None,
         compaction: Compaction | None = None,
+        replay: bool = False,
     ) -> None:
         self._components = components
         self._compaction = compaction
+        # True until the requests before the first one are made again.
+        self._is_behind = replay and state is None
         self._ask = ask
         self._dump = dump
         # The arguments of the last request, and its messages.
@@ -260,12 +264,31 @@ class View:
         self._last, self._sent = None, []
         self._core.release()
 
+    def _forked(self) -> View:
+        """Another view with the same decisions, for another branch of the conversation."""
+        other = copy.copy(self)
+        other._core = self._core.fork()  # noqa: SLF001
+        other.release()
+        return other
+
     def _next(self, wanted: _Wanted) -> Steps[list[Any]]:
         """The request for a history. If it is longer than the last, the last was accepted."""
         wanted = replace(wanted, history=_listed(wanted.history))
         if self._last is not None and len(wanted.history) > len(self._last.history):
             self._core.accepted()
+        if self._is_behind:
+            yield from self._replayed(wanted)
         return (yield from self._request(wanted))
+
+    def _replayed(self, wanted: _Wanted) -> Steps[None]:
+        """Makes the requests again that led to a history."""
+        self._is_behind = False
+        for count in self._core.requests(wanted.history):
+            earlier = replace(wanted, history=wanted.history[:count], pins=(), transient=())
+            try:
+                yield from self._request(replace(earlier, hard=False))
+            except BudgetError as error:
+                logger.debug("error=<%s> | an earlier request was over its budget", error)
 
     def _request(self, wanted: _Wanted) -> Steps[list[Any]]:
         ask, history = self._ask_of(wanted), wanted.history

@@ -2,6 +2,7 @@
 
 mod contents;
 mod history;
+mod index;
 mod request;
 
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ use crate::draft::requests;
 use crate::engine::{CacheAnswer, Reading, Room, demands_of_messages, require_entry};
 use crate::invariants::Pairs;
 use crate::ledger::entry_digests;
-use crate::message::{Conversation, Pin};
+use crate::message::{Conversation, Pin, Role};
 use crate::shared::{Locked, Shared};
 use crate::tokens::Learned;
 use crate::validity::{OpenCalls, repair, validate};
@@ -34,6 +35,7 @@ use crate::view::{Compaction, Prefixes, State, Units, View, not_a_state, of_anot
 use crate::wire::{self, Change, Piece, Rewritten};
 use contents::Contents;
 use history::{History, shown};
+pub use index::{PyViewIndex, PyViewLookup};
 pub use request::PyViewRequest;
 use request::{Due, outputs};
 
@@ -179,6 +181,31 @@ impl PyView {
             self.engine.get().counting.ledger.observe(sent.beginning, sent.unscaled, tokens);
         }
         self.view.lock().refused(sent.total);
+    }
+
+    /// Another view with the same decisions.
+    fn fork(&self, py: Python<'_>) -> PyView {
+        PyView {
+            engine: self.engine.clone_ref(py),
+            view: Locked::new(self.view.lock().clone()),
+            compactions: AtomicUsize::new(0),
+            is_unproven: AtomicBool::new(false),
+            ready: Shared::default(),
+            sent: Locked::default(),
+            promise: self.promise,
+        }
+    }
+
+    /// The places in a history at which a request was made for it: before each answer of the model.
+    fn requests(&self, history: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+        let engine = self.engine.get();
+        let (format, _) = demands_of_messages(&PyNode(history.clone()), engine.format)?;
+        let conversation = engine.read_as(history, format, &[])?.conversation;
+        let answers = (1..conversation.messages.len()).filter(|message| {
+            let roles = [message - 1, *message].map(|message| conversation.messages[message].role);
+            roles[0] != Role::Assistant && roles[1] == Role::Assistant
+        });
+        Ok(answers.map(|message| conversation.entry(message)).collect())
     }
 
     /// Lets go of the last requests. What was decided stays.

@@ -9,6 +9,7 @@
 //! Nothing here depends on time, threads or the order of requests with other budgets: [`View::request`] is a function of the
 //! history, the budget, and what the compactions for that budget left.
 
+mod index;
 mod pieces;
 mod state;
 mod units;
@@ -18,6 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::ledger::EntryDigest;
+pub use index::{Dropped, Found, Index};
 pub use pieces::{Piece, Prefixes, Shown};
 pub use state::{State, not_a_state, of_another};
 pub use units::{Output, Unit, Units};

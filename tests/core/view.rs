@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ullage::ledger::{EntryDigest, entry_digests};
 use ullage::message::{Conversation, Message, Part, Pin, Role, Span};
-use ullage::view::{Compaction, Output, Piece, Prefixes, Shown, Units, View, share_compactions};
+use ullage::view::{Compaction, Index, Output, Piece, Prefixes, Shown, Units, View, share_compactions};
 
 /// A message that is not in the history, named by a number.
 type Made = u32;
@@ -300,5 +300,62 @@ fn what_was_put_in_serves_no_other_history() {
         assert_eq!(view.request(None, &prefixes(&[1, 2, 3, 4, 5]), None).compaction.pieces, pieces);
         assert_eq!(view.request(None, &prefixes(&[7, 8, 9]), None).compaction.pieces, []);
         assert_eq!(view.request(None, &prefixes(&[1, 8, 9, 10]), None).compaction.pieces, []);
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_history_finds_the_view_of_its_longest_beginning(
+        turns in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..40)
+    ) {
+        // A model of the index: the histories that each view was asked about.
+        let mut asked: Vec<(u64, Vec<u128>)> = Vec::new();
+        let mut index = Index::<u64>::new(usize::MAX);
+        for (turn, (from, length)) in turns.into_iter().enumerate() {
+            let mut history = match asked.len() {
+                0 => Vec::new(),
+                count => asked[from.index(count)].1.clone(),
+            };
+            history.truncate(length.index(history.len() + 1));
+            history.push(turn as u128 % 7 + 1);
+            let begins = |(_, other): &&(u64, Vec<u128>)| history.starts_with(other);
+            // The newest of the longest.
+            let longest = asked.iter().filter(begins).max_by_key(|(_, other)| other.len());
+            let found = index.find(&prefixes(&history));
+            prop_assert_eq!(found.as_ref().map(|found| found.view), longest.map(|(view, _)| *view));
+            let last_of = |view: u64| asked.iter().rev().find(|(other, _)| *other == view);
+            let is_last = longest.is_some_and(|longest| last_of(longest.0).map(|(_, last)| last) == Some(&longest.1));
+            prop_assert_eq!(found.as_ref().is_some_and(|found| found.is_last), is_last);
+            let known = found.as_ref().filter(|found| found.is_last).map(|found| found.number);
+            let number = known.unwrap_or_else(|| index.add(turn as u64));
+            let view = found.filter(|found| found.is_last).map_or(turn as u64, |found| found.view);
+            let dropped = index.note(number, &prefixes(&history), 1, 1);
+            prop_assert!(dropped.released.is_empty() && dropped.forgotten.is_empty());
+            asked.push((view, history));
+        }
+    }
+
+    #[test]
+    fn an_index_stays_within_its_bytes_and_drops_what_was_not_used_for_longest(
+        sizes in prop::collection::vec((0usize..2_000, 0usize..200), 1..40), limit in 1_000usize..5_000
+    ) {
+        let mut index = Index::<usize>::new(limit);
+        let mut held = std::collections::BTreeMap::new();
+        for (view, (bytes, decided)) in sizes.into_iter().enumerate() {
+            let number = index.add(view);
+            let dropped = index.note(number, &prefixes(&[view as u128]), bytes, decided);
+            held.insert(view, bytes + decided);
+            for released in dropped.released {
+                prop_assert!(released < view);
+                held.insert(released, 0);
+            }
+            for forgotten in dropped.forgotten {
+                prop_assert_eq!(held.keys().next().copied(), Some(forgotten));
+                held.remove(&forgotten);
+            }
+            prop_assert_eq!(index.len(), held.len());
+            prop_assert!(index.len() == 1 || held.values().sum::<usize>() <= limit);
+            prop_assert_eq!(index.find(&prefixes(&[view as u128])).map(|found| found.view), Some(view));
+        }
     }
 }

@@ -702,3 +702,45 @@ def test_a_refusal_brings_a_request_as_far_down_as_it_goes():
     with pytest.raises(ullage.BudgetError):
         view.refused()
     assert view.messages(history, pins=range(7)) == request
+
+
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+@given(st.lists(st.tuples(st.integers(0, 2), ACTIONS), min_size=4, max_size=30))
+def test_a_conversation_among_many_is_found_by_its_history(format, actions):
+    """Three conversations that begin alike take turns; each gets what it gets from a view of its own."""
+    manager = engine(format=format)
+    hosts = [Host() for _ in range(3)]
+    views = [engine(format=format).open() for _ in hosts]
+    for which, (action, size, parallel) in actions:
+        host = hosts[which]
+        if action in {"edit", "rewind", "insert"}:
+            continue
+        # The conversations differ from their second message on.
+        host.made = max(host.made, 100 * which)
+        getattr(host, action)(size, parallel)
+        history = host.written(format)
+        assert asked(manager.view_of(history), history) == asked(views[which], history)
+
+
+def test_the_views_of_many_conversations_stay_within_their_bytes():
+    manager = ullage.ContextManager(POLICY, view_bytes=200)
+    histories = [[{"role": "user", "content": f"{number} " + "word " * 400}] for number in range(9)]
+    views = [manager.view_of(history) for history in histories]
+    assert manager.view_of(histories[-1]) is views[-1]
+    assert manager.view_of(histories[0]) is not views[0], "it was dropped"
+    with pytest.raises(ullage.MessageError):
+        views[0].refused()
+
+
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+@given(st.lists(ACTIONS.filter(lambda a: a[0] in {"grow", "talk"}), min_size=4, max_size=24))
+def test_a_history_that_is_replayed_gives_the_bytes_of_the_first_time(format, actions):
+    host, first = Host(), engine(format=format).open()
+    requests = [first.messages(host.written(format))]
+    for action, size, parallel in actions:
+        getattr(host, action)(size, parallel)
+        requests.append(first.messages(host.written(format)))
+    history = host.written(format)
+    assert engine(format=format).open(replay=True).messages(history) == requests[-1]
+    replayed = asyncio.run(engine(format=format).open(replay=True).amessages(history))
+    assert replayed == requests[-1]
