@@ -34,6 +34,8 @@ __all__ = [
     "TranscriptFile",
     "UllageError",
     "View",
+    "ViewIndex",
+    "ViewLookup",
     "ViewRequest",
     "__version__",
     "audited_summary",
