@@ -3,6 +3,7 @@
 mod contents;
 mod history;
 mod index;
+mod known;
 mod request;
 
 use std::collections::HashMap;
@@ -17,25 +18,23 @@ use pythonize::{depythonize, pythonize};
 use super::counting::History as Promise;
 use super::engine::{PyEngine, indices};
 use super::node::PyNode;
-use super::promise::{Counted, Entries, Settled};
+use super::promise::{Counted, Settled};
 use super::raised::nothing_raised;
 use super::reading::{PyReading, room};
 use super::text::PyText;
 use super::whole::Amount;
-use crate::draft::requests;
 use crate::engine::{CacheAnswer, Reading, Room, demands_of_messages, require_entry};
 use crate::invariants::Pairs;
-use crate::ledger::entry_digests;
 use crate::message::{Conversation, Pin, Role};
-use crate::shared::{Locked, Shared};
+use crate::shared::Locked;
 use crate::tokens::Learned;
 use crate::validity::{OpenCalls, repair, validate};
 use crate::view;
 use crate::view::{Compaction, Prefixes, State, Units, View, not_a_state, of_another};
 use crate::wire::{self, Change, Piece, Rewritten};
-use contents::Contents;
 use history::{History, shown};
 pub use index::{PyViewIndex, PyViewLookup};
+use known::{Histories, Known, Ready, Shows};
 pub use request::PyViewRequest;
 use request::{Due, outputs};
 
@@ -46,32 +45,6 @@ type Made = Arc<Py<PyAny>>;
 /// a time. Older ones were interrupted, and nobody will answer them.
 const AWAITED: usize = 8;
 
-/// Requests that are kept to be gone on with, one for each budget. Two models may take turns; with more than these, each
-/// request reads its history again.
-const READY: usize = 4;
-
-/// Which compaction a request shows.
-#[derive(Debug, Clone, Copy)]
-struct Shows {
-    budget: Option<usize>,
-    /// What it left, see [`Compaction`].
-    left: usize,
-    /// Compactions there were when the request was made.
-    compactions: usize,
-}
-
-/// A request that needed neither repair nor compaction, to which the next messages are added as they come.
-struct Ready {
-    shows: Shows,
-    /// The history that it shows.
-    history: Entries,
-    /// What was in it; `None` where the host promises that messages do not change.
-    contents: Option<Contents>,
-    /// Its messages. A list of our own, which only grows.
-    list: Py<PyList>,
-    counted: Counted,
-}
-
 #[pyclass(frozen, name = "View", module = "ullage._core")]
 pub struct PyView {
     engine: Py<PyEngine>,
@@ -80,8 +53,7 @@ pub struct PyView {
     compactions: AtomicUsize,
     /// Whether the view was restored, and no request has shown yet that it is of this history.
     is_unproven: AtomicBool,
-    /// What the next requests are likely to go on with. Every request comes out the same without.
-    ready: Shared<Vec<Ready>>,
+    histories: Histories,
     /// What was sent last.
     sent: Locked<Option<Counted>>,
     promise: Promise,
@@ -116,7 +88,7 @@ impl PyView {
             view: Locked::new(view),
             compactions: AtomicUsize::new(0),
             is_unproven: AtomicBool::new(state.is_some()),
-            ready: Shared::default(),
+            histories: Histories::default(),
             sent: Locked::default(),
             promise: Promise::of(append_only),
         })
@@ -190,7 +162,7 @@ impl PyView {
             view: Locked::new(self.view.lock().clone()),
             compactions: AtomicUsize::new(0),
             is_unproven: AtomicBool::new(false),
-            ready: Shared::default(),
+            histories: Histories::default(),
             sent: Locked::default(),
             promise: self.promise,
         }
@@ -210,8 +182,7 @@ impl PyView {
 
     /// Lets go of the last requests. What was decided stays.
     fn release(&self) {
-        let gone = self.ready.lock().map(|mut ready| std::mem::take(&mut *ready));
-        drop(gone);
+        self.histories.clear();
     }
 
     #[getter]
@@ -252,14 +223,27 @@ impl PyView {
     /// The request for a history that goes on where the last one ended, and needs neither repair nor compaction. O(new
     /// messages), and one pointer for each of the others.
     fn continued(&self, history: &Bound<'_, PyList>, room: Room) -> PyResult<Option<Py<PyList>>> {
-        let py = history.py();
-        let Some(mut ready) = self.take(history, room.budget) else { return Ok(None) };
-        let new = history.get_slice(ready.history.len(), history.len());
-        ready.history.follow(history)?;
-        if ready.contents.as_mut().is_some_and(|contents| !contents.follow(&new)) {
+        let Some(mut known) = self.histories.take(history) else { return Ok(None) };
+        let ready = known.take(room.budget, self.compactions.load(Ordering::Acquire));
+        if !known.follow(history)? {
             return Ok(None);
         }
-        let list = ready.list.bind(py).clone();
+        let ready = ready.map(|ready| self.appended(ready, history, room)).transpose()?.flatten();
+        let request = ready.map(|ready| {
+            *self.sent.lock() = Some(ready.counted);
+            let list = ready.list.bind(history.py());
+            let request = list.get_slice(0, list.len()).unbind();
+            known.keep(ready);
+            request
+        });
+        self.histories.keep(known);
+        Ok(request)
+    }
+
+    /// A request with the newest messages of a history at its end; `None` where it needs repair or compaction.
+    fn appended(&self, ready: Ready, history: &Bound<'_, PyList>, room: Room) -> PyResult<Option<Ready>> {
+        let list = ready.list.bind(history.py());
+        let new = history.get_slice(ready.entries, history.len());
         list.set_slice(list.len(), list.len(), new.as_any())?;
         let rest = list.get_slice(ready.counted.settled.entries, list.len());
         let engine = self.engine.get();
@@ -267,14 +251,29 @@ impl PyView {
         let size = engine.counting.continued(ready.counted, &rest, counter, OpenCalls::Answer)?;
         let Some(size) = size.filter(|size| size.is_valid) else { return Ok(None) };
         let left = size.scaled(ready.shows.left);
-        if engine.engine.idle(size.total, left, list.len(), size.beginning, room)?.is_none() {
-            return Ok(None);
+        let is_idle = engine.engine.idle(size.total, left, list.len(), size.beginning, room)?.is_some();
+        Ok(is_idle.then(|| Ready { entries: history.len(), counted: size, ..ready }))
+    }
+
+    /// Reads the messages of a history that are new. Returns the reading where it is of the whole history.
+    fn read(&self, known: &mut Known, history: &Bound<'_, PyList>) -> PyResult<Option<Reading<PyText>>> {
+        let engine = self.engine.get();
+        let count = known.prefixes.len();
+        if count > 0 {
+            let new = history.get_slice(count, history.len());
+            if new.is_empty() {
+                return Ok(None);
+            }
+            // Messages that cannot be read by themselves are read with the rest, whose error says where they are.
+            if let Ok(reading) = engine.read_as(new.as_any(), known.format, &[]) {
+                known.read(&reading.conversation);
+                return Ok(None);
+            }
+            (known.prefixes, known.asked) = (Prefixes::default(), None);
         }
-        let request = list.get_slice(0, list.len()).unbind();
-        ready.counted = size;
-        self.keep(ready);
-        *self.sent.lock() = Some(size);
-        Ok(Some(request))
+        let reading = engine.read_as(history.as_any(), known.format, &[])?;
+        known.read(&reading.conversation);
+        Ok(Some(reading))
     }
 
     /// The request for any history. O(length of the history) at memory speed.
@@ -291,9 +290,11 @@ impl PyView {
         let compactions = own.compactions.load(Ordering::Acquire);
         let all = PyNode(history.all.clone().into_any());
         let (format, demands) = demands_of_messages(&all, engine.format)?;
-        let mut reading = engine.read_as(history.lasting.as_any(), format, &[])?;
-        let prefixes = Prefixes::of(entry_digests(&reading.conversation));
-        let asked = requests(&reading.conversation).next_back().map(|last| reading.conversation.entry(last));
+        let known = own.histories.take(&history.lasting).filter(|known| known.format == format);
+        let mut known = known.map_or_else(|| Known::new(py, format, own.promise), Ok)?;
+        let is_noticed = known.follow(&history.lasting)?;
+        let reading = own.read(&mut known, &history.lasting)?;
+        let (prefixes, asked) = (known.prefixes.clone(), known.asked);
         let mut forgotten = None;
         let Compaction { pieces, left: unscaled, .. } = {
             let mut view = own.view.lock();
@@ -315,8 +316,9 @@ impl PyView {
         let mut list = history.lasting.clone();
         if !is_untouched {
             list = shown(&history.lasting, &units)?;
-            reading = engine.read_as(list.as_any(), format, &[])?;
         }
+        let reading = reading.filter(|_| is_untouched);
+        let mut reading = reading.map_or_else(|| engine.read_as(list.as_any(), format, &[]), Ok)?;
         let (mut repairs, mut awaited, mut is_made) = (Vec::new(), Vec::new(), Vec::new());
         if !validate(&reading.conversation, &demands).is_empty() {
             let repaired = repair(&reading.conversation, &demands, OpenCalls::Answer);
@@ -358,9 +360,15 @@ impl PyView {
         let limit = engine.engine.limit(room, counted.beginning)?;
         let is_due = hard || !is_idle;
         if is_sent {
-            // What is due is compacted next, and nothing goes on from it.
-            let lasting = (!is_due && history.transient.is_empty()).then_some(&history.lasting);
-            own.note_sent(lasting, &list, counted, Shows { budget: room.budget, left: unscaled, compactions })?;
+            *own.sent.lock() = Some(counted);
+        }
+        // Nothing goes on from a request that is compacted next.
+        if is_sent && !is_due && history.transient.is_empty() {
+            let shows = Shows { budget: room.budget, left: unscaled, compactions };
+            known.keep(Ready::new(shows, prefixes.len(), &list, counted));
+        }
+        if is_noticed {
+            own.histories.keep(known);
         }
         let list = list.unbind();
         let due = is_due.then(|| {
@@ -388,53 +396,6 @@ impl PyView {
         let measured = py.detach(|| counter.measure(&reading.conversation));
         let settled = Settled::of(&reading.conversation, &measured);
         Counted { settled, ..Counted::of(&measured, counter.scale(), reading.format) }
-    }
-
-    /// Notes what is sent, and keeps it to be gone on with where it shows a history and nothing else.
-    fn note_sent(
-        &self,
-        history: Option<&Bound<'_, PyList>>,
-        list: &Bound<'_, PyList>,
-        counted: Counted,
-        shows: Shows,
-    ) -> PyResult<()> {
-        *self.sent.lock() = Some(counted);
-        let Some(history) = history else { return Ok(()) };
-        let mut contents = (self.promise == Promise::MayChange).then(Contents::default);
-        if contents.as_mut().is_some_and(|contents| !contents.follow(history)) {
-            return Ok(());
-        }
-        let (history, list) = (Entries::of(history)?, list.get_slice(0, list.len()).unbind());
-        self.keep(Ready { shows, history, contents, list, counted });
-        Ok(())
-    }
-
-    /// Takes out the request that this history goes on from.
-    fn take(&self, history: &Bound<'_, PyList>, budget: Option<usize>) -> Option<Ready> {
-        let compactions = self.compactions.load(Ordering::Acquire);
-        let mut ready = self.ready.lock()?;
-        let goes_on = |of: &Ready| {
-            view::share_compactions(of.shows.budget, budget)
-                && of.shows.compactions == compactions
-                && of.history.begin(history)
-                && of.contents.as_ref().is_none_or(|contents| contents.begin(history, of.history.len()))
-        };
-        let at = ready.iter().position(goes_on)?;
-        Some(ready.remove(at))
-    }
-
-    /// Keeps a request in place of the one for the same budget, or of the oldest.
-    fn keep(&self, new: Ready) {
-        let mut gone = Vec::new();
-        if let Some(mut ready) = self.ready.lock() {
-            gone.extend(ready.extract_if(.., |other| view::share_compactions(other.shows.budget, new.shows.budget)));
-            if ready.len() == READY {
-                gone.push(ready.remove(0));
-            }
-            ready.push(new);
-        }
-        // After the lock: with the last reference to a message, code of the host may run.
-        drop(gone);
     }
 }
 

@@ -57,12 +57,19 @@ pub struct Prefixes {
 impl Prefixes {
     /// Those of a history with these entries.
     pub fn of(entries: Vec<EntryDigest>) -> Prefixes {
-        let mut last = 0;
-        let prefixes = entries.iter().map(|entry| {
+        let mut prefixes = Prefixes::default();
+        prefixes.extend(entries);
+        prefixes
+    }
+
+    /// Adds entries at the end of the history.
+    pub fn extend(&mut self, entries: Vec<EntryDigest>) {
+        let mut last = self.last();
+        self.prefixes.extend(entries.iter().map(|entry| {
             last = entry.behind(last);
             last
-        });
-        Prefixes { prefixes: prefixes.collect(), entries }
+        }));
+        self.entries.extend(entries);
     }
 
     /// The digest of the first `count` entries; `None` where there are fewer. That of none is 0.

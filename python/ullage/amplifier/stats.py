@@ -77,11 +77,18 @@ class Compacted:
             if id(message) not in known:
                 waiting.setdefault(_mark(message), []).append(message)
         found: set[int] = set()
-        # From the end, because what goes is mostly older than what is shortened.
+        roles = {role for role, *_ in waiting}
+        # From the end: removed messages are mostly older than shortened ones.
         for index in reversed(changed):
-            if group := waiting.get(_mark(self.before[index])):
-                group.pop()
+            if self.before[index].get("role") not in roles:
+                continue
+            mark = _mark(self.before[index])
+            if group := waiting.get(mark):
                 found.add(index)
+                group.pop()
+                if not group:
+                    del waiting[mark]
+                    roles = {role for role, *_ in waiting}
         return found
 
 

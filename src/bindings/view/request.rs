@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::history::shown;
-use super::{Made, PyView, Shows};
+use super::known::{Ready, Shows};
+use super::{Made, PyView};
 use crate::bindings::plan::PyPlan;
 use crate::bindings::reading::PyReading;
 use crate::view::{Compaction, Output, Prefixes, Units};
@@ -142,9 +143,16 @@ impl Due {
         // After the lock: with the last reference to a message, code of the host may run.
         drop(forgotten);
         let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
-        let lasting = (!self.is_transient).then_some(history);
-        let shows = Shows { budget: self.budget, left: counted.unscaled, compactions };
-        view.note_sent(lasting, &list, counted, shows)?;
+        *view.sent.lock() = Some(counted);
+        if !self.is_transient
+            && let Some(mut known) = view.histories.take(history)
+        {
+            let shows = Shows { budget: self.budget, left: counted.unscaled, compactions };
+            if known.len() == history.len() {
+                known.keep(Ready::new(shows, history.len(), &list, counted));
+            }
+            view.histories.keep(known);
+        }
         Ok(list)
     }
 }
