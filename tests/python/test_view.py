@@ -661,3 +661,14 @@ def test_a_refusal_brings_a_request_as_far_down_as_it_goes():
     with pytest.raises(ullage.BudgetError):
         view.refused()
     assert view.messages(history, pins=range(7)) == request
+
+
+def test_what_must_stay_outweighs_what_a_refusal_taught():
+    view = engine().open()
+    history = long_history(10)
+    view.messages(history)
+    view.refused()
+    history.append({"role": "user", "content": "word " * (view.ceiling or 0)})
+    assert history[-1] in view.messages(history, pins=[len(history) - 1])
+    with pytest.raises(ullage.BudgetError):
+        view.messages(history, budget=10, pins=[len(history) - 1])
