@@ -9,7 +9,7 @@ from strands import Agent, tool
 
 from tests.python.players import Player, fetch
 from ullage.strands.agents import tool_specs
-from ullage.strands.fill import fill_of, is_far
+from ullage.strands.estimate import fill_of, is_far
 from ullage.strands.settings import CascadeSettings
 
 

@@ -33,7 +33,7 @@ from ullage.strands import (
     MappingConversationManager,
     ToolRouterHook,
 )
-from ullage.strands.passive import PassiveConversationManager
+from ullage.strands.seam import PassiveConversationManager
 
 from .lengths import long
 

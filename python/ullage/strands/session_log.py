@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from strands.types.session import decode_bytes_values, encode_bytes_values
 
 from ullage._engine.logger import Logger
-from ullage.strands.edits import MessageSnapshot
+from ullage.strands.history import MessageSnapshot
 
 if TYPE_CHECKING:
     from strands.types.content import Message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import threading
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -15,15 +14,11 @@ from strands.event_loop.streaming import process_stream
 from ullage import SummaryRequest, TokenCounter
 from ullage._core import quoted_summary, summary_request
 from ullage.strands.agents import PerAgent, model_id, model_window
+from ullage.strands.refusals import reducing
 from ullage.strands.settings import UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-# The agents whose summaries are being made in this context; a summary makes no summary in turn.
-_summarized: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
-    "ullage_summarized", default=()
-)
 
 
 class AgentSummarizer:
@@ -108,11 +103,6 @@ def _asking(request: SummaryRequest) -> Any:
     return {"role": "user", "content": [{"text": request.prompt}]}
 
 
-def is_being_summarized(agent: Any) -> bool:
-    """Whether a summary of this agent, or by it, is being made in this context."""
-    return id(agent) in _summarized.get()
-
-
 async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | None) -> str:
     """The summary of some messages of an agent, asked for with words alone, in those of Strands.
 
@@ -140,11 +130,8 @@ async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | Non
     values["prompt"] = f"{values['text']}\n\nPlease summarize this conversation."
     values["system"] = DEFAULT_SUMMARIZATION_PROMPT
     values["messages"] = messages
-    token = _summarized.set((*_summarized.get(), id(agent), id(by)))
-    try:
+    with reducing(agent, by):
         return quoted_summary(await AgentSummarizer(agent, by, prompt)(SummaryRequest(**values)))
-    finally:
-        _summarized.reset(token)
 
 
 def _words(message: Any) -> str:

@@ -6,13 +6,13 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from strands.plugins import Plugin
+from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import BudgetError, ContextManager, StoreError, UllageError
 from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent, usage_counts
-from ullage.strands.edits import TrackedView
 from ullage.strands.engines import fixed
-from ullage.strands.history import hold_count
+from ullage.strands.history import TrackedView, hold_count
 from ullage.strands.seam import MOST_REFUSALS, EngineSeam
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ logger = Logger(__name__)
 
 
 class _AgentView:
-    """What the model sees of one agent's messages, and what a refusal or a failure changes in it.
+    """What the model sees of one agent's messages, and what it sees where the store fails.
 
     Args:
         engine: Decides.
@@ -37,9 +37,6 @@ class _AgentView:
         self._engine = engine
         self._tracked = TrackedView(engine, state)
         self._sent: list[Any] = []
-        self._last: tuple[list[Any], dict[str, Any]] = ([], {})
-        # The tokens of a request, where a provider refused more and the view cannot go that low.
-        self._budget: int | None = None
 
     async def request(self, messages: list[Any], **beside: Any) -> list[Any]:
         """The messages to send, or the shortest that there are; the provider decides.
@@ -47,10 +44,9 @@ class _AgentView:
         Raises:
             MessageError: If they cannot be read.
         """
-        self._last = messages, beside
         view = self._tracked.following(messages)
         try:
-            self._sent = await view.amessages(messages, self._budget, **beside)
+            self._sent = await view.amessages(messages, **beside)
         except BudgetError as error:
             logger.warning("error=<%s> | the request stays above its budget", error)
             self._sent = await view.amessages(messages, max(1, error.floor), **beside)
@@ -62,26 +58,19 @@ class _AgentView:
         hold_count(self._sent, self._engine.policy)
         return self._sent
 
-    async def refused(self) -> bool:
-        """Makes the next request smaller than the last; whether it is.
+    async def refused(self) -> None:
+        """Makes the next request smaller than the last.
 
         Raises:
-            UllageError: If nothing is left to remove, or the store cannot keep it.
+            ContextWindowOverflowException: If nothing is left to remove, or the store cannot keep
+                it.
         """
-        view = self._tracked.view
-        tokens, state = view.tokens, view.state()
         try:
-            await view.arefused()
-        except BudgetError as error:
-            # The ceiling of the view is now below what must stay.
-            self._tracked = TrackedView(self._engine, state)
-            messages, beside = self._last
-            view = self._tracked.following(messages)
-            await view.amessages(messages, max(1, error.floor), **beside)
-            if error.floor >= tokens:
-                raise
-            self._budget = error.floor
-        return view.tokens < tokens
+            await self._tracked.view.arefused()
+        except UllageError as error:
+            raise ContextWindowOverflowException(
+                f"the history cannot be made smaller: {error}"
+            ) from error
 
     def answered(self, reported: int | None, cached: int | None) -> None:
         """Ends a row of refusals, and learns from the tokens that were reported, if any were."""
@@ -138,15 +127,8 @@ class ContextView(EngineSeam, Plugin):
         max_retries: int = MOST_REFUSALS,
         retrieval: bool = True,
     ) -> None:
-        super().__init__(
-            engine,
-            policy=policy,
-            store=store,
-            model=model,
-            max_retries=max_retries,
-            shrink=False,
-            retrieval=retrieval,
-        )
+        given = {"policy": policy, "store": store, "model": model}
+        super().__init__(engine, given, max_retries, shrink=False, retrieval=retrieval)
         self._views = PerAgent(lambda agent: _AgentView(self.engine_of(agent)))
 
     @property
@@ -180,8 +162,9 @@ class ContextView(EngineSeam, Plugin):
         shown = [copies.get(id(one)) or copy.deepcopy(one) for one in shown]
         return context.replace(messages=shown)
 
-    async def _smaller(self, agent: Agent, _messages: list[Any], _refusals: int) -> bool:
-        return await self._views.of(agent).refused()
+    async def _smaller(self, agent: Agent, messages: list[Any]) -> None:  # noqa: ARG002 - they stay
+        self._known.of(agent).refusals.add()
+        await self._views.of(agent).refused()
 
     def _learn(self, agent: Agent, answer: Any) -> None:
         self._views.of(agent).answered(*usage_counts(answer))
