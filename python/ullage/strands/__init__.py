@@ -22,10 +22,10 @@ from ullage.strands.budget import (
 )
 from ullage.strands.caching import is_prompt_cached, supports_prompt_cache, system_prompt_for
 from ullage.strands.conversation import MappingConversationManager
+from ullage.strands.engines import retrieval_tool
 from ullage.strands.estimate import _estimate_prompt_tokens
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.plugin import ContextPlugin, EngineStrategy
-from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.router import ToolRouterHook
 from ullage.strands.settings import (
     CONTEXT_LIMIT,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands.session.file_session_manager import FileSessionManager
+from strands.tools import PythonAgentTool
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import (
@@ -22,12 +23,16 @@ from ullage import (
 )
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Step
+from ullage.stores.retrieval import DEFAULT_LIMIT
+from ullage.stores.tools import RetrievalTool
 from ullage.strands.agents import model_id, model_window, tool_specs, usage_counts
 from ullage.strands.history import hold_count, identify
 from ullage.strands.settings import UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from strands.types.tools import ToolResult, ToolUse
 
     from ullage import Report
     from ullage._engine.steps import Steps
@@ -198,3 +203,30 @@ def observe(engine: ContextManager, request: list[Any], answer: Any, seen: Any) 
     except UllageError as error:
         logger.debug("error=<%s> | the usage taught nothing", error)
     return answer
+
+
+def retrieval_tool(
+    store: Store, *, name: str = "retrieve", limit: int = DEFAULT_LIMIT
+) -> PythonAgentTool:
+    """A tool that reads stored outputs back.
+
+    What it returns is known by its first line and stored by nobody again. A call that cannot be
+    answered is a result with the status ``error`` that says why.
+
+    Args:
+        store: The store of the engine; sync or async.
+        name: What the model calls it by.
+        limit: Most characters of an answer.
+    """
+    tool = RetrievalTool(store, name=name, limit=limit)
+
+    async def answered(tool_use: ToolUse, **_: Any) -> ToolResult:
+        answer = await tool.aanswer(tool_use["input"])
+        return {
+            "toolUseId": tool_use["toolUseId"],
+            "status": "success" if answer.ok else "error",
+            "content": [{"text": answer.text}],
+        }
+
+    spec = tool.definition("bedrock")["toolSpec"]
+    return PythonAgentTool(name, spec, answered)

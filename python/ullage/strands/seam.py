@@ -24,11 +24,11 @@ from ullage.strands.engines import (
     observe,
     reduction,
     require_engine,
+    retrieval_tool,
     warn_of_lost_originals,
 )
 from ullage.strands.history import repair_request
 from ullage.strands.refusals import Refusals
-from ullage.strands.retrieval import retrieval_tool
 from ullage.strands.session import RestorableConversationManager
 
 if TYPE_CHECKING:
