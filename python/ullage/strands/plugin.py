@@ -27,21 +27,14 @@ class ContextPlugin(EngineSeam, Plugin):
         agent = Agent(model=model, tools=tools, plugins=[ContextPlugin(engine=engine)])
 
     Tool results are shrunk as they arrive, the history is compacted before a model call if it is
-    above the policy's high mark, and if the provider still refuses the request, it is made well
-    smaller and sent again: a number of times in a row, and only as long as it gets smaller; then
-    the overflow is raised. What the provider reports for each prompt corrects the engine's counter.
-
-    Planning, summaries and the writing of files run beside the event loop, which serves other
-    agents meanwhile. That is what a conversation manager cannot do: Strands calls its methods in
-    the loop and waits.
-
-    The agent gets the engine's retrieval tool, if there is a store. One plugin may serve several
-    agents.
+    above the policy's high mark, and a request that the provider refuses is made well smaller and
+    sent again, as long as it gets smaller. What the provider reports corrects the engine's counter.
+    Planning, summaries and the writing of files run beside the event loop. The agent gets the
+    engine's retrieval tool, if there is a store. One plugin may serve several agents.
 
     The plugin takes the place of a conversation manager. An agent that was given none, or Strands'
     ``NullConversationManager``, gets one that does nothing but remember for a session what the
-    plugin did, so that the agent comes back from it as it was. Any other manager stays, and works
-    beside the plugin.
+    plugin did. Any other manager stays, and works beside the plugin.
 
     Args:
         engine: What decides. If not given, each agent has an engine for its model: by its id, and
@@ -96,16 +89,10 @@ class EngineStrategy(EngineSeam):
         strategies = [EngineStrategy(engine=engine)]
         agent = Agent(model=model, context_manager={"strategies": strategies, "stash": False})
 
-    Strands runs it before each model call, where it compacts what is above the policy's high mark,
-    and after a refusal, where it brings the history well below what was refused. Strands sends the
-    request again if that made it smaller, three times in a row at most. Its own last resort, which
-    removes the oldest messages though they are pinned, comes behind; it acts where the engine could
-    make nothing smaller, or where the estimate of Strands is above the window.
-
-    Tool results are shrunk as they arrive, and the agent gets the engine's retrieval tool, if there
-    is a store. Strands' own stash keeps every block a second time and brings another such tool, so
-    turn it off, as above. An agent that comes back from a session is as it was, which with
-    strategies of Strands it is not.
+    Does what :class:`~ullage.strands.ContextPlugin` does, where Strands asks its strategies: before
+    each model call, and after a refusal, three times in a row at most. Strands' own last resort,
+    which removes the oldest messages though they are pinned, comes behind. Turn Strands' stash off,
+    as above: it keeps every block a second time and brings another retrieval tool.
 
     One strategy may serve several agents.
 

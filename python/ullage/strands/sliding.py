@@ -30,21 +30,10 @@ class SlidingWindowConversationManager(
 
         from ullage.strands import SlidingWindowConversationManager
 
-    Parameters, defaults, attributes and errors are those of Strands, and a window is cut to the
-    same number of messages. What differs:
-
-    - An overflow truncates the largest results first, wherever they stand, and JSON and documents
-      too, before any message leaves. Strands looks at the oldest result alone.
-    - Every overflow makes the conversation smaller, and after ten in a row it is raised. Strands
-      calls the model until Python's recursion ends.
-    - What is left is a history that providers take: it begins with the user, roles alternate
-      around pinned messages, and the request under way stays in front of a tool loop.
-    - Below the window, messages leave by the quarter rather than by two, so that the provider's
-      prompt cache is not lost with every request.
-    - ``window_size=0`` leaves the request that waits for its answer.
-    - Pins, edits and what was kept in front of the window come back from a session.
-    - Agents that share a manager have their own count of model calls and their own pins.
-    - Messages are replaced, and never changed in themselves.
+    Parameters, defaults, attributes and errors are those of Strands, and where Strands' window
+    leaves a history that providers take, this one leaves the same messages. An overflow truncates
+    the largest results first, and always ends; pins, edits and what was kept come back from a
+    session. All that differs is in ``docs/migrate-from-strands-managers.md``.
 
     Args:
         window_size: Most messages that stay; 0 removes all of them on every reduction.

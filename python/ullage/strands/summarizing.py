@@ -34,18 +34,9 @@ class SummarizingConversationManager(
         from ullage.strands import SummarizingConversationManager
 
     Parameters, defaults, attributes and errors are those of Strands, and as many messages are
-    summarized, give or take one so that roles alternate. What differs:
-
-    - Summaries are made beside the event loop, which Strands' own hold up for as long as they take.
-    - A summarizer is asked with words, not with calls and results, which providers refuse in a
-      request without tools. They are cut to half of the window at most.
-    - A second refusal in a row truncates the largest tool results, wherever they stand, and so does
-      a first one where too few messages are left to summarize. Strands gives up on the one, and on
-      the other calls the model until Python's recursion ends. After ten in a row it is raised.
-    - Behind a pinned message of the user the summary is the assistant's, so that roles alternate.
-    - The agent may be its own ``summarization_agent``, and one that is busy lends its model.
-    - Pins and edits come back from a session too.
-    - Agents that share a manager have summaries and pins of their own.
+    summarized, give or take one so that roles alternate. Summaries are made beside the event loop
+    and asked for with words alone; an overflow always ends; pins, edits and summaries come back
+    from a session. All that differs is in ``docs/migrate-from-strands-managers.md``.
 
     Args:
         summary_ratio: Share of the messages that is summarized, from 0.1 to 0.8.

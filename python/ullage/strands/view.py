@@ -86,17 +86,11 @@ class ContextView(EngineSeam, Plugin):
         agent = Agent(model=model, tools=tools, plugins=[ContextView(engine=engine)])
 
     What is sent is compacted as :class:`~ullage.strands.ContextPlugin` compacts; ``agent.messages``
-    and the session keep every message as it arrived. For agents whose transcripts are read by
-    people or by other programs, and for trying a policy: take the plugin away and nothing has
-    happened.
+    and the session keep every message as it arrived. Take the plugin away and nothing has happened.
+    The requests are those of a ``View``, see ``docs/view.md``: they go on from one to the next, and
+    after a refusal the later ones stay below what was refused. Another process compacts anew.
 
-    The view goes on from one request to the next: what is above the high mark is compacted once,
-    and then messages are added at the end, so that the provider's prompt cache keeps its value.
-    After an edit of an older message, what was decided about the messages before it stays. After a
-    refusal the later requests stay below what was refused. Another process compacts anew.
-
-    The history grows for as long as the agent lives, and Strands copies it for every request. An
-    agent that was given no conversation manager, or ``NullConversationManager``, gets one that
+    An agent that was given no conversation manager, or ``NullConversationManager``, gets one that
     changes nothing. Tool results are not shrunk as they arrive, since that would change the
     history; add :class:`~ullage.strands.ToolRouterHook` for that.
 
