@@ -16,7 +16,7 @@ from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookProvide
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Step, Steps, arun, run
 from ullage.strands.agents import accepted_options
-from ullage.strands.estimate import Fill, fill_of, is_far
+from ullage.strands.estimate import Fill, fill_of, is_surely_low
 from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
     ESCALATION_MAX_TIME_SECONDS,
@@ -50,15 +50,15 @@ def _ensure_prompt_within_budget(agent: Any) -> None:
     limit, for at most half a minute. Asks the conversation manager of the agent, or else the shared
     one. Never raises: the provider decides what is too long.
     """
-    run(_ensured(agent))
+    run(_ensure_steps(agent))
 
 
 async def ensure_prompt_within_budget(agent: Any) -> None:
     """The same beside the event loop."""
-    await arun(_ensured(agent))
+    await arun(_ensure_steps(agent))
 
 
-def _ensured(agent: Any) -> Steps[None]:
+def _ensure_steps(agent: Any) -> Steps[None]:
     manager = manager_of(agent)
     for options in reductions(agent, settings_of(manager)):
         if manager is None:
@@ -67,7 +67,7 @@ def _ensured(agent: Any) -> Steps[None]:
         try:
             yield Step(
                 partial(reduce, agent, **accepted_options(reduce, options)),
-                partial(_reduce_beside, manager, agent, options),
+                partial(_areduce, manager, agent, options),
             )
         except Exception as error:  # noqa: BLE001 - the provider decides what is too long
             logger.warning("error=<%s> | the history was left as it is", error)
@@ -78,7 +78,7 @@ def _ensured(agent: Any) -> Steps[None]:
         checked(agent)
 
 
-async def _reduce_beside(manager: Any, agent: Any, options: dict[str, Any]) -> None:
+async def _areduce(manager: Any, agent: Any, options: dict[str, Any]) -> None:
     """A reduction beside the event loop; in a thread, where the manager has no other."""
     reduce = getattr(manager, "areduce_context", None)
     if reduce is not None:
@@ -93,7 +93,7 @@ def reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]
 
     Whoever iterates reduces before asking for the next.
     """
-    if is_far(agent, settings):
+    if is_surely_low(agent, settings):
         return
     fill = fill_of(agent, settings)
     if fill is None:

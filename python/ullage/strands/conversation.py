@@ -245,7 +245,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         else:
             # Strands calls this in its `finally`: raising would hide the answer, or the error, of
             # the invocation. The check before the next model call reports what is still wrong.
-            run(_logged(self._manage(agent)))
+            run(_log_errors(self._manage(agent)))
 
     async def aapply_management(self, agent: Agent, **_: Any) -> None:
         """The same beside the event loop, which serves other agents.
@@ -255,7 +255,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         if _is_overridden(self.apply_management, MappingConversationManager.apply_management):
             await asyncio.to_thread(self.apply_management, agent)
         else:
-            await arun(_logged(self._manage(agent)))
+            await arun(_log_errors(self._manage(agent)))
 
     def checked(self, agent: Agent) -> None:
         """The budget of this agent was ensured, and need not be before its next model call."""
@@ -312,17 +312,17 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         length, last = _end_of(agent.messages)
         # A hook that stands before this one, such as PromptBudgetHook, may have done it already.
         if self.engine is not None:
-            await arun(_logged(self._manage(agent)))
+            await arun(_log_errors(self._manage(agent)))
             return
         if checked is None or checked[0] != length or checked[1] is not last:
-            await arun(_logged(self._manage(agent)))
+            await arun(_log_errors(self._manage(agent)))
             try:
                 for options in reductions(agent, self.settings):
                     await self.areduce_context(agent, **options)
             except (UllageError, ContextWindowOverflowException) as error:
                 logger.warning(_LEFT, error)
         # The engine counts better than the estimate of the thresholds.
-        await arun(_logged(self._compact_if_due(agent)))
+        await arun(_log_errors(self._compact_if_due(agent)))
 
     async def _after_model_call(self, event: AfterModelCallEvent) -> None:
         smaller = partial(self.areduce_context, event.agent, event.exception)
@@ -332,7 +332,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         known = self._known.of(event.agent)
         put_off, known.invoked, known.put_off = known.put_off, False, False
         if put_off:
-            await arun(_logged(self._manage(event.agent)))
+            await arun(_log_errors(self._manage(event.agent)))
 
     def _begin(self, agent: Any) -> None:
         """Before anything is changed: what a session has to know, and what the usage teaches."""
@@ -350,7 +350,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         before = len(agent.messages)
         if before >= PROACTIVE_COMPRESSION_THRESHOLD * self._window_size:
             self._compress(agent)
-        yield from self._windowed(agent)
+        yield from self._hold_window(agent)
         if len(agent.messages) < before:
             _note(agent, "sliding", "window", before, None)
 
@@ -386,7 +386,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 )
                 stage = _stage_of(report)
             elif self.engine is None:
-                stage = yield from self._layered(agent, escalation)
+                stage = yield from self._run_layers(agent, escalation)
             else:
                 beside = fixed(agent)
                 stage = _stage_of(
@@ -400,7 +400,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 f" {self.preserve_first} and the last {self.preserve_last} stay"
             ) from error
 
-    def _layered(self, agent: Any, escalation: int) -> Steps[_Stage]:
+    def _run_layers(self, agent: Any, escalation: int) -> Steps[_Stage]:
         """Layers 1 to 3, until the prompt is below its threshold; the last one that had to act.
 
         Each escalation spares half as many messages of the last zone, the last one spares none.
@@ -409,12 +409,12 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         self._compress(agent)
         if was_due and not self._is_due(agent):
             return "compression"
-        yield from self._windowed(agent)
+        yield from self._hold_window(agent)
         if was_due and not self._is_due(agent):
             return "sliding"
         spared = self.preserve_last >> escalation if escalation < ESCALATION_MAX_PASSES else 0
         try:
-            report = yield from self._down(agent, spared, None)
+            report = yield from self._reach_low_mark(agent, spared, None)
         except BudgetError:
             # What is spared is too large by itself. A large result in it goes before the rest does.
             self._compress(agent, 0)
@@ -422,7 +422,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 return "compression"
             policy = self.engine_for(agent).policy
             room = _NOTE + policy.summary_tokens + policy.summary_lines
-            report = yield from self._down(agent, spared, room)
+            report = yield from self._reach_low_mark(agent, spared, room)
         return _stage_of(report)
 
     def _compress(self, agent: Any, last: int | None = None) -> None:
@@ -460,13 +460,13 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             messages[:] = [changed.get(index, message) for index, message in enumerate(messages)]
         known.mapped_by, known.mapped = by, messages[start:end]
 
-    def _windowed(self, agent: Any) -> Steps[None]:
+    def _hold_window(self, agent: Any) -> Steps[None]:
         """Layer 2: the oldest messages between the zones leave, if there are too many."""
         if len(agent.messages) > WINDOW_OVERFLOW_THRESHOLD * self._window_size:
             # A budget without end: this is about their number.
             yield from compaction(self._engines(agent).window, agent.messages, budget=_ENDLESS)
 
-    def _down(self, agent: Any, spared: int, room: int | None) -> Steps[Report]:
+    def _reach_low_mark(self, agent: Any, spared: int, room: int | None) -> Steps[Report]:
         """Layer 3: down to the low mark of the limit.
 
         Args:
@@ -556,7 +556,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 _LEFT = "error=<%s> | the history was left as it is"
 
 
-def _logged(steps: Steps[None]) -> Steps[None]:
+def _log_errors(steps: Steps[None]) -> Steps[None]:
     """Carries the steps out; an error is logged.
 
     The provider decides: it may count less than we do, and what our store cannot keep may still

@@ -68,7 +68,7 @@ class DropInConversationManager(RestorableConversationManager):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._known: PerAgent[DropInState] = PerAgent(self._begun)
+        self._known: PerAgent[DropInState] = PerAgent(self._new_state)
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers what Strands' own does, and what a refusal and an answer change."""
@@ -81,7 +81,7 @@ class DropInConversationManager(RestorableConversationManager):
 
     def get_state(self) -> dict[str, Any]:
         """What a session keeps, see :class:`RestorableConversationManager`."""
-        known = self._own()
+        known = self._own_state()
         return {**super().get_state(), **{key: getattr(known, name) for key, name in self.stored}}
 
     def restore_from_session(self, state: dict[str, Any]) -> list[Message] | None:
@@ -91,7 +91,7 @@ class DropInConversationManager(RestorableConversationManager):
             ValueError: If it is the state of another class, or none.
         """
         head = super().restore_from_session(state)
-        known, new = self._own(), DropInState()
+        known, new = self._own_state(), DropInState()
         for key, name in self.stored:
             setattr(known, name, state.get(key, getattr(new, name)))
         return head
@@ -102,12 +102,12 @@ class DropInConversationManager(RestorableConversationManager):
             messages[: self.pin_first] = map(with_pin, messages[: self.pin_first])
             known.pinned_first = True
 
-    def _begun(self, agent: Any) -> DropInState:
+    def _new_state(self, agent: Any) -> DropInState:
         # What was restored before there was an agent is the first that comes.
         return DropInState() if agent is self else replace(self._known.of(self))
 
-    def _own(self) -> DropInState:
-        agent = self._bound()
+    def _own_state(self) -> DropInState:
+        agent = self._known_agent()
         return self._known.of(self if agent is None else agent)
 
 
@@ -130,7 +130,7 @@ def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
         whole += size
         if index in spared:
             continue
-        content = [_truncated(block) for block in message["content"]]
+        content = [_truncate_block(block) for block in message["content"]]
         if any(new is not old for new, old in zip(content, message["content"], strict=True)):
             gain = size - sum(map(_size, content))
             found.append((gain, index, {**message, "content": content}))
@@ -143,22 +143,22 @@ def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
     return bool(found)
 
 
-def _truncated(block: Any) -> Any:
+def _truncate_block(block: Any) -> Any:
     """The block; a copy where something in it is shorter."""
     result = block.get("toolResult")
     if result is None:
         return block
     items = result.get("content") or []
-    shorter = [_shorter(item) for item in items]
+    shorter = [_truncate_item(item) for item in items]
     if all(new is old for new, old in zip(shorter, items, strict=True)):
         return block
     return {**block, "toolResult": {**result, "content": shorter}}
 
 
-def _shorter(item: Any) -> Any:
+def _truncate_item(item: Any) -> Any:
     for kind in ("image", "document", "video"):
         if kind in item:
-            return {"text": _named(kind, item[kind])}
+            return {"text": _media_note(kind, item[kind])}
     text = item.get("text")
     if text is None and "json" in item:
         text = json.dumps(item["json"], ensure_ascii=False, default=str)
@@ -169,7 +169,7 @@ def _shorter(item: Any) -> Any:
     return {"text": text[:_KEPT] + mark + text[-_KEPT:]} if removed > len(mark) else item
 
 
-def _named(kind: str, medium: Any) -> str:
+def _media_note(kind: str, medium: Any) -> str:
     source = medium.get("source") or {}
     data = source.get("bytes") or b""
     name = f", {medium['name']}" if medium.get("name") else ""

@@ -92,7 +92,7 @@ def reported_tokens(agent: Any) -> int | None:
         size = getattr(metrics, name, None)
         if isinstance(size, int) and size > 0:
             return size
-    last = _PROMPTS.of(agent).last_reported(getattr(metrics, "accumulated_usage", None))
+    last = _PROMPTS.of(agent).last_prompt(getattr(metrics, "accumulated_usage", None))
     if last is not None:
         return last
     seen = getattr(getattr(agent, "callback_handler", None), "sdk_input_tokens", None)
@@ -128,18 +128,18 @@ def fill_of(agent: Any, settings: CascadeSettings) -> Fill | None:
         logger.info("BUDGET CHECK FALLBACK: Using telemetry tokens")
     elif tokens:
         tokens += beside - PROMPT_OVERHEAD_TOKENS
-        _PROMPTS.of(agent).note(agent, tokens, (getattr(agent, "model", None), limit, beside))
+        _PROMPTS.of(agent).note(agent, tokens, limit, beside)
         return Fill(tokens, beside, limit, threshold)
     return Fill(tokens, PROMPT_OVERHEAD_TOKENS, limit, threshold)
 
 
-def is_far(agent: Any, settings: CascadeSettings) -> bool:
+def is_surely_low(agent: Any, settings: CascadeSettings) -> bool:
     """Whether the prompt is surely below all that is looked for; the estimate need not be made."""
     if not isinstance(getattr(agent, "messages", None), list) or not agent.messages:
         return False
     limit, threshold, beside = _bounds(agent, settings)
     try:
-        tokens = _PROMPTS.of(agent).at_most(agent, (getattr(agent, "model", None), limit, beside))
+        tokens = _PROMPTS.of(agent).upper_bound(agent, limit, beside)
     except MessageError:
         # The estimate of all of it says so in the words of the document.
         return False
@@ -177,16 +177,19 @@ class _Prompt:
         # The accumulated usage, of which the last prompt is the last growth.
         self._total, self._last = 0, 0
 
-    def note(self, agent: Any, tokens: int, conditions: Any) -> None:
+    def note(self, agent: Any, tokens: int, *conditions: int) -> None:
         """The prompt has so many tokens."""
-        self._messages, self._conditions = agent.messages[:-1], conditions
+        self._messages, self._conditions = (
+            agent.messages[:-1],
+            (getattr(agent, "model", None), *conditions),
+        )
         self._tokens = tokens - _estimate(agent, agent.messages[-1:]) + _ROUNDING
 
-    def at_most(self, agent: Any, conditions: Any) -> int | None:
+    def upper_bound(self, agent: Any, *conditions: int) -> int | None:
         """What the prompt has at most now, if that is known."""
         known, messages = self._messages, agent.messages
         if (
-            self._conditions != conditions
+            self._conditions != (getattr(agent, "model", None), *conditions)
             or len(known) >= len(messages)
             or not all(map(is_, known, islice(messages, len(known))))
         ):
@@ -205,7 +208,7 @@ class _Prompt:
             self._beside = (system, tools, tokens)
         return tokens
 
-    def last_reported(self, usage: Any) -> int | None:
+    def last_prompt(self, usage: Any) -> int | None:
         """The tokens of the last prompt, or None if nothing was reported."""
         total = prompt_tokens(usage) if isinstance(usage, dict) else None
         if total is not None and total != self._total:

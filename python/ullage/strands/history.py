@@ -161,7 +161,7 @@ class History:
         request = self._request_before(count)
         return range(count if request is None else request, count)
 
-    def kept_behind(self, start: int, pinned: set[int]) -> list[int] | None:
+    def cut_from(self, start: int, pinned: set[int]) -> list[int] | None:
         """The messages that stay if the history is cut at the first place from ``start`` on.
 
         Behind the cut stands a request of the user; behind a pinned message of the user, an answer
@@ -241,7 +241,7 @@ def hold_count(messages: list[Any], policy: Policy, pins: Iterable[int] = ()) ->
     staying = history.pinned(zones.intersection(range(count)))
     leaving = [index for index in range(count - 1) if index not in staying]
     room = max(1, int(most * policy.low_messages))
-    cuts = (history.kept_behind(i + 1, staying) for i in reversed(leaving[: count - room]))
+    cuts = (history.cut_from(i + 1, staying) for i in reversed(leaving[: count - room]))
     if (kept := next(filter(None, cuts), None)) is not None:
         messages[:] = repair_history([messages[index] for index in kept])
 

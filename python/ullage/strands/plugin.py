@@ -135,5 +135,5 @@ class EngineStrategy(EngineSeam):
         agent, messages = context.agent, context.messages
         if context.overflow:
             refusals = self._known.of(agent).refusals
-            return await refusals.recovered(partial(self._smaller, agent, messages))
+            return await refusals.recover(partial(self._smaller, agent, messages))
         return await self._compact(agent, messages)

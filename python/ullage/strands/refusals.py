@@ -55,7 +55,7 @@ class Refusals:
                 " one before"
             ) from error
 
-    async def recovered(self, smaller: Callable[[], Awaitable[None]]) -> bool:
+    async def recover(self, smaller: Callable[[], Awaitable[None]]) -> bool:
         """Whether a refused request was made smaller, by what is given; if not, Strands asks again.
 
         Strands does that in its event loop, and calls itself again for each attempt. So only what
@@ -77,7 +77,7 @@ class Refusals:
         if event.stop_response is not None:
             self.end()
         elif isinstance(event.exception, ContextWindowOverflowException) and not event.retry:
-            event.retry = await self.recovered(smaller)
+            event.retry = await self.recover(smaller)
 
     def raise_problem(self, error: Exception | None) -> None:
         """Raises why nothing could be made smaller, if that was tried already."""

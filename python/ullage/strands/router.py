@@ -140,34 +140,34 @@ class ToolRouterHook(HookProvider):
                 result = await self.engine.ashrink(tool, event.result)
             else:
                 self._agents.of(event.agent)
-                result = await self._shrunk(tool, event.result)
+                result = await self._shrink(tool, event.result)
         except Exception:
             logger.exception("tool=<%s> | the result was left as it is", tool)
             return
         if result is not event.result:
             event.result = result
 
-    async def _shrunk(self, tool: str, result: Any) -> Any:
+    async def _shrink(self, tool: str, result: Any) -> Any:
         texts, others = [], []
         for item in result["content"]:
             if isinstance(item, dict) and isinstance(item.get("text"), str):
                 texts.append(item["text"])
             elif isinstance(item, dict) and "json" in item:
-                texts.append(_printed(item["json"]))
+                texts.append(_json_text(item["json"]))
             else:
                 others.append(item)
         text = "\n".join(texts)
         if is_retrieved(text):
             return result
-        kept = await self._kept(tool, text)
+        kept = await self._excerpt(tool, text)
         return {**result, "content": [{"text": kept}, *others]} if len(kept) < len(text) else result
 
-    async def _kept(self, tool: str, text: str) -> str:
+    async def _excerpt(self, tool: str, text: str) -> str:
         """What enters the conversation."""
         most = min(self.artifact_threshold, self.max_result_chars)
         if self.store is not None and len(text) > most:
             try:
-                place = await self._stored(self.store, tool, text)
+                place = await self._store(self.store, tool, text)
             except Exception:
                 logger.exception("tool=<%s> | the result was not stored", tool)
             else:
@@ -181,7 +181,7 @@ class ToolRouterHook(HookProvider):
             return text
         return f"{text[: self.max_result_chars]}\n\n[Truncated: {len(text):,} chars total]"
 
-    async def _stored(self, store: Any, tool: str, text: str) -> str:
+    async def _store(self, store: Any, tool: str, text: str) -> str:
         """Stores the whole, and says where it can be read.
 
         That is its path from the folder that holds the artifacts, or else its reference.
@@ -303,7 +303,7 @@ def _clean(store: Any, conversations: list[Any]) -> None:
     store.clean(live, spare_own=False)
 
 
-def _printed(value: Any) -> str:
+def _json_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, indent=1)
     except (TypeError, ValueError, RecursionError):

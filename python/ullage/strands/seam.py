@@ -93,12 +93,12 @@ class EngineSeam:
         self._shrinks = shrink
         self._offers_retrieval = retrieval
 
-        def begun(agent: Agent) -> _SeamState:
+        def new_state(agent: Agent) -> _SeamState:
             own = engine or engine_for(agent, **given)
             warn_of_lost_originals(agent, own.store)
             return _SeamState(own, Refusals(max_retries))
 
-        self._known = PerAgent(begun)
+        self._known = PerAgent(new_state)
 
     def engine_of(self, agent: Agent) -> ContextManager:
         """What decides for this agent."""

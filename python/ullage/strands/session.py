@@ -47,7 +47,7 @@ _LAST = 1_000.0
 _SLACK = 64
 
 # What Strands puts in the place of a result that a log lacks.
-_FILLED_IN = "Tool was interrupted."
+_FILLER = "Tool was interrupted."
 
 # JSON of so many characters is stored as it is, for whoever reads a session: a task, a summary and
 # a few pins. What is longer is mostly tool results, which pack to a fraction.
@@ -70,7 +70,7 @@ class RestorableConversationManager(ConversationManager):
     A subclass changes ``agent.messages`` in place and calls :meth:`follow` before it does.
     """
 
-    __slots__ = ("_agent", "_stand_in", "_unbound")
+    __slots__ = ("_agent", "_spare_log", "_stand_in")
 
     # Whether the manager reduces the context itself.
     _is_seam = True
@@ -79,10 +79,10 @@ class RestorableConversationManager(ConversationManager):
         self._agent: weakref.ref[Any] | None = None
         # The log that was restored before an agent was known; or that of a stand-in for an agent,
         # to which nothing can refer weakly.
-        self._unbound: SessionLog | None = None
+        self._spare_log: SessionLog | None = None
         self._stand_in: Any = None
         self._logs: weakref.WeakKeyDictionary[Any, SessionLog] = weakref.WeakKeyDictionary()
-        self._binding = threading.Lock()
+        self._bind_lock = threading.Lock()
         super().__init__(*args, **kwargs)
 
     @property
@@ -92,7 +92,7 @@ class RestorableConversationManager(ConversationManager):
         Where nothing but the oldest messages were removed, it is their number.
         """
         restored = self._log().load_offset()
-        return self._settled().offset if restored is None else restored
+        return self._settle().offset if restored is None else restored
 
     @removed_message_count.setter
     def removed_message_count(self, _: int) -> None:
@@ -101,9 +101,9 @@ class RestorableConversationManager(ConversationManager):
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers what notes which messages a session's log has."""
         super().register_hooks(registry, **kwargs)
-        registry.add_callback(AgentInitializedEvent, self._agent_begins, order=_FIRST)
-        registry.add_callback(AgentInitializedEvent, self._agent_begun, order=_LAST)
-        registry.add_callback(MessageAddedEvent, self._message_added, order=_FIRST)
+        registry.add_callback(AgentInitializedEvent, self._bind_agent, order=_FIRST)
+        registry.add_callback(AgentInitializedEvent, self._begin_log, order=_LAST)
+        registry.add_callback(MessageAddedEvent, self._log_message, order=_FIRST)
         if self._is_seam:
             registry.add_callback(BeforeModelCallEvent, self._before_request, order=_FIRST)
 
@@ -112,7 +112,7 @@ class RestorableConversationManager(ConversationManager):
 
         It is JSON; the messages are copies.
         """
-        return {"__name__": type(self).__name__, **self._settled().state()}
+        return {"__name__": type(self).__name__, **self._settle().state()}
 
     def restore_from_session(self, state: dict[str, Any]) -> list[Message] | None:
         """Takes the state back; what it returns goes in front of the log.
@@ -124,7 +124,7 @@ class RestorableConversationManager(ConversationManager):
             raise ValueError("Invalid conversation manager state.")
         count, is_all = state.get("removed_message_count"), state.get("head_is_all", False)
         try:
-            head = _unpacked(_head_of(state))
+            head = _unpack(_head_of(state))
         except ValueError as error:
             raise ValueError("Invalid conversation manager state.") from error
         if (
@@ -133,8 +133,8 @@ class RestorableConversationManager(ConversationManager):
             or not isinstance(is_all, bool)
         ):
             raise ValueError("Invalid conversation manager state.")
-        if self._bound() is None:
-            self._unbound, self._stand_in = SessionLog(), None
+        if self._known_agent() is None:
+            self._spare_log, self._stand_in = SessionLog(), None
         return self._log().restore(count, head, is_all=is_all) or None
 
     def follow(self, agent: Agent) -> SessionLog:
@@ -148,43 +148,43 @@ class RestorableConversationManager(ConversationManager):
             log = self._logs.get(agent)
             if log is None:
                 log = self._logs[agent] = SessionLog()
-                if self._bound() is None:
+                if self._known_agent() is None:
                     self._agent = weakref.ref(agent)
         except TypeError:
             # No agent of Strands, but something that looks like one and that nothing can refer to.
             if self._stand_in is not None and self._stand_in is not agent:
-                self._unbound = None
+                self._spare_log = None
             self._stand_in = agent
-            log = self._unbound = self._unbound or SessionLog()
+            log = self._spare_log = self._spare_log or SessionLog()
         return log
 
-    def _bound(self) -> Any:
+    def _known_agent(self) -> Any:
         return None if self._agent is None else self._agent()
 
     def _log(self) -> SessionLog:
         """The log of the agent that this manager is for."""
-        agent = self._bound()
-        return (self._unbound or SessionLog()) if agent is None else self._logs[agent]
+        agent = self._known_agent()
+        return (self._spare_log or SessionLog()) if agent is None else self._logs[agent]
 
-    def _settled(self) -> SessionLog:
-        log, agent = self._log(), self._bound() or self._stand_in
+    def _settle(self) -> SessionLog:
+        log, agent = self._log(), self._known_agent() or self._stand_in
         if agent is not None:
             log.settle(agent.messages)
         return log
 
-    def _agent_begins(self, event: AgentInitializedEvent) -> None:
+    def _bind_agent(self, event: AgentInitializedEvent) -> None:
         """Ties the agent to a manager before its session restores it."""
         agent = event.agent
-        with self._binding:
-            if self._bound() is None:
+        with self._bind_lock:
+            if self._known_agent() is None:
                 handle = self
                 # Someone without a session manager may have restored the state by hand.
-                waiting = self._unbound is not None and not self._unbound.begun
-                log = self._unbound if waiting else None
-                self._unbound = None
+                waiting = self._spare_log is not None and not self._spare_log.has_begun
+                log = self._spare_log if waiting else None
+                self._spare_log = None
             else:
                 handle, log = object.__new__(type(self)), None
-                handle.__dict__, handle._unbound = self.__dict__, None
+                handle.__dict__, handle._spare_log = self.__dict__, None
                 handle._stand_in = None
             handle._agent = weakref.ref(agent)
             self._logs[agent] = log or SessionLog()
@@ -193,7 +193,7 @@ class RestorableConversationManager(ConversationManager):
         if self._is_seam:
             note_seam(agent, type(self).__name__)
 
-    def _agent_begun(self, event: AgentInitializedEvent) -> None:
+    def _begin_log(self, event: AgentInitializedEvent) -> None:
         agent = event.agent
         self._logs[agent].begin(agent.messages, _AgentLog(agent))
 
@@ -202,8 +202,8 @@ class RestorableConversationManager(ConversationManager):
         self.follow(event.agent)
         repair_request(event.agent, event.agent.messages)
 
-    def _message_added(self, event: MessageAddedEvent) -> None:
-        self._log_of(event.agent).added(event.agent.messages, event.message)
+    def _log_message(self, event: MessageAddedEvent) -> None:
+        self._log_of(event.agent).append(event.agent.messages, event.message)
 
 
 def _head_of(state: dict[str, Any]) -> Any:
@@ -273,7 +273,7 @@ class _StoredHead:
             new is old for new, old in zip(each, self._each, strict=True)
         )
         if not same:
-            self._of, self._each, self._all = MessageSnapshot(messages), each, _packed(each)
+            self._of, self._each, self._all = MessageSnapshot(messages), each, _pack(each)
         return self._all
 
     def _stored(self, message: Message, index: int | None) -> Any:
@@ -293,7 +293,7 @@ class SessionLog:
     logged, whoever changed them and however: nobody has to say what was done.
 
     The log is taken to hold the messages that are there when it is first asked, but for those that
-    a session has put in front of it, and after that what :meth:`added` names.
+    a session has put in front of it, and after that what :meth:`append` names.
 
     Attributes:
         offset: How many messages of the log lie in front of the tail.
@@ -307,17 +307,17 @@ class SessionLog:
         self._stored = _StoredHead()
         # Whether the conversation was seen yet. What a session restores is known only after it has
         # asked for the head.
-        self.begun = False
+        self.has_begun = False
         # Whether the last message of the log is not one of the conversation any more.
-        self._replaced = False
+        self._is_last_replaced = False
         # The state that was restored last, until the conversation is seen again.
         self._restored: tuple[int, list[Message], bool] | None = None
         # Whether a session restored a running agent, which may get messages before it is seen.
-        self._resumed = False
+        self._was_running = False
 
-    def added(self, messages: list[Message], message: Message) -> None:
+    def append(self, messages: list[Message], message: Message) -> None:
         """The conversation has got this message, at its end, and the log takes it too."""
-        if self.begun:
+        if self.has_begun:
             self._tail.add([message])
         self.begin(messages)
         if len(self._tail) > 2 * len(messages) + _SLACK:
@@ -350,7 +350,7 @@ class SessionLog:
         """
         head = decode_bytes_values(copy.deepcopy(head))
         self._restored = (count, head, is_all)
-        if self.begun:
+        if self.has_begun:
             # If a running agent returns to a snapshot, its log continues: all of it comes before.
             self.offset += len(self._tail)
             self._tail = MessageSnapshot()
@@ -365,9 +365,9 @@ class SessionLog:
         None if nothing was restored since the conversation was seen last.
         """
         if self._restored is not None:
-            self._resumed, self.begun = self.begun or self._resumed, False
-            self.offset, self.head, self._replaced = self._restored
-        return None if self.begun else self.offset
+            self._was_running, self.has_begun = self.has_begun or self._was_running, False
+            self.offset, self.head, self._is_last_replaced = self._restored
+        return None if self.has_begun else self.offset
 
     def begin(self, messages: list[Message], log: _AgentLog | None = None) -> None:
         """Takes what stands behind the head for the tail, if the conversation was not seen yet.
@@ -379,16 +379,16 @@ class SessionLog:
                 the head.
         """
         self._restored = None
-        if self.begun:
+        if self.has_begun:
             return
-        self.begun = True
-        if self._replaced:
+        self.has_begun = True
+        if self._is_last_replaced:
             self.offset += 1
-            messages[:] = [*self.head, *(messages[len(self.head) :] if self._resumed else [])]
+            messages[:] = [*self.head, *(messages[len(self.head) :] if self._was_running else [])]
         tail = messages[len(self.head) :]
         length = None if log is None else log.length
         if log is not None and length is not None:
-            if self.offset + len(tail) != length or _may_be_mended(tail):
+            if self.offset + len(tail) != length or _has_filler(tail):
                 kept = log.kept_at_end(tail)
                 tail = tail[len(tail) - kept :]
             self.offset = length - len(tail)
@@ -396,7 +396,7 @@ class SessionLog:
         self._tail.add(tail)
 
 
-def _may_be_mended(messages: list[Any]) -> bool:
+def _has_filler(messages: list[Any]) -> bool:
     """Whether Strands may have filled in a result that the log of these messages lacks."""
     results = (
         block["toolResult"]
@@ -405,13 +405,13 @@ def _may_be_mended(messages: list[Any]) -> bool:
         if isinstance(block, dict) and isinstance(block.get("toolResult"), dict)
     )
     return any(
-        isinstance(item, dict) and item.get("text") == _FILLED_IN
+        isinstance(item, dict) and item.get("text") == _FILLER
         for result in results
         for item in result.get("content") or ()
     )
 
 
-def _packed(messages: list[Any]) -> list[Any] | str:
+def _pack(messages: list[Any]) -> list[Any] | str:
     """The messages, or one text where they are long: their JSON, by zlib, in base64."""
     try:
         text = json.dumps(messages, separators=(",", ":"))
@@ -423,7 +423,7 @@ def _packed(messages: list[Any]) -> list[Any] | str:
     return base64.b64encode(zlib.compress(text.encode("ascii"), _LEVEL)).decode("ascii")
 
 
-def _unpacked(stored: Any) -> Any:
+def _unpack(stored: Any) -> Any:
     """What was packed.
 
     Raises:

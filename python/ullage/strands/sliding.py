@@ -114,7 +114,7 @@ class SlidingWindowConversationManager(
         start = max(2, count * min(refusals, _MOST_QUARTERS) // _QUARTERS)
         if count > self.window_size > 0:
             start = count - self.window_size
-        return history.kept_behind(start, pinned)
+        return history.cut_from(start, pinned)
 
     def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
         """Applies the window before each model call, or before every so many."""

@@ -55,7 +55,7 @@ class AgentSummarizer:
             raise RuntimeError("the agent whose messages are to be summarized is gone")
         if self._by is not None and self._by is not agent:
             busy = _BUSY.of(self._by)
-            if not _is_invoked(self._by) and busy.acquire(blocking=False):
+            if not _is_busy(self._by) and busy.acquire(blocking=False):
                 try:
                     return await self._by_agent(self._by, request)
                 finally:
@@ -66,7 +66,7 @@ class AgentSummarizer:
 
     async def _by_model(self, model: Any, request: SummaryRequest) -> str:
         system = request.system if self._system_prompt is None else self._system_prompt
-        chunks = model.stream([_asking(request)], tool_specs=None, system_prompt=system)
+        chunks = model.stream([_prompt_message(request)], tool_specs=None, system_prompt=system)
         message: Any = None
         async for event in process_stream(chunks):
             if "stop" in event:
@@ -81,7 +81,7 @@ class AgentSummarizer:
         if structured is not None:
             agent._default_structured_output_model = None  # noqa: SLF001 - as Strands' own manager
         try:
-            result = await agent.invoke_async(_asking(request)["content"])
+            result = await agent.invoke_async(_prompt_message(request)["content"])
         finally:
             agent.messages[:] = kept
             if structured is not None:
@@ -92,14 +92,14 @@ class AgentSummarizer:
 _BUSY: PerAgent[threading.Lock] = PerAgent(lambda _: threading.Lock())
 
 
-def _is_invoked(agent: Any) -> bool:
+def _is_busy(agent: Any) -> bool:
     """Whether somebody else has the agent at work."""
     # The agent has it itself in older versions of Strands.
     lock = getattr(getattr(agent, "_concurrency", agent), "_invocation_lock", None)
     return bool(lock is not None and lock.locked())
 
 
-def _asking(request: SummaryRequest) -> Any:
+def _prompt_message(request: SummaryRequest) -> Any:
     return {"role": "user", "content": [{"text": request.prompt}]}
 
 

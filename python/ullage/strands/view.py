@@ -35,7 +35,7 @@ class _AgentView:
 
     def __init__(self, engine: ContextManager, state: dict[str, Any] | None = None) -> None:
         self._engine = engine
-        self._tracked = TrackedView(engine, state)
+        self._view = TrackedView(engine, state)
         self._sent: list[Any] = []
 
     async def request(self, messages: list[Any], **beside: Any) -> list[Any]:
@@ -44,7 +44,7 @@ class _AgentView:
         Raises:
             MessageError: If they cannot be read.
         """
-        view = self._tracked.following(messages)
+        view = self._view.following(messages)
         try:
             self._sent = await view.amessages(messages, **beside)
         except BudgetError as error:
@@ -58,7 +58,7 @@ class _AgentView:
         hold_count(self._sent, self._engine.policy)
         return self._sent
 
-    async def refused(self) -> None:
+    async def make_smaller(self) -> None:
         """Makes the next request smaller than the last.
 
         Raises:
@@ -66,15 +66,15 @@ class _AgentView:
                 it.
         """
         try:
-            await self._tracked.view.arefused()
+            await self._view.view.arefused()
         except UllageError as error:
             raise ContextWindowOverflowException(
                 f"the history cannot be made smaller: {error}"
             ) from error
 
-    def answered(self, reported: int | None, cached: int | None) -> None:
+    def observe(self, reported: int | None, cached: int | None) -> None:
         """Ends a row of refusals, and learns from the tokens that were reported, if any were."""
-        learned = self._tracked.view.observe(reported or 0, cached)
+        learned = self._view.view.observe(reported or 0, cached)
         recorder = self._engine.recorder
         if recorder is not None and reported is not None:
             recorder.request(self._sent, *((reported, cached) if learned else ()))
@@ -158,10 +158,10 @@ class ContextView(EngineSeam, Plugin):
 
     async def _smaller(self, agent: Agent, messages: list[Any]) -> None:  # noqa: ARG002 - they stay
         self._known.of(agent).refusals.add()
-        await self._views.of(agent).refused()
+        await self._views.of(agent).make_smaller()
 
     def _learn(self, agent: Agent, answer: Any) -> None:
-        self._views.of(agent).answered(*usage_counts(answer))
+        self._views.of(agent).observe(*usage_counts(answer))
 
 
 def _without_store(engine: ContextManager) -> ContextManager:
