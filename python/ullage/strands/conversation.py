@@ -320,7 +320,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 for options in reductions(agent, self.settings):
                     await self.areduce_context(agent, **options)
             except (UllageError, ContextWindowOverflowException) as error:
-                logger.warning(_LEFT, error)
+                logger.warning("error=<%s> | the history was left as it is", error)
         # The engine counts better than the estimate of the thresholds.
         await arun(_log_errors(self._compact_if_due(agent)))
 
@@ -553,9 +553,6 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         return known.engines
 
 
-_LEFT = "error=<%s> | the history was left as it is"
-
-
 def _log_errors(steps: Steps[None]) -> Steps[None]:
     """Carries the steps out; an error is logged.
 
@@ -565,7 +562,7 @@ def _log_errors(steps: Steps[None]) -> Steps[None]:
     try:
         yield from steps
     except UllageError as error:
-        logger.warning(_LEFT, error)
+        logger.warning("error=<%s> | the history was left as it is", error)
 
 
 def _end_of(messages: Any) -> tuple[int, Any]:
