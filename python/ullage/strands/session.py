@@ -257,34 +257,6 @@ class _AgentLog:
         return kept
 
 
-class _StoredHead:
-    """Messages as a session stores them, made anew only where they changed."""
-
-    def __init__(self) -> None:
-        self._of = MessageSnapshot()
-        self._each: list[Any] = []
-        self._all: Any = []
-
-    def of(self, messages: list[Message]) -> Any:
-        """Copies of the messages as JSON, with what is bytes as text; packed where it is long."""
-        known = {id(message): index for index, message in enumerate(self._of.messages)}
-        each = [self._stored(message, known.get(id(message))) for message in messages]
-        same = len(each) == len(self._each) and all(
-            new is old for new, old in zip(each, self._each, strict=True)
-        )
-        if not same:
-            self._of, self._each, self._all = MessageSnapshot(messages), each, _pack(each)
-        return self._all
-
-    def _stored(self, message: Message, index: int | None) -> Any:
-        if index is not None and self._of.is_still(index, message):
-            stored = self._each[index]
-            # Strands gives an id to a message that came without, when the agent is next invoked.
-            if len(stored) == len(message):
-                return stored
-        return encode_bytes_values(message)
-
-
 class SessionLog:
     """What a session's log holds of one conversation, and what it does not.
 
@@ -304,7 +276,9 @@ class SessionLog:
         self.offset = 0
         self.head: list[Message] = []
         self._tail = MessageSnapshot()
-        self._stored = _StoredHead()
+        # The head as it is stored, and what it was made from.
+        self._stored_head: list[Any] | str = []
+        self._stored_from: tuple[MessageSnapshot, list[int]] = (MessageSnapshot(), [])
         # Whether the conversation was seen yet. What a session restores is known only after it has
         # asked for the head.
         self.has_begun = False
@@ -337,9 +311,14 @@ class SessionLog:
         # An agent that finds no message in its log writes the next over the first. So it always
         # finds the last one, and is told where another stands in its place.
         replaced = bool(self.offset and not self._tail)
+        # Strands gives an id to a message that came without, when the agent is next invoked.
+        snapshot, sizes = self._stored_from[0], [*map(len, self.head)]
+        if sizes != self._stored_from[1] or not snapshot.begins(self.head):
+            self._stored_from = MessageSnapshot(self.head), sizes
+            self._stored_head = _pack([encode_bytes_values(message) for message in self.head])
         return {
             "removed_message_count": self.offset - replaced,
-            "head": self._stored.of(self.head),
+            "head": self._stored_head,
             "head_is_all": replaced,
         }
 
@@ -388,27 +367,14 @@ class SessionLog:
         tail = messages[len(self.head) :]
         length = None if log is None else log.length
         if log is not None and length is not None:
-            if self.offset + len(tail) != length or _has_filler(tail):
+            if self.offset + len(tail) != length or any(
+                _FILLER in str(message.get("content")) for message in tail
+            ):
                 kept = log.kept_at_end(tail)
                 tail = tail[len(tail) - kept :]
             self.offset = length - len(tail)
             self.head = messages[: len(messages) - len(tail)]
         self._tail.add(tail)
-
-
-def _has_filler(messages: list[Any]) -> bool:
-    """Whether Strands may have filled in a result that the log of these messages lacks."""
-    results = (
-        block["toolResult"]
-        for message in messages
-        for block in message.get("content") or ()
-        if isinstance(block, dict) and isinstance(block.get("toolResult"), dict)
-    )
-    return any(
-        isinstance(item, dict) and item.get("text") == _FILLER
-        for result in results
-        for item in result.get("content") or ()
-    )
 
 
 def _pack(messages: list[Any]) -> list[Any] | str:
