@@ -12,14 +12,13 @@ import json
 import logging
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
-from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from ullage import MessageError, TokenCounter
 from ullage._core import known_limits
 from ullage.strands.agents import PerAgent, model_id, model_window, prompt_tokens, tool_specs
 from ullage.strands.caching import is_prompt_cached
+from ullage.strands.history import is_same
 from ullage.strands.settings import NO_REDUCTION_WARNING_RATIO, PROMPT_OVERHEAD_TOKENS
 
 if TYPE_CHECKING:
@@ -162,9 +161,8 @@ def _bounds(agent: Any, settings: CascadeSettings) -> tuple[int, int, int]:
 class _Prompt:
     """What is known of the prompts of one agent, so that a look costs what is new.
 
-    Messages are compared as objects, as the engine compares them: after any other change than new
-    messages at the end, nothing is known. The last message is estimated anew each time, since hooks
-    add to it.
+    After any other change than new messages at the end, nothing is known. The last message is
+    estimated anew each time, since hooks add to it.
     """
 
     def __init__(self, _: Any) -> None:
@@ -191,7 +189,7 @@ class _Prompt:
         if (
             self._conditions != (getattr(agent, "model", None), *conditions)
             or len(known) >= len(messages)
-            or not all(map(is_, known, islice(messages, len(known))))
+            or not is_same(known, messages[: len(known)])
         ):
             return None
         if new := messages[len(known) : -1]:

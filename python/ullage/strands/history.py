@@ -78,15 +78,15 @@ class MessageSnapshot:
     def is_still(self, index: int, message: Any) -> bool:
         """Whether a message of the row is this one, and has not changed."""
         return (
-            _same([self.messages[index]], [message])
-            and _same([self._contents[index]], _contents([message]))
+            is_same([self.messages[index]], [message])
+            and is_same([self._contents[index]], _contents([message]))
             and has_pin(message) is (id(self.messages[index]) in self._pinned)
         )
 
     def _are(self, messages: list[Any]) -> bool:
         return (
-            _same(self.messages, messages)
-            and _same(self._contents, _contents(messages))
+            is_same(self.messages, messages)
+            and is_same(self._contents, _contents(messages))
             and _pinned(messages) == self._pinned
         )
 
@@ -276,7 +276,7 @@ def repair_request(agent: Any, messages: list[Any]) -> None:
     """
     try:
         valid = _VIEWS.of(agent).following(messages).messages(messages)
-        if not _same(valid, messages):
+        if not is_same(valid, messages):
             messages[:] = _repair(messages)
     except (AttributeError, LookupError, TypeError, MessageError) as error:
         logger.debug("error=<%s> | the history cannot be read, and was left as it is", error)
@@ -307,12 +307,12 @@ def _repair(messages: list[Any]) -> Repaired:
     return whole
 
 
-def _same(contents: list[Any], now: list[Any]) -> bool:
+def is_same(before: list[Any], now: list[Any]) -> bool:
+    """Whether these are the same items. Only those that were replaced are read."""
     try:
-        # Lists compare their items by identity first: only what was replaced is read.
-        return contents == now
+        return before == now
     except RecursionError:
-        # A block was replaced, by one that is nested too deeply to be compared.
+        # One was replaced, by one that is nested too deeply to be compared.
         return False
 
 
