@@ -3,7 +3,6 @@
 # mypy: disable-error-code="arg-type,assignment,attr-defined,union-attr,override,typeddict-item"
 
 import random
-import threading
 from typing import Any
 
 import pytest
@@ -130,32 +129,3 @@ def test_a_session_that_is_killed_at_any_turn_comes_back_as_it_was(kind, seed, t
     agent.model.rest = 3
     agent.model.refuses = lambda _: False
     assert agent(TASK).stop_reason == "end_turn"
-
-
-def test_agents_in_threads_share_a_manager_and_nothing_else():
-    manager = MappingConversationManager(window_size=30)
-    failed: list[BaseException] = []
-    done: list[Any] = []
-
-    def run(number):
-        try:
-            model = Player(30, words=300 + 40 * number, limit=30_000, window=30_000)
-            agent = agent_of(manager, model, name=f"agent {number}")
-            agent(f"{TASK} Number {number}.")
-            assert model.refused == []
-            assert agent.messages[0]["content"][0] == {"text": f"{TASK} Number {number}."}
-            check_history(agent.messages[:-1])
-            done.append(agent)
-        except BaseException as error:  # noqa: BLE001 - raised where the test sees it
-            failed.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    states = [agent.conversation_manager.get_state() for agent in done]
-    heads = [str(state["head"]) for state in states]
-    assert all("Number" in head for head in heads)
-    assert len(set(heads)) == 4
