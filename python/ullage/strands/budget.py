@@ -33,9 +33,6 @@ logger = Logger(__name__)
 # Before the conversation manager's own check, which then finds the work done.
 _ORDER = -10.0
 
-# What an agent is told about one model call, and no longer.
-_TRANSIENT = ("_pending_reduction_reason",)
-
 # What is left of an answer that was nothing but reasoning: providers refuse an empty message.
 _STRIPPED = {"text": "[reasoning removed]"}
 
@@ -64,10 +61,11 @@ def _ensure_steps(agent: Any) -> Steps[None]:
         if manager is None:
             return
         reduce = manager.reduce_context
+        areduce = getattr(manager, "areduce_context", reduce)
         try:
             yield Step(
                 partial(reduce, agent, **accepted_options(reduce, options)),
-                partial(_areduce, manager, agent, options),
+                partial(_acall, areduce, agent, **accepted_options(areduce, options)),
             )
         except Exception as error:  # noqa: BLE001 - the provider decides what is too long
             logger.warning("error=<%s> | the history was left as it is", error)
@@ -78,14 +76,14 @@ def _ensure_steps(agent: Any) -> Steps[None]:
         checked(agent)
 
 
-async def _areduce(manager: Any, agent: Any, options: dict[str, Any]) -> None:
-    """A reduction beside the event loop; in a thread, where the manager has no other."""
-    reduce = getattr(manager, "areduce_context", None)
-    if reduce is not None:
-        await reduce(agent, **accepted_options(reduce, options))
+async def _acall(function: Callable[..., Any], *args: Any, **options: Any) -> None:
+    """Calls a function beside the event loop, in a thread if it is not async."""
+    if inspect.iscoroutinefunction(function):
+        await function(*args, **options)
         return
-    reduce = manager.reduce_context
-    await asyncio.to_thread(reduce, agent, **accepted_options(reduce, options))
+    returned = await asyncio.to_thread(function, *args, **options)
+    if inspect.isawaitable(returned):
+        await returned
 
 
 def reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]]:
@@ -191,35 +189,22 @@ class PromptBudgetHook(HookProvider):
     async def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
         _strip_reasoning_content(agent)
-        await self._manage(agent)
+        manager = manager_of(agent)
+        if manager is not None:
+            try:
+                await _acall(getattr(manager, "aapply_management", manager.apply_management), agent)
+            except Exception:
+                logger.exception("the conversation was not managed")
         try:
-            if inspect.iscoroutinefunction(self._ensure):
-                await self._ensure(agent)
-            else:
-                returned = await asyncio.to_thread(self._ensure, agent)
-                if inspect.isawaitable(returned):
-                    await returned
+            await _acall(self._ensure, agent)
         except Exception:
             logger.exception("the budget was not ensured")
 
     def _on_after_model_call(self, event: AfterModelCallEvent) -> None:
-        for name in _TRANSIENT:
-            if getattr(event.agent, name, None) is not None:
-                with contextlib.suppress(AttributeError):
-                    delattr(event.agent, name)
-
-    async def _manage(self, agent: Any) -> None:
-        manager = manager_of(agent)
-        if manager is None:
-            return
-        manage = getattr(manager, "aapply_management", None)
-        try:
-            if manage is not None:
-                await manage(agent)
-            else:
-                await asyncio.to_thread(manager.apply_management, agent)
-        except Exception:
-            logger.exception("the conversation was not managed")
+        # It was said of this model call, and of no other.
+        if getattr(event.agent, "_pending_reduction_reason", None) is not None:
+            with contextlib.suppress(AttributeError):
+                del event.agent._pending_reduction_reason  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def _strip_reasoning_content(agent: Any) -> None:
@@ -241,9 +226,7 @@ def _without_reasoning(message: Any) -> Any:
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, list):
         return message
-    kept = [block for block in content if not _is_reasoning(block)]
+    kept = [
+        block for block in content if not (isinstance(block, dict) and "reasoningContent" in block)
+    ]
     return message if len(kept) == len(content) else {**message, "content": kept or [_STRIPPED]}
-
-
-def _is_reasoning(block: Any) -> bool:
-    return isinstance(block, dict) and "reasoningContent" in block

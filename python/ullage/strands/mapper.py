@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from ullage.compression import CompressionMetadata
@@ -138,30 +138,25 @@ class LargeToolResultMapper:
             return [item]
         text = item.get("text")
         if not isinstance(text, str):
-            sampled = self._sample(item["json"], size, share)
-            left: dict[str, Any] = {"json": sampled.values}
-        elif (value := _parse_json(text)) is None:
+            note, sample = self._sample(item["json"], size, share)
+            return [note, {**item, "json": sample}]
+        if (value := _parse_json(text)) is None:
             return [{**item, "text": _cut(text, share)}]
-        else:
-            sampled = self._sample(value, size, share)
-            left = {"text": json.dumps(sampled.values, ensure_ascii=False)}
-        return [{"text": sampled.metadata.to_indicator_text()}, {**item, **left}]
+        note, sample = self._sample(value, size, share)
+        return [note, {**item, "text": json.dumps(sample, ensure_ascii=False)}]
 
-    def _sample(self, value: Any, size: int, share: int) -> _Sample:
+    def _sample(self, value: Any, size: int, share: int) -> tuple[Any, dict[str, Any]]:
+        """What is left of JSON, behind a block that says what was done to it."""
         sample: dict[str, Any] | list[Any]
-        items = None
+        items = len(value) if isinstance(value, (dict, list)) else None
         if isinstance(value, dict):
-            items, shown = len(value), list(value.items())[: self.sample_limit]
+            shown = list(value.items())[: self.sample_limit]
             sample = {str(key): _clip(each, TOOL_COMPRESS_SAMPLE_CHARS) for key, each in shown}
-            kept: dict[str, Any] = sample
         elif isinstance(value, list):
-            items = len(value)
             longest = max(TOOL_COMPRESS_SAMPLE_CHARS, share // max(1, self.sample_limit))
             sample = [_clip(each, longest) for each in value[: self.sample_limit]]
-            kept = {"_items": sample}
         else:
             sample = [_clip(value, share)]
-            kept = {"_items": sample}
         new_size = len(_text_of(sample))
         metadata = CompressionMetadata(
             compressed=True,
@@ -174,7 +169,8 @@ class LargeToolResultMapper:
             n_original_keys=items,
             sample_data=sample,
         )
-        return _Sample(metadata, {**kept, **metadata.to_indicator_json()})
+        kept = sample if isinstance(sample, dict) else {"_items": sample}
+        return {"text": metadata.to_indicator_text()}, {**kept, **metadata.to_indicator_json()}
 
     def _call(self, call: dict[str, Any]) -> dict[str, Any]:
         given = call.get("input")
@@ -193,16 +189,8 @@ class LargeToolResultMapper:
             return value if all(values[key] is value[key] for key in value) else values
         if isinstance(value, list):
             items = [self._shorten(each) for each in value]
-            return value if all(map(_same, items, value)) else items
+            return value if all(map(is_, items, value)) else items
         return value
-
-
-@dataclass(frozen=True)
-class _Sample:
-    """What is left of JSON, and what was done to it."""
-
-    metadata: CompressionMetadata
-    values: dict[str, Any]
 
 
 def _parse_json(text: str) -> Any:
@@ -213,10 +201,6 @@ def _parse_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _same(left: Any, right: Any) -> bool:
-    return left is right
 
 
 def _is_note(item: Any) -> bool:
