@@ -291,6 +291,21 @@ class View:
                 logger.debug("error=<%s> | an earlier request was over its budget", error)
 
     def _request(self, wanted: _Wanted) -> Steps[list[Any]]:
+        ceiling = self._core.ceiling
+        try:
+            return (yield from self._below_ceiling(wanted))
+        except BudgetError as error:
+            if ceiling is None or error.budget < ceiling:
+                raise
+            # A refusal of one request says less than what must stay in this one.
+            self._core.ceiling = error.floor
+        try:
+            return (yield from self._below_ceiling(wanted))
+        except BudgetError:
+            self._core.ceiling = ceiling
+            raise
+
+    def _below_ceiling(self, wanted: _Wanted) -> Steps[list[Any]]:
         ask, history = self._ask_of(wanted), wanted.history
         messages: list[Any] | None = None
         if len(wanted.pins) == 0 and len(wanted.transient) == 0 and not wanted.hard:
@@ -374,14 +389,14 @@ class View:
         before, ceiling = self.tokens, self._core.ceiling
         self._core.refused(tokens)
         try:
-            return (yield from self._request(self._last))
+            return (yield from self._below_ceiling(self._last))
         except BudgetError as error:
             if error.floor >= before:
                 self._core.ceiling = ceiling
                 raise
             self._core.ceiling = error.floor
         # Not as small as it was to be, and smaller than what was refused.
-        return (yield from self._request(self._last))
+        return (yield from self._below_ceiling(self._last))
 
 
 def _listed(history: Sequence[Any]) -> list[Any]:

@@ -9,7 +9,7 @@ from strands import Agent, tool
 
 from tests.python.players import Player, fetch
 from ullage.strands.agents import tool_specs
-from ullage.strands.fill import fill_of, is_far
+from ullage.strands.estimate import fill_of, is_surely_low
 from ullage.strands.settings import CascadeSettings
 
 
@@ -44,7 +44,7 @@ def test_a_look_spares_the_estimate_only_where_that_finds_nothing(seed, limit):
             agent.system_prompt = "x" * chance.randrange(limit)
         if chance.random() < 0.1:
             del agent.messages[1 : chance.randrange(1, len(agent.messages) + 1)]
-        if is_far(agent, settings):
+        if is_surely_low(agent, settings):
             spared += 1
             assert not is_near(agent, settings)
         elif chance.random() < 0.8:
@@ -55,15 +55,15 @@ def test_a_look_spares_the_estimate_only_where_that_finds_nothing(seed, limit):
 def test_nothing_is_known_before_the_first_estimate_and_after_another_model_or_limit():
     agent, settings = agent_of(), CascadeSettings()
     agent.messages.append(text(100))
-    assert not is_far(agent, settings)
+    assert not is_surely_low(agent, settings)
     fill_of(agent, settings)
-    assert is_far(agent, settings)
+    assert is_surely_low(agent, settings)
     agent._prompt_token_limit = 100_000
-    assert not is_far(agent, settings)
+    assert not is_surely_low(agent, settings)
     fill_of(agent, settings)
-    assert is_far(agent, settings)
+    assert is_surely_low(agent, settings)
     agent.model = Player()
-    assert not is_far(agent, settings)
+    assert not is_surely_low(agent, settings)
 
 
 def test_the_definitions_of_tools_are_made_again_when_a_tool_changes():

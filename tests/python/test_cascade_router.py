@@ -20,7 +20,7 @@ import ullage
 from tests.python.loop_probe import LoopProbe
 from tests.python.players import Player
 from ullage.strands import LargeToolResultMapper, ToolRouterHook, retrieval_tool
-from ullage.strands.shell import command_line
+from ullage.strands.router import command_line
 
 LONG = "a line of what the tool said\n" * 4_400
 
@@ -213,7 +213,7 @@ def test_an_artifact_that_a_conversation_refers_to_stays(tmp_path):
     _, agent = asked(hook, tool_of("nmap", LONG), tool_of("scan", "another\n" + LONG))
     (kept,) = tmp_path.iterdir()
     for number in range(200):
-        store = hook.artifacts.store
+        store = hook.store
         store.put(b"%d" % number, reference=f"scan-{number:016x}", tool="scan")
     agent.tool.scan(record_direct_tool_call=False)
     assert kept.exists()

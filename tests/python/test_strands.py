@@ -2,9 +2,7 @@
 
 # mypy: disable-error-code="arg-type,assignment,attr-defined,override,union-attr"
 
-import copy
 import gc
-import inspect
 import json
 import logging
 import weakref
@@ -12,7 +10,7 @@ from typing import Any
 
 import pytest
 from strands import Agent, tool
-from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent, HookRegistry
+from strands.hooks import BeforeModelCallEvent
 from strands.models import Model
 from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
@@ -375,79 +373,7 @@ def test_a_router_whose_store_fails_leaves_the_result_and_logs(error, caplog):
     assert result["content"][0]["text"].endswith("word 3999 of the output")
 
 
-def test_the_router_replaces_the_result_and_does_not_write_to_it():
-    seen: dict[str, Any] = {}
-
-    def original(event: AfterToolCallEvent) -> None:
-        seen["object"], seen["copy"] = event.result, copy.deepcopy(event.result)
-
-    def routed(event: AfterToolCallEvent) -> None:
-        seen["routed"] = event.result
-
-    # After* hooks run in the reverse order of their registration.
-    hooks = [routed, ToolRouterHook(engine=engine_of()), original]
-    model = Scripted(calls=1, words=20_000, window=100_000)
-    agent_of(model, MappingConversationManager(engine=engine_of(window=100_000)), hooks=hooks)(TASK)
-    assert seen["object"] == seen["copy"]
-    assert seen["routed"] is not seen["object"]
-    assert {k: v for k, v in seen["routed"].items() if k != "content"} == {
-        k: v for k, v in seen["object"].items() if k != "content"
-    }
-
-
-def test_the_router_works_with_a_store_that_is_awaited():
-    class Awaited(ullage.MemoryStore):
-        async def put(self, content, *, reference, tool=None, **_):
-            return super().put(content, reference=reference, tool=tool)
-
-    store, model = Awaited(), Scripted(calls=1, words=20_000, window=100_000)
-    hook = ToolRouterHook(engine=engine_of(store=store))
-    agent_of(model, MappingConversationManager(engine=engine_of(window=100_000)), hooks=[hook])(
-        TASK
-    )
-    assert len(store.list()) == 1
-
-
-def test_the_callback_of_the_router_is_a_real_coroutine_function():
-    registry = HookRegistry()
-    hook = ToolRouterHook(engine=engine_of())
-    registry.add_hook(hook)
-    assert registry.has_callbacks()
-    assert inspect.iscoroutinefunction(hook._after_tool_call), "Strands awaits nothing else"
-
-
-def test_subclasses_and_instance_attributes_work():
-    class Own(MappingConversationManager):
-        def __init__(self, **more):
-            super().__init__(**more)
-            self.calls = 0
-
-        def apply_management(self, agent, **more):
-            self.calls += 1
-            super().apply_management(agent, **more)
-
-    own = Own(engine=engine_of())
-    own.note = "mine"
-    agent_of(Scripted(calls=2), own)(TASK)
-    assert (own.calls, own.note) == (1, "mine")
-    assert own.get_state()["__name__"] == "Own"
-    hook = ToolRouterHook(engine=own.engine)
-    hook.note = "mine"
-
-
-def test_the_state_is_json_and_restore_accepts_it():
-    manager = MappingConversationManager(engine=engine_of())
-    agent_of(Scripted(calls=40), manager)(TASK)
-    state = json.loads(json.dumps(manager.get_state()))
-    other = MappingConversationManager(engine=engine_of())
-    other.restore_from_session(state)
-    assert other.get_state() == manager.get_state()
-    with pytest.raises(ValueError, match="Invalid"):
-        other.restore_from_session({**state, "__name__": "Another"})
-
-
-@pytest.mark.parametrize("calls", [2, 15, 40])
-def test_a_session_is_restored_with_its_task_and_a_valid_history(tmp_path, calls):
+def test_a_session_is_restored_with_its_task_and_a_valid_history(tmp_path):
     def session():
         return {
             "session_manager": FileSessionManager(session_id="s", storage_dir=str(tmp_path)),
@@ -455,7 +381,7 @@ def test_a_session_is_restored_with_its_task_and_a_valid_history(tmp_path, calls
         }
 
     agent = agent_of(
-        Scripted(calls=calls), MappingConversationManager(engine=engine_of()), **session()
+        Scripted(calls=40), MappingConversationManager(engine=engine_of()), **session()
     )
     agent(TASK)
     before = agent.messages
@@ -465,32 +391,6 @@ def test_a_session_is_restored_with_its_task_and_a_valid_history(tmp_path, calls
     check_history([*restored.messages, {"role": "user", "content": [{"text": "next"}]}])
     check_task(restored.messages, TASK)
     assert restored.messages[-1]["content"] == before[-1]["content"]
-    assert restored("Go on.").stop_reason == "end_turn"
-
-
-def test_a_restored_session_of_the_snapshot_kind_goes_on(tmp_path):
-    strands_session = pytest.importorskip(
-        "strands.session.snapshot_session_manager", reason="newer Strands only"
-    )
-    storage = pytest.importorskip("strands.storage")
-
-    def session():
-        store = storage.LocalFileStorage(str(tmp_path))
-        return {
-            "session_manager": strands_session.SnapshotSessionManager(
-                session_id="s", storage=store
-            ),
-            "agent_id": "a",
-        }
-
-    agent = agent_of(
-        Scripted(calls=40), MappingConversationManager(engine=engine_of()), **session()
-    )
-    agent(TASK)
-    restored = agent_of(
-        Scripted(calls=3), MappingConversationManager(engine=engine_of()), **session()
-    )
-    assert restored.messages == agent.messages
     assert restored("Go on.").stop_reason == "end_turn"
 
 

@@ -47,14 +47,14 @@ class Thinker(Player):
 def reduced(seam, thinking):
     """The last request of a run that a seam has reduced, and whether it did."""
     kind = Thinker if thinking else Player
-    model = kind(40, width=2, words=700, limit=WINDOW, window=WINDOW)
+    model = kind(24, width=2, words=700, limit=WINDOW, window=WINDOW)
     # No request is refused, whatever its size, where a seam knows messages alone.
     model.window = 10**9 if seam == "sliding" else WINDOW
     agent = Agent(model=model, tools=[look], callback_handler=None, **SEAMS[seam]().given)
     agent(TASK)
     picture = {"image": {"format": "png", "source": {"bytes": b"\x89PNG\r\n\x1a\n"}}}
     agent([{"text": "And this?"}, picture])
-    assert len(model.seen) < 84, "the seam has reduced nothing"
+    assert len(model.seen) < 52, "the seam has reduced nothing"
     return model.seen
 
 

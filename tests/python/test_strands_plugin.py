@@ -3,21 +3,17 @@
 # mypy: disable-error-code="arg-type,assignment,attr-defined,override,union-attr"
 
 import copy
-import json
 import logging
 import re
-import threading
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 from strands import Agent, tool
 from strands.agent.conversation_manager import (
     NullConversationManager,
     SlidingWindowConversationManager,
 )
-from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent, BeforeToolCallEvent
-from strands.multiagent import GraphBuilder, Swarm
+from strands.hooks import AfterToolCallEvent
 from strands.session.file_session_manager import FileSessionManager
 from strands.session.repository_session_manager import RepositorySessionManager
 from strands.types.exceptions import ContextWindowOverflowException
@@ -25,7 +21,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 import ullage
 from demo.rules import check_history
 from tests.python.loop_probe import LoopProbe
-from tests.python.players import TASK, Player, fetch, size_of
+from tests.python.players import TASK, Player, fetch
 from ullage.strands import (
     ContextPlugin,
     ContextView,
@@ -33,7 +29,7 @@ from ullage.strands import (
     MappingConversationManager,
     ToolRouterHook,
 )
-from ullage.strands.passive import PassiveConversationManager
+from ullage.strands.seam import PassiveConversationManager
 
 from .lengths import long
 
@@ -81,7 +77,7 @@ def test_a_long_run_stays_inside_the_window(width):
     assert headings == {heading.strip() for heading in headings}
 
 
-@pytest.mark.parametrize("turns", [60, long(500)])
+@pytest.mark.parametrize("turns", [40, long(500)])
 def test_many_turns_stay_inside_the_window(turns):
     model = Player(0, window=WINDOW, usage=True)
     engine = engine_of()
@@ -94,7 +90,7 @@ def test_many_turns_stay_inside_the_window(turns):
     check_history([*agent.messages, {"role": "user", "content": [{"text": "next"}]}])
 
 
-@pytest.mark.parametrize("window", [4, 5, 6, 8, 20])
+@pytest.mark.parametrize("window", [4, 5, 20])
 @pytest.mark.parametrize("words", ["ok", "a longer request " * 40])
 @pytest.mark.parametrize("seam", [ContextPlugin, ContextView, MappingConversationManager])
 def test_a_window_in_messages_is_held_however_short_they_are(seam, words, window):
@@ -417,45 +413,6 @@ def test_pictures_and_documents_are_counted_and_kept_apart():
     assert agent.messages[0]["content"][1:3] == [picture, document]
 
 
-def test_structured_output_goes_through():
-    class Answer(BaseModel):
-        words: int
-
-    model = Player(6, words=700, window=WINDOW)
-    agent = agent_of(model, ContextPlugin(engine_of()))
-
-    def at_last(event: BeforeModelCallEvent) -> None:
-        if len(model.requests) == 6:
-            model.asks, model.rest = "Answer", 1
-
-    agent.add_hook(at_last, BeforeModelCallEvent)
-    result = agent(TASK, structured_output_model=Answer)
-    assert result.structured_output == Answer(words=700)
-
-
-def test_interrupted_and_cancelled_tools_go_on():
-    model = Player(4, width=2, words=700)
-    agent = agent_of(model, ContextPlugin(engine_of(10**6)))
-
-    def ask(event: BeforeToolCallEvent) -> None:
-        number = event.tool_use["input"]["number"]
-        if number == 200:
-            event.interrupt("approval", reason="may it?")
-        if number == 301:
-            event.cancel_tool = "not today"
-
-    agent.add_hook(ask, BeforeToolCallEvent)
-    result = agent(TASK)
-    assert result.stop_reason == "interrupt"
-    responses = [
-        {"interruptResponse": {"interruptId": one.id, "response": "yes"}}
-        for one in result.interrupts
-    ]
-    assert agent(responses).stop_reason == "end_turn"
-    assert "not today" in json.dumps(agent.messages)
-    assert len(results_of(agent)) == 8
-
-
 class Broken:
     def put(self, content, *, reference, tool=None, **_):
         raise OSError(28, "No space left")
@@ -471,32 +428,3 @@ def test_a_store_that_fails_does_not_end_a_run_that_the_provider_would_accept(ca
         assert agent(TASK).stop_reason == "end_turn"
     assert "left as it" in caplog.text
     assert len(agent.messages) == 2 * 16 + 2
-
-
-def test_agents_in_threads_may_share_a_plugin():
-    plugin = ContextPlugin(engine_of())
-    models = [Player(20, words=300 + 60 * i, window=WINDOW) for i in range(6)]
-    agents = [agent_of(model, plugin) for model in models]
-    threads = [threading.Thread(target=agent, args=(TASK,)) for agent in agents]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [len(model.requests) for model in models] == [21] * 6
-    assert [model.refused for model in models] == [[]] * 6
-
-
-def test_swarms_and_graphs_run_with_one_plugin():
-    plugin = ContextPlugin(engine_of())
-    agents = [agent_of(Player(6, words=500, window=WINDOW), plugin, name=f"n{i}") for i in range(3)]
-    builder = GraphBuilder().set_execution_timeout(60)
-    for agent in agents:
-        builder.add_node(agent, agent.name)
-    builder.add_edge("n0", "n2")
-    builder.add_edge("n1", "n2")
-    assert builder.build()(TASK).status.value == "completed"
-    swarm = [agent_of(Player(6, words=500, window=WINDOW), plugin, name=f"s{i}") for i in range(2)]
-    assert Swarm(swarm)(TASK).status.value == "completed"
-    for agent in (*agents, *swarm):
-        assert agent.model.refused == []
-        assert size_of(agent.messages) < WINDOW

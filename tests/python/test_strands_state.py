@@ -12,7 +12,7 @@ from strands.session.file_session_manager import FileSessionManager
 
 from tests.python.players import TASK, Player
 from ullage.strands import MappingConversationManager, SlidingWindowConversationManager
-from ullage.strands.edits import MessageSnapshot
+from ullage.strands.history import MessageSnapshot
 from ullage.strands.session import RestorableConversationManager
 
 
@@ -168,7 +168,7 @@ def test_what_replaces_a_message_its_content_a_block_or_its_pin_is_seen():
         return [user({"text": "one"}, {"text": "two"}), copy.deepcopy(ANSWER), given(1)]
 
     def message(messages):
-        messages[1] = dict(messages[1])
+        messages[1] = {**messages[1], "role": "user"}
 
     def content(messages):
         messages[1]["content"] = [{"text": "else"}]

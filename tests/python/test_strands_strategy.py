@@ -11,7 +11,6 @@ from strands.hooks import AfterToolCallEvent
 from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 
-import ullage
 from tests.python.players import TASK, Player, fetch
 from tests.python.test_strands_plugin import WINDOW, engine_of, results_of
 from ullage.strands import EngineStrategy
@@ -78,15 +77,6 @@ def test_a_large_json_result_that_is_not_the_oldest_is_made_smaller():
     agent.add_hook(huge, AfterToolCallEvent)
     assert agent(TASK).stop_reason == "end_turn"
     assert len(results_of(agent)) == 3
-
-
-def test_large_results_are_shrunk_and_read_back():
-    store = ullage.MemoryStore()
-    agent = agent_of(Player(1, words=60_000, limit=WINDOW), EngineStrategy(engine_of(store=store)))
-    agent(TASK)
-    (reference,) = store.list()
-    answer = agent.tool.retrieve(reference=reference, pattern="word 77 ")
-    assert "word 77 of the output" in answer["content"][0]["text"]
 
 
 def test_what_the_strategy_did_comes_back_from_a_session(tmp_path):

@@ -5,7 +5,6 @@
 import copy
 import json
 import re
-import threading
 from itertools import pairwise
 
 import pytest
@@ -143,18 +142,3 @@ def test_messages_that_other_middleware_adds_are_compacted_too():
     agent._plugin_registry.add_and_init(ContextView(engine_of()))
     agent(TASK)
     assert model.refused == []
-
-
-def test_agents_in_threads_may_share_a_view():
-    view = ContextView()
-    models = [
-        Player(15, words=500, window=9_000 + 2_000 * i, limit=9_000 + 2_000 * i) for i in range(4)
-    ]
-    agents = [agent_of(model, view) for model in models]
-    threads = [threading.Thread(target=agent, args=(TASK,)) for agent in agents]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [model.refused for model in models] == [[]] * 4
-    assert [len(agent.messages) for agent in agents] == [32] * 4

@@ -744,3 +744,14 @@ def test_a_history_that_is_replayed_gives_the_bytes_of_the_first_time(format, ac
     assert engine(format=format).open(replay=True).messages(history) == requests[-1]
     replayed = asyncio.run(engine(format=format).open(replay=True).amessages(history))
     assert replayed == requests[-1]
+
+
+def test_what_must_stay_outweighs_what_a_refusal_taught():
+    view = engine().open()
+    history = long_history(10)
+    view.messages(history)
+    view.refused()
+    history.append({"role": "user", "content": "word " * (view.ceiling or 0)})
+    assert history[-1] in view.messages(history, pins=[len(history) - 1])
+    with pytest.raises(ullage.BudgetError):
+        view.messages(history, budget=10, pins=[len(history) - 1])

@@ -13,18 +13,19 @@ Needs ``strands-agents`` (the extra ``ullage[strands]``).
 
 from ullage.compression import CompressionMetadata
 from ullage.strands.budget import (
+    PromptBudgetHook,
     _ensure_prompt_within_budget,
+    _strip_reasoning_content,
     clear_shared_conversation_manager,
     get_shared_conversation_manager,
     register_conversation_manager,
 )
 from ullage.strands.caching import is_prompt_cached, supports_prompt_cache, system_prompt_for
 from ullage.strands.conversation import MappingConversationManager
+from ullage.strands.engines import retrieval_tool
 from ullage.strands.estimate import _estimate_prompt_tokens
 from ullage.strands.mapper import LargeToolResultMapper
-from ullage.strands.plugin import ContextPlugin
-from ullage.strands.prompt_budget import PromptBudgetHook, _strip_reasoning_content
-from ullage.strands.retrieval import retrieval_tool
+from ullage.strands.plugin import ContextPlugin, EngineStrategy
 from ullage.strands.router import ToolRouterHook
 from ullage.strands.settings import (
     CONTEXT_LIMIT,
@@ -48,7 +49,6 @@ from ullage.strands.settings import (
     CascadeSettings,
 )
 from ullage.strands.sliding import SlidingWindowConversationManager
-from ullage.strands.strategy import EngineStrategy
 from ullage.strands.summarizing import SummarizingConversationManager
 from ullage.strands.view import ContextView
 

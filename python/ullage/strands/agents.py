@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from operator import is_
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -128,19 +128,23 @@ def tool_specs(agent: Any) -> list[Any] | None:
     return None if registry is None else _SPECS.of(agent).of(registry)
 
 
-def answers(messages: Any) -> Iterator[tuple[int, Any]]:
-    """The answers of the model with their indices, newest first."""
+def last_answer(messages: list[Any]) -> tuple[int, Any]:
+    """Returns the index of the last answer of the model and the answer, or 0 and None."""
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if isinstance(message, Mapping) and message.get("role") == "assistant":
-            yield index, message
+            return index, message
+    return 0, None
 
 
-def usage_of(answer: Any) -> Mapping[str, Any]:
-    """The usage that Strands notes on an answer; nothing where it does not."""
-    metadata = answer.get("metadata")
+def usage_counts(answer: Any) -> tuple[int | None, int | None]:
+    """The whole prompt of an answer, and what of it was read from the provider's cache."""
+    metadata = answer.get("metadata") if isinstance(answer, Mapping) else None
     usage = metadata.get("usage") if isinstance(metadata, Mapping) else None
-    return usage if isinstance(usage, Mapping) else {}
+    if not isinstance(usage, Mapping):
+        return None, None
+    cached = usage.get("cacheReadInputTokens")
+    return prompt_tokens(usage), cached if _is_count(cached) else None
 
 
 def prompt_tokens(usage: Mapping[str, Any]) -> int | None:
@@ -155,18 +159,6 @@ def prompt_tokens(usage: Mapping[str, Any]) -> int | None:
         return None
     inside = inputs + outputs == usage.get("totalTokens")
     return int(inputs if inside else inputs + sum(cached))
-
-
-def cached_tokens(usage: Mapping[str, Any]) -> int | None:
-    """What of the prompt was read from the provider's cache, where Strands notes it."""
-    cached = usage.get("cacheReadInputTokens")
-    return cached if _is_count(cached) else None
-
-
-def usage_counts(answer: Any) -> tuple[int | None, int | None]:
-    """The whole prompt of an answer, and what of it was read from the provider's cache."""
-    usage = usage_of(answer)
-    return prompt_tokens(usage), cached_tokens(usage)
 
 
 def _is_count(value: Any) -> bool:

@@ -1,19 +1,22 @@
-"""Layer 4 of the cascade: reductions until a prompt is inside its budget."""
+"""Layer 4 of the cascade: a prompt is brought inside its budget before each model call."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import inspect
 import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import NullConversationManager
+from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookProvider, HookRegistry
 
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Step, Steps, arun, run
 from ullage.strands.agents import accepted_options
-from ullage.strands.fill import Fill, fill_of, is_far
+from ullage.strands.estimate import Fill, fill_of, is_surely_low
 from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
     ESCALATION_MAX_TIME_SECONDS,
@@ -23,9 +26,15 @@ from ullage.strands.settings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
 logger = Logger(__name__)
+
+# Before the conversation manager's own check, which then finds the work done.
+_ORDER = -10.0
+
+# What is left of an answer that was nothing but reasoning: providers refuse an empty message.
+_STRIPPED = {"text": "[reasoning removed]"}
 
 _lock = threading.RLock()
 _shared: list[Any] = []
@@ -38,24 +47,25 @@ def _ensure_prompt_within_budget(agent: Any) -> None:
     limit, for at most half a minute. Asks the conversation manager of the agent, or else the shared
     one. Never raises: the provider decides what is too long.
     """
-    run(_ensured(agent))
+    run(_ensure_steps(agent))
 
 
 async def ensure_prompt_within_budget(agent: Any) -> None:
     """The same beside the event loop."""
-    await arun(_ensured(agent))
+    await arun(_ensure_steps(agent))
 
 
-def _ensured(agent: Any) -> Steps[None]:
+def _ensure_steps(agent: Any) -> Steps[None]:
     manager = manager_of(agent)
     for options in reductions(agent, settings_of(manager)):
         if manager is None:
             return
         reduce = manager.reduce_context
+        areduce = getattr(manager, "areduce_context", reduce)
         try:
             yield Step(
                 partial(reduce, agent, **accepted_options(reduce, options)),
-                partial(_reduce_beside, manager, agent, options),
+                partial(_acall, areduce, agent, **accepted_options(areduce, options)),
             )
         except Exception as error:  # noqa: BLE001 - the provider decides what is too long
             logger.warning("error=<%s> | the history was left as it is", error)
@@ -66,14 +76,14 @@ def _ensured(agent: Any) -> Steps[None]:
         checked(agent)
 
 
-async def _reduce_beside(manager: Any, agent: Any, options: dict[str, Any]) -> None:
-    """A reduction beside the event loop; in a thread, where the manager has no other."""
-    reduce = getattr(manager, "areduce_context", None)
-    if reduce is not None:
-        await reduce(agent, **accepted_options(reduce, options))
+async def _acall(function: Callable[..., Any], *args: Any, **options: Any) -> None:
+    """Calls a function beside the event loop, in a thread if it is not async."""
+    if inspect.iscoroutinefunction(function):
+        await function(*args, **options)
         return
-    reduce = manager.reduce_context
-    await asyncio.to_thread(reduce, agent, **accepted_options(reduce, options))
+    returned = await asyncio.to_thread(function, *args, **options)
+    if inspect.isawaitable(returned):
+        await returned
 
 
 def reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]]:
@@ -81,7 +91,7 @@ def reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]
 
     Whoever iterates reduces before asking for the next.
     """
-    if is_far(agent, settings):
+    if is_surely_low(agent, settings):
         return
     fill = fill_of(agent, settings)
     if fill is None:
@@ -144,3 +154,79 @@ def _warn_of_no_reduction(agent: Any, fill: Fill) -> None:
             fill.tokens,
             fill.limit,
         )
+
+
+class PromptBudgetHook(HookProvider):
+    """Brings the prompt of an agent inside its budget before each model call.
+
+    Reasoning is stripped for a model that takes none (``agent._allow_reasoning_content`` is False),
+    the conversation manager is asked to manage, and then the budget is ensured. Whatever goes wrong
+    in it is logged: the provider decides what is too long.
+
+    A plain callback runs in a thread, so that the event loop goes on.
+
+    Args:
+        ensure_budget_callback: Ensures the budget of the agent that it is given, plain or async;
+            ``_ensure_prompt_within_budget`` if not given.
+    """
+
+    def __init__(
+        self,
+        ensure_budget_callback: Callable[[Any], Awaitable[None] | None] | None = None,
+    ) -> None:
+        if ensure_budget_callback in (None, _ensure_prompt_within_budget):
+            ensure_budget_callback = ensure_prompt_within_budget
+        self._ensure: Any = ensure_budget_callback
+
+    def register_hooks(self, registry: HookRegistry, **_: Any) -> None:
+        """Registers the hook before and after each model call."""
+        registry.add_callback(BeforeModelCallEvent, self._on_before_model_call, order=_ORDER)
+        registry.add_callback(AfterModelCallEvent, self._on_after_model_call, order=_ORDER)
+        logger.info(
+            "HOOK REGISTRATION: PromptBudgetHook for BeforeModelCallEvent, AfterModelCallEvent"
+        )
+
+    async def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
+        agent = event.agent
+        _strip_reasoning_content(agent)
+        manager = manager_of(agent)
+        if manager is not None:
+            try:
+                await _acall(getattr(manager, "aapply_management", manager.apply_management), agent)
+            except Exception:
+                logger.exception("the conversation was not managed")
+        try:
+            await _acall(self._ensure, agent)
+        except Exception:
+            logger.exception("the budget was not ensured")
+
+    def _on_after_model_call(self, event: AfterModelCallEvent) -> None:
+        # It was said of this model call, and of no other.
+        if getattr(event.agent, "_pending_reduction_reason", None) is not None:
+            with contextlib.suppress(AttributeError):
+                del event.agent._pending_reduction_reason  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def _strip_reasoning_content(agent: Any) -> None:
+    """Removes reasoning from the messages of an agent, if its model does not accept reasoning.
+
+    Does nothing unless ``agent._allow_reasoning_content`` is false. The list is changed in place,
+    and changed messages are replaced. A message that was only reasoning says that it was removed.
+    """
+    messages = getattr(agent, "messages", None)
+    allowed = getattr(agent, "_allow_reasoning_content", True)
+    if allowed or not isinstance(messages, list):
+        return
+    stripped = [_without_reasoning(message) for message in messages]
+    if any(new is not old for new, old in zip(stripped, messages, strict=True)):
+        messages[:] = stripped
+
+
+def _without_reasoning(message: Any) -> Any:
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list):
+        return message
+    kept = [
+        block for block in content if not (isinstance(block, dict) and "reasoningContent" in block)
+    ]
+    return message if len(kept) == len(content) else {**message, "content": kept or [_STRIPPED]}

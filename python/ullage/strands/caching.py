@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ullage.strands.agents import answers, model_id, usage_counts
+from ullage.strands.agents import last_answer, model_id, usage_counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,5 @@ def is_prompt_cached(agent: Any) -> bool:
     messages = getattr(agent, "messages", None)
     if not isinstance(messages, list):
         return False
-    for _, answer in answers(messages):
-        prompt, read = usage_counts(answer)
-        return bool(read and prompt and read >= _MOSTLY * prompt)
-    return False
+    prompt, read = usage_counts(last_answer(messages)[1])
+    return bool(read and prompt and read >= _MOSTLY * prompt)

@@ -1,9 +1,15 @@
-"""The conversation manager: reduction before a model call, and after a provider's refusal."""
+"""The cascade of Cyber-AutoAgent: layers, each where those before it did not suffice.
+
+Layer 0, what happens to results as they arrive, is :class:`~ullage.strands.ToolRouterHook`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+import contextlib
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from strands.agent.conversation_manager import SummarizingConversationManager
 from strands.hooks import (
@@ -15,19 +21,36 @@ from strands.hooks import (
 )
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage import PolicyError, UllageError
+from ullage import (
+    BudgetError,
+    ContextManager,
+    ModelLimits,
+    Policy,
+    PolicyError,
+    TokenCounter,
+    UllageError,
+)
 from ullage._engine.calling import is_in_event_loop
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Steps, arun, run
-from ullage.strands.agent_state import AgentState, reduction_of
-from ullage.strands.agents import PerAgent, accepted_options
+from ullage.strands.agents import PerAgent, accepted_options, last_answer, model_id
 from ullage.strands.budget import reductions
-from ullage.strands.cascade import Cascade, compact_if_due, manage, reduce
-from ullage.strands.engines import Engines, engines_of, observe, require_engine
-from ullage.strands.estimate import prompt_token_limit
+from ullage.strands.engines import compaction, fixed, observe, reduction, require_engine
+from ullage.strands.estimate import _estimate_prompt_tokens, fill_of, prompt_token_limit
 from ullage.strands.mapper import LargeToolResultMapper
+from ullage.strands.refusals import Refusals, is_reducing, reducing
 from ullage.strands.session import RestorableConversationManager
-from ullage.strands.settings import PREFIX, CascadeSettings, zones
+from ullage.strands.settings import (
+    ESCALATION_MAX_PASSES,
+    ESCALATION_THRESHOLD_RATIO,
+    MAX_REDUCTION_HISTORY,
+    PREFIX,
+    PROACTIVE_COMPRESSION_THRESHOLD,
+    SMALL_CONVERSATION_THRESHOLD,
+    WINDOW_OVERFLOW_THRESHOLD,
+    CascadeSettings,
+    zones,
+)
 from ullage.strands.summaries import AgentSummarizer
 
 if TYPE_CHECKING:
@@ -35,13 +58,70 @@ if TYPE_CHECKING:
 
     from strands import Agent
 
-    from ullage import ContextManager
+    from ullage import Report
     from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
 
+_PRESET = Policy.preset("cyber-autoagent")
+# So many times would what a summary is made from fit into the window: it is counted by our count.
+_SUMMARY_INPUTS = 2
 # The range that Strands clamps the share of a summary to.
 _LEAST_SUMMARY, _MOST_SUMMARY = 0.1, 0.8
+
+# When a provider refuses a history that counted as fitting, its own count is higher than ours by a
+# share that nobody knows. The next try aims so far below what was refused.
+_SHARE = 0.7
+# Refusals in a row after which the overflow is raised, although each try was smaller than the last:
+# by then a try is below 3 % of what was refused first.
+_MOST_REFUSALS = 10
+
+# Tokens of the note that stands for what was removed.
+_NOTE = 100
+# More tokens than any conversation has.
+_ENDLESS = 1 << 40
+
+_Stage = Literal["compression", "sliding", "summarizing"]
+
+
+@dataclass(frozen=True)
+class Engines:
+    """What decides for one agent.
+
+    Attributes:
+        key: What they were made for.
+        window: Removes the oldest messages where there are too many, and does nothing else.
+        reduction: Does all that brings a conversation inside a budget.
+    """
+
+    key: tuple[Any, ...]
+    window: ContextManager
+    reduction: ContextManager
+
+
+@dataclass
+class _AgentState:
+    """What is known of one agent, and of no other.
+
+    Attributes:
+        refusals: Refusals since the provider last answered.
+        observed: The last answer whose usage was learned from.
+        engines: What decides for the agent.
+        invoked: Whether the agent is at work.
+        put_off: Whether it is to be managed when it has done its work.
+        checked: The conversation as its budget was ensured last: its length and last message.
+        mapped: The messages that Layer 1 has looked at.
+        mapped_by: The settings of the mapper that did; None where it may see them anew each time.
+    """
+
+    refusals: Refusals = field(default_factory=lambda: Refusals(_MOST_REFUSALS))
+    observed: Any = None
+    engines: Engines | None = None
+    invoked: bool = False
+    put_off: bool = False
+    checked: tuple[int, Any] | None = None
+    mapped: list[Any] = field(default_factory=list)
+    mapped_by: Any = None
 
 
 class MappingConversationManager(RestorableConversationManager, SummarizingConversationManager):
@@ -138,7 +218,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         )
         self.summarization_agent = summarization_agent
         self.summarization_system_prompt = summarization_system_prompt
-        self._known = PerAgent(AgentState)
+        self._known = PerAgent(lambda _: _AgentState())
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers the check before each model call, and what follows on a refusal.
@@ -159,15 +239,13 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         awaited.
         """
         known = self._known.of(agent)
-        if known.invoked and self._may_wait() and is_in_event_loop():
+        may_wait = self.engine is not None or self.store is not None
+        if known.invoked and may_wait and is_in_event_loop():
             known.put_off = True
-            return
-        try:
-            run(self._manage(agent))
-        except UllageError as error:
+        else:
             # Strands calls this in its `finally`: raising would hide the answer, or the error, of
             # the invocation. The check before the next model call reports what is still wrong.
-            logger.warning("error=<%s> | the history was left as it is", error)
+            run(_log_errors(self._manage(agent)))
 
     async def aapply_management(self, agent: Agent, **_: Any) -> None:
         """The same beside the event loop, which serves other agents.
@@ -177,17 +255,15 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         if _is_overridden(self.apply_management, MappingConversationManager.apply_management):
             await asyncio.to_thread(self.apply_management, agent)
         else:
-            await self._amanage(agent)
+            await arun(_log_errors(self._manage(agent)))
 
     def checked(self, agent: Agent) -> None:
         """The budget of this agent was ensured, and need not be before its next model call."""
-        self._known.of(agent).checked(agent.messages)
+        self._known.of(agent).checked = _end_of(agent.messages)
 
     def engine_for(self, agent: Agent) -> ContextManager:
         """What decides for this agent: the engine that was given, or its own."""
-        if self.engine is not None:
-            return self.engine
-        return self._engines(agent).reduction
+        return self._engines(agent).reduction if self.engine is None else self.engine
 
     def reduce_context(
         self, agent: Agent, e: Exception | None = None, *, escalation: int = 0, **_: Any
@@ -203,11 +279,8 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller, or
                 nothing is left between the zones.
         """
-        known = self._known.of(agent)
-        given_up, known.given_up = known.given_up, None
-        if e is not None and given_up is not None and given_up[0] is e:
-            # The hook has tried it already, beside the event loop, and Strands asks in it.
-            raise given_up[1]
+        # The hook may have tried it already, beside the event loop in which Strands asks.
+        self._known.of(agent).refusals.raise_problem(e)
         run(self._reduce(agent, e, escalation))
 
     async def areduce_context(
@@ -224,86 +297,203 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             options = {"e": e, "escalation": escalation} if escalation else {"e": e}
             options = accepted_options(self.reduce_context, options)
             await asyncio.to_thread(self.reduce_context, agent, **options)
-            return
-        await arun(self._reduce(agent, e, escalation))
-
-    async def _amanage(self, agent: Any) -> None:
-        try:
-            await arun(self._manage(agent))
-        except UllageError as error:
-            # The provider decides: it may count less than we do, and what our store cannot keep may
-            # still fit. If it does not, the provider says so, and the history is reduced.
-            logger.warning("error=<%s> | the history was left as it is", error)
+        else:
+            await arun(self._reduce(agent, e, escalation))
 
     def _before_invocation(self, event: BeforeInvocationEvent) -> None:
         known = self._known.of(event.agent)
-        known.invoked, known.overflows, known.given_up = True, 0, None
+        known.invoked = True
+        known.refusals.end()
 
     async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
-        if self.engine is not None:
-            await self._amanage(agent)
-            return
+        known = self._known.of(agent)
+        checked, known.checked = known.checked, None
+        length, last = _end_of(agent.messages)
         # A hook that stands before this one, such as PromptBudgetHook, may have done it already.
-        if not self._known.of(agent).is_checked(agent.messages):
-            await self._amanage(agent)
-            await self._aensure(agent)
-        try:
-            await arun(compact_if_due(agent, self.engine_for(agent)))
-        except UllageError as error:
-            logger.warning("error=<%s> | the history was left as it is", error)
-
-    async def _aensure(self, agent: Any) -> None:
-        try:
-            for options in reductions(agent, self.settings):
-                await self.areduce_context(agent, **options)
-        except (UllageError, ContextWindowOverflowException) as error:
-            logger.warning("error=<%s> | the history was left as it is", error)
+        if self.engine is not None:
+            await arun(_log_errors(self._manage(agent)))
+            return
+        if checked is None or checked[0] != length or checked[1] is not last:
+            await arun(_log_errors(self._manage(agent)))
+            try:
+                for options in reductions(agent, self.settings):
+                    await self.areduce_context(agent, **options)
+            except (UllageError, ContextWindowOverflowException) as error:
+                logger.warning("error=<%s> | the history was left as it is", error)
+        # The engine counts better than the estimate of the thresholds.
+        await arun(_log_errors(self._compact_if_due(agent)))
 
     async def _after_model_call(self, event: AfterModelCallEvent) -> None:
-        known = self._known.of(event.agent)
-        if not isinstance(event.exception, ContextWindowOverflowException):
-            known.overflows = 0
-            return
-        if event.retry:
-            return
-        # Strands would ask for the reduction too, but in its event loop, and call itself again for
-        # each try. What cannot be reduced is left to it, so that the overflow gets out.
-        try:
-            await self.areduce_context(event.agent, event.exception)
-        except ContextWindowOverflowException as error:
-            logger.warning("error=<%s> | the overflow is raised", error)
-            known.given_up = (event.exception, error)
-            return
-        event.retry = True
+        smaller = partial(self.areduce_context, event.agent, event.exception)
+        await self._known.of(event.agent).refusals.after_model_call(event, smaller)
 
     async def _after_invocation(self, event: AfterInvocationEvent) -> None:
         known = self._known.of(event.agent)
         put_off, known.invoked, known.put_off = known.put_off, False, False
         if put_off:
-            await self._amanage(event.agent)
+            await arun(_log_errors(self._manage(event.agent)))
 
-    def _manage(self, agent: Any) -> Steps[None]:
-        known = self._begin(agent)
-        return manage(agent, known, self.engine_for(agent), self._cascade())
-
-    def _reduce(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
-        with reduction_of(agent, error) as may:
-            if may:
-                known, engine = self._begin(agent), self.engine_for(agent)
-                layers = self._cascade()
-                yield from reduce(
-                    agent, error, escalation, known=known, engine=engine, cascade=layers
-                )
-
-    def _begin(self, agent: Any) -> AgentState:
+    def _begin(self, agent: Any) -> None:
         """Before anything is changed: what a session has to know, and what the usage teaches."""
         self.follow(agent)
-        known = self._known.of(agent)
+        known, messages = self._known.of(agent), agent.messages
+        index, answer = last_answer(messages)
+        known.observed = observe(self.engine_for(agent), messages[:index], answer, known.observed)
+
+    def _manage(self, agent: Any) -> Steps[None]:
+        """Layers 1 and 2; or, where an engine decides all, what that finds due."""
+        self._begin(agent)
         if self.engine is not None:
-            known.engines = None
-        known.observed = observe(self.engine_for(agent), agent.messages, known.observed)
-        return known
+            yield from self._compact_if_due(agent)
+            return
+        before = len(agent.messages)
+        if before >= PROACTIVE_COMPRESSION_THRESHOLD * self._window_size:
+            self._compress(agent)
+        yield from self._hold_window(agent)
+        if len(agent.messages) < before:
+            _note(agent, "sliding", "window", before, None)
+
+    def _compact_if_due(self, agent: Any) -> Steps[None]:
+        before = len(agent.messages)
+        report = yield from compaction(self.engine_for(agent), agent.messages, **fixed(agent))
+        if report.stages:
+            _note(agent, _stage_of(report), "due", before, None)
+
+    def _reduce(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
+        """One reduction: after a refusal it must make progress, otherwise it may."""
+        if is_reducing(agent):
+            logger.debug("an agent is summarized by itself, and was left as it is")
+            if error is not None:
+                raise ContextWindowOverflowException(
+                    "the history is being reduced already, by whom this request is for"
+                ) from error
+            return
+        with reducing(agent):
+            self._begin(agent)
+            reason, before, tokens = _reason_of(agent, error), len(agent.messages), _tokens(agent)
+            if error is not None:
+                self._known.of(agent).refusals.add(error)
+                # A large result goes first, also one that has just come.
+                first = partial(self._compress, agent, 0) if self.engine is None else None
+                report = yield from reduction(
+                    agent,
+                    self.engine_for(agent),
+                    agent.messages,
+                    _SHARE,
+                    refusal=error,
+                    first=first,
+                )
+                stage = _stage_of(report)
+            elif self.engine is None:
+                stage = yield from self._run_layers(agent, escalation)
+            else:
+                beside = fixed(agent)
+                stage = _stage_of(
+                    (yield from compaction(self.engine, agent.messages, hard=True, **beside))
+                )
+        if (len(agent.messages), _tokens(agent)) != (before, tokens):
+            _note(agent, stage, reason, before, tokens)
+        elif self.engine is None and before <= self.preserve_first + self.preserve_last + 1:
+            raise ContextWindowOverflowException(
+                f"nothing is left to remove: {before} messages remain, of which the first"
+                f" {self.preserve_first} and the last {self.preserve_last} stay"
+            ) from error
+
+    def _run_layers(self, agent: Any, escalation: int) -> Steps[_Stage]:
+        """Layers 1 to 3, until the prompt is below its threshold; the last one that had to act.
+
+        Each escalation spares half as many messages of the last zone, the last one spares none.
+        """
+        was_due = self._is_due(agent)
+        self._compress(agent)
+        if was_due and not self._is_due(agent):
+            return "compression"
+        yield from self._hold_window(agent)
+        if was_due and not self._is_due(agent):
+            return "sliding"
+        spared = self.preserve_last >> escalation if escalation < ESCALATION_MAX_PASSES else 0
+        try:
+            report = yield from self._reach_low_mark(agent, spared, None)
+        except BudgetError:
+            # What is spared is too large by itself. A large result in it goes before the rest does.
+            self._compress(agent, 0)
+            if not self._is_due(agent):
+                return "compression"
+            policy = self.engine_for(agent).policy
+            room = _NOTE + policy.summary_tokens + policy.summary_lines
+            report = yield from self._reach_low_mark(agent, spared, room)
+        return _stage_of(report)
+
+    def _compress(self, agent: Any, last: int | None = None) -> None:
+        """Layer 1: compresses what is too large between the zones, in place.
+
+        What was looked at before is not looked at again, but for a mapper of somebody else's, which
+        may ask where a message stands.
+
+        Args:
+            agent: Whose messages they are.
+            last: Messages of the last zone, if not all of it is spared.
+        """
+        known, messages, mapper = self._known.of(agent), agent.messages, self.mapper
+        start = self.preserve_first
+        end = len(messages) - (self.preserve_last if last is None else last)
+        if len(messages) < SMALL_CONVERSATION_THRESHOLD or start >= end:
+            return
+        by = mapper.settings if type(mapper) is LargeToolResultMapper else None
+        seen = set(map(id, known.mapped)) if by is not None and by == known.mapped_by else set()
+        changed = {}
+        for index in range(start, end):
+            if id(messages[index]) in seen:
+                continue
+            try:
+                mapped = mapper(messages[index], index, messages)
+            except Exception:
+                # A mapper of somebody else's; what it fails at is not worth the agent.
+                logger.exception("message=<%d> | the mapper failed, the message stays", index)
+                continue
+            # A mapper may say None for what it would leave out; a call would lose its result.
+            if mapped is not None and mapped is not messages[index]:
+                changed[index] = mapped
+        if changed:
+            logger.info("LAYER 2 COMPRESSION: Compressing %d tool result(s)", len(changed))
+            messages[:] = [changed.get(index, message) for index, message in enumerate(messages)]
+        known.mapped_by, known.mapped = by, messages[start:end]
+
+    def _hold_window(self, agent: Any) -> Steps[None]:
+        """Layer 2: the oldest messages between the zones leave, if there are too many."""
+        if len(agent.messages) > WINDOW_OVERFLOW_THRESHOLD * self._window_size:
+            # A budget without end: this is about their number.
+            yield from compaction(self._engines(agent).window, agent.messages, budget=_ENDLESS)
+
+    def _reach_low_mark(self, agent: Any, spared: int, room: int | None) -> Steps[Report]:
+        """Layer 3: down to the low mark of the limit.
+
+        Args:
+            agent: Whose messages are reduced.
+            spared: Messages of the last zone that stay.
+            room: Tokens beside what must stay, if the low mark cannot be reached; None to raise.
+        """
+        engine, messages = self.engine_for(agent), agent.messages
+        count, fill = len(messages), fill_of(agent, self.settings)
+        first = min(self.preserve_first, count)
+        pins = [*range(first), *range(max(first, count - spared), count)]
+        beside: dict[str, Any] = fixed(agent)
+        if fill is not None and fill.tokens > fill.beside:
+            # Where what stands beside the messages leaves little room, a reduction leaves half of
+            # it: going for the low mark would drain the conversation and still not get there.
+            most = fill.threshold if fill.beside < fill.threshold else fill.limit
+            target = max(self._low * fill.limit, (fill.beside + most) / 2)
+            # The thresholds are shares of an estimate. The engine counts; the share is the same.
+            share = (target - fill.beside) / (fill.tokens - fill.beside)
+            status = engine.status(messages, **beside)
+            budget = min(int(status.tokens * min(max(share, 0.0), 1.0)), status.available)
+            beside = {"budget": max(1, budget)}
+        return (yield from compaction(engine, messages, room=room, hard=True, pins=pins, **beside))
+
+    def _is_due(self, agent: Any) -> bool:
+        fill = fill_of(agent, self.settings)
+        return fill is not None and fill.is_due
 
     @property
     def _low(self) -> float:
@@ -311,47 +501,117 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         # Rounded, since 0.65 * 0.7 is 0.45499999999999996 to a computer.
         return round(self.settings.prompt_telemetry_threshold * (1 - self.summary_ratio), 9)
 
-    def _cascade(self) -> Cascade:
-        """The layers, by the attributes as they are now."""
-        return Cascade(
-            settings=self.settings,
-            window=self._window_size,
-            first=self.preserve_first,
-            last=self.preserve_last,
-            low=self._low,
-            mapper=self.mapper,
-        )
-
     def _engines(self, agent: Any) -> Engines:
         """The engines of an agent; new ones where its model, its limit or an attribute changed."""
         known, model = self._known.of(agent), getattr(agent, "model", None)
-        limit, both = (
-            prompt_token_limit(agent, self.settings),
-            (self.preserve_first, self.preserve_last),
+        limit = prompt_token_limit(agent, self.settings)
+        first, last, window, store = (
+            self.preserve_first,
+            self.preserve_last,
+            self._window_size,
+            self.store,
         )
-        summarizer = self.summarization_agent, self.summarization_system_prompt
-        key = (model, limit, self._low, self._window_size, both, self.store, summarizer)
-        before, made = known.engines or ((None,), None)
-        if made is None or before != key:
-            made = engines_of(
-                model,
-                # What a counter has learned is about the model.
-                counter=made.reduction.counter if made and before[0] is model else None,
-                limit=limit,
-                low=self._low,
-                window=self._window_size,
-                zones=both,
-                store=self.store,
-                summarizer=AgentSummarizer(agent, *summarizer),
-            )
-            known.engines = (key, made)
-        return made
+        by = self.summarization_agent, self.summarization_system_prompt
+        key = (model, limit, self._low, window, first, last, store, by)
+        before = known.engines
+        if before is not None and before.key == key:
+            return before
+        identity = model_id(model)
+        if before is not None and before.key[0] is model:
+            # What a counter has learned is about the model.
+            counter = before.reduction.counter
+        else:
+            counter = TokenCounter() if identity is None else TokenCounter.for_model(identity)
+        limits = ModelLimits(identity or "", limit, limit, None, "override").policy()
+        policy = _PRESET.replace(
+            window=limits.window,
+            reserve_output=min(limits.reserve_output, _PRESET.reserve_output),
+            # The cascade compares its own estimate with the preset's mark. The engine counts
+            # better, and acts by itself only on what the estimate has not seen coming.
+            high=ESCALATION_THRESHOLD_RATIO,
+            low=self._low,
+            keep_first=first,
+            keep_recent=last,
+            max_messages=window,
+            # The model that is asked for the summary has the same window.
+            summary_input=max(1, min(_PRESET.summary_input, limit // _SUMMARY_INPUTS)),
+        )
+        engine = partial(
+            ContextManager,
+            counter=counter,
+            store=store,
+            format="bedrock",
+            model=identity,
+            append_only=True,
+        )
+        # The cascade counts the messages first, and reduces what is still too large after that.
+        known.engines = Engines(
+            key,
+            engine(policy.replace(stages=["window"])),
+            engine(policy.replace(max_messages=None), summarizer=AgentSummarizer(agent, *by)),
+        )
+        return known.engines
 
-    def _may_wait(self) -> bool:
-        """Whether Layers 1 and 2 may write a file, or ask for a summary."""
-        return self.engine is not None or self.store is not None
+
+def _log_errors(steps: Steps[None]) -> Steps[None]:
+    """Carries the steps out; an error is logged.
+
+    The provider decides: it may count less than we do, and what our store cannot keep may still
+    fit. If it does not, the provider says so, and the history is reduced.
+    """
+    try:
+        yield from steps
+    except UllageError as error:
+        logger.warning("error=<%s> | the history was left as it is", error)
+
+
+def _end_of(messages: Any) -> tuple[int, Any]:
+    if not isinstance(messages, list) or not messages:
+        return 0, None
+    return len(messages), messages[-1]
 
 
 def _is_overridden(method: Any, own: Any) -> bool:
     """Whether a subclass, or an attribute of the object, stands in for a method."""
     return getattr(method, "__func__", None) is not own
+
+
+def _stage_of(report: Report) -> _Stage:
+    return "sliding" if report.summary is None else "summarizing"
+
+
+def _tokens(agent: Any) -> int | None:
+    try:
+        return _estimate_prompt_tokens(agent)
+    except UllageError:
+        return None
+
+
+def _reason_of(agent: Any, error: Exception | None) -> str:
+    """Why a reduction is asked for; what the agent says of it, is said once."""
+    said = getattr(agent, "_pending_reduction_reason", None)
+    if isinstance(said, str):
+        with contextlib.suppress(AttributeError, TypeError):
+            agent._pending_reduction_reason = None  # noqa: SLF001
+        return said
+    return "budget" if error is None else "overflow"
+
+
+def _note(agent: Any, stage: _Stage, reason: str, before: int, tokens: int | None) -> None:
+    """Logs a reduction, and puts it behind the last few on ``agent._context_reduction_events``."""
+    after = len(agent.messages)
+    logger.info("Context reduced via %s manager: messages %d->%d", stage, before, after)
+    event = {
+        "stage": stage,
+        "reason": reason,
+        "before_messages": before,
+        "after_messages": after,
+        "before_tokens": tokens,
+        "after_tokens": _tokens(agent),
+        "removed_messages": max(0, before - after),
+    }
+    known = getattr(agent, "_context_reduction_events", None)
+    events = [*known, event] if isinstance(known, list) else [event]
+    # An agent may refuse attributes; its history is a courtesy.
+    with contextlib.suppress(AttributeError, TypeError):
+        agent._context_reduction_events = events[-MAX_REDUCTION_HISTORY:]  # noqa: SLF001

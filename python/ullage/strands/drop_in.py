@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from strands.hooks import AfterModelCallEvent
-from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage.strands.agents import PerAgent
 from ullage.strands.history import with_pin
+from ullage.strands.refusals import Refusals
 from ullage.strands.session import RestorableConversationManager
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Container
 
     from strands.hooks import HookRegistry
     from strands.types.content import Message
 
 # Refusals in a row after which an overflow is raised. Each takes three tenths of the conversation
 # or a quarter of its messages, so a provider that goes on does not refuse the size.
-MOST_REFUSALS = 10
+_MOST_REFUSALS = 10
+
+# What Strands leaves of a text, and how it is known again.
+_KEPT = 200
+_MARK = "... [truncated:"
+
+# A picture costs a model some fifteen hundred tokens, whatever its file weighs.
+_PICTURE = 6_000
+
+# What has to leave before a refused request is sent again: the rest fits more often than not, and
+# a provider that refuses it once more is asked with three tenths less again.
+_SHARE = 0.3
 
 
 @dataclass
@@ -31,28 +43,17 @@ class DropInState:
     Attributes:
         refusals: Refusals since the provider last answered.
         pinned_first: Whether the first messages were pinned.
+        model_calls: Model calls, for a window that is applied before every so many.
+        summary: The last summary.
     """
 
-    refusals: int = 0
+    refusals: Refusals = field(default_factory=lambda: Refusals(_MOST_REFUSALS))
     pinned_first: bool = False
-
-    def refused(self, error: Exception) -> None:
-        """Counts a refusal.
-
-        Raises:
-            ContextWindowOverflowException: If there were too many.
-        """
-        self.refusals += 1
-        if self.refusals > MOST_REFUSALS:
-            raise ContextWindowOverflowException(
-                f"refused {MOST_REFUSALS} times in a row"
-            ) from error
+    model_calls: int = 0
+    summary: Any = None
 
 
-_State = TypeVar("_State", bound=DropInState)
-
-
-class DropInConversationManager(RestorableConversationManager, Generic[_State]):
+class DropInConversationManager(RestorableConversationManager):
     """A manager that knows something of each agent that it serves, and says it to a session.
 
     A subclass has ``pin_first`` from the class of Strands that it takes the place of.
@@ -63,12 +64,11 @@ class DropInConversationManager(RestorableConversationManager, Generic[_State]):
     """
 
     pin_first: int | None
-    state_type: type[_State]
     stored: tuple[tuple[str, str], ...]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._known: PerAgent[_State] = PerAgent(self._begun)
+        self._known: PerAgent[DropInState] = PerAgent(self._new_state)
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers what Strands' own does, and what a refusal and an answer change."""
@@ -81,7 +81,7 @@ class DropInConversationManager(RestorableConversationManager, Generic[_State]):
 
     def get_state(self) -> dict[str, Any]:
         """What a session keeps, see :class:`RestorableConversationManager`."""
-        known = self._own()
+        known = self._own_state()
         return {**super().get_state(), **{key: getattr(known, name) for key, name in self.stored}}
 
     def restore_from_session(self, state: dict[str, Any]) -> list[Message] | None:
@@ -91,21 +91,99 @@ class DropInConversationManager(RestorableConversationManager, Generic[_State]):
             ValueError: If it is the state of another class, or none.
         """
         head = super().restore_from_session(state)
-        known, new = self._own(), self.state_type()
+        known, new = self._own_state(), DropInState()
         for key, name in self.stored:
             setattr(known, name, state.get(key, getattr(new, name)))
         return head
 
-    def _pin_first(self, messages: list[Any], known: _State) -> None:
+    def _pin_first(self, messages: list[Any], known: DropInState) -> None:
         """Pins the first messages, once."""
         if self.pin_first and not known.pinned_first:
             messages[: self.pin_first] = map(with_pin, messages[: self.pin_first])
             known.pinned_first = True
 
-    def _begun(self, agent: Any) -> _State:
+    def _new_state(self, agent: Any) -> DropInState:
         # What was restored before there was an agent is the first that comes.
-        return self.state_type() if agent is self else replace(self._known.of(self))
+        return DropInState() if agent is self else replace(self._known.of(self))
 
-    def _own(self) -> _State:
-        agent = self._bound()
+    def _own_state(self) -> DropInState:
+        agent = self._known_agent()
         return self._known.of(self if agent is None else agent)
+
+
+def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
+    """Replaces messages whose tool results can be shorter, in place; whether there were any.
+
+    The largest go first, wherever they stand, until three tenths of the conversation have left. A
+    text keeps its first and last 200 characters, JSON becomes such a text, and a picture or a
+    document a word about it. The status of a result stays, and what would become longer too.
+
+    Args:
+        messages: The messages.
+        spared: Indices of those that stay as they are.
+
+    Cost: one pass over all texts.
+    """
+    whole, found = 0, []
+    for index, message in enumerate(messages):
+        size = sum(map(_size, message["content"]))
+        whole += size
+        if index in spared:
+            continue
+        content = [_truncate_block(block) for block in message["content"]]
+        if any(new is not old for new, old in zip(content, message["content"], strict=True)):
+            gain = size - sum(map(_size, content))
+            found.append((gain, index, {**message, "content": content}))
+    gone = 0
+    for gain, index, message in sorted(found, key=lambda each: (-each[0], each[1])):
+        messages[index] = message
+        gone += gain
+        if gone >= whole * _SHARE:
+            break
+    return bool(found)
+
+
+def _truncate_block(block: Any) -> Any:
+    """The block; a copy where something in it is shorter."""
+    result = block.get("toolResult")
+    if result is None:
+        return block
+    items = result.get("content") or []
+    shorter = [_truncate_item(item) for item in items]
+    if all(new is old for new, old in zip(shorter, items, strict=True)):
+        return block
+    return {**block, "toolResult": {**result, "content": shorter}}
+
+
+def _truncate_item(item: Any) -> Any:
+    for kind in ("image", "document", "video"):
+        if kind in item:
+            return {"text": _media_note(kind, item[kind])}
+    text = item.get("text")
+    if text is None and "json" in item:
+        text = json.dumps(item["json"], ensure_ascii=False, default=str)
+    if not isinstance(text, str) or _MARK in text:
+        return item
+    removed = len(text) - 2 * _KEPT
+    mark = f"...\n\n{_MARK} {removed} chars removed] ...\n\n..."
+    return {"text": text[:_KEPT] + mark + text[-_KEPT:]} if removed > len(mark) else item
+
+
+def _media_note(kind: str, medium: Any) -> str:
+    source = medium.get("source") or {}
+    data = source.get("bytes") or b""
+    name = f", {medium['name']}" if medium.get("name") else ""
+    return f"[{kind}: {medium.get('format', 'unknown')}{name}, {len(data)} bytes]"
+
+
+def _size(value: Any) -> int:
+    """Characters of what a model reads; a medium is what it costs in characters."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, bytes):
+        return _PICTURE
+    if isinstance(value, dict):
+        return sum(map(_size, value.values())) + sum(map(_size, value))
+    if isinstance(value, (list, tuple)):
+        return sum(map(_size, value))
+    return len(str(value))

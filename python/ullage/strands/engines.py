@@ -1,14 +1,17 @@
-"""The engines that decide for the agents of a conversation manager."""
+"""The engines of agents, and their compactions in place."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands.session.file_session_manager import FileSessionManager
+from strands.tools import PythonAgentTool
+from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import (
+    BudgetError,
     ContextManager,
     FileStore,
     MemoryStore,
@@ -16,22 +19,24 @@ from ullage import (
     ModelLimits,
     Policy,
     PolicyError,
-    TokenCounter,
     UllageError,
 )
 from ullage._engine.logger import Logger
-from ullage.strands.agents import (
-    answers,
-    model_id,
-    model_window,
-    tool_specs,
-    usage_counts,
-)
-from ullage.strands.settings import ESCALATION_THRESHOLD_RATIO, UNKNOWN_WINDOW
+from ullage._engine.steps import Step
+from ullage.stores.retrieval import DEFAULT_LIMIT
+from ullage.stores.tools import RetrievalTool
+from ullage.strands.agents import model_id, model_window, tool_specs, usage_counts
+from ullage.strands.history import hold_count, identify
+from ullage.strands.settings import UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from strands.types.tools import ToolResult, ToolUse
+
+    from ullage import Report
+    from ullage._engine.steps import Steps
     from ullage.stores.protocol import Store
-    from ullage.strands.summaries import AgentSummarizer
 
 logger = Logger(__name__)
 
@@ -39,23 +44,6 @@ _MODELS = ModelCatalog(default={"window": UNKNOWN_WINDOW})
 
 # Of the originals, in the folder of a session.
 _FOLDER = "artifacts"
-
-_PRESET = Policy.preset("cyber-autoagent")
-# So many times would what a summary is made from fit into the window: it is counted by our count.
-_SUMMARY_INPUTS = 2
-
-
-@dataclass(frozen=True)
-class Engines:
-    """What decides for one agent of a cascade.
-
-    Attributes:
-        window: Removes the oldest messages where there are too many, and does nothing else.
-        reduction: Does all that brings a conversation inside a budget.
-    """
-
-    window: ContextManager
-    reduction: ContextManager
 
 
 def require_engine(engine: Any) -> None:
@@ -119,100 +107,126 @@ def warn_of_lost_originals(agent: Any, store: Store | None) -> None:
         )
 
 
-def engines_of(
-    model: Any,
-    *,
-    counter: TokenCounter | None,
-    limit: int,
-    low: float,
-    window: int,
-    zones: tuple[int, int],
-    store: Store | None,
-    summarizer: AgentSummarizer,
-) -> Engines:
-    """The engines of a cascade for the model.
-
-    Args:
-        model: A model of Strands.
-        counter: What counts; if not given, a new one for the model.
-        limit: The tokens that a prompt may have.
-        low: The share of the limit to which a reduction goes down.
-        window: Messages that a conversation may have.
-        zones: Messages of the first and of the last zone.
-        store: Keeps what leaves.
-        summarizer: Asks for summaries.
-    """
-    identity = model_id(model)
-    if counter is None:
-        counter = TokenCounter() if identity is None else TokenCounter.for_model(identity)
-    first, last = zones
-    limits = ModelLimits(identity or "", limit, limit, None, "override").policy()
-    policy = _PRESET.replace(
-        window=limits.window,
-        reserve_output=min(limits.reserve_output, _PRESET.reserve_output),
-        # The cascade compares its own estimate with the preset's mark. The engine counts better,
-        # and acts by itself only on what the estimate has not seen coming.
-        high=ESCALATION_THRESHOLD_RATIO,
-        low=low,
-        keep_first=first,
-        keep_recent=last,
-        max_messages=window,
-        # The model that is asked for the summary has the same window.
-        summary_input=max(1, min(_PRESET.summary_input, limit // _SUMMARY_INPUTS)),
-    )
-
-    def made(policy: Policy, asks: AgentSummarizer | None) -> ContextManager:
-        return ContextManager(
-            policy,
-            counter=counter,
-            store=store,
-            summarizer=asks,
-            format="bedrock",
-            model=identity,
-            append_only=True,
-        )
-
-    # The cascade counts the messages first, and reduces what is still too large after that.
-    return Engines(
-        made(policy.replace(stages=["window"]), None),
-        made(policy.replace(max_messages=None), summarizer),
-    )
-
-
 def fixed(agent: Any) -> dict[str, Any]:
     """What takes its part of the window beside the messages of an agent."""
     return {"system": getattr(agent, "system_prompt", None), "tools": tool_specs(agent)}
 
 
-def observe(engine: ContextManager, messages: list[Any], seen: Any) -> Any:
-    """Learns from the usage of the last answer; what came before it was its prompt.
-
-    So it comes before every compaction, which changes what came before.
+def compaction(
+    engine: ContextManager, messages: list[Any], *, room: int | None = None, **options: Any
+) -> Steps[Report]:
+    """Compacts the messages in place: new ones get an id, and a limit on their number is held.
 
     Args:
-        engine: What learns.
-        messages: The messages of the agent.
-        seen: The answer that was learned from last.
-
-    Returns:
-        The answer to give next time.
+        engine: What decides.
+        messages: The messages.
+        room: If the budget cannot be met, it is what must stay and so many tokens.
+        options: Those of ``ContextManager.compact``.
     """
-    index, answer = next(answers(messages), (0, None))
-    return seen if answer is None else observe_answer(engine, messages[:index], answer, seen)
+    before = [*messages]
+    try:
+        report: Report = yield Step(
+            partial(engine.compact, messages, **options),
+            partial(engine.acompact, messages, **options),
+        )
+    except BudgetError as error:
+        if room is None:
+            raise
+        options["budget"] = error.floor + room
+        return (yield from compaction(engine, messages, **options))
+    if report.stages or report.repairs:
+        identify(messages, before)
+    hold_count(messages, engine.policy, options.get("pins", ()))
+    return report
 
 
-def observe_answer(engine: ContextManager, request: list[Any], answer: Any, seen: Any) -> Any:
+def reduction(
+    agent: Any,
+    engine: ContextManager,
+    messages: list[Any],
+    share: float,
+    *,
+    refusal: Exception | None = None,
+    first: Callable[[], object] | None = None,
+) -> Steps[Report]:
+    """Compacts to a share of what was refused, or as near to it as it goes.
+
+    Args:
+        agent: Whose messages they are.
+        engine: What decides.
+        messages: The messages that were refused.
+        share: The share.
+        refusal: The provider's error.
+        first: What is tried before it.
+
+    Raises:
+        ContextWindowOverflowException: If the messages cannot be made smaller.
+    """
+    beside = fixed(agent)
+    try:
+        refused = engine.status(messages, **beside)
+        if first is not None:
+            first()
+        budget = max(1, min(refused.available, int(refused.tokens * share)))
+        options = {"hard": True, **beside}
+        try:
+            report = yield from compaction(engine, messages, budget=budget, **options)
+        except BudgetError as error:
+            if error.floor >= refused.tokens:
+                raise
+            report = yield from compaction(engine, messages, budget=error.floor, **options)
+    except UllageError as error:
+        raise ContextWindowOverflowException(f"the history cannot be made smaller: {error}") from (
+            refusal or error
+        )
+    if report.tokens_after >= refused.tokens:
+        raise ContextWindowOverflowException(
+            "the history cannot be made smaller: nothing in it may be shortened or removed"
+        ) from refusal
+    return report
+
+
+def observe(engine: ContextManager, request: list[Any], answer: Any, seen: Any) -> Any:
     """Learns from the usage of an answer to these messages, unless it was learned from before.
+
+    So it comes before every compaction, which changes what came before the answer.
 
     Returns:
         The answer to give as ``seen`` next time.
     """
     reported, cached = usage_counts(answer)
-    if answer is seen or reported is None:
-        return answer
+    if answer is None or answer is seen or reported is None:
+        return seen if answer is None else answer
     said = {} if cached is None else {"cached_tokens": cached}
     try:
         engine.observe(request, reported, **said)
     except UllageError as error:
         logger.debug("error=<%s> | the usage taught nothing", error)
     return answer
+
+
+def retrieval_tool(
+    store: Store, *, name: str = "retrieve", limit: int = DEFAULT_LIMIT
+) -> PythonAgentTool:
+    """A tool that reads stored outputs back.
+
+    What it returns is known by its first line and stored by nobody again. A call that cannot be
+    answered is a result with the status ``error`` that says why.
+
+    Args:
+        store: The store of the engine; sync or async.
+        name: What the model calls it by.
+        limit: Most characters of an answer.
+    """
+    tool = RetrievalTool(store, name=name, limit=limit)
+
+    async def answered(tool_use: ToolUse, **_: Any) -> ToolResult:
+        answer = await tool.aanswer(tool_use["input"])
+        return {
+            "toolUseId": tool_use["toolUseId"],
+            "status": "success" if answer.ok else "error",
+            "content": [{"text": answer.text}],
+        }
+
+    spec = tool.definition("bedrock")["toolSpec"]
+    return PythonAgentTool(name, spec, answered)

@@ -8,19 +8,52 @@ of.
 
 from __future__ import annotations
 
+import json
 import logging
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ullage import TokenCounter
+from ullage import MessageError, TokenCounter
 from ullage._core import known_limits
-from ullage.strands.agents import PerAgent, model_id, model_window, prompt_tokens
-from ullage.strands.settings import PROMPT_OVERHEAD_TOKENS
+from ullage.strands.agents import PerAgent, model_id, model_window, prompt_tokens, tool_specs
+from ullage.strands.caching import is_prompt_cached
+from ullage.strands.history import is_same
+from ullage.strands.settings import NO_REDUCTION_WARNING_RATIO, PROMPT_OVERHEAD_TOKENS
 
 if TYPE_CHECKING:
     from ullage.strands.settings import CascadeSettings
 
 logger = logging.getLogger(__name__)
+
+# Where the constants of the estimate take more than this share of the limit, they say more about
+# themselves than about the prompt: what the agent really sends stands in for them.
+_MOST_OVERHEAD = 0.25
+
+# What is added is estimated by itself, and each estimate is rounded down.
+_ROUNDING = 1
+
+
+@dataclass(frozen=True)
+class Fill:
+    """How full the prompt of an agent is.
+
+    Attributes:
+        tokens: Tokens of the prompt.
+        beside: Those of them that are not of the messages.
+        limit: Tokens that it may have.
+        threshold: From so many on it is reduced.
+    """
+
+    tokens: int
+    beside: int
+    limit: int
+    threshold: int
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is to be reduced."""
+        return self.tokens >= self.threshold
 
 
 def _estimate_prompt_tokens(agent: Any) -> int:
@@ -29,18 +62,7 @@ def _estimate_prompt_tokens(agent: Any) -> int:
     Raises:
         MessageError: If the messages are no list.
     """
-    counter = _counter(model_id(getattr(agent, "model", None)))
-    return counter.count_messages(agent.messages, "bedrock")
-
-
-def estimate_messages(agent: Any, messages: list[Any]) -> int:
-    """What the formula puts on messages by themselves.
-
-    Raises:
-        MessageError: If they cannot be read.
-    """
-    counter = _counter(model_id(getattr(agent, "model", None)))
-    return counter.count_messages(messages, "bedrock") - PROMPT_OVERHEAD_TOKENS
+    return PROMPT_OVERHEAD_TOKENS + _estimate(agent, agent.messages)
 
 
 def _safe_estimate_tokens(agent: Any) -> int | None:
@@ -69,7 +91,7 @@ def reported_tokens(agent: Any) -> int | None:
         size = getattr(metrics, name, None)
         if isinstance(size, int) and size > 0:
             return size
-    last = _ACCUMULATED.of(agent).last_prompt(getattr(metrics, "accumulated_usage", None))
+    last = _PROMPTS.of(agent).last_prompt(getattr(metrics, "accumulated_usage", None))
     if last is not None:
         return last
     seen = getattr(getattr(agent, "callback_handler", None), "sdk_input_tokens", None)
@@ -93,15 +115,99 @@ def prompt_token_limit(agent: Any, settings: CascadeSettings) -> int:
     return settings.context_limit if window is None else window
 
 
-class _Accumulated:
-    """The accumulated usage of an agent, of which the last prompt is the last growth."""
+def fill_of(agent: Any, settings: CascadeSettings) -> Fill | None:
+    """How full the prompt is: by the estimate, else by what was reported last, else None."""
+    limit, threshold, beside = _bounds(agent, settings)
+    tokens = _safe_estimate_tokens(agent)
+    if tokens is None:
+        tokens = reported_tokens(agent)
+        if tokens is None:
+            logger.error("BUDGET CHECK ABORT: No estimation and no telemetry")
+            return None
+        logger.info("BUDGET CHECK FALLBACK: Using telemetry tokens")
+    elif tokens:
+        tokens += beside - PROMPT_OVERHEAD_TOKENS
+        _PROMPTS.of(agent).note(agent, tokens, limit, beside)
+        return Fill(tokens, beside, limit, threshold)
+    return Fill(tokens, PROMPT_OVERHEAD_TOKENS, limit, threshold)
 
-    def __init__(self) -> None:
-        self._total = 0
-        self._last: int | None = None
+
+def is_surely_low(agent: Any, settings: CascadeSettings) -> bool:
+    """Whether the prompt is surely below all that is looked for; the estimate need not be made."""
+    if not isinstance(getattr(agent, "messages", None), list) or not agent.messages:
+        return False
+    limit, threshold, beside = _bounds(agent, settings)
+    try:
+        tokens = _PROMPTS.of(agent).upper_bound(agent, limit, beside)
+    except MessageError:
+        # The estimate of all of it says so in the words of the document.
+        return False
+    return tokens is not None and tokens < min(threshold, NO_REDUCTION_WARNING_RATIO * limit)
+
+
+def _bounds(agent: Any, settings: CascadeSettings) -> tuple[int, int, int]:
+    """The limit of the prompt, from what on it is reduced, and what stands beside the messages.
+
+    Those are the constants, or what is really sent.
+    """
+    limit = prompt_token_limit(agent, settings)
+    threshold = int(limit * settings.relaxed_threshold(cached=is_prompt_cached(agent)))
+    if _MOST_OVERHEAD * limit >= PROMPT_OVERHEAD_TOKENS:
+        return limit, threshold, PROMPT_OVERHEAD_TOKENS
+    system, tools = getattr(agent, "system_prompt", None) or "", tool_specs(agent) or []
+    return limit, threshold, _PROMPTS.of(agent).beside(system, tools)
+
+
+class _Prompt:
+    """What is known of the prompts of one agent, so that a look costs what is new.
+
+    After any other change than new messages at the end, nothing is known. The last message is
+    estimated anew each time, since hooks add to it.
+    """
+
+    def __init__(self, _: Any) -> None:
+        # All messages but the last, when the prompt was estimated, and under what conditions.
+        self._messages: list[Any] = []
+        self._conditions: Any = None
+        self._tokens = 0
+        # A system prompt, tools, and their tokens.
+        self._beside: tuple[Any, Any, int] = (None, None, 0)
+        # The accumulated usage, of which the last prompt is the last growth.
+        self._total, self._last = 0, 0
+
+    def note(self, agent: Any, tokens: int, *conditions: int) -> None:
+        """The prompt has so many tokens."""
+        self._messages, self._conditions = (
+            agent.messages[:-1],
+            (getattr(agent, "model", None), *conditions),
+        )
+        self._tokens = tokens - _estimate(agent, agent.messages[-1:]) + _ROUNDING
+
+    def upper_bound(self, agent: Any, *conditions: int) -> int | None:
+        """What the prompt has at most now, if that is known."""
+        known, messages = self._messages, agent.messages
+        if (
+            self._conditions != (getattr(agent, "model", None), *conditions)
+            or len(known) >= len(messages)
+            or not is_same(known, messages[: len(known)])
+        ):
+            return None
+        if new := messages[len(known) : -1]:
+            self._tokens += _estimate(agent, new) + _ROUNDING
+            known += new
+        return self._tokens + _estimate(agent, messages[-1:]) + _ROUNDING
+
+    def beside(self, system: Any, tools: list[Any]) -> int:
+        """Tokens of a system prompt and tools, counted once for as long as they are the same."""
+        of, with_tools, tokens = self._beside
+        if of is not system or with_tools is not tools:
+            counter = _counter(None)
+            tokens = counter.count(str(system)) + counter.count(json.dumps(tools, default=str))
+            self._beside = (system, tools, tokens)
+        return tokens
 
     def last_prompt(self, usage: Any) -> int | None:
-        """Returns the tokens of the last prompt, or None if nothing was reported."""
+        """The tokens of the last prompt, or None if nothing was reported."""
         total = prompt_tokens(usage) if isinstance(usage, dict) else None
         if total is not None and total != self._total:
             # A smaller total is a new sum.
@@ -110,7 +216,17 @@ class _Accumulated:
         return self._last or None
 
 
-_ACCUMULATED: PerAgent[_Accumulated] = PerAgent(lambda _: _Accumulated())
+_PROMPTS: PerAgent[_Prompt] = PerAgent(_Prompt)
+
+
+def _estimate(agent: Any, messages: list[Any]) -> int:
+    """What the formula puts on messages by themselves.
+
+    Raises:
+        MessageError: If they cannot be read.
+    """
+    counter = _counter(model_id(getattr(agent, "model", None)))
+    return counter.count_messages(messages, "bedrock") - PROMPT_OVERHEAD_TOKENS
 
 
 @lru_cache(maxsize=64)

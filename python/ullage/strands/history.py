@@ -1,54 +1,125 @@
-"""Histories that providers take: pins, durable ids, repairs and places to cut."""
+"""Histories that providers take: edits, pins, durable ids, repairs and places to cut."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from operator import is_
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from strands.types.content import Message
 
-from ullage import (
-    ContextManager,
-    Conversation,
-    MessageError,
-    Policy,
-    Repaired,
-    TokenCounter,
-    repair,
-)
+from ullage import ContextManager, Conversation, MessageError, Policy, TokenCounter, repair
 from ullage._engine.logger import Logger
 from ullage._engine.pins import has_pin
 from ullage.strands.agents import PerAgent
-from ullage.strands.edits import TrackedView
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from ullage import Repaired, View
 
 logger = Logger(__name__)
 
 # Strands requires a durable id of every message since 1.62.
 _HAS_IDS = "tracking_id" in Message.__annotations__
 
+
+_CONTENT = itemgetter("content")
+
+
+class MessageSnapshot:
+    """A row of messages as they were when they were added to it.
+
+    What puts another message, content or block in the place of one, or sets a pin, is seen; what
+    writes into a block is not. Comparing costs less than a tenth of a microsecond a message, for
+    which the row keeps columns rather than an object for each message.
+    """
+
+    def __init__(self, messages: Iterable[Any] = ()) -> None:
+        self.messages: list[Any] = []
+        self._contents: list[Any] = []
+        # Which of them had a pin: few, so they are looked up rather than compared one by one.
+        self._pinned: set[int] = set()
+        self.add(messages)
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def add(self, messages: Iterable[Any]) -> None:
+        """These come behind."""
+        new = [*messages]
+        self.messages += new
+        self._contents += map(_copied, new)
+        self._pinned |= _pinned(new)
+
+    def forget(self, oldest: int) -> None:
+        """So many of the oldest are forgotten."""
+        self._pinned.difference_update(map(id, self.messages[:oldest]))
+        del self.messages[:oldest]
+        del self._contents[:oldest]
+
+    def begins(self, messages: list[Any]) -> bool:
+        """Whether these messages begin with the row, and nothing in it has changed."""
+        count = len(self.messages)
+        return count <= len(messages) and self._are(messages[:count])
+
+    def kept_at_end(self, messages: list[Any]) -> int:
+        """How many messages at the end are those at the end of the row, and have not changed."""
+        count = len(self.messages)
+        if count <= len(messages) and self._are(messages[len(messages) - count :]):
+            return count
+        kept = 0
+        for message, index in zip(reversed(messages), range(count - 1, -1, -1), strict=False):
+            if not self.is_still(index, message):
+                break
+            kept += 1
+        return kept
+
+    def is_still(self, index: int, message: Any) -> bool:
+        """Whether a message of the row is this one, and has not changed."""
+        return (
+            is_same([self.messages[index]], [message])
+            and is_same([self._contents[index]], _contents([message]))
+            and has_pin(message) is (id(self.messages[index]) in self._pinned)
+        )
+
+    def _are(self, messages: list[Any]) -> bool:
+        return (
+            is_same(self.messages, messages)
+            and is_same(self._contents, _contents(messages))
+            and _pinned(messages) == self._pinned
+        )
+
+
+class TrackedView:
+    """A view of messages that other code may edit.
+
+    A request without an edit costs a comparison of the messages, and O(new messages).
+
+    Args:
+        engine: Decides what the model sees.
+        state: The state of another view of these messages.
+    """
+
+    def __init__(self, engine: ContextManager, state: dict[str, Any] | None = None) -> None:
+        self.view = engine.open(state, append_only=True)
+        self._seen = MessageSnapshot()
+
+    def following(self, messages: list[Any]) -> View:
+        """The view. It reads the messages again if one of them was edited."""
+        if self._seen.begins(messages):
+            self._seen.add(messages[len(self._seen) :])
+        else:
+            self.view.release()
+            self._seen = MessageSnapshot(messages)
+        return self.view
+
+
 # Nothing is ever due to it: its views repair, and do nothing else.
 _REPAIRS = ContextManager(
     Policy(window=1 << 40), counter=TokenCounter.preset("cyber-autoagent"), format="bedrock"
 )
 _VIEWS: PerAgent[TrackedView] = PerAgent(lambda _: TrackedView(_REPAIRS))
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A place to cut.
-
-    Attributes:
-        index: The first message behind it.
-        bridge: Messages in front of it that stay because those behind it answer them.
-    """
-
-    index: int
-    bridge: tuple[int, ...] = ()
 
 
 class History:
@@ -64,9 +135,6 @@ class History:
         self._roles = conversation.roles
         self._calls = conversation.calls
         self._callers = {call.message for call in self._calls}
-
-    def __len__(self) -> int:
-        return len(self._roles)
 
     def pinned(self, more: Iterable[int] = ()) -> set[int]:
         """The messages that may not leave: those with a pin, ``more``, and their partners.
@@ -93,20 +161,20 @@ class History:
         request = self._request_before(count)
         return range(count if request is None else request, count)
 
-    def cut_point(self, start: int, pinned: set[int]) -> Cut | None:
-        """The first place from ``start`` on in front of which messages can leave.
+    def cut_from(self, start: int, pinned: set[int]) -> list[int] | None:
+        """The messages that stay if the history is cut at the first place from ``start`` on.
 
-        Behind it stands a request of the user; behind a pinned message of the user, an answer to
-        it. Where there is neither, it is between two steps of a tool loop, and the request that the
-        loop works on stays.
+        Behind the cut stands a request of the user; behind a pinned message of the user, an answer
+        to it. Where there is neither, it is between two steps of a tool loop, and the request that
+        the loop works on stays.
 
         Returns:
-            The place; None if there is none, or nothing in front of it can leave.
+            Their indices; None if there is no place, or nothing in front of it can leave.
         """
         role: str | None = None
         for index in range(len(self._roles)):
             if index >= start and self._follows(index, role):
-                return _if_any(Cut(index), pinned)
+                return self._kept(index, pinned)
             if index in pinned:
                 role = self._roles[index]
         steps = [index for index in range(start, len(self._roles)) if self._is_step(index)]
@@ -114,10 +182,10 @@ class History:
             return None
         request = self._request_before(steps[0])
         if request is None or request in pinned:
-            return _if_any(Cut(steps[0]), pinned)
+            return self._kept(steps[0], pinned)
         # The request takes the place of one message more.
         index = next((index for index in steps if index > start), steps[0])
-        return _if_any(Cut(index, (request,)), pinned)
+        return self._kept(index, pinned | {request})
 
     def summary_end(self, count: int, pinned: set[int], most: int) -> int:
         """The number of messages to summarize, one more or less if that makes roles alternate.
@@ -134,6 +202,10 @@ class History:
         most = min(most, len(self._roles) - 1)
         allowed = (n for n in candidates if 1 < n <= most and n - 1 not in pinned)
         return next((n for n in allowed if self._roles[n] == follows), count)
+
+    def _kept(self, cut: int, staying: set[int]) -> list[int] | None:
+        kept = sorted(index for index in staying if index < cut)
+        return [*kept, *range(cut, len(self._roles))] if len(kept) < cut else None
 
     def _follows(self, index: int, role: str | None) -> bool:
         """Whether a history may go on with this message behind one of that role."""
@@ -169,10 +241,8 @@ def hold_count(messages: list[Any], policy: Policy, pins: Iterable[int] = ()) ->
     staying = history.pinned(zones.intersection(range(count)))
     leaving = [index for index in range(count - 1) if index not in staying]
     room = max(1, int(most * policy.low_messages))
-    cuts = (history.cut_point(i + 1, staying) for i in reversed(leaving[: count - room]))
-    cut = next(filter(None, cuts), None)
-    if cut is not None:
-        kept = [*sorted(i for i in staying if i < cut.index), *range(cut.index, count)]
+    cuts = (history.cut_from(i + 1, staying) for i in reversed(leaving[: count - room]))
+    if (kept := next(filter(None, cuts), None)) is not None:
         messages[:] = repair_history([messages[index] for index in kept])
 
 
@@ -206,7 +276,7 @@ def repair_request(agent: Any, messages: list[Any]) -> None:
     """
     try:
         valid = _VIEWS.of(agent).following(messages).messages(messages)
-        if len(valid) != len(messages) or not all(map(is_, valid, messages)):
+        if not is_same(valid, messages):
             messages[:] = _repair(messages)
     except (AttributeError, LookupError, TypeError, MessageError) as error:
         logger.debug("error=<%s> | the history cannot be read, and was left as it is", error)
@@ -237,7 +307,26 @@ def _repair(messages: list[Any]) -> Repaired:
     return whole
 
 
-def _if_any(cut: Cut, pinned: set[int]) -> Cut | None:
-    """The cut, if a message in front of it would leave."""
-    staying = pinned | set(cut.bridge)
-    return cut if any(index not in staying for index in range(cut.index)) else None
+def is_same(before: list[Any], now: list[Any]) -> bool:
+    """Whether these are the same items. Only those that were replaced are read."""
+    try:
+        return before == now
+    except RecursionError:
+        # One was replaced, by one that is nested too deeply to be compared.
+        return False
+
+
+def _contents(messages: list[Any]) -> list[Any]:
+    try:
+        return [*map(_CONTENT, messages)]
+    except KeyError:
+        return [message.get("content") for message in messages]
+
+
+def _copied(message: Any) -> Any:
+    content = message.get("content")
+    return [*content] if isinstance(content, list) else content
+
+
+def _pinned(messages: list[Any]) -> set[int]:
+    return {id(one) for one in messages if "metadata" in one and has_pin(one)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from ullage.compression import CompressionMetadata
@@ -69,7 +69,7 @@ class LargeToolResultMapper:
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, list):
             return message
-        mapped = [self._mapped(block) for block in content]
+        mapped = [self._map_block(block) for block in content]
         if all(new is old for new, old in zip(mapped, content, strict=True)):
             return message
         return {**message, "content": mapped}
@@ -83,7 +83,7 @@ class LargeToolResultMapper:
         """Whether a message has something that is too large and not yet compressed."""
         return self(message, 0, (message,)) is not message
 
-    def _mapped(self, block: Any) -> Any:
+    def _map_block(self, block: Any) -> Any:
         if not isinstance(block, dict):
             return block
         if isinstance(result := block.get("toolResult"), dict):
@@ -138,31 +138,26 @@ class LargeToolResultMapper:
             return [item]
         text = item.get("text")
         if not isinstance(text, str):
-            sampled = self._sampled(item["json"], size, share)
-            left: dict[str, Any] = {"json": sampled.values}
-        elif (value := _parsed(text)) is None:
+            note, sample = self._sample(item["json"], size, share)
+            return [note, {**item, "json": sample}]
+        if (value := _parse_json(text)) is None:
             return [{**item, "text": _cut(text, share)}]
-        else:
-            sampled = self._sampled(value, size, share)
-            left = {"text": json.dumps(sampled.values, ensure_ascii=False)}
-        return [{"text": sampled.metadata.to_indicator_text()}, {**item, **left}]
+        note, sample = self._sample(value, size, share)
+        return [note, {**item, "text": json.dumps(sample, ensure_ascii=False)}]
 
-    def _sampled(self, value: Any, size: int, share: int) -> _Sampled:
+    def _sample(self, value: Any, size: int, share: int) -> tuple[Any, dict[str, Any]]:
+        """What is left of JSON, behind a block that says what was done to it."""
         sample: dict[str, Any] | list[Any]
-        items = None
+        items = len(value) if isinstance(value, (dict, list)) else None
         if isinstance(value, dict):
-            items, shown = len(value), list(value.items())[: self.sample_limit]
-            sample = {str(key): _clipped(each, TOOL_COMPRESS_SAMPLE_CHARS) for key, each in shown}
-            kept: dict[str, Any] = sample
+            shown = list(value.items())[: self.sample_limit]
+            sample = {str(key): _clip(each, TOOL_COMPRESS_SAMPLE_CHARS) for key, each in shown}
         elif isinstance(value, list):
-            items = len(value)
             longest = max(TOOL_COMPRESS_SAMPLE_CHARS, share // max(1, self.sample_limit))
-            sample = [_clipped(each, longest) for each in value[: self.sample_limit]]
-            kept = {"_items": sample}
+            sample = [_clip(each, longest) for each in value[: self.sample_limit]]
         else:
-            sample = [_clipped(value, share)]
-            kept = {"_items": sample}
-        new_size = len(_printed(sample))
+            sample = [_clip(value, share)]
+        new_size = len(_text_of(sample))
         metadata = CompressionMetadata(
             compressed=True,
             original_size=size,
@@ -174,38 +169,31 @@ class LargeToolResultMapper:
             n_original_keys=items,
             sample_data=sample,
         )
-        return _Sampled(metadata, {**kept, **metadata.to_indicator_json()})
+        kept = sample if isinstance(sample, dict) else {"_items": sample}
+        return {"text": metadata.to_indicator_text()}, {**kept, **metadata.to_indicator_json()}
 
     def _call(self, call: dict[str, Any]) -> dict[str, Any]:
         given = call.get("input")
-        size = len(str(call.get("name"))) + len(str(call.get("toolUseId"))) + len(_printed(given))
+        size = len(str(call.get("name"))) + len(str(call.get("toolUseId"))) + len(_text_of(given))
         if size <= self.max_tool_chars or not isinstance(given, (dict, list)):
             return call
-        new = self._shortened(given)
+        new = self._shorten(given)
         return call if new is given else {**call, "input": new}
 
-    def _shortened(self, value: Any) -> Any:
+    def _shorten(self, value: Any) -> Any:
         """A value of the same shape, in which no string is too long; the same one if none is."""
         if isinstance(value, str):
             return _cut(value, self.truncate_at) if _is_long(value, self.truncate_at) else value
         if isinstance(value, dict):
-            values = {key: self._shortened(each) for key, each in value.items()}
+            values = {key: self._shorten(each) for key, each in value.items()}
             return value if all(values[key] is value[key] for key in value) else values
         if isinstance(value, list):
-            items = [self._shortened(each) for each in value]
-            return value if all(map(_same, items, value)) else items
+            items = [self._shorten(each) for each in value]
+            return value if all(map(is_, items, value)) else items
         return value
 
 
-@dataclass(frozen=True)
-class _Sampled:
-    """What is left of JSON, and what was done to it."""
-
-    metadata: CompressionMetadata
-    values: dict[str, Any]
-
-
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     """Returns the object or list of a JSON text, or None if the text is not JSON."""
     if not text.lstrip().startswith(("{", "[")):
         return None
@@ -213,10 +201,6 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _same(left: Any, right: Any) -> bool:
-    return left is right
 
 
 def _is_note(item: Any) -> bool:
@@ -230,10 +214,10 @@ def _size(item: Any) -> int:
         return 0
     if isinstance(text := item.get("text"), str):
         return len(text)
-    return len(_printed(item["json"])) if "json" in item else 0
+    return len(_text_of(item["json"])) if "json" in item else 0
 
 
-def _printed(value: Any) -> str:
+def _text_of(value: Any) -> str:
     try:
         return value if isinstance(value, str) else str(value)
     except RecursionError:
@@ -241,8 +225,8 @@ def _printed(value: Any) -> str:
         return "(nested too deeply) " * TOOL_COMPRESS_THRESHOLD
 
 
-def _clipped(value: Any, most: int) -> Any:
-    printed = _printed(value)
+def _clip(value: Any, most: int) -> Any:
+    printed = _text_of(value)
     return value if len(printed) <= most else printed[:most] + "..."
 
 

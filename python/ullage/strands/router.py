@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from strands.hooks import (
@@ -12,21 +17,15 @@ from strands.hooks import (
     HookProvider,
     HookRegistry,
 )
+from strands.tools import PythonAgentTool
+from strands.types.tools import AgentTool
 
-from ullage import FileStore, PolicyError
-from ullage._core import is_retrieved, references_in
+from ullage import FileStore, PolicyError, ReferenceTakenError
+from ullage._core import is_retrieved, reference_of, references_in
 from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent
-from ullage.strands.artifacts import (
-    PREVIEW_CHARS,
-    ArtifactFolder,
-    Output,
-    preview,
-    truncate,
-)
 from ullage.strands.engines import require_engine
 from ullage.strands.settings import PREFIX, CascadeSettings
-from ullage.strands.shell import as_tool, command_line
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -35,6 +34,17 @@ if TYPE_CHECKING:
     from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
+
+# Characters of a result that stay in front of the path to the whole. With the lines around them
+# they are well below the size from which on tool results are compressed.
+_PREVIEW_CHARS = 4_000
+# References that are tried for content whose own is taken by other content.
+_TRIES = 3
+
+# Inputs that hold a command line already, and those that stand alone on one.
+_OPTIONS = ("options", "args", "arguments", "flags")
+_TARGETS = ("target", "host", "url", "ip")
+_OPTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 class ToolRouterHook(HookProvider):
@@ -102,10 +112,10 @@ class ToolRouterHook(HookProvider):
                 clean_above=self.ARTIFACT_CLEANUP_THRESHOLD,
             )
         self.engine = engine
-        self.shell_tool = as_tool(shell_tool)
+        self.shell_tool = _as_tool(shell_tool)
         self.max_result_chars = max(1, max_result_chars)
         self.artifact_threshold = max(1, artifact_threshold)
-        self.artifacts = None if store is None else ArtifactFolder(store)
+        self.store = store
         # Whose conversations may refer to an artifact.
         self._agents: PerAgent[None] = PerAgent(lambda _: None)
 
@@ -130,48 +140,171 @@ class ToolRouterHook(HookProvider):
                 result = await self.engine.ashrink(tool, event.result)
             else:
                 self._agents.of(event.agent)
-                result = await self._shrunk(tool, event.result)
+                result = await self._shrink(tool, event.result)
         except Exception:
             logger.exception("tool=<%s> | the result was left as it is", tool)
             return
         if result is not event.result:
             event.result = result
 
-    async def _shrunk(self, tool: str, result: Any) -> Any:
-        output = Output.of(result["content"])
-        if is_retrieved(output.text):
+    async def _shrink(self, tool: str, result: Any) -> Any:
+        texts, others = [], []
+        for item in result["content"]:
+            if isinstance(item, dict) and isinstance(item.get("text"), str):
+                texts.append(item["text"])
+            elif isinstance(item, dict) and "json" in item:
+                texts.append(_json_text(item["json"]))
+            else:
+                others.append(item)
+        text = "\n".join(texts)
+        if is_retrieved(text):
             return result
-        kept = await self._kept(tool, output.text)
-        if len(kept) >= len(output.text):
-            return result
-        return {**result, "content": [{"text": kept}, *output.others]}
+        kept = await self._excerpt(tool, text)
+        return {**result, "content": [{"text": kept}, *others]} if len(kept) < len(text) else result
 
-    async def _kept(self, tool: str, text: str) -> str:
+    async def _excerpt(self, tool: str, text: str) -> str:
         """What enters the conversation."""
         most = min(self.artifact_threshold, self.max_result_chars)
-        if self.artifacts is not None and len(text) > most:
+        if self.store is not None and len(text) > most:
             try:
-                place = await self._stored(self.artifacts, tool, text)
+                place = await self._store(self.store, tool, text)
             except Exception:
                 logger.exception("tool=<%s> | the result was not stored", tool)
             else:
-                return preview(text, place, min(PREVIEW_CHARS, most // 2))
-        return truncate(text, self.max_result_chars) if len(text) > self.max_result_chars else text
+                head = text[: min(_PREVIEW_CHARS, most // 2)]
+                # The engine reads these words back: what is stored is not stored again.
+                return (
+                    f"[Tool output: {len(text):,} chars total | Preview: {len(head):,} chars below"
+                    f" | Full: {place}]\n\n{head}\n\n[Complete output saved to: {place}]"
+                )
+        if len(text) <= self.max_result_chars:
+            return text
+        return f"{text[: self.max_result_chars]}\n\n[Truncated: {len(text):,} chars total]"
 
-    async def _stored(self, artifacts: ArtifactFolder, tool: str, text: str) -> str:
-        """Where the whole can be read, once it can."""
-        reference, returned = await asyncio.to_thread(artifacts.put, tool, text)
+    async def _store(self, store: Any, tool: str, text: str) -> str:
+        """Stores the whole, and says where it can be read.
+
+        That is its path from the folder that holds the artifacts, or else its reference.
+        """
+        reference, returned = await asyncio.to_thread(_put, store, tool, text)
         if inspect.isawaitable(returned):
             await returned
-        if getattr(artifacts.store, "above_limit", False):
+        if getattr(store, "above_limit", False):
             try:
                 live = [[*agent.messages] for agent in self._agents.agents()]
-                await asyncio.to_thread(_clean, artifacts.store, live)
+                await asyncio.to_thread(_clean, store, live)
             except Exception:
                 logger.exception("the artifacts were not cleaned up")
-        return await asyncio.to_thread(artifacts.place, reference)
+        if not isinstance(store, FileStore):
+            return reference
+        path = await asyncio.to_thread(store.relative_path, reference)
+        return reference if path is None else (store.folder.name / path).as_posix()
+
+
+def command_line(name: str, given: Any) -> str:
+    """The command ``<name> <options> <target|host|url|ip> --key value ...`` of a call.
+
+    Every word is quoted for a POSIX shell, so nothing in it is more than a word: no second command,
+    no redirection, no variable. What the words mean to the program is for the program.
+
+    Args:
+        name: The tool that the model asked for.
+        given: Its input.
+    """
+    if not isinstance(given, Mapping):
+        given = {} if given is None else {"options": given}
+    words = [name]
+    for key in _OPTIONS:
+        words += _split(given.get(key))
+    words += [_text(given[key]) for key in _TARGETS if given.get(key) not in (None, "")][:1]
+    used = {*_OPTIONS, *[key for key in _TARGETS if given.get(key) not in (None, "")][:1]}
+    for key, value in given.items():
+        if key not in used:
+            words += _option(str(key), value)
+    return " ".join(map(shlex.quote, words))
+
+
+def _as_tool(tool: Any) -> AgentTool | None:
+    """The tool that runs command lines: an agent tool, or a module of one such as strands_tools'.
+
+    Raises:
+        TypeError: If it is neither.
+    """
+    if tool is None or isinstance(tool, AgentTool):
+        return tool
+    if isinstance(tool, ModuleType):
+        spec: Any = getattr(tool, "TOOL_SPEC", None)
+        if spec is not None:
+            return PythonAgentTool(spec["name"], spec, getattr(tool, spec["name"]))
+        decorated = [each for each in vars(tool).values() if isinstance(each, AgentTool)]
+        if len(decorated) == 1:
+            return decorated[0]
+    raise TypeError(
+        f"shell_tool is a {type(tool).__name__}; give a tool of Strands, such as a function with"
+        " @tool or strands_tools.shell"
+    )
+
+
+def _split(value: Any) -> Iterator[str]:
+    """The words of options that are one line, or a list of words."""
+    if value in (None, ""):
+        return
+    if isinstance(value, str):
+        try:
+            yield from shlex.split(value)
+        except ValueError:
+            # An open quote: one word, since nobody knows where the others begin.
+            yield value
+    elif isinstance(value, Iterable) and not isinstance(value, Mapping):
+        yield from map(_text, value)
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _option(str(key), each)
+    else:
+        yield _text(value)
+
+
+def _option(key: str, value: Any) -> list[str]:
+    if value is None or value is False:
+        return []
+    name = f"--{key}" if _OPTION_NAME.fullmatch(key) else key
+    if value is True:
+        return [name]
+    if isinstance(value, (list, tuple)):
+        return [word for each in value for word in (name, _text(each))]
+    return [name, _text(value)]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _put(store: Store, tool: str, text: str) -> tuple[str, Any]:
+    """Offers the text to the store: its reference, and what the store returned.
+
+    Where a reference is taken by other content, the next one is tried.
+
+    Raises:
+        StoreError: If the store cannot keep it.
+    """
+    content = text.encode("utf-8", "surrogatepass")
+    for attempt in range(_TRIES - 1):
+        reference = reference_of(tool, content, attempt)
+        try:
+            return reference, store.put(content, reference=reference, tool=tool)
+        except ReferenceTakenError:
+            logger.debug("reference=<%s> | taken", reference)
+    reference = reference_of(tool, content, _TRIES)
+    return reference, store.put(content, reference=reference, tool=tool)
 
 
 def _clean(store: Any, conversations: list[Any]) -> None:
     live = {reference for messages in conversations for reference in references_in(messages)}
     store.clean(live, spare_own=False)
+
+
+def _json_text(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=1)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)

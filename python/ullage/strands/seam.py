@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from strands.agent.conversation_manager import (
+    NullConversationManager,
+    SlidingWindowConversationManager,
+)
 from strands.hooks import AfterModelCallEvent, AfterToolCallEvent, BeforeInvocationEvent
-from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import PolicyError, UllageError
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
 from ullage.strands.agents import PerAgent, note_seam
-from ullage.strands.compaction import compaction, compaction_after_refusal
 from ullage.strands.engines import (
+    compaction,
     engine_for,
     fixed,
-    observe_answer,
+    observe,
+    reduction,
     require_engine,
+    retrieval_tool,
     warn_of_lost_originals,
 )
 from ullage.strands.history import repair_request
-from ullage.strands.passive import PassiveConversationManager
-from ullage.strands.retrieval import retrieval_tool
+from ullage.strands.refusals import Refusals
+from ullage.strands.session import RestorableConversationManager
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -47,10 +53,9 @@ class _SeamState:
     """What is known of one agent."""
 
     engine: ContextManager
+    refusals: Refusals
     # The last answer whose usage was learned from.
     observed: Any = None
-    # Refusals in a row.
-    refusals: int = 0
 
 
 class EngineSeam:
@@ -58,10 +63,10 @@ class EngineSeam:
 
     Args:
         engine: What decides, for every agent. If not given, each agent has an engine for its model.
+        given: The ``policy``, ``store`` and ``model`` of the engines in place of those.
         max_retries: How often in a row a refused request is made smaller and sent again.
         shrink: Whether tool results are shrunk as they arrive.
         retrieval: Whether agents get the tool that reads stored outputs back.
-        given: The ``policy``, ``store`` and ``model`` of the engines in place of those.
 
     Raises:
         PolicyError: If an argument is not what it should be, or an engine is given together with
@@ -74,27 +79,26 @@ class EngineSeam:
     def __init__(
         self,
         engine: ContextManager | None,
+        given: dict[str, Any],
+        max_retries: int,
         *,
-        max_retries: int = MOST_REFUSALS,
-        shrink: bool = True,
-        retrieval: bool = True,
-        **given: Any,
+        shrink: bool,
+        retrieval: bool,
     ) -> None:
         super().__init__()
         require_engine(engine)
         if engine is not None and any(each is not None for each in given.values()):
             raise PolicyError("give an engine, or policy, store and model to make one of")
         engine_for(None, **given)
-        self._most_refusals = max_retries
         self._shrinks = shrink
         self._offers_retrieval = retrieval
 
-        def begun(agent: Agent) -> _SeamState:
+        def new_state(agent: Agent) -> _SeamState:
             own = engine or engine_for(agent, **given)
             warn_of_lost_originals(agent, own.store)
-            return _SeamState(own)
+            return _SeamState(own, Refusals(max_retries))
 
-        self._known = PerAgent(begun)
+        self._known = PerAgent(new_state)
 
     def engine_of(self, agent: Agent) -> ContextManager:
         """What decides for this agent."""
@@ -102,20 +106,17 @@ class EngineSeam:
 
     def before_invocation(self, event: BeforeInvocationEvent) -> None:
         """Forgets the refusals that ended the last invocation."""
-        self._begin(event.agent)
+        self._known.of(event.agent).refusals.end()
 
     async def after_model_call(self, event: AfterModelCallEvent) -> None:
         """Learns from an answer; makes a refused request smaller and sends it again."""
         agent: Any = event.agent
+        if self._retries:
+            smaller = partial(self._smaller, agent, agent.messages)
+            await self._known.of(agent).refusals.after_model_call(event, smaller)
         if event.stop_response is not None:
-            self._begin(agent)
+            self._known.of(agent).refusals.end()
             await asyncio.to_thread(self._learn, agent, event.stop_response.message)
-        elif (
-            self._retries
-            and isinstance(event.exception, ContextWindowOverflowException)
-            and not event.retry
-        ):
-            event.retry = await self._recover(agent, agent.messages)
 
     async def after_tool_call(self, event: AfterToolCallEvent) -> None:
         """Shrinks a result before it enters the conversation; it is replaced, never changed.
@@ -135,7 +136,7 @@ class EngineSeam:
     def _attach(self, agent: Agent) -> None:
         """Registers the hooks of an agent. A manager that would do nothing is replaced."""
         note_seam(agent, type(self).__name__)
-        PassiveConversationManager.take_over(agent)
+        PassiveConversationManager.take_over(agent, self._known.of(agent).refusals)
         agent.add_hook(self.before_invocation, BeforeInvocationEvent)
         agent.add_hook(self.after_model_call, AfterModelCallEvent)
         if self._shrinks:
@@ -160,46 +161,76 @@ class EngineSeam:
             return False
         return bool(report.stages)
 
-    async def _recover(self, agent: Agent, messages: list[Any]) -> bool:
-        """Makes a refused request well smaller.
-
-        Returns:
-            Whether it is smaller, and was not refused too often already.
-        """
-        known = self._known.of(agent)
-        known.refusals += 1
-        if known.refusals > self._most_refusals:
-            logger.warning("refusals=<%d> | no more attempts", known.refusals)
-            return False
-        try:
-            return await self._smaller(agent, messages, known.refusals)
-        except UllageError as error:
-            logger.warning("error=<%s> | the history cannot be made smaller", error)
-            _explain(agent, error)
-            return False
-
-    async def _smaller(self, agent: Agent, messages: list[Any], refusals: int) -> bool:
-        """Makes the messages smaller, in place; whether they are.
+    async def _smaller(self, agent: Agent, messages: list[Any]) -> None:
+        """Makes messages that were refused well smaller, in place.
 
         Raises:
-            UllageError: If they cannot be made smaller.
+            ContextWindowOverflowException: If they cannot be made smaller, or were too often.
         """
-        engine, share = self.engine_of(agent), _SHARES[min(refusals, len(_SHARES)) - 1]
-        steps = compaction_after_refusal(engine, messages, share, **fixed(agent))
-        return await arun(steps) is not None
+        known = self._known.of(agent)
+        known.refusals.add()
+        share = _SHARES[min(known.refusals.count, len(_SHARES)) - 1]
+        await arun(reduction(agent, known.engine, messages, share))
 
     def _learn(self, agent: Agent, answer: Any) -> None:
         """Learns from the usage that came with an answer to the messages of an agent."""
         known = self._known.of(agent)
-        known.observed = observe_answer(known.engine, agent.messages, answer, known.observed)
-
-    def _begin(self, agent: Agent) -> None:
-        """Counts refusals anew: the provider has answered, or the agent is invoked."""
-        self._known.of(agent).refusals = 0
-        _explain(agent, None)
+        known.observed = observe(known.engine, agent.messages, answer, known.observed)
 
 
-def _explain(agent: Agent, problem: Exception | None) -> None:
-    """Notes why the overflow that Strands is about to raise could not be prevented."""
-    if isinstance(agent.conversation_manager, PassiveConversationManager):
-        agent.conversation_manager.problem = problem
+class PassiveConversationManager(RestorableConversationManager):
+    """Changes nothing, and remembers for a session what others have changed.
+
+    Strands' ``NullConversationManager`` changes nothing either, but an agent that comes back from
+    a session with it has its messages as they arrived: what a plugin, a strategy or a user did to
+    them is undone.
+    """
+
+    _is_seam = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        # What knows why the context could not be made smaller.
+        self.refusals: Refusals | None = None
+
+    def apply_management(self, agent: Agent, **_: Any) -> None:
+        """Leaves the messages as they are."""
+
+    def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:  # noqa: ARG002
+        """Leaves the messages as they are.
+
+        Raises:
+            ContextWindowOverflowException: If ``e`` is given and it is known why the messages
+                cannot be made smaller.
+            Exception: ``e``, if it is given and nothing is known.
+        """
+        if self.refusals is not None:
+            self.refusals.raise_problem(e)
+        if e is not None:
+            raise e
+
+    @classmethod
+    def take_over(cls, agent: Agent, refusals: Refusals) -> None:
+        """Takes the place of a manager that does nothing, or that the agent was not given.
+
+        It has to be called before the agent is initialized, as plugins and strategies are.
+        """
+        manager = agent.conversation_manager
+        if type(manager) is not NullConversationManager and not _is_default(manager):
+            return
+        own = cls()
+        own.refusals = refusals
+        agent.conversation_manager = own
+        agent.hooks.add_hook(own)
+        logger.debug("manager=<%s> | replaced", type(manager).__name__)
+
+
+def _is_default(manager: Any) -> bool:
+    """Whether this is what an agent has that was given no manager."""
+    return type(manager) is SlidingWindowConversationManager and _settings(manager) == _settings(
+        SlidingWindowConversationManager()
+    )
+
+
+def _settings(manager: Any) -> dict[str, Any]:
+    return {key: value for key, value in vars(manager).items() if key != "removed_message_count"}

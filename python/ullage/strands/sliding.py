@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands.agent import conversation_manager as strands_managers
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage._engine.logger import Logger
-from ullage.strands.drop_in import DropInConversationManager, DropInState
+from ullage.strands.drop_in import DropInConversationManager, truncate_results
 from ullage.strands.history import History, repair_history
-from ullage.strands.truncation import truncate_results
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -25,35 +23,17 @@ _QUARTERS = 4
 _MOST_QUARTERS = 3
 
 
-@dataclass
-class _WindowState(DropInState):
-    """What is known of one agent."""
-
-    model_calls: int = 0
-
-
 class SlidingWindowConversationManager(
-    DropInConversationManager[_WindowState], strands_managers.SlidingWindowConversationManager
+    DropInConversationManager, strands_managers.SlidingWindowConversationManager
 ):
     """Keeps the newest messages, as the class of Strands that it takes the place of.
 
         from ullage.strands import SlidingWindowConversationManager
 
-    Parameters, defaults, attributes and errors are those of Strands, and a window is cut to the
-    same number of messages. What differs:
-
-    - An overflow truncates the largest results first, wherever they stand, and JSON and documents
-      too, before any message leaves. Strands looks at the oldest result alone.
-    - Every overflow makes the conversation smaller, and after ten in a row it is raised. Strands
-      calls the model until Python's recursion ends.
-    - What is left is a history that providers take: it begins with the user, roles alternate
-      around pinned messages, and the request under way stays in front of a tool loop.
-    - Below the window, messages leave by the quarter rather than by two, so that the provider's
-      prompt cache is not lost with every request.
-    - ``window_size=0`` leaves the request that waits for its answer.
-    - Pins, edits and what was kept in front of the window come back from a session.
-    - Agents that share a manager have their own count of model calls and their own pins.
-    - Messages are replaced, and never changed in themselves.
+    Parameters, defaults, attributes and errors are those of Strands, and where Strands' window
+    leaves a history that providers take, this one leaves the same messages. An overflow truncates
+    the largest results first, and always ends; pins, edits and what was kept come back from a
+    session. All that differs is in ``docs/migrate-from-strands-managers.md``.
 
     Args:
         window_size: Most messages that stay; 0 removes all of them on every reduction.
@@ -69,7 +49,6 @@ class SlidingWindowConversationManager(
             threshold is not above 0 and at most 1.
     """
 
-    state_type = _WindowState
     stored = (("model_call_count", "model_calls"), ("pinned_first", "pinned_first"))
 
     def __init__(
@@ -99,13 +78,12 @@ class SlidingWindowConversationManager(
         self.follow(agent)
         messages, known = agent.messages, self._known.of(agent)
         self._pin_first(messages, known)
+        if e is not None:
+            known.refusals.add(e)
         try:
-            if e is not None:
-                known.refused(e)
-            self._reduce(messages, e, known.refusals)
+            self._reduce(messages, e, known.refusals.count)
         except ContextWindowOverflowException:
-            # The next invocation has its own attempts.
-            known.refusals = 0
+            known.refusals.end()
             raise
 
     def _reduce(self, messages: list[Any], e: Exception | None, refusals: int) -> None:
@@ -113,8 +91,8 @@ class SlidingWindowConversationManager(
         pinned = history.pinned()
         if e is not None and self.should_truncate_results and truncate_results(messages, pinned):
             return
-        kept = self._kept(history, pinned, max(1, refusals))
-        if len(kept) < len(messages):
+        kept = self._kept(history, pinned, len(messages), max(1, refusals))
+        if kept is not None:
             messages[:] = repair_history([messages[index] for index in kept])
         elif e is not None:
             raise ContextWindowOverflowException("Unable to trim conversation context!") from e
@@ -125,22 +103,18 @@ class SlidingWindowConversationManager(
                 len(messages),
             )
 
-    def _kept(self, history: History, pinned: set[int], refusals: int) -> list[int]:
-        """The messages that stay."""
-        everything = list(range(len(history)))
+    def _kept(
+        self, history: History, pinned: set[int], count: int, refusals: int
+    ) -> list[int] | None:
+        """The messages that stay; None if none can leave."""
         if self.window_size == 0:
             waiting = pinned | set(history.waiting())
-            if len(waiting) < len(history):
+            if len(waiting) < count:
                 return sorted(waiting)
-        quarters = min(refusals, _MOST_QUARTERS)
-        start = max(2, len(history) * quarters // _QUARTERS)
-        if len(history) > self.window_size > 0:
-            start = len(history) - self.window_size
-        cut = history.cut_point(start, pinned)
-        if cut is None:
-            return everything
-        staying = {index for index in pinned if index < cut.index} | set(cut.bridge)
-        return [*sorted(staying), *everything[cut.index :]]
+        start = max(2, count * min(refusals, _MOST_QUARTERS) // _QUARTERS)
+        if count > self.window_size > 0:
+            start = count - self.window_size
+        return history.cut_from(start, pinned)
 
     def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
         """Applies the window before each model call, or before every so many."""
@@ -155,4 +129,4 @@ class SlidingWindowConversationManager(
     def _after_model_call(self, event: AfterModelCallEvent) -> None:
         """Counts refusals anew after an answer."""
         if event.stop_response is not None:
-            self._known.of(event.agent).refusals = 0
+            self._known.of(event.agent).refusals.end()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import threading
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -15,15 +14,11 @@ from strands.event_loop.streaming import process_stream
 from ullage import SummaryRequest, TokenCounter
 from ullage._core import quoted_summary, summary_request
 from ullage.strands.agents import PerAgent, model_id, model_window
+from ullage.strands.refusals import reducing
 from ullage.strands.settings import UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-# The agents whose summaries are being made in this context; a summary makes no summary in turn.
-_summarized: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
-    "ullage_summarized", default=()
-)
 
 
 class AgentSummarizer:
@@ -60,7 +55,7 @@ class AgentSummarizer:
             raise RuntimeError("the agent whose messages are to be summarized is gone")
         if self._by is not None and self._by is not agent:
             busy = _BUSY.of(self._by)
-            if not _is_invoked(self._by) and busy.acquire(blocking=False):
+            if not _is_busy(self._by) and busy.acquire(blocking=False):
                 try:
                     return await self._by_agent(self._by, request)
                 finally:
@@ -71,7 +66,7 @@ class AgentSummarizer:
 
     async def _by_model(self, model: Any, request: SummaryRequest) -> str:
         system = request.system if self._system_prompt is None else self._system_prompt
-        chunks = model.stream([_asking(request)], tool_specs=None, system_prompt=system)
+        chunks = model.stream([_prompt_message(request)], tool_specs=None, system_prompt=system)
         message: Any = None
         async for event in process_stream(chunks):
             if "stop" in event:
@@ -86,7 +81,7 @@ class AgentSummarizer:
         if structured is not None:
             agent._default_structured_output_model = None  # noqa: SLF001 - as Strands' own manager
         try:
-            result = await agent.invoke_async(_asking(request)["content"])
+            result = await agent.invoke_async(_prompt_message(request)["content"])
         finally:
             agent.messages[:] = kept
             if structured is not None:
@@ -97,20 +92,15 @@ class AgentSummarizer:
 _BUSY: PerAgent[threading.Lock] = PerAgent(lambda _: threading.Lock())
 
 
-def _is_invoked(agent: Any) -> bool:
+def _is_busy(agent: Any) -> bool:
     """Whether somebody else has the agent at work."""
     # The agent has it itself in older versions of Strands.
     lock = getattr(getattr(agent, "_concurrency", agent), "_invocation_lock", None)
     return bool(lock is not None and lock.locked())
 
 
-def _asking(request: SummaryRequest) -> Any:
+def _prompt_message(request: SummaryRequest) -> Any:
     return {"role": "user", "content": [{"text": request.prompt}]}
-
-
-def is_being_summarized(agent: Any) -> bool:
-    """Whether a summary of this agent, or by it, is being made in this context."""
-    return id(agent) in _summarized.get()
 
 
 async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | None) -> str:
@@ -140,11 +130,8 @@ async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | Non
     values["prompt"] = f"{values['text']}\n\nPlease summarize this conversation."
     values["system"] = DEFAULT_SUMMARIZATION_PROMPT
     values["messages"] = messages
-    token = _summarized.set((*_summarized.get(), id(agent), id(by)))
-    try:
+    with reducing(agent, by):
         return quoted_summary(await AgentSummarizer(agent, by, prompt)(SummaryRequest(**values)))
-    finally:
-        _summarized.reset(token)
 
 
 def _words(message: Any) -> str:

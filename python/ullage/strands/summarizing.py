@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands.agent import conversation_manager as strands_managers
@@ -13,11 +13,11 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage._engine.logger import Logger
 from ullage.strands.agents import model_window
-from ullage.strands.drop_in import DropInConversationManager, DropInState
+from ullage.strands.drop_in import DropInConversationManager, truncate_results
 from ullage.strands.history import History, identify, repair_history
+from ullage.strands.refusals import is_reducing
 from ullage.strands.settings import UNKNOWN_WINDOW
-from ullage.strands.summaries import is_being_summarized, summary_of
-from ullage.strands.truncation import truncate_results
+from ullage.strands.summaries import summary_of
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -26,35 +26,17 @@ if TYPE_CHECKING:
 logger = Logger(__name__)
 
 
-@dataclass
-class _SummaryState(DropInState):
-    """What is known of one agent."""
-
-    summary: Any = None
-    # The overflow that was not recovered from before Strands asked for it.
-    given_up: BaseException | None = None
-
-
 class SummarizingConversationManager(
-    DropInConversationManager[_SummaryState], strands_managers.SummarizingConversationManager
+    DropInConversationManager, strands_managers.SummarizingConversationManager
 ):
     """Summarizes the oldest messages, as the class of Strands that it takes the place of.
 
         from ullage.strands import SummarizingConversationManager
 
     Parameters, defaults, attributes and errors are those of Strands, and as many messages are
-    summarized, give or take one so that roles alternate. What differs:
-
-    - Summaries are made beside the event loop, which Strands' own hold up for as long as they take.
-    - A summarizer is asked with words, not with calls and results, which providers refuse in a
-      request without tools. They are cut to half of the window at most.
-    - A second refusal in a row truncates the largest tool results, wherever they stand, and so does
-      a first one where too few messages are left to summarize. Strands gives up on the one, and on
-      the other calls the model until Python's recursion ends. After ten in a row it is raised.
-    - Behind a pinned message of the user the summary is the assistant's, so that roles alternate.
-    - The agent may be its own ``summarization_agent``, and one that is busy lends its model.
-    - Pins and edits come back from a session too.
-    - Agents that share a manager have summaries and pins of their own.
+    summarized, give or take one so that roles alternate. Summaries are made beside the event loop
+    and asked for with words alone; an overflow always ends; pins, edits and summaries come back
+    from a session. All that differs is in ``docs/migrate-from-strands-managers.md``.
 
     Args:
         summary_ratio: Share of the messages that is summarized, from 0.1 to 0.8.
@@ -70,7 +52,6 @@ class SummarizingConversationManager(
             above 0 and at most 1.
     """
 
-    state_type = _SummaryState
     stored = (("summary_message", "summary"), ("pinned_first", "pinned_first"))
 
     def __init__(
@@ -103,9 +84,7 @@ class SummarizingConversationManager(
                 it was made smaller ten times in a row.
             Exception: What the summarizer raised, if ``e`` is given and nothing else helped.
         """
-        if e is not None and (given_up := self._known.of(agent).given_up) is not None:
-            self._known.of(agent).given_up = None
-            raise given_up
+        self._known.of(agent).refusals.raise_problem(e)
         # A thread of its own, because this one may have an event loop that waits for us.
         context = contextvars.copy_context()
         with ThreadPoolExecutor(1, thread_name_prefix="ullage-summary") as pool:
@@ -121,22 +100,21 @@ class SummarizingConversationManager(
             except Exception as error:  # noqa: BLE001 - Strands goes on without a summary
                 logger.warning("Proactive summarization failed, continuing: %s", error)
             return
+        known.refusals.add(e)
         try:
-            known.refused(e)
-            await self._recover(agent, e, known)
+            await self._recover(agent, e, known.refusals.count)
         except BaseException:
-            # The next invocation has its own attempts.
-            known.refusals = 0
+            known.refusals.end()
             raise
 
-    async def _recover(self, agent: Agent, e: Exception, known: _SummaryState) -> None:
+    async def _recover(self, agent: Agent, e: Exception, refusals: int) -> None:
         """Makes the conversation smaller."""
         messages = agent.messages
-        if known.refusals > 1 and truncate_results(messages, History(messages).pinned()):
+        if refusals > 1 and truncate_results(messages, History(messages).pinned()):
             return
         try:
             # Where the newest messages are too many, fewer of them are spared each time.
-            await self._summarize(agent, self.preserve_recent_messages >> (known.refusals - 1))
+            await self._summarize(agent, self.preserve_recent_messages >> (refusals - 1))
         except Exception as error:
             if truncate_results(messages, History(messages).pinned()):
                 logger.warning("error=<%s> | results were truncated instead", error)
@@ -147,7 +125,7 @@ class SummarizingConversationManager(
     async def _summarize(self, agent: Any, preserved: int) -> None:
         """Puts a summary in the place of the oldest messages."""
         messages, known = agent.messages, self._known.of(agent)
-        if is_being_summarized(agent):
+        if is_reducing(agent):
             raise ContextWindowOverflowException("Cannot summarize: the summary itself overflows")
         count = min(max(1, int(len(messages) * self.summary_ratio)), len(messages) - preserved)
         if count <= 0:
@@ -184,16 +162,8 @@ class SummarizingConversationManager(
 
     async def _after_model_call(self, event: AfterModelCallEvent) -> None:
         """Makes a refused request smaller and sends it again."""
-        known = self._known.of(event.agent)
-        if event.stop_response is not None:
-            known.refusals, known.given_up = 0, None
-        elif isinstance(event.exception, ContextWindowOverflowException) and not event.retry:
-            try:
-                await self._reduce(event.agent, event.exception)
-            except Exception as error:  # noqa: BLE001 - Strands asks for a reduction, and gets it
-                known.given_up = error
-            else:
-                event.retry = True
+        smaller = partial(self._reduce, event.agent, event.exception)
+        await self._known.of(event.agent).refusals.after_model_call(event, smaller)
 
     async def _reduce(self, agent: Any, e: Exception | None) -> None:
         """What this class does, or a subclass that has its own way."""

@@ -6,13 +6,13 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from strands.plugins import Plugin
+from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage import BudgetError, ContextManager, StoreError, UllageError
 from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent, usage_counts
-from ullage.strands.edits import TrackedView
 from ullage.strands.engines import fixed
-from ullage.strands.history import hold_count
+from ullage.strands.history import TrackedView, hold_count
 from ullage.strands.seam import MOST_REFUSALS, EngineSeam
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ logger = Logger(__name__)
 
 
 class _AgentView:
-    """What the model sees of one agent's messages, and what a refusal or a failure changes in it.
+    """What the model sees of one agent's messages, and what it sees where the store fails.
 
     Args:
         engine: Decides.
@@ -35,11 +35,8 @@ class _AgentView:
 
     def __init__(self, engine: ContextManager, state: dict[str, Any] | None = None) -> None:
         self._engine = engine
-        self._tracked = TrackedView(engine, state)
+        self._view = TrackedView(engine, state)
         self._sent: list[Any] = []
-        self._last: tuple[list[Any], dict[str, Any]] = ([], {})
-        # The tokens of a request, where a provider refused more and the view cannot go that low.
-        self._budget: int | None = None
 
     async def request(self, messages: list[Any], **beside: Any) -> list[Any]:
         """The messages to send, or the shortest that there are; the provider decides.
@@ -47,10 +44,9 @@ class _AgentView:
         Raises:
             MessageError: If they cannot be read.
         """
-        self._last = messages, beside
-        view = self._tracked.following(messages)
+        view = self._view.following(messages)
         try:
-            self._sent = await view.amessages(messages, self._budget, **beside)
+            self._sent = await view.amessages(messages, **beside)
         except BudgetError as error:
             logger.warning("error=<%s> | the request stays above its budget", error)
             self._sent = await view.amessages(messages, max(1, error.floor), **beside)
@@ -62,31 +58,24 @@ class _AgentView:
         hold_count(self._sent, self._engine.policy)
         return self._sent
 
-    async def refused(self) -> bool:
-        """Makes the next request smaller than the last; whether it is.
+    async def make_smaller(self) -> None:
+        """Makes the next request smaller than the last.
 
         Raises:
-            UllageError: If nothing is left to remove, or the store cannot keep it.
+            ContextWindowOverflowException: If nothing is left to remove, or the store cannot keep
+                it.
         """
-        view = self._tracked.view
-        tokens, state = view.tokens, view.state()
         try:
-            await view.arefused()
-        except BudgetError as error:
-            # The ceiling of the view is now below what must stay.
-            self._tracked = TrackedView(self._engine, state)
-            messages, beside = self._last
-            view = self._tracked.following(messages)
-            await view.amessages(messages, max(1, error.floor), **beside)
-            if error.floor >= tokens:
-                raise
-            self._budget = error.floor
-        return view.tokens < tokens
+            await self._view.view.arefused()
+        except UllageError as error:
+            raise ContextWindowOverflowException(
+                f"the history cannot be made smaller: {error}"
+            ) from error
 
-    def answered(self, reported: int | None, cached: int | None) -> None:
+    def observe(self, reported: int | None, cached: int | None) -> None:
         """Ends a row of refusals, and learns from the tokens that were reported, if any were."""
         if reported is not None:
-            self._tracked.view.observe(reported, cached)
+            self._view.view.observe(reported, cached)
 
 
 class ContextView(EngineSeam, Plugin):
@@ -95,17 +84,11 @@ class ContextView(EngineSeam, Plugin):
         agent = Agent(model=model, tools=tools, plugins=[ContextView(engine=engine)])
 
     What is sent is compacted as :class:`~ullage.strands.ContextPlugin` compacts; ``agent.messages``
-    and the session keep every message as it arrived. For agents whose transcripts are read by
-    people or by other programs, and for trying a policy: take the plugin away and nothing has
-    happened.
+    and the session keep every message as it arrived. Take the plugin away and nothing has happened.
+    The requests are those of a ``View``, see ``docs/view.md``: they go on from one to the next, and
+    after a refusal the later ones stay below what was refused. Another process compacts anew.
 
-    The view goes on from one request to the next: what is above the high mark is compacted once,
-    and then messages are added at the end, so that the provider's prompt cache keeps its value.
-    After an edit of an older message, what was decided about the messages before it stays. After a
-    refusal the later requests stay below what was refused. Another process compacts anew.
-
-    The history grows for as long as the agent lives, and Strands copies it for every request. An
-    agent that was given no conversation manager, or ``NullConversationManager``, gets one that
+    An agent that was given no conversation manager, or ``NullConversationManager``, gets one that
     changes nothing. Tool results are not shrunk as they arrive, since that would change the
     history; add :class:`~ullage.strands.ToolRouterHook` for that.
 
@@ -136,15 +119,8 @@ class ContextView(EngineSeam, Plugin):
         max_retries: int = MOST_REFUSALS,
         retrieval: bool = True,
     ) -> None:
-        super().__init__(
-            engine,
-            policy=policy,
-            store=store,
-            model=model,
-            max_retries=max_retries,
-            shrink=False,
-            retrieval=retrieval,
-        )
+        given = {"policy": policy, "store": store, "model": model}
+        super().__init__(engine, given, max_retries, shrink=False, retrieval=retrieval)
         self._views = PerAgent(lambda agent: _AgentView(self.engine_of(agent)))
 
     @property
@@ -178,11 +154,12 @@ class ContextView(EngineSeam, Plugin):
         shown = [copies.get(id(one)) or copy.deepcopy(one) for one in shown]
         return context.replace(messages=shown)
 
-    async def _smaller(self, agent: Agent, _messages: list[Any], _refusals: int) -> bool:
-        return await self._views.of(agent).refused()
+    async def _smaller(self, agent: Agent, messages: list[Any]) -> None:  # noqa: ARG002 - they stay
+        self._known.of(agent).refusals.add()
+        await self._views.of(agent).make_smaller()
 
     def _learn(self, agent: Agent, answer: Any) -> None:
-        self._views.of(agent).answered(*usage_counts(answer))
+        self._views.of(agent).observe(*usage_counts(answer))
 
 
 def _without_store(engine: ContextManager) -> ContextManager:

@@ -1,0 +1,101 @@
+"""What follows when a provider refuses a request as too long."""
+
+from __future__ import annotations
+
+import contextvars
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from strands.types.exceptions import ContextWindowOverflowException
+
+from ullage._engine.logger import Logger
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from strands.hooks import AfterModelCallEvent
+
+logger = Logger(__name__)
+
+# The agents whose conversation is being reduced in this context, threads begun in it included.
+_reducing: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
+    "ullage_reducing", default=()
+)
+
+
+class Refusals:
+    """The refusals of one agent's requests since its model last answered.
+
+    Args:
+        most: How many requests in a row are made smaller.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.count = 0
+        # Why nothing could be made smaller, until Strands asks for it.
+        self._problem: Exception | None = None
+
+    def end(self) -> None:
+        """The provider has answered, or the agent is invoked anew."""
+        self.count, self._problem = 0, None
+
+    def add(self, error: Exception | None = None) -> None:
+        """Counts a refusal.
+
+        Raises:
+            ContextWindowOverflowException: If there were too many.
+        """
+        self.count += 1
+        if self.count > self._most:
+            # The next invocation has its own attempts.
+            self.count = 0
+            raise ContextWindowOverflowException(
+                f"the provider refused {self._most + 1} requests in a row, each smaller than the"
+                " one before"
+            ) from error
+
+    async def recover(self, smaller: Callable[[], Awaitable[None]]) -> bool:
+        """Whether a refused request was made smaller, by what is given; if not, Strands asks again.
+
+        Strands does that in its event loop, and calls itself again for each attempt. So only what
+        cannot be made smaller is left to it, for the overflow to get out.
+        """
+        self._problem = None
+        try:
+            await smaller()
+        except Exception as problem:  # noqa: BLE001 - raised when Strands asks for a reduction
+            logger.warning("error=<%s> | the overflow is raised", problem)
+            self.count, self._problem = 0, problem
+            return False
+        return True
+
+    async def after_model_call(
+        self, event: AfterModelCallEvent, smaller: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Ends the refusals after an answer; has a refused request made smaller and sent again."""
+        if event.stop_response is not None:
+            self.end()
+        elif isinstance(event.exception, ContextWindowOverflowException) and not event.retry:
+            event.retry = await self.recover(smaller)
+
+    def raise_problem(self, error: Exception | None) -> None:
+        """Raises why nothing could be made smaller, if that was tried already."""
+        problem, self._problem = self._problem, None
+        if error is not None and problem is not None:
+            raise problem from (None if problem is error else error)
+
+
+@contextmanager
+def reducing(*agents: Any) -> Iterator[None]:
+    """The conversations of these agents are being reduced; a summary makes no summary in turn."""
+    token = _reducing.set((*_reducing.get(), *map(id, agents)))
+    try:
+        yield
+    finally:
+        _reducing.reset(token)
+
+
+def is_reducing(agent: Any) -> bool:
+    """Whether the conversation of an agent is being reduced in this context."""
+    return id(agent) in _reducing.get()
