@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage._core import TokenCounter
-from ullage.adk import program
 from ullage.adk.analysis import as_json
 from ullage.adk.sandbox import SandboxError
 from ullage.compression import compress
@@ -30,6 +29,26 @@ _STATISTICS_TOKENS = 4_000
 
 # Characters of statistics that need no shortening; four thousand tokens, as JSON of numbers counts.
 _STATISTICS = 12_000
+
+
+# What a sandbox runs: the same survey, with samples where the kind of data is unknown.
+_PROGRAM = """
+import json
+import ullage
+from ullage._core import Payload
+kind, payload = {kind!r}, Payload(data)
+said = json.loads(payload.survey(kind))
+text = payload.text
+if text is not None:
+    excerpt = ullage.compress(text, {length}, counter=ullage.TokenCounter.with_ratio(1))
+    said.update(total_count=text.count("\\n") + 1, excerpt=excerpt.text)
+elif kind is None:
+    said.update(json.loads(payload.sample()))
+print(json.dumps(said))
+"""
+
+# What Python says where the sandbox does not have ullage.
+NO_ULLAGE = "No module named 'ullage"
 
 
 @dataclass(frozen=True)
@@ -60,6 +79,7 @@ class Step:
         tool_context: The context of the call.
         retrieval: What the retrieval tool is called.
         analysis: What the analysis tool is called, where there is one.
+        is_surveyed_here: Whether the sandbox is known to have no ullage.
     """
 
     tool: str
@@ -70,6 +90,7 @@ class Step:
     tool_context: ToolContext
     retrieval: str
     analysis: str | None
+    is_surveyed_here: bool
 
     @property
     def shape(self) -> str | None:
@@ -87,7 +108,7 @@ def steps(step: Step) -> list[Way]:
     """The ways to try, the best first."""
     known = step.shape is not None
     ways: list[Way] = []
-    if step.sandbox is not None:
+    if step.sandbox is not None and not step.is_surveyed_here:
         ways.append(_in_sandbox)
     if known:
         ways.append(_statistics)
@@ -96,13 +117,12 @@ def steps(step: Step) -> list[Way]:
 
 
 async def _in_sandbox(step: Step) -> Handled:
-    """The program for the kind of data, run where the user lets code run."""
+    """The core's survey, made where the user lets code run. It has to have ullage."""
     template = None if step.shape == "several" else step.shape
-    call = f"print(json.dumps(survey(data, {template or 'other'!r}), default=str))"
-    code = f"{program.source()}\n{call}\n"
-    data, _ = step.payload.stored()
     if step.sandbox is None:
         raise SandboxError("there is none")
+    data, _ = step.payload.stored()
+    code = _PROGRAM.format(kind=template, length=_TEXT)
     printed = await step.sandbox.run(code, as_json(data), step.tool_context)
     said = _bounded(json.loads(printed))
     if template is None:

@@ -20,7 +20,7 @@ from ullage.adk.analysis import ANALYSIS_TOOL, analysis_tool
 from ullage.adk.brief import frames
 from ullage.adk.media import has_media, has_parts
 from ullage.adk.payload_limits import KIND_OF_TOOL, PayloadLimits
-from ullage.adk.payload_steps import Handled, Step, steps
+from ullage.adk.payload_steps import NO_ULLAGE, Handled, Step, steps
 from ullage.adk.payload_storage import Stored, save_artifact, store_payload
 from ullage.adk.retrieval import retrieval_tool
 from ullage.adk.sandbox import Sandbox
@@ -54,7 +54,7 @@ class LargePayloadHandler(BasePlugin):
 
     A result of a known shape (metrics, logs, traces, time series) becomes statistics over all of
     its rows, and any other its shape, how its fields are distributed, and samples. Both are
-    computed by the core, at some hundred megabytes a second; with a sandbox, by its programs.
+    computed by the core, at some hundred megabytes a second: here, or in a sandbox that has ullage.
 
     The whole is stored before: readable by :meth:`tools`, and saved as an artifact of the session
     where the app has an artifact service. Where it could not be kept, nothing is taken out.
@@ -65,7 +65,7 @@ class LargePayloadHandler(BasePlugin):
         limits: From what size on; from the environment if not given (``SRE_AGENT_LARGE_PAYLOAD_*``,
             read once).
         sandbox: A code executor of ADK, a function that runs code, or a :class:`Sandbox`. It runs
-            the programs for known and for unknown shapes, and the model's own code.
+            the model's own code, and makes the statistics if it has ullage.
         kinds: Kinds of what your own tools return, beside those that are known: "metrics", "logs",
             "traces" or "time_series". Where the rows are something else, the name counts nothing.
         retrieval: What the retrieval tool is called.
@@ -95,6 +95,7 @@ class LargePayloadHandler(BasePlugin):
         self._retrieval = retrieval
         self._analysis = analysis
         self._artifact_writer = ArtifactWriter(self.store)
+        self._surveys_here = False
 
     def tools(self) -> list[FunctionTool]:
         """The tools that read the stored data: retrieval, and analysis where there is a sandbox."""
@@ -178,11 +179,13 @@ class LargePayloadHandler(BasePlugin):
             tool_context=tool_context,
             retrieval=self._retrieval,
             analysis=self._analysis if self.sandbox is not None else None,
+            is_surveyed_here=self._surveys_here,
         )
         for step in steps(context):
             try:
                 handled = await step(context)
             except Exception as error:  # noqa: BLE001 - the next one may know better
+                self._surveys_here = self._surveys_here or NO_ULLAGE in str(error)
                 logger.warning("tool=<%s>, reason=<%s> | a step failed", tool, error)
                 continue
             response = _response(result, handled, payload, stored, started)
