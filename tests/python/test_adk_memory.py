@@ -22,7 +22,7 @@ WINDOW = 20_000
 
 
 def known(plugin) -> Any:
-    return plugin._hooks._requests._known._values
+    return plugin._requests._known._values
 
 
 def measure(number: int) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def test_between_invocations_only_what_was_compacted_is_kept():
         ]
         contents = [types.Content.model_validate(state["messages"][place]) for place in made]
         assert counter.count_messages(contents, "gemini") <= WINDOW
-    assert not plugin._hooks._meter._calls._values
+    assert not plugin._meter._calls._values
 
 
 def test_of_sessions_that_were_not_compacted_nothing_is_kept():

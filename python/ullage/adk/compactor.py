@@ -13,8 +13,9 @@ from ullage._core import BudgetError, PolicyError, TokenCounter
 from ullage.adk.dict_events import as_events
 from ullage.adk.events import live
 from ullage.adk.fitting import findings_in
+from ullage.adk.requests import FORMAT
 from ullage.adk.summarizer import EventsSummarizer
-from ullage.adk.summary_text import FORMAT, SummarySettings, contents_of
+from ullage.adk.summary_text import SummarySettings, contents_of
 from ullage.adk.unfolded import further, older, unfolded
 from ullage.adk.working_context import (
     CompactionConfig,

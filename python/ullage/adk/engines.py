@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 from ullage import ContextManager, PolicyError, StoreError
 from ullage._engine.logger import Logger
+from ullage.adk.conversations import invocation_of
 from ullage.adk.newest import Newest
 from ullage.adk.sre_agent import Brake
 
@@ -79,7 +80,7 @@ class Engines:
         """The engine for the model of the agent that called a tool."""
         if isinstance(self._given, ContextManager):
             return self._given
-        agent = context._invocation_context.agent  # noqa: SLF001 - the public way copies all of it
+        agent = invocation_of(context).agent
         model = getattr(agent, "canonical_model", None)
         return self.of(getattr(model, "model", None))
 

@@ -10,7 +10,7 @@ from ullage._core import BudgetError, PolicyError
 from ullage._engine.logger import Logger
 from ullage.adk.compactor import ContextCompactor
 from ullage.adk.conversations import session_key
-from ullage.adk.summary_text import FORMAT
+from ullage.adk.requests import FORMAT
 from ullage.adk.working_context import CompactionConfig
 from ullage.manager import ContextManager
 

@@ -19,7 +19,7 @@ from ullage._engine.steps import Step, arun, run
 from ullage.adk.event_lines import content_lines
 from ullage.adk.fitting import fitting
 from ullage.adk.model_summarizer import summarizer_of
-from ullage.adk.summary_text import FORMAT
+from ullage.adk.requests import FORMAT
 from ullage.report.reports import StageReport
 
 if TYPE_CHECKING:

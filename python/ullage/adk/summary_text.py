@@ -11,8 +11,9 @@ from ullage._engine.summarizer import NOBODY, Answer, Asker, SummaryRequest
 from ullage.adk.event_lines import event_lines
 from ullage.adk.events import content_of, is_private
 from ullage.adk.fitting import fitting
+from ullage.adk.meter import SummaryUsage, collect_usage, estimate
 from ullage.adk.model_summarizer import summarizer_of
-from ullage.adk.summary_usage import SummaryUsage, collect_usage, estimate
+from ullage.adk.requests import FORMAT
 from ullage.compression import compress
 from ullage.telemetry import Telemetry
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from ullage._core import TokenCounter
     from ullage.adk.model_summarizer import SummarizerOrModel
-
-FORMAT = "gemini"
 
 # What a summary without a model is told as; the others are the core's.
 TOOL_LINES = "tool-lines"

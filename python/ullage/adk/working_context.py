@@ -11,7 +11,8 @@ from google.genai import types
 from ullage._core import BudgetError, Policy, PolicyError
 from ullage.adk.events import is_request
 from ullage.adk.fitting import fitting
-from ullage.adk.summary_text import FORMAT, contents_of
+from ullage.adk.requests import FORMAT
+from ullage.adk.summary_text import contents_of
 from ullage.adk.written_summary import written
 from ullage.manager import ContextManager
 from ullage.validity import repair
