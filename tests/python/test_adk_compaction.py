@@ -28,7 +28,7 @@ from tests.python.adk_host import (
 )
 from tests.python.summarizers import FORGED, lazy, release
 from ullage.adk import ContextCompactor, EventsSummarizer, SummarySettings
-from ullage.adk.written_summary import HEADER, REQUEST, WAITING
+from ullage.adk.summarizer import HEADER, REQUEST, WAITING
 
 from .lengths import first
 
@@ -153,7 +153,7 @@ def test_windows_of_invocations_are_summarized(overlap, shown, left, processes):
 
 
 def test_a_session_that_cannot_be_shown_ends_no_run(caplog):
-    from ullage.adk.summary_chain import SummaryChain
+    from ullage.adk.summarizer import SummaryChain
 
     def broken(invocation_id, events):
         raise RuntimeError("broken on purpose")

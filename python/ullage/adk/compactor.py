@@ -10,13 +10,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import BudgetError, PolicyError, TokenCounter
+from ullage._engine.steps import run
 from ullage.adk.dict_events import as_events
-from ullage.adk.events import live
-from ullage.adk.fitting import findings_in
+from ullage.adk.event_lines import findings_in
+from ullage.adk.events import contents_of, further, live, older
 from ullage.adk.requests import FORMAT
-from ullage.adk.summarizer import EventsSummarizer
-from ullage.adk.summary_text import SummarySettings, contents_of
-from ullage.adk.unfolded import further, older, unfolded
+from ullage.adk.summarizer import Earlier, EventsSummarizer, SummarySettings, last_summary
 from ullage.adk.working_context import (
     CompactionConfig,
     SessionSummary,
@@ -24,7 +23,6 @@ from ullage.adk.working_context import (
     contents_within,
     tools_in,
 )
-from ullage.adk.written_summary import Earlier, made_of, written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +101,7 @@ class ContextCompactor:
 
     def should_compact(self, events: Sequence[AnyEvent]) -> bool:
         """Whether there are enough events since the last compaction, and they are too long."""
-        earlier, _, raw = unfolded(as_events(events))
+        earlier, raw = last_summary(as_events(events))
         return self._is_due(earlier, raw)
 
     async def compact(self, session: Session, service: BaseSessionService) -> Event | None:
@@ -119,7 +117,7 @@ class ContextCompactor:
         Raises:
             Exception: Whatever the service raises.
         """
-        earlier, _, raw = unfolded(session.events)
+        earlier, raw = last_summary(session.events)
         if not self._is_due(earlier, raw):
             return None
         leaving = raw[: older(raw, self.config.recent_events_count)]
@@ -159,11 +157,9 @@ class ContextCompactor:
         recent = self.config.recent_events_count
         split = older(new, recent) if self._is_due(earlier, new) else 0
         applied = False
-        words = self._summarizer.words
         while True:
             if split:
-                told = words.tell(new[:split], earlier.text if earlier else "")
-                earlier = made_of(earlier, new[:split], told.text, words.shorten_request)
+                earlier, _ = run(self._summarizer.writer.earlier(earlier, new[:split]))
                 turn += split
                 self._remember(session_id, earlier, new[split - 1].id, turn)
                 new, applied = new[split:], True
@@ -213,7 +209,7 @@ class ContextCompactor:
     def _is_due(self, earlier: Earlier | None, raw: list[Event]) -> bool:
         if len(raw) < self.config.min_events_for_compaction:
             return False
-        contents = [written(earlier)] if earlier else []
+        contents = [earlier.content()] if earlier else []
         return self._tokens([*contents, *contents_of(raw)]) > self.config.compaction_trigger_tokens
 
     def _is_half(self, events: Sequence[Event]) -> bool:
@@ -227,7 +223,7 @@ class ContextCompactor:
         self, session_id: str, events: Sequence[Event], existing: SessionSummary | None
     ) -> tuple[Earlier | None, list[Event], int]:
         """The summary so far, the events behind it, and how many are in front."""
-        earlier, _, raw = unfolded(events)
+        earlier, raw = last_summary(events)
         known = self._known(session_id)
         ids = [event.id for event in raw]
         if known is not None and known.last in ids:
@@ -235,9 +231,9 @@ class ContextCompactor:
         if existing is not None and existing.summary_text and earlier is None:
             turn = min(max(existing.last_compaction_turn, 0), len(raw))
             start = raw[0].timestamp if raw else 0.0
-            seen = Earlier(start, existing.summary_text)
-            words = self._summarizer.words
-            made = made_of(seen, raw[:turn], existing.summary_text, words.shorten_request)
+            seen = Earlier(start, start, existing.summary_text)
+            writer = self._summarizer.writer
+            made, _ = run(writer.earlier(seen, raw[:turn], existing.summary_text))
             return made, raw[turn:], turn
         return earlier, raw, 0
 

@@ -1,4 +1,4 @@
-"""What the events of an ADK session say: who calls, who answers, what is still open, who asks."""
+"""What the events of an ADK session say: who calls, who answers, what is open, where to cut."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from google.adk.events.event import Event
     from google.genai import types
+
 
 # The calls by which ADK asks the client for something. Their arguments are no part of the
 # conversation: those of the first hold the user's credentials.
@@ -146,3 +147,43 @@ def _goes_on(response: Any) -> bool:
         (fields[key] for key in ("status", "state") if isinstance(fields.get(key), str)), ""
     )
     return status.strip().lower().replace(" ", "_").replace("-", "_") in _WAITING
+
+
+def counted(events: Sequence[Event]) -> list[Event]:
+    """The events of a conversation. The events of a task with a scope of its own are not."""
+    return [event for event in live(events) if getattr(event, "isolation_scope", None) is None]
+
+
+def contents_of(events: Sequence[Event]) -> list[Any]:
+    """What a model may read of the events: no credentials, and nothing that is empty."""
+    contents = (None if is_private(event) else content_of(event) for event in events)
+    return [content for content in contents if content is not None]
+
+
+def older(raw: Sequence[Event], recent: int) -> int:
+    """How many events are older than so many recent ones: up to a place where no call is open.
+
+    Times tell the events in front from those behind there, since ADK takes away whatever lies
+    between two times.
+    """
+    most = min(max(0, len(raw) - recent), seen(raw))
+    least = [float("inf")] * (len(raw) + 1)
+    for place in range(len(raw) - 1, -1, -1):
+        least[place] = min(least[place + 1], raw[place].timestamp)
+    places = closed(raw[:most], frozenset(abandoned(raw)))
+    latest = float("-inf")
+    split = at = 0
+    for place in places:
+        latest = max([latest, *(event.timestamp for event in raw[at:place])])
+        at = place
+        split = place if latest < least[place] else split
+    return split
+
+
+def further(new: Sequence[Event], fits: Callable[[Sequence[Event]], bool]) -> int:
+    """How many of the events must go so that the others fit; 0 where none can."""
+    # Also those that may still be answered: a late answer finds its call again.
+    answered = {one.id for event in new for one in event.get_function_responses()}
+    called = {one.id for event in new for one in event.get_function_calls() if one.id}
+    places = closed(new[: seen(new)] or new, frozenset(called - answered))[1:]
+    return next((place for place in places if fits(new[place:])), places[-1] if places else 0)

@@ -16,8 +16,7 @@ from ullage import (
     TokenCounter,
 )
 from ullage._engine.steps import Step, arun, run
-from ullage.adk.event_lines import content_lines
-from ullage.adk.fitting import fitting
+from ullage.adk.event_lines import content_lines, fitting
 from ullage.adk.model_summarizer import summarizer_of
 from ullage.adk.requests import FORMAT
 from ullage.report.reports import StageReport

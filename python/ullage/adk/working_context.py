@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from google.genai import types
 
 from ullage._core import BudgetError, Policy, PolicyError
-from ullage.adk.events import is_request
-from ullage.adk.fitting import fitting
+from ullage.adk.event_lines import fitting
+from ullage.adk.events import contents_of, is_request
 from ullage.adk.requests import FORMAT
-from ullage.adk.summary_text import contents_of
-from ullage.adk.written_summary import written
 from ullage.manager import ContextManager
 from ullage.validity import repair
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
     from ullage._core import TokenCounter
     from ullage.adk.dict_events import AnyEvent
-    from ullage.adk.written_summary import Earlier
+    from ullage.adk.summarizer import Earlier
     from ullage.stores.protocol import Store
 
 
@@ -148,7 +146,7 @@ def contents_within(  # noqa: PLR0917 - a step of one caller
 
 
 def _written(earlier: Earlier | None) -> list[types.Content]:
-    return [] if earlier is None else [written(earlier)]
+    return [] if earlier is None else [earlier.content()]
 
 
 def _without_tokens(earlier: Earlier | None, tokens: int, counter: TokenCounter) -> Earlier | None:
