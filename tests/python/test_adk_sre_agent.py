@@ -282,7 +282,7 @@ def test_a_first_request_that_is_too_long_is_shortened_last():
     assert report.tokens_before > 98_304 > TRIGGER >= report.tokens_after
     assert "trim" in report.stages
     assert ullage.validate(contents, "gemini") == []
-    assert "Why is this slow?" in contents[0].parts[0].text
+    assert "Why is this slow?" in contents[0].model_dump_json()
     assert contents[-1] == text("Go on.", "user")
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import BudgetError, PolicyError, TokenCounter
+from ullage._core import Policy, PolicyError, TokenCounter
 from ullage._engine.steps import run
 from ullage.adk.dict_events import as_events
 from ullage.adk.event_lines import findings_in
-from ullage.adk.events import contents_of, further, live, older
+from ullage.adk.events import contents_of, live, older
 from ullage.adk.requests import FORMAT
 from ullage.adk.summarizer import Earlier, EventsSummarizer, SummarySettings, last_summary
 from ullage.adk.working_context import (
@@ -23,6 +23,7 @@ from ullage.adk.working_context import (
     contents_within,
     tools_in,
 )
+from ullage.manager import ContextManager
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +96,10 @@ class ContextCompactor:
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
         settings = (settings or SummarySettings()).within(self.config.token_budget)
         self._summarizer = EventsSummarizer(summarizer, settings=settings, counter=self.counter)
-        self._store = store
+        policy = Policy.preset("adk-session").replace(
+            window=self.config.token_budget, keep_recent=self.config.recent_events_count
+        )
+        self._engine = ContextManager(policy, counter=self.counter, store=store, format=FORMAT)
         self._sessions: OrderedDict[str, _Known] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -156,23 +160,12 @@ class ContextCompactor:
         earlier, new, turn = self._recalled(session_id, events, existing_summary)
         recent = self.config.recent_events_count
         split = older(new, recent) if self._is_due(earlier, new) else 0
-        applied = False
-        while True:
-            if split:
-                earlier, _ = run(self._summarizer.writer.earlier(earlier, new[:split]))
-                turn += split
-                self._remember(session_id, earlier, new[split - 1].id, turn)
-                new, applied = new[split:], True
-            try:
-                contents = contents_within(
-                    earlier, new, events, self.config, self.counter, self._store
-                )
-                break
-            except BudgetError:
-                # Even shortened, the newest events are too long: then fewer of them stay.
-                split = further(new, self._is_half)
-                if not split:
-                    raise
+        if split:
+            earlier, _ = run(self._summarizer.writer.earlier(earlier, new[:split]))
+            turn += split
+            self._remember(session_id, earlier, new[split - 1].id, turn)
+            new = new[split:]
+        contents = contents_within(earlier, new, events, self._engine)
         known = self._known(session_id)
         dicts = {made.id: one for made, one in zip(events, given, strict=True) if made is not one}
         return WorkingContext(
@@ -180,7 +173,7 @@ class ContextCompactor:
             recent_events=[dicts.get(event.id, event) for event in new],
             contents=contents,
             total_token_estimate=self._tokens(contents),
-            compaction_applied=applied,
+            compaction_applied=split > 0,
             last_compaction_timestamp=known.at if known else None,
         )
 
@@ -211,9 +204,6 @@ class ContextCompactor:
             return False
         contents = [earlier.content()] if earlier else []
         return self._tokens([*contents, *contents_of(raw)]) > self.config.compaction_trigger_tokens
-
-    def _is_half(self, events: Sequence[Event]) -> bool:
-        return self._tokens(contents_of(events)) <= self.config.token_budget // 2
 
     def _tokens(self, contents: Sequence[Any]) -> int:
         # Stored events do not change, so that only those are read that were not read before.

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from google.adk.events.event import Event
     from google.genai import types
@@ -178,12 +178,3 @@ def older(raw: Sequence[Event], recent: int) -> int:
         at = place
         split = place if latest < least[place] else split
     return split
-
-
-def further(new: Sequence[Event], fits: Callable[[Sequence[Event]], bool]) -> int:
-    """How many of the events must go so that the others fit; 0 where none can."""
-    # Also those that may still be answered: a late answer finds its call again.
-    answered = {one.id for event in new for one in event.get_function_responses()}
-    called = {one.id for event in new for one in event.get_function_calls() if one.id}
-    places = closed(new[: seen(new)] or new, frozenset(called - answered))[1:]
-    return next((place for place in places if fits(new[place:])), places[-1] if places else 0)

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 from google.genai import types
 
-from ullage._core import BudgetError, Policy, PolicyError
-from ullage.adk.event_lines import fitting
+from ullage._core import PolicyError
 from ullage.adk.events import contents_of, is_request
 from ullage.adk.requests import FORMAT
-from ullage.manager import ContextManager
 from ullage.validity import repair
 
 if TYPE_CHECKING:
@@ -20,10 +18,9 @@ if TYPE_CHECKING:
 
     from google.adk.events.event import Event
 
-    from ullage._core import TokenCounter
     from ullage.adk.dict_events import AnyEvent
     from ullage.adk.summarizer import Earlier
-    from ullage.stores.protocol import Store
+    from ullage.manager import ContextManager
 
 
 # The least budget: half of it for what is summarized, the rest for the newest call and its result,
@@ -109,15 +106,13 @@ class WorkingContext:
     contents: list[types.Content] = field(default_factory=list)
 
 
-def contents_within(  # noqa: PLR0917 - a step of one caller
+def contents_within(
     earlier: Earlier | None,
     recent: Sequence[Event],
     events: Sequence[Event],
-    config: CompactionConfig,
-    counter: TokenCounter,
-    store: Store | None,
+    engine: ContextManager,
 ) -> list[types.Content]:
-    """The contents of a working context, valid and inside the budget.
+    """The contents of a working context, valid and inside the window of the engine.
 
     Raises:
         BudgetError: If what must stay does not fit.
@@ -125,36 +120,11 @@ def contents_within(  # noqa: PLR0917 - a step of one caller
     if earlier is not None and any(map(is_request, recent)):
         # A newer request stands among the recent events.
         earlier = replace(earlier, request=())
-    newer = contents_of(_with_calls(recent, events))
-    # A call that nobody has answered gets an answer that says so.
-    contents = list(repair([*_written(earlier), *newer], FORMAT))
-    if counter.count_messages(contents, FORMAT) <= config.token_budget:
+    contents = [earlier.content()] if earlier else []
+    contents = list(repair([*contents, *contents_of(_with_calls(recent, events))], FORMAT))
+    if engine.counter.count_messages(contents, FORMAT) <= engine.policy.window:
         return contents
-    policy = Policy.preset("adk-session").replace(
-        window=config.token_budget, keep_recent=config.recent_events_count
-    )
-    engine = ContextManager(policy, counter=counter, store=store, format=FORMAT)
-    try:
-        return engine.view(contents, config.token_budget)
-    except BudgetError as error:
-        # The summary is the first to give way.
-        shorter = _without_tokens(earlier, error.floor - config.token_budget, counter)
-        if shorter == earlier:
-            raise
-    contents = list(repair([*_written(shorter), *newer], FORMAT))
-    return engine.view(contents, config.token_budget)
-
-
-def _written(earlier: Earlier | None) -> list[types.Content]:
-    return [] if earlier is None else [earlier.content()]
-
-
-def _without_tokens(earlier: Earlier | None, tokens: int, counter: TokenCounter) -> Earlier | None:
-    """The summary with so many tokens less, or without words."""
-    if earlier is None:
-        return None
-    room = counter.count(earlier.text) - tokens
-    return replace(earlier, text=fitting(earlier.text.splitlines(), room, counter))
+    return engine.view(contents, engine.policy.window)
 
 
 def _with_calls(recent: Sequence[Event], events: Sequence[Event]) -> list[Event]:
