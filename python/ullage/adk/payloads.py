@@ -17,13 +17,13 @@ from ullage._core import MemoryStore, Payload, StoreError
 from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.logger import Logger
 from ullage.adk.analysis import ANALYSIS_TOOL, analysis_tool
-from ullage.adk.brief import frames
 from ullage.adk.media import has_media, has_parts
 from ullage.adk.payload_limits import KIND_OF_TOOL, PayloadLimits
 from ullage.adk.payload_steps import NO_ULLAGE, Handled, Step, steps
 from ullage.adk.payload_storage import Stored, save_artifact, store_payload
 from ullage.adk.retrieval import retrieval_tool
 from ullage.adk.sandbox import Sandbox
+from ullage.adk.strategies import frames
 
 if TYPE_CHECKING:
     from google.adk.code_executors.base_code_executor import BaseCodeExecutor
