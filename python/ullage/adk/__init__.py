@@ -6,7 +6,6 @@
 Needs ``google-adk`` (the extra ``ullage[adk]``).
 """
 
-from ullage.adk.analysis import analysis_tool
 from ullage.adk.compactor import ContextCompactor, get_context_compactor
 from ullage.adk.context_filter import ContextFilterPlugin
 from ullage.adk.conversations import session_key
@@ -16,7 +15,7 @@ from ullage.adk.payload_limits import PayloadLimits
 from ullage.adk.payloads import LargePayloadHandler
 from ullage.adk.plugin import ContextCallbacks, ContextPlugin
 from ullage.adk.retrieval import retrieval_tool
-from ullage.adk.sandbox import Sandbox, SandboxError
+from ullage.adk.sandbox import Sandbox, SandboxError, analysis_tool
 from ullage.adk.session_compactor import SessionCompactor
 from ullage.adk.sre_agent import sre_agent
 from ullage.adk.summarizer import EventsSummarizer, SummarySettings

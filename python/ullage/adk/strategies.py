@@ -20,7 +20,14 @@ _EXAMPLES = 2
 _NAMED = 5
 
 # Fields that say what a result comes to, whatever the tool: the most telling first.
-_TELLING = ["error", "root_cause", "primary_root_cause", "root_cause_hypothesis", "bottleneck", "anomalies", "status", "summary", "message", "conclusion", "severity", "total", "total_count", "count", "span_count", "error_count", "error_rate", "error_rate_pct", "total_duration_ms", "duration_ms", "latency_ms", "p50", "p95", "p99", "p95_ms", "p99_ms"]
+# fmt: off
+_TELLING = (
+    "error", "root_cause", "primary_root_cause", "root_cause_hypothesis", "bottleneck", "anomalies",
+    "status", "summary", "message", "conclusion", "severity", "total", "total_count", "count",
+    "span_count", "error_count", "error_rate", "error_rate_pct", "total_duration_ms", "duration_ms",
+    "latency_ms", "p50", "p95", "p99", "p95_ms", "p99_ms",
+)
+# fmt: on
 
 # Fields with the words of a failure, the most telling first.
 _FAILURE_WORDS = ("error", "message", "content", "result")
