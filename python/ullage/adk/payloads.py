@@ -21,7 +21,7 @@ from ullage._core import MemoryStore, Payload, StoreError, TokenCounter, referen
 from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
-from ullage.adk.media import has_media, has_parts
+from ullage.adk.arrivals import has_media, has_parts
 from ullage.adk.payload_limits import KIND_OF_TOOL, PayloadLimits
 from ullage.adk.retrieval import retrieval_tool
 from ullage.adk.sandbox import ANALYSIS_TOOL, Sandbox, analysis_tool, as_json
