@@ -6,7 +6,13 @@
 Needs ``google-adk`` (the extra ``ullage[adk]``).
 """
 
-from ullage.adk.compactor import ContextCompactor, get_context_compactor
+from ullage.adk.compactor import (
+    CompactionConfig,
+    ContextCompactor,
+    SessionSummary,
+    WorkingContext,
+    get_context_compactor,
+)
 from ullage.adk.context_filter import ContextFilterPlugin
 from ullage.adk.conversations import session_key
 from ullage.adk.event_lines import EventSummary, Summarizer
@@ -19,7 +25,6 @@ from ullage.adk.sandbox import Sandbox, SandboxError, analysis_tool
 from ullage.adk.session_compactor import SessionCompactor
 from ullage.adk.sre_agent import sre_agent
 from ullage.adk.summarizer import EventsSummarizer, SummarySettings
-from ullage.adk.working_context import CompactionConfig, SessionSummary, WorkingContext
 
 __all__ = [
     "CompactionConfig",
