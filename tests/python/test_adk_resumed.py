@@ -84,7 +84,7 @@ def test_a_resumed_session_begins_with_what_was_sent_before(kind, how, tmp_path)
         if kind == "database":
             await service.close()
 
-    for turn in range(9):
+    for turn in range(5):
         firsts.append(len(model.sent))
         asyncio.run(process(f"{turn}: {TASK}"))
     assert model.refusals == 0
@@ -114,7 +114,7 @@ def test_the_later_decision_of_another_process_is_taken_over():
     service = InMemorySessionService()
     model = gemini(turns(20), window=WINDOW)
     hosts = [Host(agent(model, [measure]), [small(WINDOW)], service=service) for _ in range(2)]
-    for turn in range(8):
+    for turn in range(5):
         # As behind a balancer: each has forgotten nothing, and does not know what the other did.
         assert last_text(ask(hosts[turn % 2], f"{turn}: {TASK}")) == "Noted."
     assert model.refusals == 0
@@ -206,7 +206,7 @@ later.__name__ = "fetch"
 
 
 def test_what_the_session_keeps_is_what_changed_and_nothing_else():
-    model = gemini(investigation(120), window=WINDOW)
+    model = gemini(investigation(60), window=WINDOW)
     host = Host(agent(model, [fetch]), [small(WINDOW)])
     ask(host, TASK)
     state = asyncio.run(host.session()).state
