@@ -221,13 +221,12 @@ def test_what_the_session_keeps_is_what_changed_and_nothing_else():
     first(
         3,
         [
-            "nonsense",
-            "zlib:AAAA",
+            "view:AAAA",
             7,
-            "zlib:",
-            "zlib:!!!",
-            "zlib:eJyLjgUAARUAuQ==",
-            "zlib:eJyrrgUAAXUA+Q==",
+            "view:eJyrrgUAAXUA+Q==",
+            "view:!!!",
+            "view:",
+            "view:eJyLjgUAARUAuQ==",
             "other:x",
             None,
         ],
