@@ -11,7 +11,7 @@ from google.genai import types
 
 import ullage
 from ullage.adk import ContextPlugin
-from ullage.adk.newest import Newest
+from ullage.adk.lru_cache import LruCache
 
 from .gemini_host import Host, agent, ask, call, gemini, last_text, text
 from .lengths import first
@@ -206,7 +206,7 @@ def test_a_run_that_is_cancelled_leaves_the_plugin_in_order():
 
 
 def test_the_values_used_last_are_kept():
-    newest: Newest[int] = Newest(2)
+    newest: LruCache[int] = LruCache(2)
     for number in range(3):
         newest.put(number, number)
     assert newest.get(0) is None

@@ -62,27 +62,27 @@ class Arrivals:
         self._payloads = payloads
         self._guard = guard
 
-    async def shortened(
+    async def shorten(
         self, tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
         """What takes the place of a response; None where it stays."""
         if not result or has_parts(result):
             # Nothing yet, where a tool takes long; and nothing to shorten, as in a picture.
             return None
-        left = await self._handled(tool.name, args, result, context)
+        left = await self._handle(tool.name, args, result, context)
         if left is None:
-            left = await self._shrunk(tool.name, result, context)
+            left = await self._shrink(tool.name, result, context)
         try:
             guarded = self._guard.guarded(left)
             if guarded is not None:
-                return await self._kept(tool.name, left, guarded, context)
+                return await self._store_whole(tool.name, left, guarded, context)
         except Exception:
             logger.exception("tool=<%s> | the response passed without the guard", tool.name)
         if left is result:
             return None
         return left if isinstance(left, dict) else {_RESULT: left}
 
-    async def _handled(
+    async def _handle(
         self, tool: str, args: dict[str, Any], result: Any, context: ToolContext
     ) -> Any:
         if self._payloads is None:
@@ -93,14 +93,14 @@ class Arrivals:
             logger.exception("tool=<%s> | the payload was not handled", tool)
             return None
 
-    async def _shrunk(self, tool: str, result: Any, context: ToolContext) -> Any:
+    async def _shrink(self, tool: str, result: Any, context: ToolContext) -> Any:
         try:
             return await _by_key(self._engines.for_tool(context), tool, result)
         except Exception:
             logger.exception("tool=<%s> | the response was left as it is", tool)
             return result
 
-    async def _kept(
+    async def _store_whole(
         self, tool: str, left: Any, guarded: dict[str, Any], context: ToolContext
     ) -> dict[str, Any]:
         """The guarded response with the reference of the whole, where there is a store."""

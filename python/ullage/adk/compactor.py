@@ -14,10 +14,10 @@ from ullage._core import Policy, PolicyError, TokenCounter
 from ullage._engine.steps import run
 from ullage.adk.dict_events import as_events
 from ullage.adk.event_lines import findings_in
-from ullage.adk.events import contents_of, is_request, live, older
-from ullage.adk.newest import Newest
+from ullage.adk.events import contents_of, is_request, live_events, older_count
+from ullage.adk.lru_cache import LruCache
 from ullage.adk.requests import FORMAT
-from ullage.adk.summarizer import Earlier, EventsSummarizer, SummarySettings, last_summary
+from ullage.adk.summarizer import EventsSummarizer, PriorSummary, SummarySettings, last_summary
 from ullage.manager import ContextManager
 from ullage.validity import repair
 
@@ -117,7 +117,7 @@ class WorkingContext:
 
 
 def contents_within(
-    earlier: Earlier | None,
+    earlier: PriorSummary | None,
     recent: Sequence[Event],
     events: Sequence[Event],
     engine: ContextManager,
@@ -173,7 +173,7 @@ _SESSIONS = 1_000
 
 
 @dataclass(frozen=True)
-class _Known:
+class _SessionMemory:
     """What is remembered of a session.
 
     Args:
@@ -184,7 +184,7 @@ class _Known:
         at: When it was last made.
     """
 
-    earlier: Earlier
+    earlier: PriorSummary
     last: str
     turn: int
     compactions: int
@@ -232,7 +232,7 @@ class ContextCompactor:
             window=self.config.token_budget, keep_recent=self.config.recent_events_count
         )
         self._engine = ContextManager(policy, counter=self.counter, store=store, format=FORMAT)
-        self._sessions: Newest[_Known] = Newest(_SESSIONS)
+        self._sessions: LruCache[_SessionMemory] = LruCache(_SESSIONS)
 
     def should_compact(self, events: Sequence[AnyEvent]) -> bool:
         """Whether there are enough events since the last compaction, and they are too long."""
@@ -255,11 +255,11 @@ class ContextCompactor:
         earlier, raw = last_summary(session.events)
         if not self._is_due(earlier, raw):
             return None
-        leaving = raw[: older(raw, self.config.recent_events_count)]
+        leaving = raw[: older_count(raw, self.config.recent_events_count)]
         if not leaving:
             return None
         # The compaction before goes in front, so that the new one stands for it too.
-        before = [event for event in live(session.events) if event.actions.compaction][-1:]
+        before = [event for event in live_events(session.events) if event.actions.compaction][-1:]
         event = await self._summarizer.maybe_summarize_events(events=[*before, *leaving])
         if event is None:
             return None
@@ -290,13 +290,13 @@ class ContextCompactor:
         events = as_events(given)
         earlier, new, turn = self._recalled(session_id, events, existing_summary)
         recent = self.config.recent_events_count
-        split = older(new, recent) if self._is_due(earlier, new) else 0
+        split = older_count(new, recent) if self._is_due(earlier, new) else 0
         if split:
-            earlier, _ = run(self._summarizer.writer.earlier(earlier, new[:split]))
+            earlier, _ = run(self._summarizer.writer.write(earlier, new[:split]))
             turn += split
             count = self.get_compaction_stats(session_id)["compactions"] + 1
             last = new[split - 1].id
-            self._sessions.put(session_id, _Known(earlier, last, turn, count, time.time()))
+            self._sessions.put(session_id, _SessionMemory(earlier, last, turn, count, time.time()))
             new = new[split:]
         contents = contents_within(earlier, new, events, self._engine)
         dicts = {made.id: one for made, one in zip(events, given, strict=True) if made is not one}
@@ -323,7 +323,7 @@ class ContextCompactor:
         """Forgets a session."""
         self._sessions.take(session_id)
 
-    def _is_due(self, earlier: Earlier | None, raw: list[Event]) -> bool:
+    def _is_due(self, earlier: PriorSummary | None, raw: list[Event]) -> bool:
         if len(raw) < self.config.min_events_for_compaction:
             return False
         contents = [earlier.content()] if earlier else []
@@ -335,7 +335,7 @@ class ContextCompactor:
 
     def _recalled(
         self, session_id: str, events: Sequence[Event], existing: SessionSummary | None
-    ) -> tuple[Earlier | None, list[Event], int]:
+    ) -> tuple[PriorSummary | None, list[Event], int]:
         """The summary so far, the events behind it, and how many are in front."""
         earlier, raw = last_summary(events)
         known = self._sessions.get(session_id)
@@ -345,9 +345,9 @@ class ContextCompactor:
         if existing is not None and existing.summary_text and earlier is None:
             turn = min(max(existing.last_compaction_turn, 0), len(raw))
             start = raw[0].timestamp if raw else 0.0
-            seen = Earlier(start, start, existing.summary_text)
+            seen = PriorSummary(start, start, existing.summary_text)
             writer = self._summarizer.writer
-            made, _ = run(writer.earlier(seen, raw[:turn], existing.summary_text))
+            made, _ = run(writer.write(seen, raw[:turn], existing.summary_text))
             return made, raw[turn:], turn
         return earlier, raw, 0
 
@@ -360,7 +360,7 @@ def get_context_compactor(config: CompactionConfig | None = None) -> ContextComp
     return ContextCompactor(config)
 
 
-def _summary_of(earlier: Earlier | None, turn: int) -> SessionSummary:
+def _summary_of(earlier: PriorSummary | None, turn: int) -> SessionSummary:
     if earlier is None:
         return SessionSummary()
     return SessionSummary(

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from ullage import ContextManager, PolicyError, StoreError
 from ullage._engine.logger import Logger
 from ullage.adk.conversations import invocation_of
-from ullage.adk.newest import Newest
+from ullage.adk.lru_cache import LruCache
 from ullage.adk.sre_agent import Brake
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Engines:
         if given is not None and not isinstance(given, ContextManager) and not callable(given):
             raise PolicyError(f"engine: it is a {type(given).__name__}, not a ContextManager")
         self._given = given
-        self._made: Newest[ContextManager] = Newest(_MODELS)
+        self._made: LruCache[ContextManager] = LruCache(_MODELS)
         self._storeless: WeakKeyDictionary[ContextManager, ContextManager] = WeakKeyDictionary()
 
     def of(self, model: str | None) -> ContextManager:

@@ -100,7 +100,7 @@ _NEWEST = 0.6
 _FINDINGS = 10
 
 
-def fitting(lines: Sequence[str], tokens: int, counter: TokenCounter) -> str:
+def fit_lines(lines: Sequence[str], tokens: int, counter: TokenCounter) -> str:
     """The lines that have room, in their order, and how many do not.
 
     The newest come first; then the first request of all, what else users asked, and words that are
@@ -195,7 +195,7 @@ class Summarizer:
         """Events in as many of their lines as have room: ADK's, or the dicts of an SRE agent."""
         events = as_events(events)
         lines = [line for event in events for line in event_lines(event)]
-        text = fitting(lines, self.tokens, self.counter)
+        text = fit_lines(lines, self.tokens, self.counter)
         answers = [one for event in events for one in event.get_function_responses()]
         calls = {call.name or "" for event in events for call in event.get_function_calls()}
         return EventSummary(

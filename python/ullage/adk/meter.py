@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from google.genai import types
 
 from ullage.adk.conversations import invocation_of, paying_session, session_key
-from ullage.adk.newest import Newest
+from ullage.adk.lru_cache import LruCache
 from ullage.usage.tokens import Usage
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ ESTIMATE = "ullage_estimated_usage"
 _NOTHING = Usage()
 
 # By tracker: several plugins and callbacks may share one, and a compaction counts once.
-_compactions: WeakKeyDictionary[UsageTracker, Newest[int]] = WeakKeyDictionary()
+_compactions: WeakKeyDictionary[UsageTracker, LruCache[int]] = WeakKeyDictionary()
 
 
 @dataclass
@@ -136,7 +136,7 @@ class Meter:
 
     def __init__(self, tracker: UsageTracker) -> None:
         self.tracker = tracker
-        self._calls: Newest[Call] = Newest(_CALLS)
+        self._calls: LruCache[Call] = LruCache(_CALLS)
 
     def account(self, context: CallbackContext) -> str:
         """The session that is charged, with what it used in earlier processes.
@@ -145,7 +145,7 @@ class Meter:
         """
         session = paying_session(context)
         key = session_key(session)
-        known = _compactions.setdefault(self.tracker, Newest(_SESSIONS))
+        known = _compactions.setdefault(self.tracker, LruCache(_SESSIONS))
         compactions = [event for event in session.events if event.actions.compaction]
         before = known.get(key)
         known.put(key, len(compactions))
@@ -160,7 +160,7 @@ class Meter:
         """Notes that a call is made."""
         self._calls.put(_place(context), call)
 
-    def running(self, context: CallbackContext) -> Call:
+    def current_call(self, context: CallbackContext) -> Call:
         """The call that goes on in this context."""
         call = self._calls.get(_place(context))
         if call is None:
@@ -187,7 +187,7 @@ class Meter:
             response: The piece.
             estimated: What the call used, where the model reports nothing.
         """
-        call = self.running(context)
+        call = self.current_call(context)
         reported = usage_of(response.usage_metadata)
         if reported is None:
             if response.partial or response.content is None or call.counted.calls:

@@ -77,7 +77,7 @@ _NO_ULLAGE = "No module named 'ullage"
 
 
 @dataclass(frozen=True)
-class _Large:
+class _LargeResult:
     """A large result.
 
     Attributes:
@@ -104,7 +104,7 @@ class _Large:
 
 
 @dataclass(frozen=True)
-class _Handled:
+class _Replacement:
     """What stands for a result.
 
     Attributes:
@@ -200,7 +200,7 @@ class LargePayloadHandler(BasePlugin):
         if not self.limits.enabled or tool_name in {self._retrieval, self._analysis}:
             return None
         try:
-            return await self._handled(tool_name, result, tool_context)
+            return await self._replace(tool_name, result, tool_context)
         except Exception:
             logger.exception("tool=<%s> | a large result was not handled", tool_name)
             return None
@@ -229,7 +229,7 @@ class LargePayloadHandler(BasePlugin):
         returned = tool_response if result is None else result
         return await self.handle(tool.name, called, returned, cast("ToolContext", tool_context))
 
-    async def _handled(
+    async def _replace(
         self, tool: str, result: Any, tool_context: ToolContext
     ) -> dict[str, Any] | None:
         started = time.perf_counter()
@@ -238,11 +238,11 @@ class LargePayloadHandler(BasePlugin):
         payload = Payload(result)
         if not self.limits.is_large(payload):
             return None
-        stored = await self._stored(tool, payload, tool_context)
+        stored = await self._store_whole(tool, payload, tool_context)
         if not stored:
             logger.warning("tool=<%s> | a large result could not be kept anywhere: it stays", tool)
             return None
-        large = _Large(tool, payload, self._kinds.get(tool), stored, tool_context)
+        large = _LargeResult(tool, payload, self._kinds.get(tool), stored, tool_context)
         ways = [self._survey_there] if self.sandbox and not self._surveys_here else []
         ways += [_survey_here] if large.kind is not None else []
         for way in (*ways, self._samples):
@@ -258,7 +258,7 @@ class LargePayloadHandler(BasePlugin):
             logger.debug("tool=<%s>, mode=<%s> | no shorter", tool, handled.mode)
         return None
 
-    async def _stored(
+    async def _store_whole(
         self, tool: str, payload: Payload, tool_context: ToolContext
     ) -> dict[str, Any]:
         """Where the whole is now: in the store, a line for each row, and as an artifact."""
@@ -290,7 +290,7 @@ class LargePayloadHandler(BasePlugin):
             logger.warning("tool=<%s>, reason=<%s> | the artifact was not saved", tool, error)
         return stored
 
-    async def _survey_there(self, large: _Large) -> _Handled:
+    async def _survey_there(self, large: _LargeResult) -> _Replacement:
         """The core's survey, made where the user lets code run. It has to have ullage."""
         kind = None if large.kind == "several" else large.kind
         data, _ = large.payload.stored()
@@ -298,9 +298,9 @@ class LargePayloadHandler(BasePlugin):
         sandbox = cast("Sandbox", self.sandbox)
         printed = await sandbox.run(code, as_json(data), large.tool_context)
         mode = "generic_sandbox" if kind is None else "template_sandbox"
-        return _Handled(mode, _bounded(json.loads(printed)), kind)
+        return _Replacement(mode, _bound(json.loads(printed)), kind)
 
-    async def _samples(self, large: _Large) -> _Handled:
+    async def _samples(self, large: _LargeResult) -> _Replacement:
         """A sample, a schema and how the fields are distributed, and how to ask for more."""
         payload, text = large.payload, large.payload.text
         if text is not None:
@@ -316,11 +316,11 @@ class LargePayloadHandler(BasePlugin):
                 # Rows without fields, such as the numbers of a dict by name.
                 hint = f"{shape['type']} of {shape['length']:,} values: {shape['of']}"
                 said["schema_hint"] = hint
-            said["field_distribution"] = _bounded(survey.pop("fields", survey))
+            said["field_distribution"] = _bound(survey.pop("fields", survey))
         said["code_generation_prompt"] = self._prompt(large)
-        return _Handled("code_generation_prompt", said)
+        return _Replacement("code_generation_prompt", said)
 
-    def _prompt(self, large: _Large) -> str:
+    def _prompt(self, large: _LargeResult) -> str:
         """How to get at the whole, in words for the model."""
         size = f"{large.payload.items:,} items, {large.payload.chars:,} characters"
         opening = f"The full result of {large.tool} ({size}) is too large for the context; above is"
@@ -345,23 +345,25 @@ class LargePayloadHandler(BasePlugin):
         return "\n".join(lines)
 
 
-async def _survey_here(large: _Large) -> _Handled:
+async def _survey_here(large: _LargeResult) -> _Replacement:
     """Statistics by the core, for known kinds of data."""
     # The core lets other threads go on meanwhile; so does the event loop.
     said = json.loads(await asyncio.to_thread(large.payload.survey, large.named))
     kinds = {part["kind"] for part in said.get("parts", {"": said}).values()}
     if kinds == {"other"}:
         raise ValueError(f"no rows of {large.named}")
-    return _Handled("template_core", _bounded(said), said["kind"])
+    return _Replacement("template_core", _bound(said), said["kind"])
 
 
-def _bounded(said: Any) -> Any:
+def _bound(said: Any) -> Any:
     """Statistics, shorter where there are too many."""
     written = json.dumps(said, ensure_ascii=False)
     return said if len(written) <= _STATISTICS else compress(written, _STATISTICS_TOKENS).text
 
 
-def _response(result: Any, handled: _Handled, large: _Large, started: float) -> dict[str, Any]:
+def _response(
+    result: Any, handled: _Replacement, large: _LargeResult, started: float
+) -> dict[str, Any]:
     kept = _small_fields(result)
     metadata = kept.pop("metadata", None)
     metadata = dict(metadata) if isinstance(metadata, Mapping) else {}

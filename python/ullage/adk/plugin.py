@@ -151,7 +151,7 @@ class ContextHooks:
             # Google has the history of a stateful interaction, and the request only what is new.
             return None
         with collect_usage() as summaries:
-            call.sent = await self._requests.fitted(callback_context, llm_request)
+            call.sent = await self._requests.fit(callback_context, llm_request)
         self._meter.add_summaries(callback_context, summaries)
         # A list of its own: models may change that of the request.
         llm_request.contents = list(call.sent)
@@ -163,11 +163,13 @@ class ContextHooks:
         self, callback_context: CallbackContext, llm_response: LlmResponse
     ) -> LlmResponse | None:
         """Counts what the call used, and learns from it how the provider counts."""
-        call = self._meter.running(callback_context)
-        self._meter.add(callback_context, llm_response, lambda: self._estimated(call, llm_response))
+        call = self._meter.current_call(callback_context)
+        self._meter.add(callback_context, llm_response, lambda: self._estimate(call, llm_response))
         if llm_response.partial:
             return None
-        self._requests.answered(conversation_of(callback_context, call.model), callback_context)
+        self._requests.keep_in_session(
+            conversation_of(callback_context, call.model), callback_context
+        )
         used = usage_of(llm_response.usage_metadata)
         if used is not None and call.sent is not None and used.prompt:
             sent, call.sent = call.sent, None
@@ -179,10 +181,10 @@ class ContextHooks:
         self, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
     ) -> LlmResponse | None:
         """Sends a request again with less that was refused for its length."""
-        call = self._meter.running(callback_context)
+        call = self._meter.current_call(callback_context)
         while is_overflow(error) and call.retries < RETRIES:
             call.retries += 1
-            if not await self._shortened(callback_context, llm_request, call, error):
+            if not await self._shorten_request(callback_context, llm_request, call, error):
                 break
             try:
                 return await _answer(callback_context, llm_request)
@@ -202,16 +204,16 @@ class ContextHooks:
         del agent
         call = self._meter.end(callback_context)
         if call is not None:
-            self._requests.rest(conversation_of(callback_context, call.model))
+            self._requests.release(conversation_of(callback_context, call.model))
         return None
 
     @_harmless
-    async def _arrived(
+    async def _shorten_response(
         self, tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
-        return await self._arrivals.shortened(tool, args, context, result)
+        return await self._arrivals.shorten(tool, args, context, result)
 
-    def _estimated(self, call: Call, response: LlmResponse) -> Usage:
+    def _estimate(self, call: Call, response: LlmResponse) -> Usage:
         """The usage of a call by the engine's own count."""
         engine = self._engines.of(call.model)
         beside = {name: call.config.get(key) for name, key in _FIXED.items()}
@@ -219,7 +221,7 @@ class ContextHooks:
         said = [] if response.content is None else [response.content]
         return estimate(status.tokens + status.fixed, engine.counter.count_messages(said, FORMAT))
 
-    async def _shortened(
+    async def _shorten_request(
         self, context: CallbackContext, request: LlmRequest, call: Call, error: Exception
     ) -> bool:
         """Puts less into a request that was refused; whether there is less."""
@@ -229,7 +231,7 @@ class ContextHooks:
             setattr(request.config, name, value)
         try:
             with collect_usage() as summaries:
-                left = await self._requests.refused(context, request, counted_tokens(error))
+                left = await self._requests.shrink_refused(context, request, counted_tokens(error))
             self._meter.add_summaries(context, summaries)
         except UllageError as problem:
             logger.warning("error=<%s> | the request cannot be made smaller", problem)
@@ -289,7 +291,7 @@ class ContextPlugin(ContextHooks, BasePlugin):
         result: dict[str, Any],
     ) -> dict[str, Any] | None:
         """Shortens a response that is too long."""
-        return await self._arrived(tool, tool_args, tool_context, result)
+        return await self._shorten_response(tool, tool_args, tool_context, result)
 
 
 class ContextCallbacks(ContextHooks):
@@ -327,7 +329,7 @@ class ContextCallbacks(ContextHooks):
         tool_response: dict[str, Any],
     ) -> dict[str, Any] | None:
         """Shortens a response that is too long."""
-        return await self._arrived(tool, args, tool_context, tool_response)
+        return await self._shorten_response(tool, args, tool_context, tool_response)
 
 
 # What stands beside the contents: the engine's name for it, and that in a configuration.

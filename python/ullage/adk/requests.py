@@ -20,8 +20,8 @@ from ullage.adk.conversations import (
     open_calls,
     with_pending_answers,
 )
+from ullage.adk.lru_cache import LruCache
 from ullage.adk.meter import add_estimate
-from ullage.adk.newest import Newest
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
@@ -53,7 +53,7 @@ _RUN = "@"
 
 
 @dataclass
-class _Known:
+class _ConversationView:
     """The view of a conversation.
 
     Attributes:
@@ -88,15 +88,15 @@ class Requests:
     def __init__(self, engines: Engines, remember: Remember) -> None:
         self._engines = engines
         self._remember = remember
-        self._known: Newest[_Known] = Newest(_CONVERSATIONS)
+        self._known: LruCache[_ConversationView] = LruCache(_CONVERSATIONS)
 
-    async def fitted(self, context: CallbackContext, request: LlmRequest) -> list[types.Content]:
+    async def fit(self, context: CallbackContext, request: LlmRequest) -> list[types.Content]:
         """The contents for a request, which is not changed.
 
         Where even the shortest are above the limit, the shortest; the provider has the last word.
         """
         conversation, contents = conversation_of(context, request.model), request.contents
-        known = self._of(conversation, context, request)
+        known = self._view_of(conversation, context, request)
         waiting = open_calls(contents, request, context)
         asked: dict[str, Any] = {
             "pins": sorted({*current_request(contents, context), *waiting}),
@@ -104,16 +104,16 @@ class Requests:
             "tools": getattr(request.config, "tools", None),
         }
         try:
-            fitted = await self._messages(known.engine, known.view, contents, **asked)
+            fitted = await self._fit(known.engine, known.view, contents, **asked)
         except MessageError as error:
             # Its first contents may have been rewritten, by a compaction of ADK's own.
             logger.debug("error=<%s> | a view is begun anew", error)
-            known = self._begun(conversation, known.engine)
-            fitted = await self._messages(known.engine, known.view, contents, **asked)
+            known = self._new_view(conversation, known.engine)
+            fitted = await self._fit(known.engine, known.view, contents, **asked)
         self._note(conversation, context, known)
         return with_pending_answers(fitted, contents, request)
 
-    async def _messages(
+    async def _fit(
         self, engine: ContextManager, view: View, contents: list[types.Content], **asked: Any
     ) -> list[types.Content]:
         """The contents by a view: without a store that fails, and as short as they can be."""
@@ -121,15 +121,15 @@ class Requests:
             return await view.amessages(contents, **asked)
         except StoreError as error:
             engine = self._engines.without_store(engine, error)
-            return await self._messages(engine, _opened(engine, view.state()), contents, **asked)
+            return await self._fit(engine, _opened(engine, view.state()), contents, **asked)
         except BudgetError as error:
             if "budget" in asked:
                 raise
             logger.warning("error=<%s> | the request stays above its limit", error)
             asked["budget"] = max(1, error.floor)
-            return await self._messages(engine, view, contents, **asked)
+            return await self._fit(engine, view, contents, **asked)
 
-    async def refused(
+    async def shrink_refused(
         self, context: CallbackContext, request: LlmRequest, counted: int | None
     ) -> list[types.Content] | None:
         """Shorter contents in place of those that were refused; None if there are none.
@@ -140,7 +140,7 @@ class Requests:
             counted: The tokens that the provider counted, where it says so.
         """
         conversation = conversation_of(context, request.model)
-        known = self._of(conversation, context, request)
+        known = self._view_of(conversation, context, request)
         before = known.view.tokens
         try:
             fitted = await known.view.arefused(counted)
@@ -152,7 +152,7 @@ class Requests:
         self._note(conversation, context, known)
         return with_pending_answers(fitted, request.contents, request)
 
-    def answered(self, conversation: Conversation, context: CallbackContext) -> None:
+    def keep_in_session(self, conversation: Conversation, context: CallbackContext) -> None:
         """Has the session keep the view, with the answer that came to the last request.
 
         What was written is only stored with the event of the model's answer, so it is looked for
@@ -169,7 +169,7 @@ class Requests:
         except Exception as error:  # noqa: BLE001 - an app may declare which keys there are
             logger.debug("key=<%s>, error=<%s> | a view is not in the session", key, error)
 
-    def rest(self, conversation: Conversation) -> None:
+    def release(self, conversation: Conversation) -> None:
         """Lets go of what only the running invocation needs."""
         known = self._known.get(conversation)
         if known is None:
@@ -179,34 +179,36 @@ class Requests:
             self._known.take(conversation)
         known.view.release()
 
-    def _of(
+    def _view_of(
         self, conversation: Conversation, context: CallbackContext, request: LlmRequest
-    ) -> _Known:
+    ) -> _ConversationView:
         """The view of a conversation. Another process may have a later one in the session."""
         known = self._known.get(conversation)
         engine = self._engines.of(request.model)
         key = self._key(conversation, context)
         text = None if key is None else context.state.get(key)
         if not isinstance(text, str) or (known is not None and hash(text) in known.texts):
-            return known or self._begun(conversation, engine)
+            return known or self._new_view(conversation, engine)
         state = read_state(text)
         if state is not None:
             try:
-                theirs = _Known(_opened(engine, state), engine, text, texts={hash(text)})
+                theirs = _ConversationView(_opened(engine, state), engine, text, texts={hash(text)})
             except MessageError as error:
                 logger.debug("error=<%s> | the view in the session cannot be read", error)
             else:
                 theirs.written = (None, theirs.view.ceiling)
                 self._known.put(conversation, theirs)
                 return theirs
-        return known or self._begun(conversation, engine)
+        return known or self._new_view(conversation, engine)
 
-    def _begun(self, conversation: Conversation, engine: ContextManager) -> _Known:
-        known = _Known(_opened(engine, None), engine)
+    def _new_view(self, conversation: Conversation, engine: ContextManager) -> _ConversationView:
+        known = _ConversationView(_opened(engine, None), engine)
         self._known.put(conversation, known)
         return known
 
-    def _note(self, conversation: Conversation, context: CallbackContext, known: _Known) -> None:
+    def _note(
+        self, conversation: Conversation, context: CallbackContext, known: _ConversationView
+    ) -> None:
         """Writes the state down where a compaction has changed it, and counts its summary."""
         report = known.view.report
         if report is not None and report is not known.counted:

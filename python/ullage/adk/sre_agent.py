@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from google.genai import types
 
 from ullage import ContextManager, Policy, TokenCounter
-from ullage.adk.event_lines import content_lines, fitting
+from ullage.adk.event_lines import content_lines, fit_lines
 from ullage.adk.model_summarizer import summarizer_of
 from ullage.adk.requests import FORMAT
 
@@ -159,7 +159,7 @@ class Brake(ContextManager):
         lines = [line for line in request.previous.splitlines() if line.strip()]
         for message in request.messages:
             lines += content_lines(types.Content.model_validate(message))
-        return fitting(lines, request.max_tokens, self.counter)
+        return fit_lines(lines, request.max_tokens, self.counter)
 
     def _reported(self, report: Report) -> Report:
         if report.summary is None or self._summarizer is not None:

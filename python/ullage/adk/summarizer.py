@@ -16,11 +16,19 @@ from google.genai import types
 from ullage._core import Policy, TokenCounter
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Step, arun, run
-from ullage.adk.event_lines import event_lines, fitting
-from ullage.adk.events import abandoned, closed, contents_of, counted, is_request, seen, waiting
+from ullage.adk.event_lines import event_lines, fit_lines
+from ullage.adk.events import (
+    abandoned_calls,
+    contents_of,
+    conversation_events,
+    cut_points,
+    is_request,
+    seen_count,
+    waiting_calls,
+)
+from ullage.adk.lru_cache import LruCache
 from ullage.adk.meter import SummaryUsage, as_fields, collect_usage, estimate
 from ullage.adk.model_summarizer import summarizer_of
-from ullage.adk.newest import Newest
 from ullage.adk.requests import FORMAT
 from ullage.compression import compress
 from ullage.manager import ContextManager
@@ -87,7 +95,7 @@ class SummarySettings:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class PriorSummary:
     """The summary that stands for older events, and what goes with it.
 
     Args:
@@ -105,7 +113,7 @@ class Earlier:
     waiting: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, event: Event) -> Earlier | None:
+    def read(cls, event: Event) -> PriorSummary | None:
         """The summary in an event of compaction, or in ADK's event about one; None without one."""
         compaction = event.actions.compaction
         content = compaction.compacted_content if compaction else event.content
@@ -133,11 +141,13 @@ class Earlier:
         return types.Content(role="user", parts=parts)
 
 
-def last_summary(events: Sequence[Event]) -> tuple[Earlier | None, list[Event]]:
+def last_summary(events: Sequence[Event]) -> tuple[PriorSummary | None, list[Event]]:
     """The last summary in a session, and the events that it does not stand for."""
-    live = counted(events)
+    live = conversation_events(events)
     raw = [event for event in live if not event.actions.compaction]
-    found = [made for event in live if event.actions.compaction and (made := Earlier.read(event))]
+    found = [
+        made for event in live if event.actions.compaction and (made := PriorSummary.read(event))
+    ]
     if not found:
         return None, raw
     last = max(reversed(found), key=lambda made: made.end)
@@ -175,9 +185,9 @@ class SummaryWriter:
         self._is_alone = by_lines and summarizer is None
         self._engine = ContextManager(policy, counter=counter, format=FORMAT, summarizer=summarizer)
 
-    def earlier(
-        self, earlier: Earlier | None, new: Sequence[Event], text: str | None = None
-    ) -> Steps[tuple[Earlier, SummaryUsage | None]]:
+    def write(
+        self, earlier: PriorSummary | None, new: Sequence[Event], text: str | None = None
+    ) -> Steps[tuple[PriorSummary, SummaryUsage | None]]:
         """A summary of the events and of those before, and what its model used.
 
         Args:
@@ -194,7 +204,7 @@ class SummaryWriter:
         # what stands behind these events.
         end = new[-1].timestamp if new else earlier.end if earlier else 0.0
         waiting = _waiting_lines(earlier, new)
-        return Earlier(min(times, default=0.0), end, text, request, waiting), used
+        return PriorSummary(min(times, default=0.0), end, text, request, waiting), used
 
     def _text(
         self, previous: str, events: Sequence[Event]
@@ -219,17 +229,17 @@ class SummaryWriter:
     def _lines(self, previous: str, events: Sequence[Event]) -> str:
         lines = [line for line in previous.splitlines() if line.strip()]
         lines += [line for event in events for line in event_lines(event)]
-        return fitting(lines, self._settings.tokens, self._counter)
+        return fit_lines(lines, self._settings.tokens, self._counter)
 
     def _request(self, events: Sequence[Event]) -> tuple[Any, ...]:
         """The parts of the latest request, shorter where it is very long."""
         for event in reversed(events):
             if is_request(event):
                 parts = (event.content.parts if event.content else None) or []
-                return tuple(self._bounded(part) for part in parts if not part.thought)
+                return tuple(self._bound(part) for part in parts if not part.thought)
         return ()
 
-    def _bounded(self, part: types.Part) -> types.Part:
+    def _bound(self, part: types.Part) -> types.Part:
         most = self._settings.request
         if not part.text or self._counter.count(part.text) <= most:
             return part
@@ -270,8 +280,8 @@ class EventsSummarizer(BaseEventsSummarizer):
         self.settings = settings or SummarySettings()
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
         self.writer = SummaryWriter(summarizer, self.settings, self.counter)
-        self._made: Newest[Earlier] = Newest(_REMEMBERED)
-        self._before: Newest[Earlier] = Newest(_REMEMBERED)
+        self._made: LruCache[PriorSummary] = LruCache(_REMEMBERED)
+        self._before: LruCache[PriorSummary] = LruCache(_REMEMBERED)
 
     def plugin(self) -> BasePlugin:
         """A plugin that shows this summarizer the sessions that ADK compacts."""
@@ -300,7 +310,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         earlier, new = self._chosen(events)
         if not new:
             return None
-        made, usage = yield from self.writer.earlier(earlier, new)
+        made, usage = yield from self.writer.write(earlier, new)
         content = made.content()
         before = _size([earlier.content()] if earlier else []) + _size(e.content for e in new)
         if made.end < made.start or _size([content]) >= before:
@@ -320,31 +330,31 @@ class EventsSummarizer(BaseEventsSummarizer):
             **used,
         )
 
-    def _chosen(self, events: Sequence[Event]) -> tuple[Earlier | None, list[Event]]:
+    def _chosen(self, events: Sequence[Event]) -> tuple[PriorSummary | None, list[Event]]:
         """The summary of older events, and the events to summarize."""
-        earlier: Earlier | None = None
+        earlier: PriorSummary | None = None
         new: list[Event] = []
         for event in events:
-            before = Earlier.read(event)
+            before = PriorSummary.read(event)
             if before is None:
                 new.append(event)
             elif earlier is None or not new:
                 earlier = before
         if earlier is not None or not new:
-            return earlier, _closed(new)
+            return earlier, _finished_events(new)
         # The summary that these go on from, where ADK did not give it.
         before = self._before.take(new[-1].invocation_id)
-        rest = _closed([e for e in new if e.timestamp > before.end]) if before else []
+        rest = _finished_events([e for e in new if e.timestamp > before.end]) if before else []
         if rest:
             return before, rest
         # Where windows overlap, the first events are those that the last summary ends with.
         for place in range(len(new) - 1, -1, -1):
             known = self._made.get(new[place].id)
             if known is not None:
-                rest = _closed(new[place + 1 :])
+                rest = _finished_events(new[place + 1 :])
                 # Without any, the last summary got lost, as where another process was faster.
-                return (known, rest) if rest else (None, _closed(new))
-        return None, _closed(new)
+                return (known, rest) if rest else (None, _finished_events(new))
+        return None, _finished_events(new)
 
 
 class SummaryChain(BasePlugin):
@@ -371,9 +381,11 @@ class SummaryChain(BasePlugin):
             logger.exception("the summary before was not found: a new one stands beside it")
 
 
-def _closed(events: list[Event]) -> list[Event]:
+def _finished_events(events: list[Event]) -> list[Event]:
     """The events that a model has seen, up to the last place where no call is open."""
-    return events[: closed(events[: seen(events)], frozenset(abandoned(events)))[-1]]
+    return events[
+        : cut_points(events[: seen_count(events)], frozenset(abandoned_calls(events)))[-1]
+    ]
 
 
 def _size(contents: Any) -> int:
@@ -384,7 +396,7 @@ def _size(contents: Any) -> int:
     )
 
 
-def _waiting_lines(earlier: Earlier | None, new: Sequence[Event]) -> tuple[str, ...]:
+def _waiting_lines(earlier: PriorSummary | None, new: Sequence[Event]) -> tuple[str, ...]:
     """What goes on: what went on before and was not answered since, and what began."""
     answered = {answer.id for event in new for answer in event.get_function_responses()}
     lines = [
@@ -392,7 +404,7 @@ def _waiting_lines(earlier: Earlier | None, new: Sequence[Event]) -> tuple[str, 
         for line in (earlier.waiting if earlier else ())
         if not any(id_ and f"({id_})" in line for id_ in answered)
     ]
-    for tool, id_, response in waiting(new):
+    for tool, id_, response in waiting_calls(new):
         said = json.dumps(response, ensure_ascii=False, default=str)[:_WAITING_LINE]
         lines.append(f"• {tool} ({id_}) said {said}")
     return tuple(lines)
