@@ -28,7 +28,7 @@ from tests.python.adk_host import (
 )
 from tests.python.summarizers import FORGED, lazy, release
 from ullage.adk import ContextCompactor, EventsSummarizer, SummarySettings
-from ullage.adk.summarizer import HEADER, REQUEST, WAITING
+from ullage.adk.prior_summary import HEADER, REQUEST, WAITING
 
 from .lengths import first
 

@@ -38,7 +38,7 @@ from ullage.adk import (
     SummarySettings,
     get_context_compactor,
 )
-from ullage.adk.summarizer import HEADER
+from ullage.adk.prior_summary import HEADER
 
 from .lengths import first
 

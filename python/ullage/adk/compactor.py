@@ -16,8 +16,9 @@ from ullage.adk.dict_events import as_events
 from ullage.adk.event_lines import findings_in
 from ullage.adk.events import contents_of, is_request, live_events, older_count
 from ullage.adk.lru_cache import LruCache
+from ullage.adk.prior_summary import PriorSummary, last_summary
 from ullage.adk.requests import FORMAT
-from ullage.adk.summarizer import EventsSummarizer, PriorSummary, SummarySettings, last_summary
+from ullage.adk.summarizer import EventsSummarizer, SummarySettings
 from ullage.manager import ContextManager
 from ullage.validity import repair
 

@@ -121,8 +121,7 @@ class _Replacement:
 class LargePayloadHandler(BasePlugin):
     """Takes large results out of a conversation, and says what is in them.
 
-    A plugin of an app, the ``after_tool_callback`` of an agent, or the ``payloads`` of a
-    ``ContextPlugin``.
+    A plugin of an app, the callback of an agent, or the ``payloads`` of a ``ContextPlugin``.
 
     A result of a known shape (metrics, logs, traces, time series) becomes statistics over all of
     its rows, and any other its shape, how its fields are distributed, and samples. Both are
@@ -194,7 +193,7 @@ class LargePayloadHandler(BasePlugin):
             tool_context: The context of the call.
 
         Returns:
-            None where the result is not large, was handled before, or could not be.
+            None if the result is not large, was handled before, or could not be.
         """
         del args
         if not self.limits.enabled or tool_name in {self._retrieval, self._analysis}:
@@ -393,7 +392,6 @@ def _small_fields(result: Any) -> dict[str, Any]:
 def _is_small(value: Any) -> bool:
     if isinstance(value, (bool, int, float, type(None))):
         return True
-    # What is long is told by its length alone.
     is_short = isinstance(value, (str, list, tuple, Mapping)) and len(value) <= _SMALL_FIELD
     return is_short and len(json.dumps(value, default=str)) <= _SMALL_FIELD
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
 from google.adk.plugins.base_plugin import BasePlugin
-from google.genai import types
 
 from ullage._core import Policy, TokenCounter
 from ullage._engine.logger import Logger
@@ -20,15 +18,14 @@ from ullage.adk.event_lines import event_lines, fit_lines
 from ullage.adk.events import (
     abandoned_calls,
     contents_of,
-    conversation_events,
     cut_points,
     is_request,
     seen_count,
-    waiting_calls,
 )
 from ullage.adk.lru_cache import LruCache
 from ullage.adk.meter import SummaryUsage, as_fields, collect_usage, estimate
 from ullage.adk.model_summarizer import summarizer_of
+from ullage.adk.prior_summary import PriorSummary, last_summary, waiting_lines
 from ullage.adk.requests import FORMAT
 from ullage.compression import compress
 from ullage.manager import ContextManager
@@ -37,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from google.adk.agents.invocation_context import InvocationContext
+    from google.genai import types
 
     from ullage._engine.steps import Steps
     from ullage.adk.model_summarizer import SummarizerOrModel
@@ -45,14 +43,6 @@ logger = Logger(__name__)
 
 # The fallback that makes a line of each event; the others are the core's.
 TOOL_LINES = "tool-lines"
-
-# The first line of a compacted content, and the lines before the calls that wait and the request.
-HEADER = "[Summary of earlier events in this session. They happened; do not repeat them.]"
-WAITING = "[Still going on; an answer will come:]"
-REQUEST = "[The user's latest request among them, word for word:]"
-
-# Characters of what a tool that goes on has said.
-_WAITING_LINE = 300
 
 # Compactions that are remembered, to go on from where they overlap with the next; and sessions that
 # were shown before their compaction.
@@ -92,66 +82,6 @@ class SummarySettings:
             lines=min(self.lines, part // 4),
             request=min(self.request, part),
         )
-
-
-@dataclass(frozen=True)
-class PriorSummary:
-    """The summary that stands for older events, and what goes with it.
-
-    Args:
-        start: The time of the first event that it stands for.
-        end: The time of the last one.
-        text: The summary.
-        request: The parts of the latest request among them.
-        waiting: The lines about calls that went on.
-    """
-
-    start: float
-    end: float
-    text: str
-    request: tuple[Any, ...] = ()
-    waiting: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, event: Event) -> PriorSummary | None:
-        """The summary in an event of compaction, or in ADK's event about one; None without one."""
-        compaction = event.actions.compaction
-        content = compaction.compacted_content if compaction else event.content
-        parts = list(content.parts or []) if content else []
-        text = parts[0].text or "" if parts else ""
-        if event.author == "user" and not compaction:
-            return None
-        start = compaction.start_timestamp if compaction else event.timestamp
-        end = compaction.end_timestamp if compaction else event.timestamp
-        if not text.startswith(HEADER):
-            # Another's summary is one all the same.
-            return cls(start, end, text) if compaction else None
-        body, _, going_on = text[len(HEADER) :].lstrip("\n").partition(f"\n\n{WAITING}\n")
-        request = tuple(parts[2:]) if len(parts) > 1 and parts[1].text == REQUEST else ()
-        return cls(start, end, body, request, tuple(going_on.splitlines()))
-
-    def content(self) -> types.Content:
-        """The summary with what goes with it, as content of the user."""
-        lines = [HEADER, self.text]
-        if self.waiting:
-            lines += ["", WAITING, *self.waiting]
-        parts = [types.Part(text="\n".join(lines))]
-        if self.request:
-            parts += [types.Part(text=REQUEST), *self.request]
-        return types.Content(role="user", parts=parts)
-
-
-def last_summary(events: Sequence[Event]) -> tuple[PriorSummary | None, list[Event]]:
-    """The last summary in a session, and the events that it does not stand for."""
-    live = conversation_events(events)
-    raw = [event for event in live if not event.actions.compaction]
-    found = [
-        made for event in live if event.actions.compaction and (made := PriorSummary.read(event))
-    ]
-    if not found:
-        return None, raw
-    last = max(reversed(found), key=lambda made: made.end)
-    return last, [event for event in raw if event.timestamp > last.end]
 
 
 class SummaryWriter:
@@ -203,7 +133,7 @@ class SummaryWriter:
         # Not the latest time among them: ADK takes away whatever lies between the two times, also
         # what stands behind these events.
         end = new[-1].timestamp if new else earlier.end if earlier else 0.0
-        waiting = _waiting_lines(earlier, new)
+        waiting = waiting_lines(earlier, new)
         return PriorSummary(min(times, default=0.0), end, text, request, waiting), used
 
     def _text(
@@ -394,17 +324,3 @@ def _size(contents: Any) -> int:
         for content in contents
         if content is not None
     )
-
-
-def _waiting_lines(earlier: PriorSummary | None, new: Sequence[Event]) -> tuple[str, ...]:
-    """What goes on: what went on before and was not answered since, and what began."""
-    answered = {answer.id for event in new for answer in event.get_function_responses()}
-    lines = [
-        line
-        for line in (earlier.waiting if earlier else ())
-        if not any(id_ and f"({id_})" in line for id_ in answered)
-    ]
-    for tool, id_, response in waiting_calls(new):
-        said = json.dumps(response, ensure_ascii=False, default=str)[:_WAITING_LINE]
-        lines.append(f"• {tool} ({id_}) said {said}")
-    return tuple(lines)
