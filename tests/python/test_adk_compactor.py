@@ -38,7 +38,7 @@ from ullage.adk import (
     SummarySettings,
     get_context_compactor,
 )
-from ullage.adk.written_summary import HEADER
+from ullage.adk.prior_summary import HEADER
 
 from .lengths import first
 
@@ -85,7 +85,7 @@ def dict_of(event, form=json.dumps):
 
 
 @pytest.mark.parametrize("form", [json.dumps, dict, str], ids=["json", "dict", "python"])
-@pytest.mark.parametrize("pairs", [0, 5, 40, 200])
+@pytest.mark.parametrize("pairs", [0, 5, 40])
 def test_events_may_be_dicts(pairs, form):
     events = history(pairs)
     dicts = [dict_of(event, form) for event in events]
@@ -264,7 +264,7 @@ def test_summaries_do_not_grow():
     compactor = ContextCompactor(settings=SummarySettings(tokens=1_000))
     events: list[Event] = []
     sizes = []
-    for turn in range(30):
+    for turn in range(12):
         events += history(25, start=10_000.0 * turn)
         context = compactor.get_working_context("s", events)
         sizes.append(tokens([types.UserContent(context.summary.summary_text)]))
@@ -281,16 +281,16 @@ def test_sessions_and_threads_do_not_mix():
             events = history(30, text=f" ({place})")
             context = compactor.get_working_context(f"session {place}", events)
             said = "".join(text for one in context.contents for text in texts(one))
-            if f"({place})" not in said or any(f"({n})" in said for n in range(20) if n != place):
+            if f"({place})" not in said or any(f"({n})" in said for n in range(8) if n != place):
                 failed.append(said[:200])
 
-    threads = [threading.Thread(target=work, args=(place,)) for place in range(20)]
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert not failed
-    for place in range(3_000):
+    for place in range(1_100):
         compactor.get_working_context(f"many {place}", history(0))
     assert len(compactor._sessions) <= 1_000
 
@@ -365,7 +365,7 @@ def test_a_runner_compacts_its_sessions_and_goes_on(kind, tmp_path):
 
     async def run():
         service = make()
-        model, events = await turns(service, ContextCompactor(), 8)
+        model, events = await turns(service, ContextCompactor(small(12_000)), 5)
         await closed(service)
         # Another process, with nothing in its memory.
         service = make()
@@ -387,7 +387,7 @@ def test_a_runner_compacts_its_sessions_and_goes_on(kind, tmp_path):
     assert all(tokens([one.actions.compaction.compacted_content]) < 3_000 for one in made)
     last = model.seen[-1]
     assert texts(last.contents[0])[0].startswith(HEADER)
-    assert "request 7" in all_text(last)
+    assert "request 4" in all_text(last)
     assert "request 0" in all_text(last), "the first request is a line of the summary"
     assert "And then?" in all_text(resumed.seen[-1])
     for request in (*model.seen, *resumed.seen):

@@ -1,23 +1,14 @@
-"""The core, the lines about results and the program of a sandbox count the same."""
+"""The survey and the lines about results count the same."""
 
 import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ullage._core import Payload
-from ullage.adk import program
 from ullage.adk.strategies import one_liner
 
 SPAN = {"spanId": "a", "name": "GET", "duration_ms": 5}
-
-
-def in_sandbox(data: Any, kind: str) -> Any:
-    scope: dict[str, Any] = {}
-    exec(program.source(), scope)
-    return scope["survey"](json.loads(json.dumps(data)), kind)
 
 
 def in_core(data: Any) -> Any:
@@ -73,23 +64,16 @@ PAYLOADS = {
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
-def test_spans_and_failures_are_the_same_for_all_three(name):
+def test_spans_and_failures_are_the_same_for_both(name):
     data, count, failed = PAYLOADS[name]
-    core, sandbox = in_core(data), in_sandbox(data, "traces")
+    core = in_core(data)
     assert core["kind"] == Payload(data).kind == "traces"
     assert (core["spans"], core["failures"]) == (count, failed)
-    assert (sandbox["spans"], sandbox["failures"]) == (count, failed)
-    assert core["duration_ms"] == sandbox["duration_ms"]
-    firsts = [{key: one.get(key) for key in ("span_id", "trace_id")} for one in core["failed"]]
-    assert firsts == [
-        {key: one.get(key) for key in ("span_id", "trace_id")} for one in sandbox["failed"]
-    ]
     for tool in ("fetch_trace", "list_traces", "any"):
-        assert f"{failed:,} failed" in one_liner(tool, data)
-        assert (
-            f"{count:,} {'traces' if name == 'Cloud Trace' and tool == 'list_traces' else ''}"
-            in (one_liner(tool, data))
-        )
+        line = one_liner(tool, data)
+        assert f"{failed:,} failed" in line
+        traces_of = name == "Cloud Trace" and tool == "list_traces"
+        assert f"{count:,} {'traces' if traces_of else ''}" in line
 
 
 def streams(count: int, lines: int) -> dict[str, Any]:
@@ -106,91 +90,12 @@ def streams(count: int, lines: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("count", "lines"), [(1, 9), (5, 60), (30, 2)])
-def test_lines_of_streams_are_the_same_for_all_three(count, lines):
+def test_lines_of_streams_are_the_same_for_both(count, lines):
     data = streams(count, lines)
-    core, sandbox = in_core(data), in_sandbox(data, "logs")
+    core = in_core(data)
     assert core["kind"] == Payload(data).kind == "logs"
     failed = (count + 1) // 2 * lines
     assert (core["entries"], core["failures"]) == (count * lines, failed)
-    for key in ("entries", "failures", "severities", "time"):
-        assert core[key] == sandbox[key]
     for tool in ("list_log_entries", "any"):
         assert one_liner(tool, data).startswith(f"{count * lines:,} log entries")
         assert f"{failed:,} ERROR" in one_liner(tool, data)
-
-
-KEYS = st.sampled_from(
-    [
-        "status",
-        "statusCode",
-        "code",
-        "http.status_code",
-        "/http/status_code",
-        "error",
-        "is_error",
-        "error.type",
-        "labels",
-        "attributes",
-        "tags",
-        "attributeMap",
-        "key",
-        "value",
-        "stringValue",
-    ]
-)
-LEAVES = st.sampled_from(
-    [
-        None,
-        True,
-        False,
-        0,
-        0.0,
-        1,
-        2,
-        16,
-        17,
-        404,
-        500,
-        503.0,
-        600,
-        -1,
-        1e300,
-        "",
-        "0",
-        "2",
-        "500",
-        "false",
-        "No",
-        "none",
-        " ",
-        "error",
-        "STATUS_CODE_ERROR",
-        "no error",
-        "UNAVAILABLE",
-        "OK",
-        "true",
-        "1e3",
-        "nan",
-        "inf",
-        "UNKNOWN",
-        "[]",
-        "status",
-        "http.status_code",
-        "é",
-        "\ud800",
-    ]
-)
-ANY = st.recursive(
-    LEAVES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
-    max_leaves=12,
-)
-
-
-@settings(deadline=None)
-@given(st.dictionaries(KEYS, ANY, max_size=5))
-def test_whatever_stands_on_a_span_it_fails_for_all_or_none(said):
-    data = [{**SPAN, **said}] * 4
-    core, sandbox = in_core(data), in_sandbox(data, "traces")
-    assert core["kind"] == "traces"
-    assert core["failures"] == sandbox["failures"]

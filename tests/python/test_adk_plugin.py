@@ -99,7 +99,7 @@ def test_many_invocations_of_many_calls_stay_inside_the_window(invocations):
 
 
 def test_between_two_compactions_each_request_begins_with_the_one_before():
-    model = gemini(investigation(120))
+    model = gemini(investigation(60))
     ask(Host(agent(model, [fetch]), [small()]), TASK)
     changed = [
         n
@@ -151,7 +151,7 @@ class Recording(BasePlugin):
 
 def test_what_the_provider_refuses_for_its_length_is_sent_again_with_less():
     # The engine believes in a window of 60,000, and the provider has 15,000.
-    model = gemini(investigation(100), window=15_000)
+    model = gemini(investigation(60), window=15_000)
     plugin = small(60_000)
     events = ask(Host(agent(model, [fetch]), [plugin]), TASK)
     assert last_text(events) == "It is the database."
@@ -204,7 +204,7 @@ class FailingStore(ullage.MemoryStore):
 def test_a_store_that_fails_does_not_keep_the_request_long():
     policy = ullage.Policy(window=20_000, reserve_output=1_000)
     own = ullage.ContextManager(policy, store=FailingStore(), format="gemini")
-    model = gemini(investigation(100), window=20_000)
+    model = gemini(investigation(40), window=20_000)
     events = ask(Host(agent(model, [fetch]), [ContextPlugin(engine=own)]), TASK)
     assert last_text(events) == "It is the database."
     assert model.refusals == 0

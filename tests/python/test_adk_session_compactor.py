@@ -146,7 +146,7 @@ def test_a_run_that_was_killed_anywhere_can_be_gone_on_with(kind, tmp_path):
     async def run():
         service = make()
         session = None
-        for turn, killed_after in enumerate([3, 17, 4, 30, 1, 11, 45, 2, None]):
+        for turn, killed_after in enumerate([3, 30, 1, 45, None]):
             model = scripted(*investigation(25))
             agent = LlmAgent(name="sre", model=model, tools=tools())
             runner = runner_of(agent, sessions=service, plugins=[SessionCompactor()])

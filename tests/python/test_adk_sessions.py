@@ -116,7 +116,7 @@ def test_pairs_hold_where_ids_are_present(monkeypatch):
 
 def test_instructions_of_one_request_do_not_undo_what_was_decided():
     # With a static instruction, ADK puts the other one in front of the user's last words.
-    model = gemini(investigation(120), window=WINDOW)
+    model = gemini(investigation(60), window=WINDOW)
     settings = {"static_instruction": "Be careful.", "instruction": "The time is {clock?}."}
     host = Host(agent(model, [fetch], **settings), [small(WINDOW)])
     assert last_text(ask(host, TASK))
@@ -145,7 +145,7 @@ def test_the_fingerprint_of_a_context_cache_holds_between_compactions():
             async for response in super().generate_content_async(llm_request, stream):
                 yield response
 
-    model = Caching(script=investigation(120), window=WINDOW, sent=[], counts=[])
+    model = Caching(script=investigation(60), window=WINDOW, sent=[], counts=[])
     app = {"context_cache_config": ContextCacheConfig(cache_intervals=5)}
     ask(Host(agent(model, [fetch]), [small(WINDOW)], app=app), TASK)
     broken = [matches for _, _, matches in seen[:-1]].count(False)
@@ -267,7 +267,7 @@ def test_what_a_call_that_takes_long_says_first_stays_until_its_last_answer():
             return call("order", what="disks")
         if last.function_response and last.function_response.name == "order":
             return text(f"It is {last.function_response.response['status']}.")
-        return text("I have looked.") if number % 40 == 39 else call("fetch", number=number)
+        return text("I have looked.") if number % 24 == 23 else call("fetch", number=number)
 
     model = gemini(script, window=WINDOW)
     host = Host(agent(model, [fetch, LongRunningFunctionTool(order)]), [small(WINDOW)])
@@ -278,7 +278,7 @@ def test_what_a_call_that_takes_long_says_first_stays_until_its_last_answer():
         ask(host, "Look at the logs meanwhile.")
     assert model.compactions >= 2
     later = model.sent[7:]
-    assert len(later) > 80
+    assert len(later) > 60
     assert all("T-4711" in "".join(sent) for sent in later)
     answer = types.FunctionResponse(id=asked.id, name="order", response={"status": "here"})
     ask(host, types.Content(role="user", parts=[types.Part(function_response=answer)]))
@@ -373,7 +373,7 @@ def test_it_goes_together_with_compactions_of_adks_own():
 
 def test_two_runs_of_one_session_at_once_do_not_mix():
     plugin = small(WINDOW)
-    models = [gemini(investigation(60), window=WINDOW) for _ in range(2)]
+    models = [gemini(investigation(30), window=WINDOW) for _ in range(2)]
     service = InMemorySessionService()
     hosts = [Host(agent(model, [fetch]), [plugin], service=service) for model in models]
 

@@ -210,7 +210,7 @@ def test_a_view_keeps_its_beginning_and_takes_edits_of_the_history():
     contents = [*investigation(160), text("Go on.", "user")]
     view = sre_agent(**SMALL).open()
     beginnings = set()
-    for end in range(1, len(contents), 2):
+    for end in range(1, len(contents), 10):
         # ADK makes the contents anew for each request.
         history = [content.model_copy(deep=True) for content in contents[:end]]
         sent = view.messages(history)
@@ -272,6 +272,18 @@ def test_what_is_left_is_counted():
 def test_a_few_contents_that_are_large_are_shortened_too():
     (sent,) = continued(history("a b " * 250_000, "c d " * 250_000, "e f " * 250_000)).sent
     assert len("".join(sent)) < 300_000
+
+
+def test_a_first_request_that_is_too_long_is_shortened_last():
+    pasted = "Why is this slow?\n" + "".join(lines(n, 300) for n in range(25))
+    contents = [text(pasted, "user"), *investigation(12)[1:], text("Go on.", "user")]
+    engine = sre_agent(**SMALL)
+    report = engine.compact(contents)
+    assert report.tokens_before > 98_304 > TRIGGER >= report.tokens_after
+    assert "trim" in report.stages
+    assert ullage.validate(contents, "gemini") == []
+    assert "Why is this slow?" in contents[0].model_dump_json()
+    assert contents[-1] == text("Go on.", "user")
 
 
 def test_the_system_instruction_and_the_tools_are_counted_and_kept():

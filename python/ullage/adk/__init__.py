@@ -6,23 +6,25 @@
 Needs ``google-adk`` (the extra ``ullage[adk]``).
 """
 
-from ullage.adk.analysis import analysis_tool
-from ullage.adk.callbacks import ContextCallbacks
-from ullage.adk.compactor import ContextCompactor, get_context_compactor
+from ullage.adk.compactor import (
+    CompactionConfig,
+    ContextCompactor,
+    SessionSummary,
+    WorkingContext,
+    get_context_compactor,
+)
 from ullage.adk.context_filter import ContextFilterPlugin
 from ullage.adk.conversations import session_key
-from ullage.adk.event_summary import EventSummary, Summarizer
+from ullage.adk.event_lines import EventSummary, Summarizer
 from ullage.adk.guard import Guard
 from ullage.adk.payload_limits import PayloadLimits
 from ullage.adk.payloads import LargePayloadHandler
-from ullage.adk.plugin import ContextPlugin
+from ullage.adk.plugin import ContextCallbacks, ContextPlugin
 from ullage.adk.retrieval import retrieval_tool
-from ullage.adk.sandbox import Sandbox, SandboxError
+from ullage.adk.sandbox import Sandbox, SandboxError, analysis_tool
 from ullage.adk.session_compactor import SessionCompactor
 from ullage.adk.sre_agent import sre_agent
-from ullage.adk.summarizer import EventsSummarizer
-from ullage.adk.summary_text import SummarySettings
-from ullage.adk.working_context import CompactionConfig, SessionSummary, WorkingContext
+from ullage.adk.summarizer import EventsSummarizer, SummarySettings
 
 __all__ = [
     "CompactionConfig",

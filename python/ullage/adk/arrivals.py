@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
+
+from google.genai import types
 
 from ullage._engine.artifact_writer import Artifact, ArtifactWriter
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
-from ullage.adk.media import has_parts
-from ullage.adk.sizes import characters
+from ullage.adk.guard import characters
 
 if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
@@ -31,6 +33,8 @@ _OTHERS = "others"
 
 # What the engine makes of a value that is neither text nor a list of blocks.
 _TEXT = {"result"}
+
+_PARTS = (types.Part, types.Content, types.Blob)
 
 
 class Payloads(Protocol):
@@ -58,27 +62,27 @@ class Arrivals:
         self._payloads = payloads
         self._guard = guard
 
-    async def shortened(
+    async def shorten(
         self, tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
         """What takes the place of a response; None where it stays."""
         if not result or has_parts(result):
             # Nothing yet, where a tool takes long; and nothing to shorten, as in a picture.
             return None
-        left = await self._handled(tool.name, args, result, context)
+        left = await self._handle(tool.name, args, result, context)
         if left is None:
-            left = await self._shrunk(tool.name, result, context)
+            left = await self._shrink(tool.name, result, context)
         try:
             guarded = self._guard.guarded(left)
             if guarded is not None:
-                return await self._kept(tool.name, left, guarded, context)
+                return await self._store_whole(tool.name, left, guarded, context)
         except Exception:
             logger.exception("tool=<%s> | the response passed without the guard", tool.name)
         if left is result:
             return None
         return left if isinstance(left, dict) else {_RESULT: left}
 
-    async def _handled(
+    async def _handle(
         self, tool: str, args: dict[str, Any], result: Any, context: ToolContext
     ) -> Any:
         if self._payloads is None:
@@ -89,14 +93,14 @@ class Arrivals:
             logger.exception("tool=<%s> | the payload was not handled", tool)
             return None
 
-    async def _shrunk(self, tool: str, result: Any, context: ToolContext) -> Any:
+    async def _shrink(self, tool: str, result: Any, context: ToolContext) -> Any:
         try:
             return await _by_key(self._engines.for_tool(context), tool, result)
         except Exception:
             logger.exception("tool=<%s> | the response was left as it is", tool)
             return result
 
-    async def _kept(
+    async def _store_whole(
         self, tool: str, left: Any, guarded: dict[str, Any], context: ToolContext
     ) -> dict[str, Any]:
         """The guarded response with the reference of the whole, where there is a store."""
@@ -155,3 +159,27 @@ def _plain(value: Any, shorter: Any) -> Any:
     """What stands at a key: text rather than a response of its own."""
     wrapped = not isinstance(value, str) and isinstance(shorter, dict) and set(shorter) == _TEXT
     return shorter[_RESULT] if wrapped else shorter
+
+
+def has_parts(result: Any) -> bool:
+    """Whether there are parts of a content in a result, which ADK sends as what they are."""
+    return any(isinstance(one, _PARTS) for one in _values(result))
+
+
+def has_media(result: Any) -> bool:
+    """Whether there are bytes in a result, or what MCP returns as a picture, a sound or a file."""
+    return any(
+        isinstance(one, (bytes, bytearray)) or (isinstance(one, Mapping) and _is_media(one))
+        for one in _values(result)
+    )
+
+
+def _values(result: Any) -> Iterator[Any]:
+    for value in result.values() if isinstance(result, Mapping) else [result]:
+        yield from value if isinstance(value, (list, tuple)) else [value]
+
+
+def _is_media(part: Mapping[Any, Any]) -> bool:
+    return (part.get("type") in {"image", "audio"} and "data" in part) or (
+        part.get("type") == "resource" and "resource" in part
+    )

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import threading
+import re
 import time
-from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import BudgetError, PolicyError, TokenCounter
+from google.genai import types
+
+from ullage._core import Policy, PolicyError, TokenCounter
+from ullage._engine.steps import run
 from ullage.adk.dict_events import as_events
-from ullage.adk.events import live
-from ullage.adk.fitting import findings_in
-from ullage.adk.summarizer import EventsSummarizer
-from ullage.adk.summary_text import FORMAT, SummarySettings, contents_of
-from ullage.adk.unfolded import further, older, unfolded
-from ullage.adk.working_context import (
-    CompactionConfig,
-    SessionSummary,
-    WorkingContext,
-    contents_within,
-    tools_in,
-)
-from ullage.adk.written_summary import Earlier, made_of, written
+from ullage.adk.event_lines import findings_in
+from ullage.adk.events import contents_of, is_request, live_events, older_count
+from ullage.adk.lru_cache import LruCache
+from ullage.adk.prior_summary import PriorSummary, last_summary
+from ullage.adk.requests import FORMAT
+from ullage.adk.summarizer import EventsSummarizer, SummarySettings
+from ullage.manager import ContextManager
+from ullage.validity import repair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,12 +33,148 @@ if TYPE_CHECKING:
     from ullage.adk.model_summarizer import SummarizerOrModel
     from ullage.stores.protocol import Store
 
+
+# The least budget: half of it for what is summarized, the rest for the newest call and its result,
+# whose places take some 200 tokens.
+LEAST_BUDGET = 500
+
+
+@dataclass(frozen=True)
+class CompactionConfig:
+    """When a session is compacted, and how far.
+
+    Args:
+        token_budget: The most that a working context takes, from 500 on. A summary takes at most a
+            quarter of it, and so does the request that stands behind the summary.
+        compaction_trigger_tokens: Above it older events are summarized.
+        recent_events_count: So many of the newest events stay in full.
+        min_events_for_compaction: Fewer events are not compacted.
+        chars_per_token: Characters of a token; by what they say if not given, since no ratio is
+            right for prose and hexadecimal digits alike.
+
+    Raises:
+        PolicyError: If a number is out of range.
+    """
+
+    token_budget: int = 32_000
+    compaction_trigger_tokens: int = 24_000
+    recent_events_count: int = 5
+    min_events_for_compaction: int = 10
+    chars_per_token: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.token_budget < LEAST_BUDGET:
+            raise PolicyError(
+                f"token_budget: must be at least {LEAST_BUDGET}, which a summary, a request and the"
+                f" newest call take; got {self.token_budget:,}"
+            )
+        if not 0 < self.compaction_trigger_tokens <= self.token_budget:
+            raise PolicyError(
+                f"compaction_trigger_tokens: must be from 1 to token_budget, {self.token_budget:,};"
+                f" got {self.compaction_trigger_tokens:,}"
+            )
+        if self.recent_events_count < 0 or self.min_events_for_compaction < 0:
+            raise PolicyError(
+                "recent_events_count and min_events_for_compaction cannot be negative"
+            )
+
+
+@dataclass(frozen=True)
+class SessionSummary:
+    """What is known of a session's older events.
+
+    Args:
+        summary_text: The summary.
+        key_findings: Its lines about failures, causes, bottlenecks and anomalies, the newest ten.
+        tools_used: The tools that it names, sorted.
+        last_compaction_turn: How many events it stands for.
+    """
+
+    summary_text: str = ""
+    key_findings: list[str] = field(default_factory=list)
+    tools_used: list[str] = field(default_factory=list)
+    last_compaction_turn: int = 0
+
+
+@dataclass(frozen=True)
+class WorkingContext:
+    """What a model is to see of a session.
+
+    Args:
+        summary: What is known of the older events.
+        recent_events: The newer ones, as they were given.
+        total_token_estimate: What the contents take.
+        compaction_applied: Whether older events were summarized now.
+        last_compaction_timestamp: When that last happened.
+        contents: What to send: the summary, and the newer events, shortened where the budget asks.
+    """
+
+    summary: SessionSummary
+    recent_events: list[AnyEvent]
+    total_token_estimate: int = 0
+    compaction_applied: bool = False
+    last_compaction_timestamp: float | None = None
+    contents: list[types.Content] = field(default_factory=list)
+
+
+def contents_within(
+    earlier: PriorSummary | None,
+    recent: Sequence[Event],
+    events: Sequence[Event],
+    engine: ContextManager,
+) -> list[types.Content]:
+    """The contents of a working context, valid and inside the window of the engine.
+
+    Raises:
+        BudgetError: If what must stay does not fit.
+    """
+    if earlier is not None and any(map(is_request, recent)):
+        # A newer request stands among the recent events.
+        earlier = replace(earlier, request=())
+    contents = [earlier.content()] if earlier else []
+    contents = list(repair([*contents, *contents_of(_with_calls(recent, events))], FORMAT))
+    if engine.counter.count_messages(contents, FORMAT) <= engine.policy.window:
+        return contents
+    return engine.view(contents, engine.policy.window)
+
+
+def _with_calls(recent: Sequence[Event], events: Sequence[Event]) -> list[Event]:
+    """The events, with the call in front of an answer that came long after it."""
+    known: set[str] = set()
+    out: list[Event] = []
+    for event in recent:
+        known |= {call.id or "" for call in event.get_function_calls()}
+        late = [one.id for one in event.get_function_responses() if one.id and one.id not in known]
+        out += [call for id_ in late for call in _call(id_, events)]
+        known.update(late)
+        out.append(event)
+    return out
+
+
+def _call(id_: str, events: Sequence[Event]) -> list[Event]:
+    """The event of a call with nothing in it but that call."""
+    for event in reversed(events):
+        for part in (event.content.parts or []) if event.content else []:
+            if part.function_call and part.function_call.id == id_:
+                content = types.Content(role="model", parts=[part])
+                return [event.model_copy(update={"content": content})]
+    return []
+
+
+_TOOL = re.compile(r"^• Called tool: ([^\s(]+)", re.MULTILINE)
+
+
+def tools_in(text: str) -> list[str]:
+    """The tools that a summary names, sorted."""
+    return sorted(set(_TOOL.findall(text)))
+
+
 # Sessions that are remembered; a service has thousands, of which few are at work.
 _SESSIONS = 1_000
 
 
 @dataclass(frozen=True)
-class _Known:
+class _SessionMemory:
     """What is remembered of a session.
 
     Args:
@@ -52,7 +185,7 @@ class _Known:
         at: When it was last made.
     """
 
-    earlier: Earlier
+    earlier: PriorSummary
     last: str
     turn: int
     compactions: int
@@ -96,13 +229,15 @@ class ContextCompactor:
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
         settings = (settings or SummarySettings()).within(self.config.token_budget)
         self._summarizer = EventsSummarizer(summarizer, settings=settings, counter=self.counter)
-        self._store = store
-        self._sessions: OrderedDict[str, _Known] = OrderedDict()
-        self._lock = threading.Lock()
+        policy = Policy.preset("adk-session").replace(
+            window=self.config.token_budget, keep_recent=self.config.recent_events_count
+        )
+        self._engine = ContextManager(policy, counter=self.counter, store=store, format=FORMAT)
+        self._sessions: LruCache[_SessionMemory] = LruCache(_SESSIONS)
 
     def should_compact(self, events: Sequence[AnyEvent]) -> bool:
         """Whether there are enough events since the last compaction, and they are too long."""
-        earlier, _, raw = unfolded(as_events(events))
+        earlier, raw = last_summary(as_events(events))
         return self._is_due(earlier, raw)
 
     async def compact(self, session: Session, service: BaseSessionService) -> Event | None:
@@ -118,14 +253,14 @@ class ContextCompactor:
         Raises:
             Exception: Whatever the service raises.
         """
-        earlier, _, raw = unfolded(session.events)
+        earlier, raw = last_summary(session.events)
         if not self._is_due(earlier, raw):
             return None
-        leaving = raw[: older(raw, self.config.recent_events_count)]
+        leaving = raw[: older_count(raw, self.config.recent_events_count)]
         if not leaving:
             return None
         # The compaction before goes in front, so that the new one stands for it too.
-        before = [event for event in live(session.events) if event.actions.compaction][-1:]
+        before = [event for event in live_events(session.events) if event.actions.compaction][-1:]
         event = await self._summarizer.maybe_summarize_events(events=[*before, *leaving])
         if event is None:
             return None
@@ -156,67 +291,44 @@ class ContextCompactor:
         events = as_events(given)
         earlier, new, turn = self._recalled(session_id, events, existing_summary)
         recent = self.config.recent_events_count
-        split = older(new, recent) if self._is_due(earlier, new) else 0
-        applied = False
-        words = self._summarizer.words
-        while True:
-            if split:
-                told = words.tell(new[:split], earlier.text if earlier else "")
-                earlier = made_of(earlier, new[:split], told.text, words.shorten_request)
-                turn += split
-                self._remember(session_id, earlier, new[split - 1].id, turn)
-                new, applied = new[split:], True
-            try:
-                contents = contents_within(
-                    earlier, new, events, self.config, self.counter, self._store
-                )
-                break
-            except BudgetError:
-                # Even shortened, the newest events are too long: then fewer of them stay.
-                split = further(new, self._is_half)
-                if not split:
-                    raise
-        known = self._known(session_id)
+        split = older_count(new, recent) if self._is_due(earlier, new) else 0
+        if split:
+            earlier, _ = run(self._summarizer.writer.write(earlier, new[:split]))
+            turn += split
+            count = self.get_compaction_stats(session_id)["compactions"] + 1
+            last = new[split - 1].id
+            self._sessions.put(session_id, _SessionMemory(earlier, last, turn, count, time.time()))
+            new = new[split:]
+        contents = contents_within(earlier, new, events, self._engine)
         dicts = {made.id: one for made, one in zip(events, given, strict=True) if made is not one}
         return WorkingContext(
             summary=_summary_of(earlier, turn),
             recent_events=[dicts.get(event.id, event) for event in new],
             contents=contents,
             total_token_estimate=self._tokens(contents),
-            compaction_applied=applied,
-            last_compaction_timestamp=known.at if known else None,
+            compaction_applied=split > 0,
+            last_compaction_timestamp=self.get_compaction_stats(session_id)["last_compaction"],
         )
 
     def get_compaction_stats(self, session_id: str) -> dict[str, Any]:
         """How often a session's working context was compacted, when last, and to what."""
-        known = self._known(session_id)
-        if known is None:
-            return {
-                "compactions": 0,
-                "events_compacted": 0,
-                "summary_tokens": 0,
-                "last_compaction": None,
-            }
+        known = self._sessions.get(session_id)
         return {
-            "compactions": known.compactions,
-            "events_compacted": known.turn,
-            "summary_tokens": self.counter.count(known.earlier.text),
-            "last_compaction": known.at,
+            "compactions": known.compactions if known else 0,
+            "events_compacted": known.turn if known else 0,
+            "summary_tokens": self.counter.count(known.earlier.text) if known else 0,
+            "last_compaction": known.at if known else None,
         }
 
     def clear_session(self, session_id: str) -> None:
         """Forgets a session."""
-        with self._lock:
-            self._sessions.pop(session_id, None)
+        self._sessions.take(session_id)
 
-    def _is_due(self, earlier: Earlier | None, raw: list[Event]) -> bool:
+    def _is_due(self, earlier: PriorSummary | None, raw: list[Event]) -> bool:
         if len(raw) < self.config.min_events_for_compaction:
             return False
-        contents = [written(earlier)] if earlier else []
+        contents = [earlier.content()] if earlier else []
         return self._tokens([*contents, *contents_of(raw)]) > self.config.compaction_trigger_tokens
-
-    def _is_half(self, events: Sequence[Event]) -> bool:
-        return self._tokens(contents_of(events)) <= self.config.token_budget // 2
 
     def _tokens(self, contents: Sequence[Any]) -> int:
         # Stored events do not change, so that only those are read that were not read before.
@@ -224,33 +336,21 @@ class ContextCompactor:
 
     def _recalled(
         self, session_id: str, events: Sequence[Event], existing: SessionSummary | None
-    ) -> tuple[Earlier | None, list[Event], int]:
+    ) -> tuple[PriorSummary | None, list[Event], int]:
         """The summary so far, the events behind it, and how many are in front."""
-        earlier, _, raw = unfolded(events)
-        known = self._known(session_id)
+        earlier, raw = last_summary(events)
+        known = self._sessions.get(session_id)
         ids = [event.id for event in raw]
         if known is not None and known.last in ids:
             return known.earlier, raw[ids.index(known.last) + 1 :], known.turn
         if existing is not None and existing.summary_text and earlier is None:
             turn = min(max(existing.last_compaction_turn, 0), len(raw))
             start = raw[0].timestamp if raw else 0.0
-            seen = Earlier(start, existing.summary_text)
-            words = self._summarizer.words
-            made = made_of(seen, raw[:turn], existing.summary_text, words.shorten_request)
+            seen = PriorSummary(start, start, existing.summary_text)
+            writer = self._summarizer.writer
+            made, _ = run(writer.write(seen, raw[:turn], existing.summary_text))
             return made, raw[turn:], turn
         return earlier, raw, 0
-
-    def _remember(self, session_id: str, earlier: Earlier, last: str, turn: int) -> None:
-        with self._lock:
-            before = self._sessions.pop(session_id, None)
-            count = before.compactions if before else 0
-            self._sessions[session_id] = _Known(earlier, last, turn, count + 1, time.time())
-            while len(self._sessions) > _SESSIONS:
-                self._sessions.popitem(last=False)
-
-    def _known(self, session_id: str) -> _Known | None:
-        with self._lock:
-            return self._sessions.get(session_id)
 
 
 @cache
@@ -261,7 +361,7 @@ def get_context_compactor(config: CompactionConfig | None = None) -> ContextComp
     return ContextCompactor(config)
 
 
-def _summary_of(earlier: Earlier | None, turn: int) -> SessionSummary:
+def _summary_of(earlier: PriorSummary | None, turn: int) -> SessionSummary:
     if earlier is None:
         return SessionSummary()
     return SessionSummary(

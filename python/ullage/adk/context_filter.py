@@ -8,8 +8,8 @@ from google.adk.plugins import context_filter_plugin
 
 from ullage import repair
 from ullage._engine.logger import Logger
-from ullage.adk.open_calls import with_pending_answers
-from ullage.adk.summary_text import FORMAT
+from ullage.adk.conversations import with_pending_answers
+from ullage.adk.requests import FORMAT
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext

@@ -7,7 +7,8 @@ from weakref import WeakKeyDictionary
 
 from ullage import ContextManager, PolicyError, StoreError
 from ullage._engine.logger import Logger
-from ullage.adk.newest import Newest
+from ullage.adk.conversations import invocation_of
+from ullage.adk.lru_cache import LruCache
 from ullage.adk.sre_agent import Brake
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Engines:
         if given is not None and not isinstance(given, ContextManager) and not callable(given):
             raise PolicyError(f"engine: it is a {type(given).__name__}, not a ContextManager")
         self._given = given
-        self._made: Newest[ContextManager] = Newest(_MODELS)
+        self._made: LruCache[ContextManager] = LruCache(_MODELS)
         self._storeless: WeakKeyDictionary[ContextManager, ContextManager] = WeakKeyDictionary()
 
     def of(self, model: str | None) -> ContextManager:
@@ -79,7 +80,7 @@ class Engines:
         """The engine for the model of the agent that called a tool."""
         if isinstance(self._given, ContextManager):
             return self._given
-        agent = context._invocation_context.agent  # noqa: SLF001 - the public way copies all of it
+        agent = invocation_of(context).agent
         model = getattr(agent, "canonical_model", None)
         return self.of(getattr(model, "model", None))
 

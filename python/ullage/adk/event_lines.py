@@ -1,16 +1,25 @@
-"""An event in a few lines, as a history of bullets has it."""
+"""Events in lines, and the lines that fit. ``Summarizer`` needs no model and no session."""
 
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ullage._core import TokenCounter
+from ullage.adk.dict_events import as_events
 from ullage.adk.events import is_private
-from ullage.adk.strategies import one_liner
+from ullage.adk.strategies import failure, one_liner
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from google.adk.events.event import Event
     from google.genai import types
+
+    from ullage.adk.dict_events import AnyEvent
+
 
 # Characters of what a user, a model and a thought say, and of arguments: the SRE agent's.
 USER = 200
@@ -71,3 +80,129 @@ def _value(value: Any) -> str:
 def _short(text: str, longest: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
+
+
+_GAP = re.compile(r"^\[([\d,]+) older lines have no room here\]$")
+
+# A line about failures, or what an analysis found, whatever tool it is from.
+_FINDS = re.compile(
+    r": failed: |\b[1-9][\d,]* (?:failed|ERROR|CRITICAL|FATAL|ALERT|EMERGENCY)\b"
+    r'|(?:root_cause|\bbottleneck|\banomalies)"?: (?!0\b|null|""|\[\]|\{\})'
+)
+
+_ASKED = "• User: "
+
+# What the newest lines take before older ones that say more are looked at: what happened last is
+# what the next step goes on from.
+_NEWEST = 0.6
+
+# Findings of a history that are named: the document's number.
+_FINDINGS = 10
+
+
+def fit_lines(lines: Sequence[str], tokens: int, counter: TokenCounter) -> str:
+    """The lines that have room, in their order, and how many do not.
+
+    The newest come first; then the first request of all, what else users asked, and words that are
+    no bullet, such as a summary that was there before; then what failed, then the rest, the newest
+    first.
+    """
+    left_out = sum(_number(line) for line in lines)
+    known = [line for line in lines if not _GAP.match(line)]
+    sizes = [counter.count(line) + 1 for line in known]
+    if not left_out and sum(sizes) <= tokens:
+        return "\n".join(known)
+    rest = tokens - counter.count(_gap(left_out + len(known))) - 1
+    kept: set[int] = set()
+    newest = rest * _NEWEST
+    for place in reversed(range(len(known))):
+        newest -= sizes[place]
+        if newest < 0:
+            break
+        kept.add(place)
+        rest -= sizes[place]
+    first = next((place for place, line in enumerate(known) if line.startswith(_ASKED)), None)
+    others = [place for place in reversed(range(len(known))) if place not in kept]
+    for place in sorted(others, key=lambda place: -1 if place == first else _rank(known[place])):
+        if sizes[place] <= rest:
+            kept.add(place)
+            rest -= sizes[place]
+    left_out += len(known) - len(kept)
+    shown = [known[place] for place in sorted(kept)]
+    return "\n".join([_gap(left_out), *shown] if left_out else shown)
+
+
+def findings_in(text: str) -> list[str]:
+    """The newest lines of a summary that report a failure, a cause, a bottleneck or anomalies."""
+    found = [line.strip(" •└") for line in text.splitlines() if _FINDS.search(line)]
+    return found[-_FINDINGS:]
+
+
+def _rank(line: str) -> int:
+    """The less, the more a line says."""
+    if line.startswith(_ASKED) or not line.startswith(("• ", "  └ ")):
+        return 0
+    return 1 if _FINDS.search(line) else 2
+
+
+def _gap(lines: int) -> str:
+    return f"[{lines:,} older lines have no room here]"
+
+
+def _number(line: str) -> int:
+    found = _GAP.match(line)
+    return int(found[1].replace(",", "")) if found else 0
+
+
+@dataclass(frozen=True)
+class EventSummary:
+    """Events in words.
+
+    Args:
+        summary_text: A line for each thing that happened.
+        key_findings: Lines about failures, causes, bottlenecks and anomalies, the newest ten.
+        tools_used: The tools that were called, sorted.
+        error_count: Results that report a failure. Words about errors in a result are none.
+        events_summarized: How many events there were.
+        token_estimate: What the text takes.
+    """
+
+    summary_text: str = ""
+    key_findings: list[str] = field(default_factory=list)
+    tools_used: list[str] = field(default_factory=list)
+    error_count: int = 0
+    events_summarized: int = 0
+    token_estimate: int = 0
+
+
+class Summarizer:
+    """Puts events into words by what each tool is asked for, without a model.
+
+    Args:
+        tokens: The most that the words about several events take.
+        counter: What counts; an estimate for Gemini if not given.
+    """
+
+    def __init__(self, tokens: int = 2_000, *, counter: TokenCounter | None = None) -> None:
+        self.tokens = tokens
+        self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
+
+    def summarize_event(self, event: AnyEvent) -> str:
+        """An event in a line for each of its parts."""
+        return "\n".join(event_lines(as_events([event])[0]))
+
+    def summarize_events(self, events: Sequence[AnyEvent]) -> EventSummary:
+        """Events in as many of their lines as have room: ADK's, or the dicts of an SRE agent."""
+        events = as_events(events)
+        lines = [line for event in events for line in event_lines(event)]
+        text = fit_lines(lines, self.tokens, self.counter)
+        answers = [one for event in events for one in event.get_function_responses()]
+        calls = {call.name or "" for event in events for call in event.get_function_calls()}
+        return EventSummary(
+            summary_text=text,
+            key_findings=findings_in("\n".join(lines)),
+            tools_used=sorted(calls),
+            error_count=sum(bool(failure(one.response)) for one in answers),
+            events_summarized=len(events),
+            token_estimate=self.counter.count(text),
+        )

@@ -1,4 +1,4 @@
-"""What the events of an ADK session say: who calls, who answers, what is still open, who asks."""
+"""What the events of an ADK session say: who calls, who answers, what is open, where to cut."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.genai import types
 
+
 # The calls by which ADK asks the client for something. Their arguments are no part of the
 # conversation: those of the first hold the user's credentials.
 CREDENTIAL_CALL = "adk_request_credential"
@@ -21,7 +22,7 @@ _CLIENT_CALLS = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL})
 _WAITING = frozenset({"pending", "waiting", "running", "in_progress", "queued", "submitted"})
 
 
-def live(events: Sequence[Event]) -> list[Event]:
+def live_events(events: Sequence[Event]) -> list[Event]:
     """The events that count: none that were taken back, and no pieces of streamed answers."""
     kept: list[Event] = []
     for event in events:
@@ -62,7 +63,7 @@ def is_request(event: Event) -> bool:
     )
 
 
-def seen(events: Sequence[Event]) -> int:
+def seen_count(events: Sequence[Event]) -> int:
     """How many events from the front on a model has seen for sure: up to the last that is its own.
 
     Those behind, a request or results, are what its next answer is to.
@@ -74,7 +75,7 @@ def seen(events: Sequence[Event]) -> int:
     return 0
 
 
-def abandoned(events: Sequence[Event]) -> set[str]:
+def abandoned_calls(events: Sequence[Event]) -> set[str]:
     """The ids of calls that nobody will answer.
 
     They are those of invocations before the last that have no answer, but for long-running ones.
@@ -95,7 +96,7 @@ def abandoned(events: Sequence[Event]) -> set[str]:
     return known - spared
 
 
-def closed(events: Sequence[Event], ignored: frozenset[str] = frozenset()) -> list[int]:
+def cut_points(events: Sequence[Event], ignored: frozenset[str] = frozenset()) -> list[int]:
     """How many events from the front on can be cut off without a call that is still open.
 
     Calls and answers are matched by their ids, and by the names of their tools where they have
@@ -126,7 +127,7 @@ def closed(events: Sequence[Event], ignored: frozenset[str] = frozenset()) -> li
     return places
 
 
-def waiting(events: Sequence[Event]) -> list[tuple[str, str, Any]]:
+def waiting_calls(events: Sequence[Event]) -> list[tuple[str, str, Any]]:
     """Long-running calls whose tool has only said that it goes on: tool, id, what it said."""
     started = {id_ for event in events for id_ in event.long_running_tool_ids or ()}
     said: dict[str, tuple[str, str, Any]] = {}
@@ -146,3 +147,36 @@ def _goes_on(response: Any) -> bool:
         (fields[key] for key in ("status", "state") if isinstance(fields.get(key), str)), ""
     )
     return status.strip().lower().replace(" ", "_").replace("-", "_") in _WAITING
+
+
+def conversation_events(events: Sequence[Event]) -> list[Event]:
+    """The events of a conversation. The events of a task with a scope of its own are not."""
+    return [
+        event for event in live_events(events) if getattr(event, "isolation_scope", None) is None
+    ]
+
+
+def contents_of(events: Sequence[Event]) -> list[Any]:
+    """What a model may read of the events: no credentials, and nothing that is empty."""
+    contents = (None if is_private(event) else content_of(event) for event in events)
+    return [content for content in contents if content is not None]
+
+
+def older_count(raw: Sequence[Event], recent: int) -> int:
+    """How many events are older than so many recent ones: up to a place where no call is open.
+
+    Times tell the events in front from those behind there, since ADK takes away whatever lies
+    between two times.
+    """
+    most = min(max(0, len(raw) - recent), seen_count(raw))
+    least = [float("inf")] * (len(raw) + 1)
+    for place in range(len(raw) - 1, -1, -1):
+        least[place] = min(least[place + 1], raw[place].timestamp)
+    places = cut_points(raw[:most], frozenset(abandoned_calls(raw)))
+    latest = float("-inf")
+    split = at = 0
+    for place in places:
+        latest = max([latest, *(event.timestamp for event in raw[at:place])])
+        at = place
+        split = place if latest < least[place] else split
+    return split

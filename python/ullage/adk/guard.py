@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import reprlib
 from typing import Any
 
 from ullage._engine.arguments import require_number
-from ullage.adk.sizes import characters, preview
 
 # The limits of the SRE agent's document: about 50,000 tokens for a result.
 MAX_RESULT_CHARS = 200_000
@@ -14,7 +15,15 @@ MAX_RESULT_ITEMS = 500
 # What the marker, the keys and the brackets of a response may take beside that.
 _FRAME = 1_000
 
-# What it writes behind a text that was cut.
+# What stands around and between things in JSON: two quotes or brackets, and a comma or colon.
+_AROUND = 2
+_BETWEEN = 1
+
+# Values that are looked at. A list that holds itself would have no end, and what has more than
+# this is larger than any limit.
+_MOST_STEPS = 1_000_000
+
+# The last words of a text that was cut.
 MARKER = "\n\n... [TRUNCATED BY SRE AGENT SAFETY GUARD: Result too large for LLM context] ..."
 
 
@@ -95,7 +104,7 @@ class Guard:
             "message": (
                 f"Tool output ({size:,} chars) exceeded safety limit. Try a more specific filter."
             ),
-            "truncated_preview": preview(value, self._chars // 2) + "...",
+            "truncated_preview": _preview(value, self._chars // 2) + "...",
         }
 
 
@@ -105,3 +114,37 @@ def _counted(response: dict[str, Any], dropped: int) -> dict[str, Any]:
     if isinstance(about, dict) or "metadata" not in response:
         return {**response, "metadata": {**(about or {}), "truncated_count": dropped}}
     return {**response, "truncated_count": dropped}
+
+
+def characters(value: Any, limit: int = 2**63) -> int:
+    """About the characters that a value takes as JSON; a number above ``limit`` once it is above.
+
+    Costs a step for each value inside, up to the limit and up to a million; strings are not read.
+    """
+    size = steps = 0
+    left = [value]
+    while left and steps < _MOST_STEPS and size <= limit:
+        steps += 1
+        item = left.pop()
+        if isinstance(item, (str, bytes)):
+            size += len(item) + _AROUND
+        elif isinstance(item, (dict, list, tuple)):
+            values = list(item.values()) if isinstance(item, dict) else []
+            size += _AROUND + _BETWEEN * (len(item) + len(values))
+            # Each value inside takes a character at least.
+            if size + len(item) > limit:
+                return size + len(item)
+            left.extend(item)
+            left.extend(values)
+        else:
+            size += len(str(item))
+    return size
+
+
+def _preview(value: Any, length: int) -> str:
+    """The first characters of a value as JSON."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)[:length]
+    except (TypeError, ValueError, RecursionError):
+        # It holds itself, or is nested too deeply.
+        return reprlib.repr(value)[:length]

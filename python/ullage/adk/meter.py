@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from google.genai import types
 
-from ullage.adk.conversations import paying_session, session_key
-from ullage.adk.newest import Newest
-from ullage.adk.summary_usage import SUMMARIES, estimate
+from ullage.adk.conversations import invocation_of, paying_session, session_key
+from ullage.adk.lru_cache import LruCache
 from ullage.usage.tokens import Usage
 
 if TYPE_CHECKING:
@@ -21,8 +22,64 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.adk.models.llm_response import LlmResponse
 
-    from ullage.adk.summary_usage import SummaryUsage
+    from ullage.report.reports import Report
     from ullage.usage.tracker import UsageTracker
+
+# The agent that summaries are counted under.
+SUMMARIES = "(summaries)"
+
+
+class SummaryUsage(NamedTuple):
+    """What a model used for a summary.
+
+    Attributes:
+        model: Its id; empty where it is not known.
+        usage: What it used.
+    """
+
+    model: str
+    usage: Usage
+
+
+_found: ContextVar[list[SummaryUsage] | None] = ContextVar("ullage_adk_summary_usage", default=None)
+
+
+@contextmanager
+def collect_usage() -> Iterator[list[SummaryUsage]]:
+    """Collects what models use for summaries inside the block."""
+    found: list[SummaryUsage] = []
+    token = _found.set(found)
+    try:
+        yield found
+    finally:
+        _found.reset(token)
+
+
+def add_usage(model: str, usage: Usage) -> None:
+    """Adds what a model used, where that is collected."""
+    found = _found.get()
+    if found is not None:
+        found.append(SummaryUsage(model, usage))
+
+
+def add_estimate(report: Report, most: int) -> None:
+    """Adds an estimate of what a compaction's summarizer used, if the summarizer did not say it.
+
+    Its prompt is estimated by what the compaction removed, of which a summarizer reads at most
+    ``most`` tokens.
+    """
+    summary = report.summary
+    if summary is None or summary.by != "summarizer":
+        return
+    if any(not one.usage.estimated for one in _found.get() or ()):
+        return
+    add_usage("", estimate(min(most, report.saved + summary.tokens), summary.tokens))
+
+
+def estimate(prompt: int, candidates: int) -> Usage:
+    """The usage of a call that was not reported."""
+    return Usage(0, prompt, candidates, estimated=prompt + candidates)
+
 
 # Model calls that go on at once, over all sessions; of older ones the next piece counts as a call.
 # Those of runs that were cancelled stay among them, with what they sent.
@@ -39,7 +96,7 @@ ESTIMATE = "ullage_estimated_usage"
 _NOTHING = Usage()
 
 # By tracker: several plugins and callbacks may share one, and a compaction counts once.
-_compactions: WeakKeyDictionary[UsageTracker, Newest[int]] = WeakKeyDictionary()
+_compactions: WeakKeyDictionary[UsageTracker, LruCache[int]] = WeakKeyDictionary()
 
 
 @dataclass
@@ -79,7 +136,7 @@ class Meter:
 
     def __init__(self, tracker: UsageTracker) -> None:
         self.tracker = tracker
-        self._calls: Newest[Call] = Newest(_CALLS)
+        self._calls: LruCache[Call] = LruCache(_CALLS)
 
     def account(self, context: CallbackContext) -> str:
         """The session that is charged, with what it used in earlier processes.
@@ -88,7 +145,7 @@ class Meter:
         """
         session = paying_session(context)
         key = session_key(session)
-        known = _compactions.setdefault(self.tracker, Newest(_SESSIONS))
+        known = _compactions.setdefault(self.tracker, LruCache(_SESSIONS))
         compactions = [event for event in session.events if event.actions.compaction]
         before = known.get(key)
         known.put(key, len(compactions))
@@ -103,7 +160,7 @@ class Meter:
         """Notes that a call is made."""
         self._calls.put(_place(context), call)
 
-    def running(self, context: CallbackContext) -> Call:
+    def current_call(self, context: CallbackContext) -> Call:
         """The call that goes on in this context."""
         call = self._calls.get(_place(context))
         if call is None:
@@ -130,7 +187,7 @@ class Meter:
             response: The piece.
             estimated: What the call used, where the model reports nothing.
         """
-        call = self.running(context)
+        call = self.current_call(context)
         reported = usage_of(response.usage_metadata)
         if reported is None:
             if response.partial or response.content is None or call.counted.calls:
@@ -206,6 +263,6 @@ def _tokens(value: Any) -> int:
 
 def _place(context: CallbackContext) -> tuple[str, str, str | None, str | None]:
     """Where a call is made; one at a time goes on there."""
-    invocation = context._invocation_context  # noqa: SLF001 - the public way copies all of it
+    invocation = invocation_of(context)
     scope = getattr(invocation, "isolation_scope", None)
     return invocation.invocation_id, context.agent_name, invocation.branch, scope

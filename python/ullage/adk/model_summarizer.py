@@ -10,8 +10,7 @@ from google.adk.models.registry import LLMRegistry
 from google.genai import types
 
 from ullage._core import PolicyError
-from ullage.adk.meter import usage_of
-from ullage.adk.summary_usage import add_usage
+from ullage.adk.meter import add_usage, usage_of
 
 if TYPE_CHECKING:
     from ullage._engine.summarizer import Summarizer, SummaryRequest

@@ -1,29 +1,32 @@
 """``LargePayloadHandler``: what stands for a result that is too large for a context.
 
-What it takes out is stored first, whole; then the first of these steps that works says what is in
-it, and a result that none of them can deal with is left to whoever comes next.
+The whole is stored first. Then the first of three ways that works says what is in it: the core's
+statistics made in a sandbox, the same made here, or samples. A result that none of them can deal
+with is left as it is.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
 
-from ullage._core import MemoryStore, Payload, StoreError
+from ullage._core import MemoryStore, Payload, StoreError, TokenCounter, reference_of
 from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.logger import Logger
-from ullage.adk.analysis import ANALYSIS_TOOL, analysis_tool
-from ullage.adk.brief import frames
-from ullage.adk.media import has_media, has_parts
+from ullage._engine.steps import arun
+from ullage.adk.arrivals import has_media, has_parts
 from ullage.adk.payload_limits import KIND_OF_TOOL, PayloadLimits
-from ullage.adk.payload_steps import Handled, Step, steps
-from ullage.adk.payload_storage import Stored, save_artifact, store_payload
 from ullage.adk.retrieval import retrieval_tool
-from ullage.adk.sandbox import Sandbox
+from ullage.adk.sandbox import ANALYSIS_TOOL, Sandbox, analysis_tool, as_json
+from ullage.adk.strategies import frames
+from ullage.compression import compress
 
 if TYPE_CHECKING:
     from google.adk.code_executors.base_code_executor import BaseCodeExecutor
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from google.adk.tools.function_tool import FunctionTool
     from google.adk.tools.tool_context import ToolContext
 
+    from ullage._engine.artifact_writer import Artifact
     from ullage.adk.sandbox import Runs
     from ullage.stores.protocol import Store
 
@@ -43,18 +47,85 @@ _SMALL_FIELDS = 20
 # Characters of a text that is read again for them: some ten milliseconds.
 _READ_AGAIN = 1_000_000
 
+# Characters that are left of a text: as many as of one item that is shown as a sample.
+_TEXT = 2_000
+
+# Statistics of more characters are shortened to so many tokens: 2 % of a window of 200,000.
+_STATISTICS = 12_000
+_STATISTICS_TOKENS = 4_000
+
 HANDLED = "large_payload_handled"
+
+# What a sandbox runs: the same survey, with samples where the kind of data is unknown.
+_PROGRAM = """
+import json
+import ullage
+from ullage._core import Payload
+kind, payload = {kind!r}, Payload(data)
+said = json.loads(payload.survey(kind))
+text = payload.text
+if text is not None:
+    excerpt = ullage.compress(text, {length}, counter=ullage.TokenCounter.with_ratio(1))
+    said.update(total_count=text.count("\\n") + 1, excerpt=excerpt.text)
+elif kind is None:
+    said.update(json.loads(payload.sample()))
+print(json.dumps(said))
+"""
+
+# What Python says where the sandbox does not have ullage.
+_NO_ULLAGE = "No module named 'ullage"
+
+
+@dataclass(frozen=True)
+class _LargeResult:
+    """A large result.
+
+    Attributes:
+        tool: The tool.
+        payload: What it returned.
+        named: The kind that the tool is known to return.
+        stored: Where the whole is, as fields of the metadata.
+        tool_context: The context of the call.
+    """
+
+    tool: str
+    payload: Payload
+    named: str | None
+    stored: dict[str, Any]
+    tool_context: ToolContext
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of the data, where it is known: by its rows, and else by the tool."""
+        if self.payload.text is not None:
+            return None
+        own = self.payload.kind
+        return self.named if own == "other" else own
+
+
+@dataclass(frozen=True)
+class _Replacement:
+    """What stands for a result.
+
+    Attributes:
+        mode: How it was made.
+        result: The replacement.
+        template: The kind of data that it was made for.
+    """
+
+    mode: str
+    result: Any
+    template: str | None = None
 
 
 class LargePayloadHandler(BasePlugin):
     """Takes large results out of a conversation, and says what is in them.
 
-    A plugin of an app, the ``after_tool_callback`` of an agent, or the ``payloads`` of a
-    ``ContextPlugin``.
+    A plugin of an app, the callback of an agent, or the ``payloads`` of a ``ContextPlugin``.
 
     A result of a known shape (metrics, logs, traces, time series) becomes statistics over all of
     its rows, and any other its shape, how its fields are distributed, and samples. Both are
-    computed by the core, at some hundred megabytes a second; with a sandbox, by its programs.
+    computed by the core, at some hundred megabytes a second: here, or in a sandbox that has ullage.
 
     The whole is stored before: readable by :meth:`tools`, and saved as an artifact of the session
     where the app has an artifact service. Where it could not be kept, nothing is taken out.
@@ -65,7 +136,7 @@ class LargePayloadHandler(BasePlugin):
         limits: From what size on; from the environment if not given (``SRE_AGENT_LARGE_PAYLOAD_*``,
             read once).
         sandbox: A code executor of ADK, a function that runs code, or a :class:`Sandbox`. It runs
-            the programs for known and for unknown shapes, and the model's own code.
+            the model's own code, and makes the statistics if it has ullage.
         kinds: Kinds of what your own tools return, beside those that are known: "metrics", "logs",
             "traces" or "time_series". Where the rows are something else, the name counts nothing.
         retrieval: What the retrieval tool is called.
@@ -95,6 +166,7 @@ class LargePayloadHandler(BasePlugin):
         self._retrieval = retrieval
         self._analysis = analysis
         self._artifact_writer = ArtifactWriter(self.store)
+        self._surveys_here = False
 
     def tools(self) -> list[FunctionTool]:
         """The tools that read the stored data: retrieval, and analysis where there is a sandbox."""
@@ -121,13 +193,13 @@ class LargePayloadHandler(BasePlugin):
             tool_context: The context of the call.
 
         Returns:
-            None where the result is not large, was handled before, or could not be.
+            None if the result is not large, was handled before, or could not be.
         """
         del args
         if not self.limits.enabled or tool_name in {self._retrieval, self._analysis}:
             return None
         try:
-            return await self._handled(tool_name, result, tool_context)
+            return await self._replace(tool_name, result, tool_context)
         except Exception:
             logger.exception("tool=<%s> | a large result was not handled", tool_name)
             return None
@@ -156,7 +228,7 @@ class LargePayloadHandler(BasePlugin):
         returned = tool_response if result is None else result
         return await self.handle(tool.name, called, returned, cast("ToolContext", tool_context))
 
-    async def _handled(
+    async def _replace(
         self, tool: str, result: Any, tool_context: ToolContext
     ) -> dict[str, Any] | None:
         started = time.perf_counter()
@@ -165,59 +237,144 @@ class LargePayloadHandler(BasePlugin):
         payload = Payload(result)
         if not self.limits.is_large(payload):
             return None
-        stored = await self._stored(tool, payload, tool_context)
+        stored = await self._store_whole(tool, payload, tool_context)
         if not stored:
             logger.warning("tool=<%s> | a large result could not be kept anywhere: it stays", tool)
             return None
-        context = Step(
-            tool=tool,
-            payload=payload,
-            kind=self._kinds.get(tool),
-            stored=stored,
-            sandbox=self.sandbox,
-            tool_context=tool_context,
-            retrieval=self._retrieval,
-            analysis=self._analysis if self.sandbox is not None else None,
-        )
-        for step in steps(context):
+        large = _LargeResult(tool, payload, self._kinds.get(tool), stored, tool_context)
+        ways = [self._survey_there] if self.sandbox and not self._surveys_here else []
+        ways += [_survey_here] if large.kind is not None else []
+        for way in (*ways, self._samples):
             try:
-                handled = await step(context)
+                handled = await way(large)
             except Exception as error:  # noqa: BLE001 - the next one may know better
+                self._surveys_here = self._surveys_here or _NO_ULLAGE in str(error)
                 logger.warning("tool=<%s>, reason=<%s> | a step failed", tool, error)
                 continue
-            response = _response(result, handled, payload, stored, started)
+            response = _response(result, handled, large, started)
             if len(json.dumps(response, ensure_ascii=False, default=str)) < payload.chars:
                 return response
             logger.debug("tool=<%s>, mode=<%s> | no shorter", tool, handled.mode)
         return None
 
-    async def _stored(self, tool: str, payload: Payload, tool_context: ToolContext) -> Stored:
-        stored = Stored()
+    async def _store_whole(
+        self, tool: str, payload: Payload, tool_context: ToolContext
+    ) -> dict[str, Any]:
+        """Where the whole is now: in the store, a line for each row, and as an artifact."""
+        data, is_whole = await asyncio.to_thread(payload.stored)
+        content = payload.json.encode()
+
+        def made(salt: int) -> tuple[dict[str, Any], list[Artifact]]:
+            references = {"reference": reference_of(tool, data, salt)}
+            artifacts = [(references["reference"], tool, data)]
+            if not is_whole:
+                references["original_reference"] = reference_of(tool, content, salt)
+                artifacts.append((references["original_reference"], tool, content))
+            return references, artifacts
+
+        stored: dict[str, Any] = {}
         try:
-            stored = await store_payload(self._artifact_writer, tool, payload)
+            stored = await arun(self._artifact_writer.kept(made))
         except StoreError as error:
             logger.warning("tool=<%s>, reason=<%s> | a large result is not stored", tool, error)
-        artifact = await save_artifact(tool_context, tool, payload)
-        return stored.with_artifact(artifact)
+        name = f"{reference_of(tool, content, 0)}.json"
+        part = types.Part(inline_data=types.Blob(data=content, mime_type="application/json"))
+        try:
+            version = await tool_context.save_artifact(name, part)
+            stored["artifact"] = {"filename": name, "version": version}
+        except ValueError as error:
+            # What ADK raises where the app has no artifact service.
+            logger.debug("tool=<%s>, reason=<%s> | no artifact", tool, error)
+        except Exception as error:  # noqa: BLE001 - the store has it, or nothing is taken out
+            logger.warning("tool=<%s>, reason=<%s> | the artifact was not saved", tool, error)
+        return stored
+
+    async def _survey_there(self, large: _LargeResult) -> _Replacement:
+        """The core's survey, made where the user lets code run. It has to have ullage."""
+        kind = None if large.kind == "several" else large.kind
+        data, _ = large.payload.stored()
+        code = _PROGRAM.format(kind=kind, length=_TEXT)
+        sandbox = cast("Sandbox", self.sandbox)
+        printed = await sandbox.run(code, as_json(data), large.tool_context)
+        mode = "generic_sandbox" if kind is None else "template_sandbox"
+        return _Replacement(mode, _bound(json.loads(printed)), kind)
+
+    async def _samples(self, large: _LargeResult) -> _Replacement:
+        """A sample, a schema and how the fields are distributed, and how to ask for more."""
+        payload, text = large.payload, large.payload.text
+        if text is not None:
+            lines, counter = text.count("\n") + 1, TokenCounter.with_ratio(1)
+            excerpt = await asyncio.to_thread(compress, text, _TEXT, counter=counter)
+            hint = f"text of {lines:,} lines"
+            said = {"total_count": lines, "schema_hint": hint, "excerpt": excerpt.text}
+        else:
+            said = json.loads(payload.sample())
+            survey = json.loads(await asyncio.to_thread(payload.survey))
+            said["shape"] = shape = survey.pop("shape")
+            if not said["schema_hint"]:
+                # Rows without fields, such as the numbers of a dict by name.
+                hint = f"{shape['type']} of {shape['length']:,} values: {shape['of']}"
+                said["schema_hint"] = hint
+            said["field_distribution"] = _bound(survey.pop("fields", survey))
+        said["code_generation_prompt"] = self._prompt(large)
+        return _Replacement("code_generation_prompt", said)
+
+    def _prompt(self, large: _LargeResult) -> str:
+        """How to get at the whole, in words for the model."""
+        size = f"{large.payload.items:,} items, {large.payload.chars:,} characters"
+        opening = f"The full result of {large.tool} ({size}) is too large for the context; above is"
+        lines = [f"{opening} a sample. Nothing is lost: it is stored."]
+        reference, is_text = large.stored.get("reference"), large.payload.text is not None
+        if self.sandbox is not None and reference is not None:
+            data = "the text as a str" if is_text else "the parsed JSON"
+            lines.append(
+                f"To analyze all of it, write Python code that finds `data` ({data}), computes what"
+                f" you need (counts, groups, percentiles, outliers) and prints it, and call"
+                f" {self._analysis}(reference={reference!r}, analysis_code=...)."
+            )
+        if reference is not None:
+            by_row = "line by line" if is_text else "a line for each row, or by JSON pointer"
+            lines.append(
+                f"To read parts of it, call {self._retrieval}(reference={reference!r}, ...) with a"
+                f" pattern, lines, head or tail: {by_row}."
+            )
+        else:
+            name = large.stored["artifact"]["filename"]
+            lines.append(f"It is saved as the artifact {name!r} of this session.")
+        return "\n".join(lines)
+
+
+async def _survey_here(large: _LargeResult) -> _Replacement:
+    """Statistics by the core, for known kinds of data."""
+    # The core lets other threads go on meanwhile; so does the event loop.
+    said = json.loads(await asyncio.to_thread(large.payload.survey, large.named))
+    kinds = {part["kind"] for part in said.get("parts", {"": said}).values()}
+    if kinds == {"other"}:
+        raise ValueError(f"no rows of {large.named}")
+    return _Replacement("template_core", _bound(said), said["kind"])
+
+
+def _bound(said: Any) -> Any:
+    """Statistics, shorter where there are too many."""
+    written = json.dumps(said, ensure_ascii=False)
+    return said if len(written) <= _STATISTICS else compress(written, _STATISTICS_TOKENS).text
 
 
 def _response(
-    result: Any, handled: Handled, payload: Payload, stored: Stored, started: float
+    result: Any, handled: _Replacement, large: _LargeResult, started: float
 ) -> dict[str, Any]:
     kept = _small_fields(result)
     metadata = kept.pop("metadata", None)
     metadata = dict(metadata) if isinstance(metadata, Mapping) else {}
     if "result" in kept:
         metadata["original_result"] = kept.pop("result")
-    metadata[HANDLED] = True
-    metadata["handling_mode"] = handled.mode
+    metadata |= {HANDLED: True, "handling_mode": handled.mode}
     if handled.template is not None:
         metadata["template_used"] = handled.template
-    metadata["original_items"] = payload.items
-    metadata["original_chars"] = payload.chars
+    metadata["original_items"] = large.payload.items
+    metadata["original_chars"] = large.payload.chars
     metadata["processing_ms"] = round((time.perf_counter() - started) * 1_000, 2)
-    metadata |= stored.metadata()
-    return {**kept, "result": handled.result, "metadata": metadata}
+    return {**kept, "result": handled.result, "metadata": metadata | large.stored}
 
 
 def _small_fields(result: Any) -> dict[str, Any]:
@@ -235,7 +392,6 @@ def _small_fields(result: Any) -> dict[str, Any]:
 def _is_small(value: Any) -> bool:
     if isinstance(value, (bool, int, float, type(None))):
         return True
-    # What is long is told by its length alone.
     is_short = isinstance(value, (str, list, tuple, Mapping)) and len(value) <= _SMALL_FIELD
     return is_short and len(json.dumps(value, default=str)) <= _SMALL_FIELD
 

@@ -1,31 +1,250 @@
-"""``ContextPlugin``: ullage for every agent of an app."""
+"""``ContextPlugin``: ullage for every agent of an app. ``ContextCallbacks``: for one agent."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_args
 
+from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
 
-from ullage.adk.hooks import Hooks
+from ullage import PolicyError, UllageError
+from ullage._engine.logger import Logger
+from ullage.adk.arrivals import Arrivals, Payloads
+from ullage.adk.conversations import conversation_of, invocation_of
+from ullage.adk.engines import EngineOrFactory, Engines
+from ullage.adk.guard import Guard
+from ullage.adk.meter import Call, Meter, collect_usage, estimate, usage_of
+from ullage.adk.overflow import counted_tokens, is_overflow
+from ullage.adk.requests import FORMAT, Remember, Requests
+from ullage.usage.tracker import UsageTracker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from google.adk.agents.base_agent import BaseAgent
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.models.llm_request import LlmRequest
-    from google.adk.models.llm_response import LlmResponse
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
-    from google.genai import types
     from typing_extensions import Unpack
 
-    from ullage.adk.hooks import Settings
-    from ullage.usage.tracker import UsageTracker
+    from ullage.usage.tokens import Usage
+
+logger = Logger(__name__)
 
 # The name that ADK knows the plugin by; an app can have one of each name.
 NAME = "ullage_context"
 
+# How often a model call is made again with less after the provider refused it for its length.
+RETRIES = 3
 
-class ContextPlugin(BasePlugin):
+# What a model may change in a request's configuration on its way to the provider: with an explicit
+# cache, ADK moves these into it.
+_CONFIGURED = ("system_instruction", "tools", "tool_config", "cached_content")
+
+_Outcome = TypeVar("_Outcome")
+
+
+def _harmless(
+    hook: Callable[..., Coroutine[Any, Any, _Outcome | None]],
+) -> Callable[..., Coroutine[Any, Any, _Outcome | None]]:
+    """The hook, which logs its errors: ADK ends the run of a callback that raises."""
+
+    @functools.wraps(hook)
+    async def called(*args: Any, **kwargs: Any) -> _Outcome | None:
+        try:
+            return await hook(*args, **kwargs)
+        except Exception:
+            logger.exception("hook=<%s> | ADK goes on as if it were not there", hook.__name__)
+            return None
+
+    return called
+
+
+class Settings(TypedDict, total=False):
+    """The settings of the plugin and of the callbacks.
+
+    Keys:
+        engine: The engine: a ``ContextManager``, a function from a model's id to one, or None for
+            one for each model, by its id and without a store. Give your own ``format="gemini"``.
+        usage: Where usage is added up, and whose budget is kept; if not given,
+            ``UsageTracker.from_env()``, with the budget in ``SRE_AGENT_TOKEN_BUDGET``.
+        payloads: Handles large payloads before a response is shrunk, such as
+            ``ullage.adk.LargePayloadHandler``.
+        guard: The last limit on a response; if not given, ``Guard()``.
+        remember: Where compactions are remembered: in the state of the "session", so that a
+            resumed one begins with what was sent before, or in this "process" alone.
+    """
+
+    engine: EngineOrFactory
+    usage: UsageTracker | None
+    payloads: Payloads | None
+    guard: Guard | None
+    remember: Remember
+
+
+class ContextHooks:
+    """What ullage does at each of ADK's callbacks, for an app or for an agent.
+
+    Args:
+        engine: See ``Settings``, as for all that follow.
+        usage: Where usage is added up.
+        payloads: Handles large payloads.
+        guard: The last limit on a response.
+        remember: Where compactions are remembered.
+        **unknown: Settings that do not exist.
+
+    Raises:
+        PolicyError: If an argument is unknown, or not what it should be.
+    """
+
+    def __init__(
+        self,
+        *,
+        engine: EngineOrFactory = None,
+        usage: UsageTracker | None = None,
+        payloads: Payloads | None = None,
+        guard: Guard | None = None,
+        remember: Remember = "session",
+        **unknown: object,
+    ) -> None:
+        if unknown:
+            raise PolicyError(
+                f"{', '.join(unknown)}: unknown; the settings are"
+                f" {', '.join(Settings.__annotations__)}. The settings of an engine are given to"
+                ' it: engine=ContextManager(Policy(...), format="gemini")'
+            )
+        for name, value, kind in (("usage", usage, UsageTracker), ("guard", guard, Guard)):
+            if value is not None and not isinstance(value, kind):
+                raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
+        if payloads is not None and not callable(getattr(payloads, "handle", None)):
+            raise PolicyError(f"payloads: a {type(payloads).__name__} has no `handle`")
+        if remember not in get_args(Remember):
+            raise PolicyError(f"remember: {remember!r}; it can be {', '.join(get_args(Remember))}")
+        self._engines = Engines(engine)
+        self._requests = Requests(self._engines, remember)
+        self._usage = UsageTracker.from_env() if usage is None else usage
+        self._meter = Meter(self._usage)
+        self._arrivals = Arrivals(self._engines, payloads, guard or Guard())
+
+    @property
+    def usage(self) -> UsageTracker:
+        """What sessions have used."""
+        return self._usage
+
+    @_harmless
+    async def before_model_callback(
+        self, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Stops a session over its budget; brings any other request inside its window."""
+        account = self._meter.account(callback_context)
+        if self.usage.is_over_budget(account):
+            part = types.Part(text=self.usage.paused(account))
+            said = types.Content(role="model", parts=[part])
+            return LlmResponse(content=said, turn_complete=True)
+        config = {name: getattr(llm_request.config, name, None) for name in _CONFIGURED}
+        call = Call(llm_request.model or "", config=config)
+        self._meter.begin(callback_context, call)
+        if llm_request.previous_interaction_id is not None:
+            # Google has the history of a stateful interaction, and the request only what is new.
+            return None
+        with collect_usage() as summaries:
+            call.sent = await self._requests.fit(callback_context, llm_request)
+        self._meter.add_summaries(callback_context, summaries)
+        # A list of its own: models may change that of the request.
+        llm_request.contents = list(call.sent)
+        call.restart()
+        return None
+
+    @_harmless
+    async def after_model_callback(
+        self, callback_context: CallbackContext, llm_response: LlmResponse
+    ) -> LlmResponse | None:
+        """Counts what the call used, and learns from it how the provider counts."""
+        call = self._meter.current_call(callback_context)
+        self._meter.add(callback_context, llm_response, lambda: self._estimate(call, llm_response))
+        if llm_response.partial:
+            return None
+        self._requests.keep_in_session(
+            conversation_of(callback_context, call.model), callback_context
+        )
+        used = usage_of(llm_response.usage_metadata)
+        if used is not None and call.sent is not None and used.prompt:
+            sent, call.sent = call.sent, None
+            self._engines.of(call.model).observe(sent, used.prompt, used.cached)
+        return None
+
+    @_harmless
+    async def on_model_error_callback(
+        self, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
+    ) -> LlmResponse | None:
+        """Sends a request again with less that was refused for its length."""
+        call = self._meter.current_call(callback_context)
+        while is_overflow(error) and call.retries < RETRIES:
+            call.retries += 1
+            if not await self._shorten_request(callback_context, llm_request, call, error):
+                break
+            try:
+                return await _answer(callback_context, llm_request)
+            except Exception as again:  # noqa: BLE001 - whatever the model raises is judged above
+                error = again
+        # The run ends here, so nothing else lets go of them.
+        call.sent = None
+        if call.retries > 0:
+            logger.warning("error=<%s>, retries=<%d> | not recovered", error, call.retries)
+        return None
+
+    @_harmless
+    async def after_agent_callback(
+        self, callback_context: CallbackContext, agent: BaseAgent | None = None
+    ) -> types.Content | None:
+        """Lets go of what only the running invocation needs."""
+        del agent
+        call = self._meter.end(callback_context)
+        if call is not None:
+            self._requests.release(conversation_of(callback_context, call.model))
+        return None
+
+    @_harmless
+    async def _shorten_response(
+        self, tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any
+    ) -> dict[str, Any] | None:
+        return await self._arrivals.shorten(tool, args, context, result)
+
+    def _estimate(self, call: Call, response: LlmResponse) -> Usage:
+        """The usage of a call by the engine's own count."""
+        engine = self._engines.of(call.model)
+        beside = {name: call.config.get(key) for name, key in _FIXED.items()}
+        status = engine.status(call.sent or [], **beside)
+        said = [] if response.content is None else [response.content]
+        return estimate(status.tokens + status.fixed, engine.counter.count_messages(said, FORMAT))
+
+    async def _shorten_request(
+        self, context: CallbackContext, request: LlmRequest, call: Call, error: Exception
+    ) -> bool:
+        """Puts less into a request that was refused; whether there is less."""
+        if call.sent is None:
+            return False
+        for name, value in call.config.items():
+            setattr(request.config, name, value)
+        try:
+            with collect_usage() as summaries:
+                left = await self._requests.shrink_refused(context, request, counted_tokens(error))
+            self._meter.add_summaries(context, summaries)
+        except UllageError as problem:
+            logger.warning("error=<%s> | the request cannot be made smaller", problem)
+            return False
+        if left is None:
+            logger.warning("the request cannot be made smaller: nothing in it may go")
+            return False
+        logger.info("contents=<%d>, left=<%d> | asked again", len(call.sent), len(left))
+        call.sent, request.contents = left, list(left)
+        return True
+
+
+class ContextPlugin(ContextHooks, BasePlugin):
     """Keeps the requests of every agent of an app inside the window of its model.
 
         app = App(name="sre", root_agent=agent, plugins=[ContextPlugin()])
@@ -35,7 +254,7 @@ class ContextPlugin(BasePlugin):
     * Before a model call the request is compacted if it is above the high mark, with its system
       instruction and its tools counted, also in the middle of an invocation. The outcome stands
       until the high mark is reached again, so that the prompt keeps its beginning, and the
-      provider its cache. Broken histories are mended. Only the request changes; the session
+      provider its cache. Invalid histories are repaired. Only the request changes; the session
       keeps every event.
     * What the provider refuses for its length is sent again with less, at most three times.
     * What calls use is added up in ``usage``, by session and agent; a session that has used up the
@@ -53,46 +272,15 @@ class ContextPlugin(BasePlugin):
     Args:
         name: The plugin's name.
         **settings: ``engine``, ``usage``, ``payloads``, ``guard`` and ``remember``, of which none
-            has to be given: see ``ullage.adk.hooks.Settings``.
+            has to be given: see ``ullage.adk.plugin.Settings``.
 
     Raises:
         PolicyError: If a setting is not what it should be.
     """
 
     def __init__(self, *, name: str = NAME, **settings: Unpack[Settings]) -> None:
-        super().__init__(name)
-        self._hooks = Hooks(**settings)
-
-    @property
-    def usage(self) -> UsageTracker:
-        """What sessions have used."""
-        return self._hooks.usage
-
-    async def before_model_callback(
-        self, *, callback_context: CallbackContext, llm_request: LlmRequest
-    ) -> LlmResponse | None:
-        """Stops a session over its budget; brings any other request inside its window."""
-        return await self._hooks.before_model(callback_context, llm_request)
-
-    async def after_model_callback(
-        self, *, callback_context: CallbackContext, llm_response: LlmResponse
-    ) -> LlmResponse | None:
-        """Counts what the call used."""
-        await self._hooks.after_model(callback_context, llm_response)
-        return None
-
-    async def on_model_error_callback(
-        self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
-    ) -> LlmResponse | None:
-        """Sends a request again with less that was refused for its length."""
-        return await self._hooks.model_error(callback_context, llm_request, error)
-
-    async def after_agent_callback(
-        self, *, agent: BaseAgent, callback_context: CallbackContext
-    ) -> types.Content | None:
-        """Lets go of what only the running invocation needs."""
-        await self._hooks.after_agent(callback_context)
-        return None
+        BasePlugin.__init__(self, name)
+        ContextHooks.__init__(self, **settings)
 
     async def after_tool_callback(
         self,
@@ -102,5 +290,60 @@ class ContextPlugin(BasePlugin):
         tool_context: ToolContext,
         result: dict[str, Any],
     ) -> dict[str, Any] | None:
-        """Makes a response shorter that is too long."""
-        return await self._hooks.after_tool(tool, tool_args, tool_context, result)
+        """Shortens a response that is too long."""
+        return await self._shorten_response(tool, tool_args, tool_context, result)
+
+
+class ContextCallbacks(ContextHooks):
+    """What ``ContextPlugin`` does, as callbacks of an agent.
+
+        agent = LlmAgent(name="sre", model=model, tools=tools, **ContextCallbacks().fields())
+
+    Several agents may share one object. Do not use it beside the plugin: usage would count twice.
+
+    Args:
+        **settings: As for ``ContextPlugin``.
+
+    Raises:
+        PolicyError: If a setting is not what it should be.
+    """
+
+    def __init__(self, **settings: Unpack[Settings]) -> None:
+        super().__init__(**settings)
+
+    def fields(self) -> dict[str, Any]:
+        """The callbacks by the names of an agent's fields."""
+        return {
+            "before_model_callback": self.before_model_callback,
+            "after_model_callback": self.after_model_callback,
+            "on_model_error_callback": self.on_model_error_callback,
+            "after_tool_callback": self.after_tool_callback,
+            "after_agent_callback": self.after_agent_callback,
+        }
+
+    async def after_tool_callback(
+        self,
+        tool: BaseTool,
+        args: dict[str, Any],
+        tool_context: ToolContext,
+        tool_response: dict[str, Any],
+    ) -> dict[str, Any] | None:
+        """Shortens a response that is too long."""
+        return await self._shorten_response(tool, args, tool_context, tool_response)
+
+
+# What stands beside the contents: the engine's name for it, and that in a configuration.
+_FIXED = {"system": "system_instruction", "tools": "tools"}
+
+
+async def _answer(context: CallbackContext, request: LlmRequest) -> LlmResponse | None:
+    """The model's whole answer, by ADK's own count of calls."""
+    invocation = invocation_of(context)
+    agent = invocation.agent
+    find = getattr(agent, "canonical_model_async", None)
+    model = agent.canonical_model if find is None else await find(context)
+    invocation.increment_llm_call_count()
+    answer: LlmResponse | None = None
+    async for response in model.generate_content_async(request, stream=False):
+        answer = response
+    return answer

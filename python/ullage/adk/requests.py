@@ -2,38 +2,58 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from google.genai import types
 
 from ullage import BudgetError, MessageError, StoreError
 from ullage._engine.logger import Logger
-from ullage.adk.contents import beside, current_request
-from ullage.adk.newest import Newest
-from ullage.adk.open_calls import open_calls, with_pending_answers
-from ullage.adk.session_state import SessionState
-from ullage.adk.summary_usage import add_estimate
+from ullage.adk.conversations import (
+    caller_of,
+    conversation_of,
+    current_request,
+    invocation_of,
+    open_calls,
+    with_pending_answers,
+)
+from ullage.adk.lru_cache import LruCache
+from ullage.adk.meter import add_estimate
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.models.llm_request import LlmRequest
-    from google.genai import types
 
     from ullage import ContextManager, Report, View
     from ullage.adk.conversations import Conversation
     from ullage.adk.engines import Engines
-    from ullage.adk.session_state import Remember
 
 logger = Logger(__name__)
+
+FORMAT = "gemini"
+
+Remember = Literal["session", "process"]
+"""The place where compactions are remembered: the session's state too, or this process alone."""
 
 # Conversations whose view is remembered. One that was forgotten is restored from the session.
 _CONVERSATIONS = 64
 
-# A store that fails, and a limit below the floor, each once, and the last try.
-_WAYS_OUT = 3
+# Characters of a view in a session's state. Some services keep a session in one document of at
+# most a mebibyte; a view that is longer is made again by the next process.
+_LONGEST = 250_000
+
+# The text begins with its form. A text of another form is not read.
+_FORM = "view:"
+
+# Branches of nodes that run once have the id of that run in them, and are never gone on with.
+_RUN = "@"
 
 
 @dataclass
-class _Known:
+class _ConversationView:
     """The view of a conversation.
 
     Attributes:
@@ -57,71 +77,70 @@ class _Known:
 class Requests:
     """Keeps a view of each conversation, in this process and in the session.
 
+    ADK stores the session's state with an agent's answer, so a view outlives the process when the
+    answer does.
+
     Args:
-        engines: What decides.
+        engines: Gives each model its engine.
         remember: Where views are kept.
     """
 
     def __init__(self, engines: Engines, remember: Remember) -> None:
         self._engines = engines
-        self._session = SessionState(remember)
-        self._known: Newest[_Known] = Newest(_CONVERSATIONS)
+        self._remember = remember
+        self._known: LruCache[_ConversationView] = LruCache(_CONVERSATIONS)
 
-    async def fitted(
-        self, conversation: Conversation, context: CallbackContext, request: LlmRequest
-    ) -> list[types.Content]:
+    async def fit(self, context: CallbackContext, request: LlmRequest) -> list[types.Content]:
         """The contents for a request, which is not changed.
 
         Where even the shortest are above the limit, the shortest; the provider has the last word.
         """
-        known = self._of(conversation, context, request)
-        contents = request.contents
+        conversation, contents = conversation_of(context, request.model), request.contents
+        known = self._view_of(conversation, context, request)
         waiting = open_calls(contents, request, context)
         asked: dict[str, Any] = {
             "pins": sorted({*current_request(contents, context), *waiting}),
-            **beside(request),
+            "system": getattr(request.config, "system_instruction", None),
+            "tools": getattr(request.config, "tools", None),
         }
-        view, tries = known.view, 0
-        while True:
-            tries += 1
-            try:
-                fitted = await view.amessages(contents, **asked)
-                break
-            except StoreError as error:
-                if tries == _WAYS_OUT:
-                    raise
-                view = _opened(self._engines.without_store(known.engine, error), view.state())
-            except BudgetError as error:
-                if tries == _WAYS_OUT:
-                    raise
-                logger.warning("error=<%s> | the request stays above its limit", error)
-                asked["budget"] = max(1, error.floor)
-            except MessageError as error:
-                if tries == _WAYS_OUT:
-                    raise
-                # Its first contents may have been rewritten, by a compaction of ADK's own.
-                logger.debug("error=<%s> | a view is begun anew", error)
-                known = self._begun(conversation, known.engine)
-                view = known.view
+        try:
+            fitted = await self._fit(known.engine, known.view, contents, **asked)
+        except MessageError as error:
+            # Its first contents may have been rewritten, by a compaction of ADK's own.
+            logger.debug("error=<%s> | a view is begun anew", error)
+            known = self._new_view(conversation, known.engine)
+            fitted = await self._fit(known.engine, known.view, contents, **asked)
         self._note(conversation, context, known)
         return with_pending_answers(fitted, contents, request)
 
-    async def refused(
-        self,
-        conversation: Conversation,
-        context: CallbackContext,
-        request: LlmRequest,
-        counted: int | None,
+    async def _fit(
+        self, engine: ContextManager, view: View, contents: list[types.Content], **asked: Any
+    ) -> list[types.Content]:
+        """The contents by a view: without a store that fails, and as short as they can be."""
+        try:
+            return await view.amessages(contents, **asked)
+        except StoreError as error:
+            engine = self._engines.without_store(engine, error)
+            return await self._fit(engine, _opened(engine, view.state()), contents, **asked)
+        except BudgetError as error:
+            if "budget" in asked:
+                raise
+            logger.warning("error=<%s> | the request stays above its limit", error)
+            asked["budget"] = max(1, error.floor)
+            return await self._fit(engine, view, contents, **asked)
+
+    async def shrink_refused(
+        self, context: CallbackContext, request: LlmRequest, counted: int | None
     ) -> list[types.Content] | None:
         """Shorter contents in place of those that were refused; None if there are none.
 
         Args:
-            conversation: What it is about.
             context: The callback's.
             request: The request, with its configuration as it was.
             counted: The tokens that the provider counted, where it says so.
         """
-        known = self._of(conversation, context, request)
+        conversation = conversation_of(context, request.model)
+        known = self._view_of(conversation, context, request)
         before = known.view.tokens
         try:
             fitted = await known.view.arefused(counted)
@@ -133,13 +152,24 @@ class Requests:
         self._note(conversation, context, known)
         return with_pending_answers(fitted, request.contents, request)
 
-    def answered(self, conversation: Conversation, context: CallbackContext) -> None:
-        """Has the session keep the view, with the answer that came to the last request."""
-        known = self._known.get(conversation)
-        if known is not None and known.state is not None:
-            self._session.keep(conversation, context, known.state)
+    def keep_in_session(self, conversation: Conversation, context: CallbackContext) -> None:
+        """Has the session keep the view, with the answer that came to the last request.
 
-    def rest(self, conversation: Conversation) -> None:
+        What was written is only stored with the event of the model's answer, so it is looked for
+        each time; and every piece of a streamed answer would carry it if it were written before
+        the last.
+        """
+        known = self._known.get(conversation)
+        key = self._key(conversation, context)
+        if known is None or known.state is None or key is None:
+            return
+        try:
+            if context.state.get(key) != known.state:
+                context.state[key] = known.state
+        except Exception as error:  # noqa: BLE001 - an app may declare which keys there are
+            logger.debug("key=<%s>, error=<%s> | a view is not in the session", key, error)
+
+    def release(self, conversation: Conversation) -> None:
         """Lets go of what only the running invocation needs."""
         known = self._known.get(conversation)
         if known is None:
@@ -149,51 +179,86 @@ class Requests:
             self._known.take(conversation)
         known.view.release()
 
-    def _of(
+    def _view_of(
         self, conversation: Conversation, context: CallbackContext, request: LlmRequest
-    ) -> _Known:
+    ) -> _ConversationView:
         """The view of a conversation. Another process may have a later one in the session."""
         known = self._known.get(conversation)
         engine = self._engines.of(request.model)
-        text = self._session.text(conversation, context)
-        if known is not None and (text is None or hash(text) in known.texts):
-            return known
-        state = None if text is None else self._session.read(text)
+        key = self._key(conversation, context)
+        text = None if key is None else context.state.get(key)
+        if not isinstance(text, str) or (known is not None and hash(text) in known.texts):
+            return known or self._new_view(conversation, engine)
+        state = read_state(text)
         if state is not None:
             try:
-                theirs = _Known(_opened(engine, state), engine, text, texts={hash(text)})
-                theirs.written = (None, theirs.view.ceiling)
+                theirs = _ConversationView(_opened(engine, state), engine, text, texts={hash(text)})
             except MessageError as error:
                 logger.debug("error=<%s> | the view in the session cannot be read", error)
             else:
+                theirs.written = (None, theirs.view.ceiling)
                 self._known.put(conversation, theirs)
                 return theirs
-        return known or self._begun(conversation, engine)
+        return known or self._new_view(conversation, engine)
 
-    def _begun(self, conversation: Conversation, engine: ContextManager) -> _Known:
-        known = _Known(_opened(engine, None), engine)
+    def _new_view(self, conversation: Conversation, engine: ContextManager) -> _ConversationView:
+        known = _ConversationView(_opened(engine, None), engine)
         self._known.put(conversation, known)
         return known
 
-    def _note(self, conversation: Conversation, context: CallbackContext, known: _Known) -> None:
+    def _note(
+        self, conversation: Conversation, context: CallbackContext, known: _ConversationView
+    ) -> None:
         """Writes the state down where a compaction has changed it, and counts its summary."""
         report = known.view.report
         if report is not None and report is not known.counted:
             known.counted = report
             add_estimate(report, known.engine.policy.summary_input)
-        now = (known.view.report, known.view.ceiling)
-        if now == known.written or not self._session.has_place(conversation, context):
+        now = (report, known.view.ceiling)
+        if now == known.written or self._key(conversation, context) is None:
             return
         known.written = now
-        text = self._session.written(known.view.state())
+        text = written_state(known.view.state())
         if text is not None:
             known.state = text
             known.texts.add(hash(text))
 
+    def _key(self, conversation: Conversation, context: CallbackContext) -> str | None:
+        """The key of a view in the session's state; None if the session has no place for it."""
+        passing = conversation.scope is not None or _RUN in (conversation.branch or "")
+        if self._remember == "process" or passing or caller_of(invocation_of(context)) is not None:
+            return None
+        return f"ullage/{conversation.agent}/{conversation.branch or ''}/{conversation.model}"
+
+
+def written_state(state: dict[str, Any]) -> str | None:
+    """The state of a view as text; None where it cannot be written, or is too long."""
+    try:
+        packed = json.dumps(state, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    except (TypeError, ValueError) as error:
+        logger.debug("error=<%s> | a view cannot be written", error)
+        return None
+    text = _FORM + base64.b64encode(zlib.compress(packed)).decode("ascii")
+    if len(text) > _LONGEST:
+        logger.debug("characters=<%d> | a view is too long for the session", len(text))
+        return None
+    return text
+
+
+def read_state(text: str) -> dict[str, Any] | None:
+    """The state of a view from a text; None where it cannot be read."""
+    if not text.startswith(_FORM):
+        return None
+    try:
+        packed = zlib.decompress(base64.b64decode(text[len(_FORM) :]))
+        state: dict[str, Any] = json.loads(packed.decode("utf-8", "surrogatepass"))
+    except (ValueError, zlib.error) as error:
+        logger.debug("error=<%s> | a view in the session cannot be read", error)
+        return None
+    return state
+
 
 def _opened(engine: ContextManager, state: dict[str, Any] | None) -> View:
-    from google.genai import types
-
     return engine.open(
         state,
         append_only=False,

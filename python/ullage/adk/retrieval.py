@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
@@ -11,6 +11,8 @@ from ullage.stores.retrieval import DEFAULT_LIMIT
 from ullage.stores.tools import RetrievalTool
 
 if TYPE_CHECKING:
+    from google.adk.tools.tool_context import ToolContext
+
     from ullage.stores.protocol import Store
 
 
@@ -33,24 +35,7 @@ class _Retrieval(FunctionTool):
     """A function tool whose declaration is the schema that all hosts have."""
 
     def __init__(self, tool: RetrievalTool) -> None:
-        async def answered(  # noqa: PLR0917 - ADK passes them by name
-            reference: str | None = None,
-            pattern: str | None = None,
-            lines: str | None = None,
-            pointer: str | None = None,
-            context: int | None = None,
-            head: int | None = None,
-            tail: int | None = None,
-        ) -> dict[str, str]:
-            asked = {
-                "reference": reference,
-                "pattern": pattern,
-                "lines": lines,
-                "pointer": pointer,
-                "context": context,
-                "head": head,
-                "tail": tail,
-            }
+        async def answered(**asked: Any) -> dict[str, str]:
             answer = await tool.aanswer(asked)
             return {"result" if answer.ok else "error": answer.text}
 
@@ -59,6 +44,11 @@ class _Retrieval(FunctionTool):
         answered.__doc__ = tool.description
         super().__init__(answered)
         self._tool = tool
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """The answer. The arguments are checked by the tool, which says what is wrong."""
+        del tool_context
+        return await self.func(**args)
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         return types.FunctionDeclaration(

@@ -8,10 +8,9 @@ from google.adk.plugins.base_plugin import BasePlugin
 
 from ullage._core import BudgetError, PolicyError
 from ullage._engine.logger import Logger
-from ullage.adk.compactor import ContextCompactor
+from ullage.adk.compactor import CompactionConfig, ContextCompactor
 from ullage.adk.conversations import session_key
-from ullage.adk.summary_text import FORMAT
-from ullage.adk.working_context import CompactionConfig
+from ullage.adk.requests import FORMAT
 from ullage.manager import ContextManager
 
 if TYPE_CHECKING:

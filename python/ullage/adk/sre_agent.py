@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from google.genai import types
 
-from ullage import (
-    BudgetError,
-    ContextManager,
-    MessagesChangedError,
-    Policy,
-    TokenCounter,
-)
-from ullage._engine.steps import Step, arun, run
-from ullage.adk.event_lines import content_lines
-from ullage.adk.fitting import fitting
+from ullage import ContextManager, Policy, TokenCounter
+from ullage.adk.event_lines import content_lines, fit_lines
 from ullage.adk.model_summarizer import summarizer_of
-from ullage.adk.summary_text import FORMAT
-from ullage.report.reports import StageReport
+from ullage.adk.requests import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage import View
-    from ullage._engine.steps import Steps
     from ullage._engine.summarizer import SummaryRequest
     from ullage.adk.model_summarizer import SummarizerOrModel
     from ullage.report.reports import Report
@@ -43,6 +32,10 @@ _TIGHT_SHARE = 0.6
 # take 550 characters at most, and a session of 750,000 tokens seldom has more than 900 calls.
 _LINES = 0.2
 
+# The part of the trigger to which it goes down where more than the middle has to go: the lines and
+# as much again have room in it.
+_CONDENSED = 0.6
+
 
 def sre_agent(
     *, store: Store | None = None, summarizer: SummarizerOrModel | None = None, **settings: Any
@@ -52,11 +45,11 @@ def sre_agent(
     At 750,000 tokens, by 2.5 characters for each, the first content and the last ten stay, and the
     last six above 900,000. All between becomes a line for each call, with its arguments, one for
     each result, by what its tool is asked for, and one for each thought. A call stays with its
-    result. The outcome is counted, and where it is still too large, less stays. What a provider
-    answers from its cache does not put that off.
+    result. The outcome is counted, and where it is still too large, what stays is shortened. A
+    provider's cache does not put that off.
 
     Args:
-        store: Where what leaves is kept; if not given, only ADK's session has it.
+        store: Where removed content is kept; if not given, only ADK's session has it.
         summarizer: Makes a summary in place of the lines: a model of ADK, the id of one, or a
             function.
         settings: Settings of the policy that are to be others than the preset's.
@@ -69,31 +62,36 @@ def sre_agent(
 
 
 class Brake(ContextManager):
-    """An engine that first condenses the middle of a conversation, and then does what it must.
+    """An engine that condenses the middle of a conversation where something is due.
 
     Args:
         policy: Its policy.
-        store: Where what leaves is kept.
+        store: Where removed content is kept.
         summarizer: Makes a summary in place of the lines.
     """
 
     def __init__(
         self, policy: Policy, store: Store | None, summarizer: SummarizerOrModel | None
     ) -> None:
-        counter = TokenCounter.with_ratio(_CHARS_A_TOKEN)
-        self._given = summarizer
-        told = summarizer_of(summarizer)
-        shared: dict[str, Any] = {"counter": counter, "store": store, "format": FORMAT}
-        shared |= {"append_only": True, "summarizer": told or self._lines}
-        super().__init__(policy, **shared)
-        # By number, so that all of the middle goes; the low mark would bound the lines.
-        condensing: dict[str, Any] = {
-            "stages": ["window", "summarize"],
-            "low": policy.high,
-            "low_messages": 1.0,
-            "levels": policy.levels[:1],
+        self._summarizer = summarizer
+        asked = summarizer_of(summarizer)
+        shared: dict[str, Any] = {
+            "counter": TokenCounter.with_ratio(_CHARS_A_TOKEN),
+            "store": store,
+            "format": FORMAT,
+            "append_only": True,
+            "summarizer": asked or self._lines,
         }
-        if told is None:
+        super().__init__(policy, **shared)
+        # By number, so that all of the middle goes. What stays is shortened only where it does not
+        # fit, and what must stay last of all.
+        condensing: dict[str, Any] = {
+            "stages": [stage for stage in policy.stages if stage != "digest"],
+            "low": max(policy.low, policy.high * _CONDENSED),
+            "low_messages": 1.0,
+            "levels": [{"stages": ["window", "summarize"]}, *policy.levels[1:]],
+        }
+        if asked is None:
             # The lines are all that is kept.
             condensing |= {"summary_tokens": int(policy.window * _LINES), "summary_lines": 0}
 
@@ -107,37 +105,25 @@ class Brake(ContextManager):
 
     def without_store(self) -> ContextManager:
         """The same without a store."""
-        return Brake(self.policy, None, self._given)
+        return Brake(self.policy, None, self._summarizer)
 
     def compact(
         self, messages: list[Any], budget: int | None = None, hard: bool = False, **beside: Any
     ) -> Report:
-        """Condenses the middle where something is due, and removes more where that is too little.
-
-        The arguments are those of ``ContextManager.compact``.
-        """
-        condenser = self._due(messages, budget, hard, beside)
-        if condenser is None:
+        """Condenses the middle where something is due; see ``ContextManager.compact``."""
+        engine = self._due(messages, budget, hard, beside)
+        if engine is None:
             return super().compact(messages, budget, hard, **beside)
-        left = list(messages)
-        report = run(self._braked(left, condenser, budget, hard=hard, beside=beside))
-        messages[:] = left
-        return report
+        return self._reported(engine.compact(messages, budget, hard, **beside))
 
     async def acompact(
         self, messages: list[Any], budget: int | None = None, hard: bool = False, **beside: Any
     ) -> Report:
         """:meth:`compact` without holding up the event loop."""
-        condenser = self._due(messages, budget, hard, beside)
-        if condenser is None:
+        engine = self._due(messages, budget, hard, beside)
+        if engine is None:
             return await super().acompact(messages, budget, hard, **beside)
-        before, left = list(messages), list(messages)
-        report = await arun(self._braked(left, condenser, budget, hard=hard, beside=beside))
-        if any(now is not old for now, old in zip(messages, before, strict=False)):
-            raise MessagesChangedError("an older message changed during a compaction")
-        # What came in meanwhile stays at the end.
-        messages[: len(before)] = left
-        return report
+        return self._reported(await engine.acompact(messages, budget, hard, **beside))
 
     def view(self, messages: Sequence[Any], budget: int | None = None, **beside: Any) -> list[Any]:
         """What :meth:`compact` would leave, as a new list."""
@@ -150,16 +136,15 @@ class Brake(ContextManager):
 
         async def condensed(messages: list[Any], limit: int, pins: list[int]) -> Report:
             tokens = self.counter.count_messages(messages, FORMAT)
-            condenser = self._condenser(tokens, int(limit * self.policy.high))
-            steps = self._braked(messages, condenser, limit, hard=False, beside={"pins": pins})
-            return await arun(steps)
+            engine = self._condenser(tokens, int(limit * self.policy.high))
+            return self._reported(await engine.acompact(messages, limit, pins=pins))
 
         return super().open(state, **given, compaction=condensed)
 
     def _due(
         self, messages: list[Any], budget: int | None, hard: bool, beside: dict[str, Any]
     ) -> ContextManager | None:
-        """What condenses the middle; None where nothing is due."""
+        """The engine that condenses the middle; None where nothing is due."""
         fixed = {name: value for name, value in beside.items() if name != "pins"}
         status = self.status(messages, budget, **fixed)
         if status.due == "none" and not hard:
@@ -169,64 +154,14 @@ class Brake(ContextManager):
     def _condenser(self, tokens: int, high: int) -> ContextManager:
         return self._tight if tokens > high * _TIGHT else self._wide
 
-    def _braked(
-        self,
-        messages: list[Any],
-        condenser: ContextManager,
-        budget: int | None,
-        *,
-        hard: bool,
-        beside: dict[str, Any],
-    ) -> Steps[Report]:
-        """Condenses the middle of messages in place, and removes more where they do not fit."""
-        before = list(messages)
-        try:
-            first = yield _compaction(condenser, messages, **beside)
-        except BudgetError as error:
-            # The messages that stay are too large by themselves, and are shortened below.
-            first = yield _compaction(condenser, messages, error.floor, **beside)
-        beside = {**beside, "pins": _places(messages, before, beside)}
-        hard = hard and not first.stages
-        then = yield _compaction(super(), messages, budget, hard, **beside)
-        return self._both(first, then)
-
     def _lines(self, request: SummaryRequest) -> str:
         """The summary so far, and lines about the messages, as far as there is room."""
         lines = [line for line in request.previous.splitlines() if line.strip()]
         for message in request.messages:
             lines += content_lines(types.Content.model_validate(message))
-        return fitting(lines, request.max_tokens, self.counter)
+        return fit_lines(lines, request.max_tokens, self.counter)
 
-    def _both(self, first: Report, then: Report) -> Report:
-        """The report of two compactions, one after the other."""
-        stages = dict(first.stages)
-        for name, stage in then.stages.items():
-            before = stages.get(name, StageReport(0, 0))
-            stages[name] = StageReport(before.edits + stage.edits, before.saved + stage.saved)
-        summary = then.summary or first.summary
-        if summary is not None and self._given is None:
-            summary = replace(summary, by="engine")
-        changed = [at for at in (first.first_changed, then.first_changed) if at is not None]
-        return replace(
-            then,
-            tokens_before=first.tokens_before,
-            rewritten=max(first.rewritten, then.rewritten),
-            stages=stages,
-            removed_messages=first.removed_messages + then.removed_messages,
-            references=[*first.references, *then.references],
-            first_changed=min(changed, default=None),
-            summary=summary,
-            warnings=[*first.warnings, *then.warnings],
-            repairs=[*first.repairs, *then.repairs],
-            elapsed=first.elapsed + then.elapsed,
-        )
-
-
-def _places(left: Sequence[Any], before: Sequence[Any], beside: dict[str, Any]) -> list[int]:
-    """Where the pinned messages are after a compaction, which leaves them the objects they are."""
-    pinned = {id(before[place]) for place in beside.get("pins", ())}
-    return [place for place, message in enumerate(left) if id(message) in pinned]
-
-
-def _compaction(engine: Any, *args: Any, **beside: Any) -> Step:
-    return Step(partial(engine.compact, *args, **beside), partial(engine.acompact, *args, **beside))
+    def _reported(self, report: Report) -> Report:
+        if report.summary is None or self._summarizer is not None:
+            return report
+        return replace(report, summary=replace(report.summary, by="engine"))

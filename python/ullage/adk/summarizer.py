@@ -2,43 +2,179 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
+from google.adk.plugins.base_plugin import BasePlugin
 
-from ullage._core import TokenCounter
+from ullage._core import Policy, TokenCounter
 from ullage._engine.logger import Logger
-from ullage.adk.events import abandoned, closed, seen
-from ullage.adk.meter import as_fields
-from ullage.adk.newest import Newest
-from ullage.adk.summary_chain import SummaryChain
-from ullage.adk.summary_text import SummarySettings, SummaryText
-from ullage.adk.unfolded import unfolded
-from ullage.adk.written_summary import Earlier, made_of, read_back, written
+from ullage._engine.steps import Step, arun, run
+from ullage.adk.event_lines import event_lines, fit_lines
+from ullage.adk.events import (
+    abandoned_calls,
+    contents_of,
+    cut_points,
+    is_request,
+    seen_count,
+)
+from ullage.adk.lru_cache import LruCache
+from ullage.adk.meter import SummaryUsage, as_fields, collect_usage, estimate
+from ullage.adk.model_summarizer import summarizer_of
+from ullage.adk.prior_summary import PriorSummary, last_summary, waiting_lines
+from ullage.adk.requests import FORMAT
+from ullage.compression import compress
+from ullage.manager import ContextManager
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from google.adk.plugins.base_plugin import BasePlugin
-    from google.genai.types import Content
+    from google.adk.agents.invocation_context import InvocationContext
+    from google.genai import types
 
+    from ullage._engine.steps import Steps
     from ullage.adk.model_summarizer import SummarizerOrModel
-    from ullage.adk.summary_text import Told
 
 logger = Logger(__name__)
+
+# The fallback that makes a line of each event; the others are the core's.
+TOOL_LINES = "tool-lines"
 
 # Compactions that are remembered, to go on from where they overlap with the next; and sessions that
 # were shown before their compaction.
 _REMEMBERED = 256
 
 
-class _Before(NamedTuple):
-    """The summary in front of events, and the time up to which it tells of them."""
+@dataclass(frozen=True)
+class SummarySettings:
+    """How a summary is made.
 
-    earlier: Earlier
-    end: float
+    Args:
+        prompt: What the model is asked for, see ``Policy.summary_prompt``.
+        fallback: The summary if no model answers: "tool-lines", a line for each event, with what
+            each tool is asked for; or "sections" or "one-liners", see ``Policy.summary_fallback``.
+        tokens: The most that a summary takes.
+        lines: The most that is added in lines with what a model's summary has lost.
+        request: The most that the latest request takes, which stands behind the summary word for
+            word. A longer one is shortened: it is a log that was pasted, not what is wanted.
+        input: The most that a model is given.
+        timeout: Seconds that it has.
+    """
+
+    prompt: str = "ullage"
+    fallback: str = TOOL_LINES
+    tokens: int = 2_000
+    lines: int = 500
+    request: int = 8_000
+    input: int = 60_000
+    timeout: float = 60.0
+
+    def within(self, budget: int) -> SummarySettings:
+        """The same with a summary and a request that leave half of a budget to newer events."""
+        part = budget // 4
+        return replace(
+            self,
+            tokens=min(self.tokens, part),
+            lines=min(self.lines, part // 4),
+            request=min(self.request, part),
+        )
+
+
+class SummaryWriter:
+    """Writes summaries of events, each of which continues the one before.
+
+    Args:
+        summarizer: Writes the text, or None.
+        settings: How summaries are made.
+        counter: Counts.
+    """
+
+    def __init__(
+        self,
+        summarizer: SummarizerOrModel | None,
+        settings: SummarySettings,
+        counter: TokenCounter,
+    ) -> None:
+        summarizer = summarizer_of(summarizer)
+        by_lines = settings.fallback == TOOL_LINES
+        policy = Policy(
+            summary_timeout=settings.timeout,
+            summary_prompt=settings.prompt,
+            summary_fallback="sections" if by_lines else settings.fallback,
+            summary_tokens=settings.tokens,
+            summary_lines=settings.lines,
+            summary_input=settings.input,
+        )
+        self._settings = settings
+        self._counter = counter
+        self._by_lines = by_lines
+        self._is_alone = by_lines and summarizer is None
+        self._engine = ContextManager(policy, counter=counter, format=FORMAT, summarizer=summarizer)
+
+    def write(
+        self, earlier: PriorSummary | None, new: Sequence[Event], text: str | None = None
+    ) -> Steps[tuple[PriorSummary, SummaryUsage | None]]:
+        """A summary of the events and of those before, and what its model used.
+
+        Args:
+            earlier: The summary of those before.
+            new: The events.
+            text: The text of the summary, if there is one already.
+        """
+        used = None
+        if text is None:
+            text, used = yield from self._text(earlier.text if earlier else "", new)
+        request = self._request(new) or (earlier.request if earlier else ())
+        times = [event.timestamp for event in new[:1]] + ([earlier.start] if earlier else [])
+        # Not the latest time among them: ADK takes away whatever lies between the two times, also
+        # what stands behind these events.
+        end = new[-1].timestamp if new else earlier.end if earlier else 0.0
+        waiting = waiting_lines(earlier, new)
+        return PriorSummary(min(times, default=0.0), end, text, request, waiting), used
+
+    def _text(
+        self, previous: str, events: Sequence[Event]
+    ) -> Steps[tuple[str, SummaryUsage | None]]:
+        if self._is_alone:
+            return self._lines(previous, events), None
+        contents, engine = contents_of(events), self._engine
+        with collect_usage() as found:
+            summary = yield Step(
+                partial(engine.summarize, contents, previous=previous),
+                partial(engine.asummarize, contents, previous=previous),
+            )
+        if summary.by == "engine":
+            logger.debug("reason=<%s> | told without a model", "; ".join(summary.warnings))
+            return (self._lines(previous, events) if self._by_lines else summary.text), None
+        if not found:
+            asked = self._counter.count(previous) + self._counter.count_messages(contents, FORMAT)
+            written = self._counter.count(summary.text)
+            found.append(SummaryUsage("", estimate(min(asked, self._settings.input), written)))
+        return str(summary), found[-1]
+
+    def _lines(self, previous: str, events: Sequence[Event]) -> str:
+        lines = [line for line in previous.splitlines() if line.strip()]
+        lines += [line for event in events for line in event_lines(event)]
+        return fit_lines(lines, self._settings.tokens, self._counter)
+
+    def _request(self, events: Sequence[Event]) -> tuple[Any, ...]:
+        """The parts of the latest request, shorter where it is very long."""
+        for event in reversed(events):
+            if is_request(event):
+                parts = (event.content.parts if event.content else None) or []
+                return tuple(self._bound(part) for part in parts if not part.thought)
+        return ()
+
+    def _bound(self, part: types.Part) -> types.Part:
+        most = self._settings.request
+        if not part.text or self._counter.count(part.text) <= most:
+            return part
+        text = compress(part.text, most, counter=self._counter).text
+        return part.model_copy(update={"text": text})
 
 
 class EventsSummarizer(BaseEventsSummarizer):
@@ -58,7 +194,7 @@ class EventsSummarizer(BaseEventsSummarizer):
             ``SummaryRequest`` and returns text. If it is not given, fails or takes too long, the
             summary is made without a model.
         settings: How summaries are made.
-        counter: What counts; an estimate for Gemini if not given.
+        counter: Counts; an estimate for Gemini if not given.
 
     Raises:
         PolicyError: If the summarizer is neither a function nor a model.
@@ -73,19 +209,13 @@ class EventsSummarizer(BaseEventsSummarizer):
     ) -> None:
         self.settings = settings or SummarySettings()
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
-        self.words = SummaryText(summarizer, self.settings, self.counter)
-        self._made: Newest[Earlier] = Newest(_REMEMBERED)
-        self._before: Newest[_Before] = Newest(_REMEMBERED)
+        self.writer = SummaryWriter(summarizer, self.settings, self.counter)
+        self._made: LruCache[PriorSummary] = LruCache(_REMEMBERED)
+        self._before: LruCache[PriorSummary] = LruCache(_REMEMBERED)
 
     def plugin(self) -> BasePlugin:
-        """What shows this summarizer the sessions that ADK compacts."""
+        """A plugin that shows this summarizer the sessions that ADK compacts."""
         return SummaryChain(self._note)
-
-    def _note(self, invocation_id: str, events: Sequence[Event]) -> None:
-        """Takes note of the summary that stands in front of an invocation."""
-        known = unfolded(events)
-        if known.earlier is not None:
-            self._before.put(invocation_id, _Before(known.earlier, known.end))
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
         """The event that stands for these, or None where it would be no shorter.
@@ -94,72 +224,35 @@ class EventsSummarizer(BaseEventsSummarizer):
             events: Events in their order; the first may be the summary of those before, as ADK
                 gives it.
         """
-        chosen = self._chosen(events)
-        if chosen is None:
-            return None
-        earlier, new = chosen
-        told = await self.words.atell(new, earlier.text if earlier else "")
-        if told.reason:
-            logger.debug("reason=<%s> | told without a model", told.reason)
-        return self._event(earlier, new, told)
+        return await arun(self._event(events))
 
     def summarize(self, events: Sequence[Event]) -> Event | None:
         """:meth:`maybe_summarize_events` without an event loop."""
-        chosen = self._chosen(events)
-        if chosen is None:
+        return run(self._event(events))
+
+    def _note(self, invocation_id: str, events: Sequence[Event]) -> None:
+        """Takes note of the summary that stands in front of an invocation."""
+        earlier, _ = last_summary(events)
+        if earlier is not None:
+            self._before.put(invocation_id, earlier)
+
+    def _event(self, events: Sequence[Event]) -> Steps[Event | None]:
+        earlier, new = self._chosen(events)
+        if not new:
             return None
-        earlier, new = chosen
-        return self._event(earlier, new, self.words.tell(new, earlier.text if earlier else ""))
-
-    def _chosen(self, events: Sequence[Event]) -> tuple[Earlier | None, list[Event]] | None:
-        """What is known of older events, and the events to summarize."""
-        earlier: Earlier | None = None
-        new: list[Event] = []
-        for event in events:
-            before = read_back(event)
-            if before is None:
-                new.append(event)
-            elif earlier is None or not new:
-                earlier = before
-        if earlier is None and new:
-            known = self._gone_on_from(new)
-            if known is not None:
-                return known
-        new = _closed(new)
-        return (earlier, new) if new else None
-
-    def _gone_on_from(self, events: list[Event]) -> tuple[Earlier, list[Event]] | None:
-        """The summary that these events go on from, where ADK did not give it, and the new ones."""
-        before = self._before.take(events[-1].invocation_id)
-        if before is not None:
-            rest = _closed([event for event in events if event.timestamp > before.end])
-            return (before.earlier, rest) if rest else None
-        # Where windows overlap, the first events are those that the last summary ends with.
-        made = [(place, self._made.get(event.id)) for place, event in enumerate(events)]
-        place, earlier = next(((at, one) for at, one in reversed(made) if one), (0, None))
-        rest = _closed(events[place + 1 :]) if earlier is not None else []
-        # Without any, the last summary got lost, as where another process was faster: again.
-        return (earlier, rest) if earlier is not None and rest else None
-
-    def _event(self, earlier: Earlier | None, new: list[Event], told: Told) -> Event | None:
-        made = made_of(earlier, new, told.text, self.words.shorten_request)
-        # Not the latest time among them: ADK takes away whatever lies between the two times, also
-        # what stands behind these events.
-        end = new[-1].timestamp
-        content = written(made)
-        if end < made.start or _size(content) >= _size_of(new) + (
-            _size(written(earlier)) if earlier else 0
-        ):
+        made, usage = yield from self.writer.write(earlier, new)
+        content = made.content()
+        before = _size([earlier.content()] if earlier else []) + _size(e.content for e in new)
+        if made.end < made.start or _size([content]) >= before:
             logger.debug("events=<%d> | a summary would be no shorter", len(new))
             return None
         self._made.put(new[-1].id, made)
         compaction = EventCompaction(
-            start_timestamp=made.start, end_timestamp=end, compacted_content=content
+            start_timestamp=made.start, end_timestamp=made.end, compacted_content=content
         )
         used: dict[str, Any] = {}
-        if told.usage is not None:
-            model, usage = told.usage
-            used = {"model_version": model or None, **as_fields(usage)}
+        if usage is not None:
+            used = {"model_version": usage.model or None, **as_fields(usage.usage)}
         return Event(
             author="user",
             invocation_id=Event.new_id(),
@@ -167,15 +260,67 @@ class EventsSummarizer(BaseEventsSummarizer):
             **used,
         )
 
+    def _chosen(self, events: Sequence[Event]) -> tuple[PriorSummary | None, list[Event]]:
+        """The summary of older events, and the events to summarize."""
+        earlier: PriorSummary | None = None
+        new: list[Event] = []
+        for event in events:
+            before = PriorSummary.read(event)
+            if before is None:
+                new.append(event)
+            elif earlier is None or not new:
+                earlier = before
+        if earlier is not None or not new:
+            return earlier, _finished_events(new)
+        # The summary that these go on from, where ADK did not give it.
+        before = self._before.take(new[-1].invocation_id)
+        rest = _finished_events([e for e in new if e.timestamp > before.end]) if before else []
+        if rest:
+            return before, rest
+        # Where windows overlap, the first events are those that the last summary ends with.
+        for place in range(len(new) - 1, -1, -1):
+            known = self._made.get(new[place].id)
+            if known is not None:
+                rest = _finished_events(new[place + 1 :])
+                # Without any, the last summary got lost, as where another process was faster.
+                return (known, rest) if rest else (None, _finished_events(new))
+        return None, _finished_events(new)
 
-def _closed(events: list[Event]) -> list[Event]:
+
+class SummaryChain(BasePlugin):
+    """Shows a summarizer each session before ADK compacts it.
+
+    ADK gives a summarizer events and no session, and leaves earlier summaries out of them.
+
+    Args:
+        note: Takes the id of an invocation and the events of its session.
+        name: The name of the plugin, of which an app has one of each.
+    """
+
+    def __init__(
+        self, note: Callable[[str, Sequence[Event]], None], name: str = "ullage_summary_chain"
+    ) -> None:
+        super().__init__(name=name)
+        self._note = note
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """Shows the session, which ADK compacts next. Never raises."""
+        try:
+            self._note(invocation_context.invocation_id, invocation_context.session.events)
+        except Exception:
+            logger.exception("the summary before was not found: a new one stands beside it")
+
+
+def _finished_events(events: list[Event]) -> list[Event]:
     """The events that a model has seen, up to the last place where no call is open."""
-    return events[: closed(events[: seen(events)], frozenset(abandoned(events)))[-1]]
+    return events[
+        : cut_points(events[: seen_count(events)], frozenset(abandoned_calls(events)))[-1]
+    ]
 
 
-def _size(content: Content) -> int:
-    return len(content.model_dump_json(exclude_none=True, fallback=str))
-
-
-def _size_of(events: Sequence[Event]) -> int:
-    return sum(_size(event.content) for event in events if event.content is not None)
+def _size(contents: Any) -> int:
+    return sum(
+        len(content.model_dump_json(exclude_none=True, fallback=str))
+        for content in contents
+        if content is not None
+    )

@@ -1,6 +1,6 @@
 //! Whether a span failed: by its status, by an error, or by the labels on it.
 //!
-//! The rule stands in docs/adk-data.md. python/ullage/adk/program/failures.py is the same one for a sandbox.
+//! The rule stands in docs/adk-data.md.
 
 use super::value::{Value, is_named};
 use crate::compress::json::Kind;

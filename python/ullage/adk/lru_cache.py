@@ -1,4 +1,4 @@
-"""``Newest``: a bounded memory."""
+"""``LruCache``: a bounded memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Newest(Generic[T]):
+class LruCache(Generic[T]):
     """So many of the values that were used last, by key. Threads may share it.
 
     Args:
