@@ -76,7 +76,7 @@ pub enum Standing {
         message: usize,
         /// Blocks of it that are older notes and go away.
         instead_of: Vec<usize>,
-        /// Whether an answer stands in the gap.
+        /// True if an answer stands in the gap.
         answer: Answer,
     },
     /// As a message of its own, with an answer behind it where roles ask for one.
@@ -85,12 +85,12 @@ pub enum Standing {
         before: usize,
         /// Who it is from.
         role: Role,
-        /// Whether the other role answers.
+        /// True if the other role answers.
         answer: Answer,
     },
 }
 
-/// Whether a note that is a message of its own is followed by an answer.
+/// True if a note that is a message of its own is followed by an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {

@@ -113,7 +113,7 @@ impl<T: Text> History<T> {
         self.results.binary_search_by_key(&site, |result| result.site).ok()
     }
 
-    /// Whether the result of a call may still come: it has none, and only other results and system messages stand
+    /// True if the result of a call may still come: it has none, and only other results and system messages stand
     /// after it, or a person has to approve it.
     pub fn waits(&self, call: usize) -> bool {
         let site = &self.pairs.calls()[call];

@@ -33,7 +33,7 @@ class CompressionMetadata:
     """What a compression did, in numbers. Sizes are characters.
 
     Args:
-        compressed: Whether anything is left out.
+        compressed: True if anything is left out.
         original_size: Characters before.
         compressed_size: Characters after.
         original_token_estimate: Tokens before, as the counter counts them.

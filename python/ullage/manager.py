@@ -446,7 +446,7 @@ class ContextManager:
             cached_tokens: What of it the provider read from its prompt cache, where it says so.
 
         Returns:
-            Whether the report could be the size of this request; one that could not is ignored.
+            True if the report could be the size of this request; one that could not is ignored.
 
         The counter is corrected by it, and with the counter every engine that uses it: see
         :meth:`TokenCounter.observe`. From the third report of a conversation on, what the provider

@@ -13,7 +13,7 @@ pub fn removal_note(text: &Bound<'_, PyString>) -> Option<(usize, String)> {
     store::noted_removals(&text).filter(|note| note.messages > 0).map(|note| (note.messages, note.body.to_owned()))
 }
 
-/// Whether a text is what a retrieval returned.
+/// True if a text is what a retrieval returned.
 #[pyfunction]
 pub fn is_retrieved(text: &Bound<'_, PyString>) -> bool {
     store::is_retrieved(&PyText::of(text))

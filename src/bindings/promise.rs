@@ -32,7 +32,7 @@ const ASKED: usize = 8;
 pub struct Counted {
     /// The wire format.
     pub format: Format,
-    /// Whether the host has named it, so that the messages may tell another one.
+    /// True if the host has named it, so that the messages may tell another one.
     pub is_named: bool,
     /// Tokens of all messages.
     pub total: usize,
@@ -127,7 +127,7 @@ impl Entries {
         Ok(())
     }
 
-    /// Whether `list` begins with them.
+    /// True if `list` begins with them.
     pub fn begin(&self, list: &Bound<'_, PyList>) -> bool {
         let Some(end) = self.places.len().checked_sub(1).filter(|end| *end < list.len()) else { return false };
         let same = |index: usize| list.get_item(index).is_ok_and(|entry| place(&entry) == self.places[index]);
@@ -136,7 +136,7 @@ impl Entries {
             && (is_host || list.iter().zip(&self.places).all(|(entry, known)| place(&entry) == *known))
     }
 
-    /// Whether nobody else has one of those that are asked after, so that no list will begin with all of them again.
+    /// True if nobody else has one of those that are asked after, so that no list will begin with all of them again.
     #[expect(deprecated, reason = "the way that is not deprecated is unsafe")]
     fn are_gone(&self, py: Python<'_>) -> bool {
         /// Our list's, and that of who asks.

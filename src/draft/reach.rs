@@ -21,7 +21,7 @@ impl<'a, T: Text> Draft<'a, T> {
         messages.saturating_sub(by_number.max(by_size))
     }
 
-    /// Whether all of the message is notes about removals.
+    /// True if all of the message is notes about removals.
     pub fn is_note(&self, message: usize) -> bool {
         let parts = &self.conversation.messages[message].parts;
         !parts.is_empty() && parts.iter().all(|part| noted(part).is_some())

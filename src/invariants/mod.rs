@@ -122,7 +122,7 @@ impl CutPoints {
         cuts
     }
 
-    /// Whether one may cut in front of message `position`.
+    /// True if one may cut in front of message `position`.
     pub fn is_legal(&self, position: usize) -> bool {
         self.legal.get(position).copied().unwrap_or(false)
     }

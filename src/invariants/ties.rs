@@ -61,7 +61,7 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// Whether a result in that message, whose call is not in the list, may answer one that the provider has stored.
+    /// True if a result in that message, whose call is not in the list, may answer one that the provider has stored.
     pub(super) fn is_of_stored_call(&mut self, message: usize) -> bool {
         let (first, references) = self.stored;
         if references == 0 {
@@ -95,7 +95,7 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// Whether the conversation goes on with a message: results and decisions only answer what was said before.
+/// True if the conversation goes on with a message: results and decisions only answer what was said before.
 fn speaks<T>(message: &Message<T>) -> bool {
     let decisions = message.ties.iter().filter(|(_, tie)| matches!(tie, Tie::Decides { .. }));
     let mut decisions = decisions.map(|(at, _)| *at).peekable();

@@ -36,7 +36,7 @@ pub fn open_document(content: &dyn Content) -> Opened {
     Opened::Sized(Media { kind: MediaKind::Document, size })
 }
 
-/// Whether these are the first bytes of a ZIP archive, as docx and xlsx are, or of the container of doc and xls.
+/// True if these are the first bytes of a ZIP archive, as docx and xlsx are, or of the container of doc and xls.
 fn is_office(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"\xD0\xCF\x11\xE0")
 }

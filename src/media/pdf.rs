@@ -33,7 +33,7 @@ const LEAST_BYTES_A_PAGE: u64 = 40;
 /// (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>): beyond that a file is large by its pictures.
 const MOST_ESTIMATED: u32 = 100;
 
-/// Whether these are the first bytes of a PDF. Some tools write lines before its mark; in the middle of a line it is a
+/// True if these are the first bytes of a PDF. Some tools write lines before its mark; in the middle of a line it is a
 /// text that speaks of one.
 pub(super) fn is_pdf(head: &[u8]) -> bool {
     head.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| line.starts_with(b"%PDF-"))

@@ -69,7 +69,7 @@ impl Role {
     }
 }
 
-/// Whether a provider signed a reasoning block; a signed one must travel with its tool loop.
+/// True if a provider signed a reasoning block; a signed one must travel with its tool loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signature {
     /// The block carries a signature, or is redacted and so opaque.
@@ -134,7 +134,7 @@ pub enum Part<T> {
     Reasoning {
         /// The words, or the encrypted data of a redacted block.
         text: T,
-        /// Whether it may be parted from its tool loop.
+        /// True if it may be parted from its tool loop.
         signature: Signature,
     },
     /// A tool call.
@@ -167,7 +167,7 @@ pub enum Part<T> {
     Opaque(T),
 }
 
-/// Whether a message may be touched at all.
+/// True if a message may be touched at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pin {
     /// Never edited and never removed.
@@ -185,7 +185,7 @@ pub struct Message<T> {
     pub role: Role,
     /// Its content blocks, in order.
     pub parts: Vec<Part<T>>,
-    /// Whether it may be touched.
+    /// True if it may be touched.
     pub pin: Pin,
     /// What binds parts to others, by their places; few messages have any.
     pub ties: Vec<(usize, Tie<T>)>,
@@ -245,7 +245,7 @@ impl<T> Message<T> {
 }
 
 impl<T: Text> Message<T> {
-    /// Whether any of its parts is a tool result.
+    /// True if any of its parts is a tool result.
     pub fn has_result(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Result { .. }))
     }

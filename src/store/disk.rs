@@ -68,7 +68,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Whether a file holds exactly `content`; if it does, it counts as written now. Reads no more than it must.
+/// True if a file holds exactly `content`; if it does, it counts as written now. Reads no more than it must.
 pub(super) fn is_same(path: &Path, content: &[u8]) -> io::Result<bool> {
     let mut file = open(path)?;
     if usize::try_from(file.metadata()?.len()) != Ok(content.len()) {
@@ -167,7 +167,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder).map_or(Ok(()), |folder| folder.sync_all())
 }
 
-/// Whether there is a symbolic link at `path`.
+/// True if there is a symbolic link at `path`.
 pub(super) fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink())
 }

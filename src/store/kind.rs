@@ -1,4 +1,4 @@
-//! Whether stored content is text, or what else it is.
+//! True if stored content is text, or what else it is.
 
 use infer::MatcherType;
 
@@ -55,7 +55,7 @@ impl ContentKind {
         }
     }
 
-    /// Whether the name of a stored file may end so.
+    /// True if the name of a stored file may end so.
     pub(super) fn is_suffix(suffix: &str) -> bool {
         suffix == TEXT_SUFFIX || infer::is_supported(suffix)
     }

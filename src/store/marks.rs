@@ -102,7 +102,7 @@ pub fn marked_reference(text: &str) -> Option<Reference> {
     Reference::parse(&rest[..end]).ok()
 }
 
-/// Whether a text is a piece of a stored output that a retrieval returned. O(1).
+/// True if a text is a piece of a stored output that a retrieval returned. O(1).
 pub fn is_retrieved(text: &str) -> bool {
     text.starts_with(RETRIEVED) && marked_reference(text).is_some()
 }

@@ -64,7 +64,7 @@ pub trait Store: Debug + Send + Sync {
     fn delete(&self, reference: &Reference) -> Result<Deletion>;
 }
 
-/// Whether there is a store to move things to.
+/// True if there is a store to move things to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storing {
     /// What leaves the conversation is stored.

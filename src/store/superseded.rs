@@ -50,7 +50,7 @@ impl Marked<'_> {
     }
 }
 
-/// Whether `text` stands for something superseded. O(1) but for another system's words, which are looked through.
+/// True if `text` stands for something superseded. O(1) but for another system's words, which are looked through.
 pub fn is_superseded(text: &str) -> bool {
     match text.strip_prefix(MARK) {
         Some(said) => said.starts_with(SUPERSEDED),
@@ -72,7 +72,7 @@ pub(super) fn said(line: &str) -> Option<&str> {
     tells.then(|| &line[..line.len() - 1])
 }
 
-/// Whether what a line says behind its reason is that something was retrieved.
+/// True if what a line says behind its reason is that something was retrieved.
 pub(super) fn tells_of_retrieval(rest: &str) -> bool {
     RETRIEVED.strip_prefix(MARK).is_some_and(|retrieved| rest.starts_with(retrieved))
 }
@@ -107,7 +107,7 @@ pub fn argument_marked(characters: usize, went: Went, path: &str, whereabouts: &
     }
 }
 
-/// Whether a text begins like a line of ours. O(1).
+/// True if a text begins like a line of ours. O(1).
 pub fn is_ours(text: &str) -> bool {
     text.starts_with(MARK)
 }

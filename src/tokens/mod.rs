@@ -88,7 +88,7 @@ pub trait CountTokens: Debug + Send + Sync {
     /// Number of tokens in `text`. O(length).
     fn count(&self, text: &str, kind: TextKind) -> usize;
 
-    /// Whether `text` takes at most `limit` tokens. Stops reading once the answer is known.
+    /// True if `text` takes at most `limit` tokens. Stops reading once the answer is known.
     fn fits(&self, text: &str, kind: TextKind, limit: usize) -> bool {
         self.count(text, kind) <= limit
     }

@@ -1,4 +1,4 @@
-//! Whether a provider takes a history, and the nearest history that it takes.
+//! True if a provider takes a history, and the nearest history that it takes.
 
 mod demands;
 mod pairing;

@@ -118,7 +118,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// Whether it is a tool result, one that is made up included.
+    /// True if it is a tool result, one that is made up included.
     pub fn is_result<T>(&self, conversation: &Conversation<T>) -> bool {
         match self {
             Piece::Part { message, part, .. } => {
@@ -129,7 +129,7 @@ impl Piece {
         }
     }
 
-    /// Whether it is a tool call.
+    /// True if it is a tool call.
     pub fn is_call<T>(&self, conversation: &Conversation<T>) -> bool {
         match self {
             Piece::Part { message, part, .. } => {
@@ -180,7 +180,7 @@ impl<'a> EntryEdit<'a> {
         self.of_part(part).into_iter().find(|(item, _)| *item == 0).map(|(_, text)| text)
     }
 
-    /// Whether a part goes away.
+    /// True if a part goes away.
     pub(super) fn drops(&self, part: usize) -> bool {
         self.drop.binary_search(&part).is_ok()
     }

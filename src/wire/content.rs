@@ -122,7 +122,7 @@ pub(super) fn read_list<N: Node, P>(
     Ok(parts)
 }
 
-/// Whether there is a signature; an empty one is none.
+/// True if there is a signature; an empty one is none.
 pub(super) fn signed_by<N: Node>(signature: Option<N>) -> Signature {
     let says = |signature: N| match signature.byte_length() {
         Some(length) => length > 0,

@@ -147,7 +147,7 @@ fn formats_of_message<N: Node>(message: &N) -> Formats {
     }
 }
 
-/// Whether an item of Responses is of that type: every call that a model makes and every output of one, and the others
+/// True if an item of Responses is of that type: every call that a model makes and every output of one, and the others
 /// by their names.
 fn is_item(name: &str) -> bool {
     const OTHERS: [&str; 8] = [

@@ -37,7 +37,7 @@ pub(super) enum Joins {
 }
 
 impl Joins {
-    /// Whether it is one message with what stands before it.
+    /// True if it is one message with what stands before it.
     pub(super) fn joins(self, before: Joins) -> bool {
         matches!(
             (before, self),
@@ -87,7 +87,7 @@ pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, ou
     Ok(())
 }
 
-/// Whether nothing is left of an entry whose content is a text or a list of blocks.
+/// True if nothing is left of an entry whose content is a text or a list of blocks.
 fn drops_all<N: Node>(entry: &N, edit: &EntryEdit<'_>) -> bool {
     let blocks = || entry.present(Key::Content).map_or(0, |content| content.items().map_or(1, |blocks| blocks.len()));
     edit.append.is_empty() && !edit.drop.is_empty() && edit.drop.len() >= blocks()

@@ -101,7 +101,7 @@ fn read_part<N: Node>(part: &N, index: usize) -> Result<Part<N::Text>> {
     }
 }
 
-/// Whether a part is read as a response to a call.
+/// True if a part is read as a response to a call.
 fn is_response<N: Node>(part: &N) -> bool {
     let says = field(part, Key::Text).is_some_and(|text| !text.is_empty());
     !says && find_map(part, FUNCTION_CALL).is_none() && find_map(part, FUNCTION_RESPONSE).is_some()

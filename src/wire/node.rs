@@ -66,7 +66,7 @@ pub trait Node: Clone {
     /// What this node is.
     fn kind(&self) -> Kind;
 
-    /// Whether this is `null` or `None`.
+    /// True if this is `null` or `None`.
     fn is_null(&self) -> bool {
         self.kind() == Kind::Null
     }
@@ -109,7 +109,7 @@ pub trait Node: Clone {
         0
     }
 
-    /// Whether this is the truth value `true`.
+    /// True if this is the truth value `true`.
     fn is_true(&self) -> bool;
 
     /// Appends the value to `out` as compact JSON.

@@ -75,7 +75,7 @@ fn stored_with_reasoning<N: Node>(entry: &N, parts: &[Part<N::Text>]) -> Vec<(us
     }
 }
 
-/// Whether the item is a message: of that type, or of none. A reference may come without its type too, but then it has no
+/// True if the item is a message: of that type, or of none. A reference may come without its type too, but then it has no
 /// role either.
 fn is_message<N: Node>(entry: &N) -> bool {
     match field(entry, Key::Type) {

@@ -26,7 +26,7 @@ pub struct Rewritten<O> {
     pub value: O,
     /// The entries that it was made of; empty for one that was inserted.
     pub of: Range<usize>,
-    /// Whether it is the one entry of `of`, unchanged.
+    /// True if it is the one entry of `of`, unchanged.
     pub is_same: bool,
 }
 

@@ -41,7 +41,7 @@ class ArtifactWriter:
         self.store = store
         # References that the store has shown to have. It only grows by what is stored.
         self._known: set[str] = set()
-        # Whether anything was stored since the store was last cleaned.
+        # True if anything was stored since the store was last cleaned.
         self._stored = False
 
     def kept(self, make: Making[_Outcome]) -> Steps[_Outcome]:

@@ -41,7 +41,7 @@ class BackgroundSummary:
 
     @property
     def done(self) -> bool:
-        """Whether the summarizer has answered, or failed."""
+        """True if the summarizer has answered, or failed."""
         return self._future.done()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -124,12 +124,12 @@ class Ahead:
         self._fruitless: OrderedDict[int, int] = OrderedDict()
 
     def has(self, messages: list[Any]) -> bool:
-        """Whether a summary of this list is in the making, or made."""
+        """True if a summary of this list is in the making, or made."""
         begun = self._begun.get(id(messages))
         return begun is not None and begun.messages is messages
 
     def is_fruitless(self, messages: list[Any], tokens: int) -> bool:
-        """Whether there was nothing to summarize in it, and it has hardly grown since."""
+        """True if there was nothing to summarize in it, and it has hardly grown since."""
         then = self._fruitless.get(id(messages))
         return then is not None and then <= tokens < then * _NOTABLY
 

@@ -170,7 +170,7 @@ async def in_pool(
 
 
 def is_in_event_loop() -> bool:
-    """Whether this thread has an event loop that waits for what is done here."""
+    """True if this thread has an event loop that waits for what is done here."""
     import asyncio
 
     try:

@@ -46,7 +46,7 @@ class Compactor:
         stopwatch: Takes the time of all but the summaries.
         listener: Is told what was done.
         telemetry: Likewise, by OpenTelemetry.
-        append_only: Whether the host promises that messages only come at the end.
+        append_only: True if the host promises that messages only come at the end.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class Compactor:
         return plan, reading.artifacts(plan) if self._leaves_something(plan) else []
 
     def _leaves_something(self, plan: Plan) -> bool:
-        """Whether there may be something to store; looking for it reads the messages again."""
+        """True if there may be something to store; looking for it reads the messages again."""
         return self._artifact_writer.store is not None and not plan.is_empty
 
     def _apply(self, plan: Plan, reading: Reading, messages: list[Any]) -> None:

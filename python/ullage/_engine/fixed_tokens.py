@@ -19,7 +19,7 @@ class _Known:
     tokens: int
 
     def is_of(self, system: Any, tools: Any, scale: float) -> bool:
-        """Whether it is of these very objects at this scale."""
+        """True if it is of these very objects at this scale."""
         return self.system is system and self.tools is tools and self.scale == scale
 
 
@@ -29,7 +29,7 @@ class FixedTokens:
     Args:
         engine: What counts.
         counter: Its counter, whose scale may change.
-        append_only: Whether the host replaces the engine's own rather than edit them.
+        append_only: True if the host replaces the engine's own rather than edit them.
     """
 
     def __init__(self, engine: Engine, counter: TokenCounter, *, append_only: bool) -> None:

@@ -36,7 +36,7 @@ class Note:
 
     @property
     def is_summary(self) -> bool:
-        """Whether that is a summary, and not only lines of theirs."""
+        """True if that is a summary, and not only lines of theirs."""
         return self.body.startswith(_SUMMARY)
 
 

@@ -14,7 +14,7 @@ class PlanRequest:
 
     Args:
         budget: Tokens that the messages may take, or None for what the window leaves.
-        hard: Whether it does not wait for the high mark.
+        hard: True if it does not wait for the high mark.
         pins: Indices of messages that stay as they are.
         fixed: Counts what stands beside the messages; it is called once, when that is needed.
         time_limit: Seconds from now on that it may take, the summary included.

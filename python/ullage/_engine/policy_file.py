@@ -31,7 +31,7 @@ class PolicyFileError(PolicyError):
 
 
 def is_policy_file(path: Path) -> bool:
-    """Whether that is the name of a file of settings."""
+    """True if that is the name of a file of settings."""
     return path.suffix.lower() in _READERS
 
 

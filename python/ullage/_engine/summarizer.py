@@ -93,7 +93,7 @@ class Answer:
     Attributes:
         text: The summary, or None.
         reason: Why there is none.
-        late: Whether that is because the time was over.
+        late: True if that is because the time was over.
         kind: The class of the error, where one was the reason.
     """
 
@@ -126,7 +126,7 @@ class Asker:
 
     @property
     def can_ask(self) -> bool:
-        """Whether there is a summarizer."""
+        """True if there is a summarizer."""
         return self._summarizer is not None
 
     @property
@@ -136,7 +136,7 @@ class Asker:
 
     @property
     def is_async(self) -> bool:
-        """Whether the summarizer says of itself that it has to be awaited."""
+        """True if the summarizer says of itself that it has to be awaited."""
         called = getattr(self._summarizer, "__call__", None)  # noqa: B004 - of an object, its method
         return inspect.iscoroutinefunction(self._summarizer) or inspect.iscoroutinefunction(called)
 

@@ -95,7 +95,7 @@ class SummarySource:
         return Chosen(plan, answer, dropped=dropped)
 
     def is_near(self, messages: list[Any], report: Report) -> bool:
-        """Whether the next summary is to be begun now that nothing was due."""
+        """True if the next summary is to be begun now that nothing was due."""
         if self._begins_at is None or report.stages or not self._asker.can_ask:
             return False
         tokens = report.tokens_after

@@ -39,7 +39,7 @@ class Line:
         name: What it is.
         kind: How it is drawn: "with" is solid and filled, "without" dashed, "other" dotted.
         values: The values.
-        is_cut_short: Whether a cross stands at its end, since what it shows came to one.
+        is_cut_short: True if a cross stands at its end, since what it shows came to one.
     """
 
     name: str

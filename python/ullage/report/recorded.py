@@ -44,7 +44,7 @@ class SentRequest:
             nobody did.
         read: What of the prompt was read from the provider's cache.
         written: The rest.
-        reported: Whether the provider said what was read; otherwise it is what of the messages was
+        reported: True if the provider said what was read; otherwise it is what of the messages was
             there, unchanged, in the request before.
     """
 

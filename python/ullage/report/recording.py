@@ -84,7 +84,7 @@ class RecordingFile:
 
 
 def is_recording(path: str | Path) -> bool:
-    """Whether the first line of a file is that of a recording."""
+    """True if the first line of a file is that of a recording."""
     try:
         with Path(path).open("rb") as file:
             line = file.readline(_MOST_OF_A_LINE)
@@ -94,7 +94,7 @@ def is_recording(path: str | Path) -> bool:
 
 
 def _begins_a_record(line: bytes) -> bool:
-    """Whether it begins as a record does, as far as it goes."""
+    """True if it begins as a record does, as far as it goes."""
     return line != b"" and any(
         line.startswith(beginning) or beginning.startswith(line) for beginning in _BEGINNINGS
     )

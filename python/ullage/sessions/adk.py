@@ -6,7 +6,7 @@ from typing import Any
 
 
 def is_session(value: dict[str, Any]) -> bool:
-    """Whether that is a session with its events."""
+    """True if that is a session with its events."""
     return isinstance(value.get("events"), list)
 
 

@@ -13,7 +13,7 @@ _SPEAKERS = ("user", "assistant")
 
 
 def is_transcript(lines: list[Any]) -> bool:
-    """Whether these lines are linked to one another."""
+    """True if these lines are linked to one another."""
     return any(_is_said(line) for line in lines)
 
 

@@ -136,7 +136,7 @@ class Style:
 
     Attributes:
         indent: What a level is indented by; None where all stands on one line.
-        escaped: Whether all beyond ASCII is written as escapes.
+        escaped: True if all beyond ASCII is written as escapes.
     """
 
     indent: str | None = None

@@ -15,7 +15,7 @@ _RECORD = '{"ullage":'
 
 
 def is_transcript(text: str) -> bool:
-    """Whether a text has a line that only transcripts have; in a text of JSON it begins none."""
+    """True if a text has a line that only transcripts have; in a text of JSON it begins none."""
     return text.startswith(_RECORD) or f"\n{_RECORD}" in text
 
 

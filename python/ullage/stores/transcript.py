@@ -57,7 +57,7 @@ class Transcript:
         path: The file, JSON lines; made with its folder if there is none.
         fsync: When it is flushed to the disk, which only a loss of power needs: "always", with each
             line before it counts as written; "close"; or "never".
-        lock: Whether others are kept out; a file system without locks needs False. Then one process
+        lock: True if others are kept out; a file system without locks needs False. Then one process
             should write at a time: what several write is all there, but a compaction that did not
             know all of the messages before it is skipped when the file is read.
 

@@ -30,7 +30,7 @@ class Entry(NamedTuple):
         return self.start, self.end, self.copy
 
     def goes_with(self, start: int, end: int) -> bool:
-        """Whether it goes when these messages are hidden: it stands for any, or stands within."""
+        """True if it goes when these messages are hidden: it stands for any, or stands within."""
         if self.start == self.end:
             return start < self.start < end
         return self.start < end and start < self.end

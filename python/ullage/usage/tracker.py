@@ -110,7 +110,7 @@ class UsageTracker:
         It counts towards the budget of the session, and not to the sum of all.
 
         Returns:
-            Whether it was unknown.
+            True if it was unknown.
         """
         with self._lock:
             if session in self._sessions:
@@ -121,7 +121,7 @@ class UsageTracker:
         return True
 
     def knows(self, session: str) -> bool:
-        """Whether the session is remembered."""
+        """True if the session is remembered."""
         with self._lock:
             return session in self._sessions
 
@@ -140,7 +140,7 @@ class UsageTracker:
         return self._catalog.prices(model) or self._default
 
     def is_over_budget(self, session: str | None = None) -> bool:
-        """Whether a session has used up its budget; without one named, whether all together have.
+        """True if a session has used up its budget; without one named, whether all together have.
 
         The budget is of tokens that were used, so the call that exceeds it is the last one.
         """

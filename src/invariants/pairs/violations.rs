@@ -138,7 +138,7 @@ impl Pairs {
 /// The rule that a call without a result breaks.
 const UNANSWERED: &str = "call-has-its-result";
 
-/// Whether a violation is no more than a call that may still be answered.
+/// True if a violation is no more than a call that may still be answered.
 pub fn waits(violation: &Violation, waiting_from: usize) -> bool {
     violation.rule == UNANSWERED && violation.message >= waiting_from
 }

@@ -36,7 +36,7 @@ pub(super) struct Answer<'a> {
     pub text: &'a str,
     /// How much of it that is.
     pub extent: Extent,
-    /// Whether it says that the call failed.
+    /// True if it says that the call failed.
     pub failed: bool,
 }
 

@@ -45,7 +45,7 @@ pub struct FileStore {
 #[derive(Debug, Default)]
 struct State {
     index: Arc<Index>,
-    /// Whether files of crashed processes were looked for.
+    /// True if files of crashed processes were looked for.
     swept: bool,
     /// What conversations may refer to.
     held: Held,
@@ -70,7 +70,7 @@ impl State {
         self.named.remove(reference);
     }
 
-    /// Whether a cleaning must leave `reference` alone, whatever it found to be reachable.
+    /// True if a cleaning must leave `reference` alone, whatever it found to be reachable.
     fn is_spared(&self, reference: &Reference, sparing: Sparing) -> bool {
         self.busy.contains_key(reference) || (sparing == Sparing::Own && self.held.has(reference))
     }

@@ -48,7 +48,7 @@ pub enum Sparing {
 }
 
 impl FileStore {
-    /// Whether there are more artifacts than [`FileStore::clean`] leaves alone, as far as it is known. O(1).
+    /// True if there are more artifacts than [`FileStore::clean`] leaves alone, as far as it is known. O(1).
     pub fn is_above_limit(&self) -> bool {
         self.retention.is_some_and(|retention| self.state.lock().index.len() > retention.clean_above)
     }

@@ -187,14 +187,14 @@ impl Vocabulary {
         }
     }
 
-    /// Whether a token may hold two neighbours, or parts of them. Now and then it says so where none does.
+    /// True if a token may hold two neighbours, or parts of them. Now and then it says so where none does.
     #[inline]
     pub(super) fn joins(&self, left: Character, right: Character) -> bool {
         // Two of ASCII stand side by side everywhere.
         ((left.0 | right.0) < 0x80) | self.crossing(whole_bit(left, right)) | self.breaks(left, right)
     }
 
-    /// Whether a token may hold two neighbours, but not all of one of them. Now and then it says so where none does.
+    /// True if a token may hold two neighbours, but not all of one of them. Now and then it says so where none does.
     #[inline]
     pub(super) fn breaks(&self, left: Character, right: Character) -> bool {
         self.crossing(leaving_bit(left, right)) | self.crossing(entering_bit(left, right))

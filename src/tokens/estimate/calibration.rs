@@ -48,7 +48,7 @@ const CONVERSATIONS: usize = 64;
 const MOST_TIMES: usize = 4;
 const MOST_BESIDE: usize = 200_000;
 
-/// Whether a report taught something.
+/// True if a report taught something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Learned {
     /// It is remembered. One that is only odd counts little among the others.

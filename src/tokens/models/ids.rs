@@ -26,7 +26,7 @@ fn longest<'t, B: AsRef<str>, T>(id: &str, table: &'t [(B, T)]) -> Option<&'t T>
         .map(|(_, entry)| entry)
 }
 
-/// Whether `id`, which is in lower case, begins with `beginning` and a word of it ends there.
+/// True if `id`, which is in lower case, begins with `beginning` and a word of it ends there.
 fn begins(id: &str, beginning: &str) -> bool {
     let mut rest = id.as_bytes();
     for byte in beginning.bytes() {
