@@ -118,8 +118,7 @@ __all__ = [
     "validate",
 ]
 
-# Where the names are that are imported when they are first asked for: a program that only counts
-# does not wait for the rest.
+# Names that are imported on first use, so that a program that only counts does not load the rest.
 _PLACES = {
     "_engine.background": ("BackgroundSummary",),
     "compression": ("Compressed", "CompressionMetadata", "LeftOut", "compress"),

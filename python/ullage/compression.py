@@ -12,7 +12,7 @@ from ullage import _core
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What is missing at one place of a shortened text.
+    """The missing text at one place of a shortened text.
 
     Args:
         count: How much it is.
@@ -30,7 +30,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class CompressionMetadata:
-    """What a compression did, in numbers. Sizes are characters.
+    """The figures of a compression. Sizes are characters.
 
     Args:
         compressed: True if anything is left out.

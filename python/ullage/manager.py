@@ -126,22 +126,22 @@ class ContextManager:
 
     @property
     def counter(self) -> TokenCounter:
-        """What counts."""
+        """The token counter."""
         return self._counter
 
     @property
     def on_compaction(self) -> OnCompaction | None:
-        """What is told of each compaction."""
+        """The callback for compactions."""
         return self._listener.function
 
     @property
     def recorder(self) -> Recorder | None:
-        """What records the session."""
+        """The recorder of the session."""
         return self._recorder
 
     @property
     def store(self) -> Store | None:
-        """Where what leaves a conversation is kept."""
+        """The store for removed content."""
         return self._store
 
     def plan(
@@ -238,7 +238,7 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
     ) -> list[Any]:
-        """What :meth:`compact` would leave, as a new list; ``messages`` stay as they are.
+        """Returns the outcome of :meth:`compact` as a new list; ``messages`` stay as they are.
 
         What leaves is stored, so that the references in the view can be followed. Costs what
         :meth:`compact` does, each time.
@@ -413,7 +413,7 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
     ) -> Status:
-        """How full the conversation is, and what a compaction would have to do. O(messages).
+        """Returns how full the conversation is, and the compaction that is due. O(messages).
 
         The arguments are those of :meth:`plan`.
 
@@ -471,7 +471,7 @@ class ContextManager:
 
     @property
     def stats(self) -> Stats:
-        """What this engine did so far."""
+        """The totals of this engine so far."""
         return Stats(**self._components.engine.stats(), seconds=self._components.stopwatch.seconds)
 
     def _ask(

@@ -1,4 +1,4 @@
-"""True if a provider takes a history, and the nearest history that it takes."""
+"""Validates histories and repairs them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Repaired(list[Any]):
 
 
 def validate(messages: Sequence[Any], format: str | None = None) -> list[Violation]:
-    """What a provider would reject in ``messages``, and why. O(blocks).
+    """Returns the violations for which a provider would reject ``messages``. O(blocks).
 
     Every provider wants calls and results to stay together; the others' demands differ: Bedrock's
     roles alternate, Anthropic takes no blank text, Gemini lets a call wait at the end. The rules,

@@ -1,9 +1,11 @@
-//! What the provider or a person answers stays with what it answers.
+//! Keeps the answers of a provider or a person together with the requests that they answer.
 //!
-//! A step that the provider runs and its outcome may be messages apart, and Anthropic refuses an outcome without its step:
+//! A step that the provider runs and its outcome may be messages apart, and Anthropic refuses an outcome without its
+//! step:
 //! "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it"
 //! (<https://github.com/anthropics/claude-code/issues/62885>).
-//! A call that waits for a person's approval is no open call: the AI SDK takes one that was decided on, and asks for the
+//! A call that waits for a person's approval is no open call: the AI SDK takes one that was decided on, and asks for
+//! the
 //! result of one that was not as soon as the conversation goes on
 //! (`convertToLanguageModelPrompt` in <https://github.com/vercel/ai/tree/main/packages/ai/src/prompt>). An output may
 //! answer a call that OpenAI has stored, and of which the list has no more than a reference
@@ -15,7 +17,7 @@ use foldhash::fast::RandomState;
 
 use crate::message::{Conversation, Message, Part, Role, Text, Tie};
 
-/// What is bound together, while a conversation is walked through.
+/// The ties found so far while a conversation is read.
 #[derive(Default)]
 pub(super) struct Bound<'a> {
     /// The message of each step that the provider has begun.

@@ -1,4 +1,4 @@
-//! How many pages a PDF has, as it says itself (ISO 32000-1).
+//! Reads the number of pages that a PDF states (ISO 32000-1).
 //!
 //! Its last lines lead to the table of its objects, that to the catalog, and the catalog to the root of the page tree,
 //! which states the number: a few short reads, wherever they lie. Where the table is compressed, a linearized file
@@ -75,7 +75,7 @@ fn stated_by_root(content: &dyn Content) -> Option<u32> {
     number_behind(&objects.object(pages, ROOT)?, b"/Count")
 }
 
-/// Where the objects are, newest table first.
+/// The places of the objects, newest table first.
 struct Objects<'a> {
     content: &'a dyn Content,
     /// Number of the first object, how many there are, and where the entry of the first is.

@@ -12,7 +12,7 @@ use crate::error::Error;
 /// A temporary file this old was left by a process that died: writing the largest output takes minutes at most.
 const LEFT_OVER: Duration = Duration::from_hours(1);
 
-/// What the name of a temporary file ends in.
+/// The suffix of temporary files.
 const TEMPORARY: &str = ".tmp";
 
 /// Bytes that are compared at a time.
@@ -34,7 +34,7 @@ fn open(path: &Path) -> io::Result<File> {
 pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
-    // What was said is its owner's business.
+    // Conversations are private to their owner.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     open_as(&mut options, path)

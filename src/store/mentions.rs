@@ -27,7 +27,7 @@ pub(super) fn hashes(text: &[u8]) -> impl Iterator<Item = &str> {
 }
 
 struct Found<'a> {
-    /// Where the name of the tool ends.
+    /// The end of the tool's name.
     tool_end: usize,
     hash: &'a str,
 }

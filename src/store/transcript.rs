@@ -42,7 +42,7 @@ pub struct Opened {
     pub transcript: Transcript,
     /// Its lines, in order, without torn ones.
     pub lines: Vec<Line>,
-    /// What is said of lines that are no records.
+    /// Descriptions of lines that are not records.
     pub skipped: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct Opened {
 pub enum Line {
     /// A record as it was written.
     Record(String),
-    /// What was a record once, as far as it is text.
+    /// A damaged record, as far as it is text.
     Damaged(String),
 }
 

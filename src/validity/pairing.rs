@@ -11,9 +11,9 @@ use crate::invariants::{Awaits, Demand, Pairs, waiting_from};
 use crate::message::{Part, Role, Text};
 use crate::wire::Piece;
 
-/// What a call is answered with that was never answered.
+/// The result of a call that was never answered.
 const NO_RESULT: &str = "[ullage: this tool call was never answered]";
-/// What stands above a result whose call is gone.
+/// The line before a result whose call is missing.
 const LOST_CALL: &str = "[ullage: the result of a tool call that is no longer in this conversation]";
 
 /// Message and part.

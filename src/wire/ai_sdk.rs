@@ -76,8 +76,10 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     Ok(Entry { role, parts, pin, joins, ties })
 }
 
-/// What a part is bound to that is kept whole: a call of a tool that the provider runs and its result, which may come in a
-/// later message (<https://github.com/vercel/ai/pull/11262>), a request for a person's approval of a call and the answer to
+/// Returns the tie of a part that is kept whole: a call of a tool that the provider runs and its result, which may come
+/// in a
+/// later message (<https://github.com/vercel/ai/pull/11262>), a request for a person's approval of a call and the
+/// answer to
 /// it (<https://ai-sdk.dev/docs/agents/tool-approvals>).
 fn tie_of<N: Node>(part: &N, name: Option<&str>) -> Option<Tie<N::Text>> {
     let call = || field(part, Key::ToolCallIdCamel);
@@ -197,7 +199,7 @@ fn read_reasoning<N: Node>(part: &N) -> Result<Option<Part<N::Text>>> {
     Ok(Some(Part::Reasoning { text, signature: signed_by(part.present(Key::Signature)) }))
 }
 
-/// What a part is by its media type, which may be given without what comes behind its slash; `None` for a document.
+/// Returns the kind of a part by its media type, which may lack the part after the slash; `None` for a document.
 fn media_kind<N: Node>(part: &N) -> Option<MediaKind> {
     media::kind_of(&field(part, Key::MediaType).or_else(|| field(part, Key::MimeType))?)
 }

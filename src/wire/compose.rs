@@ -1,4 +1,4 @@
-//! What a message that is put together becomes: entries of the list that stay as they are, and new ones between them.
+//! Composes messages: entries of the list that stay as they are, and new ones between them.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) struct Composition<'a, N> {
     pub(super) materials: Vec<Material<'a, N>>,
 }
 
-/// What it is put together from: see [`Piece`].
+/// The source of a piece: see [`Piece`].
 #[derive(Clone)]
 pub(super) enum Material<'a, N> {
     Part {
@@ -65,12 +65,12 @@ pub(super) struct Place {
     pub(super) part: usize,
 }
 
-/// Which pieces share an entry, in a format whose messages may span several.
+/// The pieces that share an entry, in a format whose messages may span several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sharing {
     /// All of them. `openai_responses` makes an item of each part by itself.
     All,
-    /// What was not there before with what stands beside it, and all results: Anthropic wants them in the next message.
+    /// New pieces with the text beside them, and all results: Anthropic wants them in the next message.
     Beside,
     /// All results, but nothing else with them: Gemini refuses parallel responses in several contents
     /// (<https://github.com/langchain-ai/langchainjs/issues/10341>).

@@ -51,7 +51,7 @@ pub(super) fn role_named(role: Option<&str>, index: usize, names: &[(&str, Role)
     found.ok_or_else(|| bad(index, format!("its role is '{}'", shown(role)), &format!("use {}", known())))
 }
 
-/// What a flag of a result says: that its call failed, or that it did not.
+/// Reads the flag of a result: its call failed, or did not.
 pub(super) fn declared<N: Node>(result: &N, flag: Key) -> Outcome {
     match result.present(flag) {
         None => Outcome::Unknown,

@@ -8,7 +8,7 @@ use super::node::{Kind, Node};
 use super::not_a_list;
 use crate::error::{Error, Result};
 
-/// What words by themselves can be: a role and a string.
+/// The formats that a role and a string may belong to.
 const WORDS: Formats =
     Formats::of(&[Format::Bedrock, Format::Anthropic, Format::OpenAi, Format::OpenAiResponses, Format::AiSdk]);
 const ANTHROPIC: Formats = Formats::of(&[Format::Anthropic]);

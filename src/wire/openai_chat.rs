@@ -30,7 +30,7 @@ const ROLES: [(&str, Role); 6] = [
     ("function", Role::User),
 ];
 
-/// Where a part of a message stands.
+/// The place of a part in a message.
 enum Spot<N> {
     /// A text field of the message, by its key.
     Field(Key, N),

@@ -133,7 +133,7 @@ fn homes<T>(
     homes
 }
 
-/// What changes in each entry of a message, in order.
+/// Returns the edits of each entry of a message, in order.
 fn edits_of_entries<'a>(
     span: &Span,
     items: &[(usize, usize, &'a str)],

@@ -1,4 +1,4 @@
-"""What the arguments of an engine come to."""
+"""Checks the arguments of an engine and fills in the defaults."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # Conversations whose next summary is remembered; of more, the oldest are forgotten.
 _MOST = 64
 
-# How much a list has grown when it is looked again whether there is something to summarize in it:
-# few plans in its whole life, and late by no more than this.
+# The growth of a list after which summarizing in it is tried again: often enough to be in time,
+# rarely enough to be cheap.
 _NOTABLY = 1.05
 
 
@@ -36,7 +36,7 @@ class BackgroundSummary:
 
     def __init__(self, future: Future[Answer], task: asyncio.Task[None] | None) -> None:
         self._future = future
-        # What makes it, or None for a thread. A loop holds on to its tasks only weakly.
+        # The task that makes it, or None for a thread. A loop holds its tasks only weakly.
         self._task = task
 
     @property
@@ -164,7 +164,7 @@ class Ahead:
         return summary
 
     def take(self, messages: list[Any]) -> Begun | None:
-        """What was begun for this list, which is then forgotten."""
+        """Returns the summary begun for this list, and forgets it."""
         with self._lock:
             begun = self._begun.pop(id(messages), None)
         return begun if begun is not None and begun.messages is messages else None

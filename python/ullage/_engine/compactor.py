@@ -104,7 +104,7 @@ class Compactor:
         return report
 
     def view(self, messages: Sequence[Any], ask: PlanRequest) -> Steps[list[Any]]:
-        """What a compaction would leave, as a new list."""
+        """Returns what a compaction would leave, as a new list."""
         start = time.perf_counter()
         with self._telemetry.operation("view") as operation:
             reading = yield from self._reading(messages, ask)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Known:
-    """What a system prompt and tools count at a scale."""
+    """The tokens of a system prompt and tools at a scale."""
 
     system: Any
     tools: Any
@@ -51,7 +51,7 @@ class FixedTokens:
 
 
 def number_of(tools: Any) -> int:
-    """How many tools are defined, in whatever form the host has them."""
+    """Returns the number of tools, in any host's form."""
     if not isinstance(tools, (list, tuple)):
         return 1 if tools else 0
     return sum(_declared(tool) for tool in tools)

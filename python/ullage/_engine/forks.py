@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Renewed(Protocol):
-    """What holds a lock.
+    """An object that holds a lock.
 
     It takes the lock as ``with self._lock``, which gives back the one that was taken: the thread
     that forked may itself be inside.

@@ -24,7 +24,7 @@ _FRONT = 64
 
 @dataclass(frozen=True)
 class Note:
-    """What the engine says of messages that left.
+    """The engine's note about removed messages.
 
     Attributes:
         messages: How many they were.

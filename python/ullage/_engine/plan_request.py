@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class PlanRequest:
-    """What a caller asks of a plan.
+    """The arguments of a plan.
 
     Args:
         budget: Tokens that the messages may take, or None for what the window leaves.

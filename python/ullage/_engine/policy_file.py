@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-# How the reader of TOML ends what it says.
+# The place in an error of the TOML reader.
 _AT_LINE = re.compile(r"\(at line (\d+)")
 
 
@@ -81,7 +81,7 @@ def parse(path: Path, text: str, ending: str | None = None) -> dict[str, Any]:
 
 
 def toml() -> Any:
-    """What reads TOML.
+    """Imports the reader of TOML.
 
     Raises:
         PolicyFileError: If nothing does.
@@ -96,7 +96,7 @@ def toml() -> Any:
 
 
 def yaml() -> Any:
-    """What reads and writes YAML.
+    """Imports the reader and writer of YAML.
 
     Raises:
         PolicyFileError: If it is not installed.

@@ -51,7 +51,7 @@ _asking: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
 
 @dataclass(frozen=True)
 class SummaryRequest:
-    """What a summarizer is asked for.
+    """A request for a summary.
 
     ``str(request)`` is the whole as one prompt, for a model that takes only that.
 
@@ -88,7 +88,7 @@ Summarizer: TypeAlias = Callable[[SummaryRequest], "str | Awaitable[str]"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of asking.
+    """The summarizer's answer.
 
     Attributes:
         text: The summary, or None.
@@ -141,7 +141,7 @@ class Asker:
         return inspect.iscoroutinefunction(self._summarizer) or inspect.iscoroutinefunction(called)
 
     def request(self, plan: Plan, reading: Reading) -> SummaryRequest | None:
-        """What the plan waits for."""
+        """Returns the request that the plan waits for."""
         values = None if self._summarizer is None else reading.request(plan)
         return None if values is None else SummaryRequest._of(values, reading.messages)  # noqa: SLF001
 

@@ -129,7 +129,7 @@ class SummarySource:
         *,
         was_done: bool,
     ) -> tuple[Chosen | None, str]:
-        """What was begun, finished, if it can be used; and why it cannot."""
+        """Returns the summary from the background if it can be used, and the reason if not."""
         answer = begun.summary._answer()  # noqa: SLF001
         if answer.late and not was_done:
             # It had its time. Another call beside it would take as long again.

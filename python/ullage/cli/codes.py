@@ -6,7 +6,7 @@ from __future__ import annotations
 FINE, FOUND, FAILED = 0, 1, 2
 # The command did its work for a part of its input. It could not read the rest.
 INCOMPLETE = 3
-# What shells say of a program that the user stopped: 128 and the number of the signal.
+# The shell's exit code for a program that the user stopped: 128 and the number of the signal.
 INTERRUPTED = 130
 
 

@@ -75,20 +75,20 @@ def add_json(parser: Any, help: str) -> None:
 
 
 def add_counting(parser: Any) -> None:
-    """What counts."""
+    """Adds the options that choose the counter."""
     parser.add_argument("--model", metavar="ID", help="the id of the model, for its tokens")
     _add_encoding(parser)
 
 
 def counter_of(options: argparse.Namespace) -> ullage.TokenCounter | None:
-    """What counts; None for what the engine counts with by itself."""
+    """Returns the chosen counter; None for the engine's own."""
     if options.encoding is not None:
         return ullage.TokenCounter(options.encoding)
     return None if options.model is None else ullage.TokenCounter.for_model(options.model)
 
 
 def add_policy(parser: Any) -> None:
-    """What decides."""
+    """Adds the options that choose the policy."""
     policy = parser.add_argument(
         "--policy",
         metavar="NAME|FILE",
@@ -150,7 +150,7 @@ def policy_of(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | 
 
 
 def add_planning(parser: argparse.ArgumentParser) -> None:
-    """What is asked of a plan."""
+    """Adds the options of a plan."""
     add = parser.add_argument
     add(
         "--budget",
@@ -191,7 +191,7 @@ def at_least(least: int) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"{text!r}: it must be at least {least}")
         return found
 
-    # What argparse says that a text is not.
+    # The name in argparse's error.
     number.__name__ = "whole number"
     return number
 

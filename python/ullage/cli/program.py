@@ -43,7 +43,7 @@ _COMMANDS = (
     completion,
 )
 
-# What is no fault of ullage.
+# Errors that are not faults of ullage.
 _EXPECTED = (ullage.UllageError, KeyboardInterrupt, OSError, MemoryError)
 
 
@@ -73,7 +73,7 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
-        # Who reads has seen enough, as `head` does; what was printed was found.
+        # The reader, such as `head`, has closed the pipe; what was printed was found.
         return FOUND
     if isinstance(error, OSError):
         # Whoever reads or writes a file says so itself.

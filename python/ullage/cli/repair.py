@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             mended = ullage.repair(messages, options.format, open_calls=options.open_calls)
         except ullage.MessageError as error:
-            # What cannot be read at all, nothing mends.
+            # A file that cannot be read cannot be repaired.
             raise CommandError(f"{name}: {error}") from error
         messages[:] = mended
         return mended.repairs

@@ -1,4 +1,4 @@
-"""What ``ullage replay`` measured, as a table."""
+"""Prints the results of ``ullage replay`` as a table."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def show(found: Replay) -> None:
 
 
 def _places() -> list[tuple[str, Callable[[Row], str]]]:
-    """What each row is of."""
+    """Returns the columns that name a row."""
     return [
         ("policy", lambda row: row.policy),
         ("context", lambda row: f"{row.context:,}"),

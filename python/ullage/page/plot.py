@@ -106,7 +106,7 @@ class Plot:
 
     def _path(self, line: Line) -> str:
         points = [
-            # What is above the upper edge is cut off by the drawing.
+            # The drawing clips values above the upper edge.
             (self._x(request) * _WIDE, (1 - value / self.top) * _HIGH)
             for request, value in _thinned(line.values)
         ]

@@ -98,7 +98,7 @@ class Recorder:
 
     @property
     def entries(self) -> list[Entry]:
-        """What happened, in its order."""
+        """The recorded entries, in order."""
         with self._lock:
             return list(self._entries)
 
@@ -146,7 +146,8 @@ class Recorder:
             tokens, kept, is_first = self._counted(messages)
             prompt = tokens if reported_tokens is None else reported_tokens
             if cached_tokens is None:
-                # What stands in front of the messages is read too, from the second request on.
+                # From the second request on, the system prompt and the tools are read from the
+                # cache too.
                 beside = 0 if is_first else max(0, prompt - tokens)
                 cached_tokens, reported = kept + beside, False
             else:

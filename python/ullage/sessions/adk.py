@@ -11,7 +11,7 @@ def is_session(value: dict[str, Any]) -> bool:
 
 
 def contents(session: dict[str, Any]) -> list[Any]:
-    """What was said in the events, as the model was sent it.
+    """Returns the contents of the events, as they were sent to the model.
 
     A partial event comes again as a whole. An event without content says what was done.
     """

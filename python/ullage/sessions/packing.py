@@ -10,7 +10,7 @@ ENDINGS = (_GZIP, _XZ)
 
 
 def unpacked(name: str, data: bytes) -> bytes:
-    """What is in a file, by the ending of its name.
+    """Returns the unpacked content of a file, by the suffix of its name.
 
     Raises:
         ValueError: If it is not packed as its name says, or cut off.

@@ -10,7 +10,7 @@ from ullage.stores.transcript import Transcript
 
 KIND = "a transcript of ullage"
 
-# How a line begins that holds no message; see ``Transcript``.
+# The beginning of a line without a message; see ``Transcript``.
 _RECORD = '{"ullage":'
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ullage._core import MessageError
 
-# How bytes stand in JSON, as in Strands' own sessions.
+# The form of bytes in JSON, as in Strands' own sessions.
 _BYTES, _DATA = "__bytes_encoded__", "data"
 # As deep as the engine takes a message, MAX_MESSAGE_DEPTH in src/wire; Python reads back about a
 # thousand levels, less the depth of the caller.
@@ -51,7 +51,7 @@ def written(message: Any) -> str:
 
 
 def read(record: str) -> Any:
-    """What a line holds.
+    """Returns the message of a line.
 
     Raises:
         ValueError: If it is no JSON.
@@ -61,7 +61,7 @@ def read(record: str) -> Any:
 
 
 def digest_of(line: str) -> str:
-    """What tells a line from all others, the same in every process."""
+    """Returns a digest of the line, the same in every process."""
     return hashlib.blake2b(line.encode(), digest_size=_DIGEST).hexdigest()
 
 

@@ -154,7 +154,7 @@ async def asearch(
 
 
 def _piece(store: Store, reference: str, **asked: Any) -> Callable[[bytes], str]:
-    """What makes the piece that is asked for of the content."""
+    """Returns a function that cuts the requested piece out of the content."""
 
     def made(content: bytes) -> str:
         return _core.retrieve(reference, content, **asked, place=_place(store, reference))

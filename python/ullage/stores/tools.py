@@ -66,7 +66,7 @@ _NUMBERS = ("context", "head", "tail")
 
 @dataclass(frozen=True)
 class Answer:
-    """What the tool says, and whether it is what was asked for."""
+    """The tool's answer, and whether it is the requested piece."""
 
     text: str
     ok: bool
@@ -92,7 +92,7 @@ class RetrievalTool:
 
     @property
     def description(self) -> str:
-        """What the model is told that it does."""
+        """The description that the model reads."""
         return DESCRIPTION
 
     @property

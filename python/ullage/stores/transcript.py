@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # The key of records that are no messages; a message that begins with it is wrapped.
 _OWN = "ullage"
-# How such a record begins, and one that holds a message.
+# The beginning of such a record, and of one that holds a message.
 _RECORD, _WRAPPED = f'{{"{_OWN}":"', f'{{"{_OWN}":"message"'
 # The place of a message whose line was damaged, so that those behind it keep their numbers.
 _LOST = object()
@@ -86,7 +86,7 @@ class Transcript:
         self._log: list[Any] = []
         # By identity, the places of each message in the log; the same may be appended twice.
         self._places: defaultdict[int, list[int]] = defaultdict(list)
-        # What was written of each message, to see whether it was changed since.
+        # Digests of the written messages, to notice changes.
         self._digests: list[str] = []
         self._view: list[Entry] = []
         copies: dict[str, Any] = {}
@@ -141,7 +141,7 @@ class Transcript:
         return [message for message in list(self._log) if message is not _LOST]
 
     def view(self) -> list[Any]:
-        """What the model sees: the messages, as the last compaction left them, in a new list."""
+        """Returns the messages as the last compaction left them, in a new list."""
         return [entry.message for entry in list(self._view)]
 
     def set_view(self, messages: Iterable[Any], since: Iterable[Any] | None = None) -> None:

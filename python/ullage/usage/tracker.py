@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-# Where an SRE agent's budget stands, in tokens; 0 for none.
+# The variable with an SRE agent's budget in tokens; 0 for none.
 BUDGET_VARIABLE = "SRE_AGENT_TOKEN_BUDGET"
 
-# What a model costs that nobody has prices of: the SRE agent's own assumption.
+# Prices for a model without known prices: the SRE agent's own assumption.
 DEFAULT_PRICES = Prices(0.50, 2.00, None, None)
 
 # Sessions that are remembered. One takes about a kilobyte, and a process works on far fewer.
@@ -126,7 +126,7 @@ class UsageTracker:
             return session in self._sessions
 
     def usage(self, session: str | None = None, agent: str | None = None) -> Usage:
-        """What a session used, or all of them; where an agent is named, its part."""
+        """Returns the usage of a session, or of all; with an agent's name, its part."""
         rows = self._of(session)
         return sum((used for (who, _), used in rows if agent in (None, who)), _NOTHING)
 
@@ -147,7 +147,7 @@ class UsageTracker:
         return self.budget > 0 and self.usage(session).total >= self.budget
 
     def paused(self, session: str | None = None) -> str:
-        """What the agent says in place of the model once the budget is used up."""
+        """Returns the agent's answer in place of the model once the budget is used up."""
         return (
             f"Investigation paused: token budget exhausted ({self.usage(session).total:,} /"
             f" {self.budget:,} tokens used). Please summarize findings with available data."
@@ -163,7 +163,7 @@ class UsageTracker:
             self._all = {}
 
     def get_summary(self, session: str | None = None) -> dict[str, Any]:
-        """What a session used, or all of them, as a JSON-able dict.
+        """Returns the usage of a session, or of all sessions, as a JSON-able dict.
 
         ``unpriced`` names the models that are charged at the default prices.
         """
@@ -205,7 +205,7 @@ class UsageTracker:
 
     @property
     def total_cost_usd(self) -> float:
-        """What all sessions cost."""
+        """The cost of all sessions."""
         return self.cost()
 
     def _told(self, parts: list[tuple[str, Usage]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-//! Where calls and results do not belong together, in words.
+//! Describes calls and results that do not match.
 
 use super::{Awaits, CallSite, Pairs};
 use crate::error::shown;
@@ -45,7 +45,7 @@ impl Pairs {
         conversation: &'a Conversation<T>,
         such: Between,
     ) -> impl Iterator<Item = Violation> + 'a {
-        // How many of the messages before each speak.
+        // The number of messages with a role before each message.
         let mut speakers = Vec::with_capacity(conversation.messages.len() + 1);
         speakers.push(0);
         for message in &conversation.messages {
@@ -152,7 +152,7 @@ pub fn waiting_from<T: Text>(conversation: &Conversation<T>) -> usize {
     last_word.unwrap_or(0)
 }
 
-/// What stands between a call and its late result.
+/// The content between a call and its late result.
 #[derive(Debug, Clone, Copy)]
 enum Between {
     /// Messages of the user or the model, whatever else.

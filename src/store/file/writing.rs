@@ -36,7 +36,7 @@ impl FileStore {
             if !self.settle(&directory, reference, &name, content)? {
                 return Ok(());
             }
-            // Where there are no links its file was moved away, and then removed.
+            // Without links its file was moved away, and then removed.
             draft = None;
         }
         Err(failed("write", &directory, &io::Error::other("others keep writing the same file")))

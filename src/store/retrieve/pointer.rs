@@ -96,7 +96,7 @@ fn walk<'a>(json: &'a str, mut at: usize, steps: &[Cow<'_, str>], walked: usize)
     Ok(Value { text: decoded.map_or(Cow::Borrowed(written), Cow::Owned), kind: kind_at(bytes, at) })
 }
 
-/// Where the value of the key `wanted` begins, in the object at `at`.
+/// Returns the start of the value of the key `wanted`, in the object at `at`.
 fn member(json: &str, at: usize, wanted: &str, path: &str) -> Result<usize> {
     let bytes = json.as_bytes();
     let mut keys = Vec::new();
@@ -134,7 +134,7 @@ fn member(json: &str, at: usize, wanted: &str, path: &str) -> Result<usize> {
     })
 }
 
-/// What stands between the elements of a list.
+/// The separators of a list's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Separated {
     /// As in an array, which a bracket ends.
@@ -143,7 +143,7 @@ enum Separated {
     BySpace,
 }
 
-/// Where the element with the index `wanted` begins, of the list whose first element is at `at`.
+/// Returns the start of element `wanted` of the list whose first element is at `at`.
 fn element(bytes: &[u8], at: usize, separated: Separated, wanted: &str, path: &str) -> Result<usize> {
     let is_index = wanted == "0" || (!wanted.starts_with('0') && wanted.bytes().all(|b| b.is_ascii_digit()));
     let Some(index) = wanted.parse::<usize>().ok().filter(|_| is_index) else {
@@ -173,7 +173,7 @@ fn after_space(bytes: &[u8], at: usize) -> usize {
     at + space
 }
 
-/// Where the value at `at` ends; `None` if the text ends first, or there is no value.
+/// Returns the end of the value at `at`; `None` if the text ends first, or there is no value.
 fn after_value(bytes: &[u8], at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     let mut next = at;
@@ -198,7 +198,7 @@ fn after_value(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Where the string at `at` ends.
+/// Returns the end of the string at `at`.
 fn after_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut next = at + 1;
     loop {

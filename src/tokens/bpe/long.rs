@@ -51,7 +51,7 @@ struct Settled<'a> {
     tokens: Vec<u32>,
     /// Tokens before those held.
     before: usize,
-    /// Where the beginning ends.
+    /// The end of the counted beginning.
     done: usize,
     /// Bytes that went through windows.
     merged: usize,

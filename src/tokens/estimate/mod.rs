@@ -48,7 +48,7 @@ pub fn ratio_named(name: &str) -> Result<f64> {
 const LEAST_RATIO: f64 = 0.1;
 const GREATEST_RATIO: f64 = 1_000.0;
 
-/// How an estimate reads a text.
+/// The way in which an estimate reads a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     /// Every byte by what stands before it.
