@@ -159,6 +159,12 @@ def _concepts() -> Names:
     return {"ullage": ullage, "client": _Anthropic(), "store": ullage.MemoryStore()}
 
 
+def _judge_concepts(_: Names, printed: str, __: Path) -> None:
+    shown = Path(__file__).parents[2].joinpath("docs/concepts.md").read_text(encoding="utf-8")
+    head, *_ = printed.splitlines()
+    assert head in shown, "the page shows what its code prints"
+
+
 def _judge_replay(_: Names, printed: str, __: Path) -> None:
     assert "saves 0 tokens" in printed
 
@@ -177,7 +183,7 @@ PAGES = {
     "docs/amplifier.md": Page(after=_judge_amplifier),
     "docs/supyagent.md": Page(lambda: {"client": Client()}),
     "docs/valis.md": Page(lambda: {"agent": _Agent()}),
-    "docs/concepts.md": Page(_concepts),
+    "docs/concepts.md": Page(_concepts, after=_judge_concepts),
     "docs/summaries.md": Page(lambda: {"client": _Anthropic()}),
     "docs/replay.md": Page(after=_judge_replay),
     "docs/observability.md": Page(after=_judge_observability, is_apart=True),
