@@ -107,7 +107,7 @@ class PolicyError(UllageError):
     problems: tuple[tuple[str, str], ...]
 
 class SummaryError(UllageError):
-    """A summary is required, and there is none."""
+    """The policy requires a summary, and none was made."""
 
 class StoreError(UllageError):
     """A store could not write, read or find."""
@@ -154,9 +154,9 @@ def detect_format(messages: Sequence[Any]) -> str:
         "bedrock", "anthropic", "openai", "openai-responses", "gemini" or "ai-sdk".
 
     Raises:
-        MessageError: If it is no list, if a message is of another format than those before it, or
-            if nothing tells formats apart, as in a list of plain strings. Such a list reads the
-            same in all of them, so everything else takes it without the name of a format.
+        MessageError: If it is not a list, if a message has another format than those before it, or
+            if the list is the same in several formats, such as a list of plain strings. Everything
+            else accepts such a list without the name of a format.
     """
 
 def validate(
@@ -188,7 +188,7 @@ class Conversation:
 
     Raises:
         MessageError: If the messages cannot be read.
-        PolicyError: If there is no such format.
+        PolicyError: If the format is unknown.
     """
 
     def __new__(cls, messages: Sequence[Any], format: str | None = None) -> Self: ...
@@ -512,7 +512,7 @@ class TokenCounter:
         Args:
             messages: The messages of the request, before its answer.
             reported_tokens: The whole prompt, cached parts included.
-            format: The wire format; told from the messages if not given.
+            format: The wire format; detected from the messages if not given.
             append_only: As for :meth:`count_messages`.
 
         Returns:

@@ -130,7 +130,7 @@ def compress(
             before all others; not looked at where ``lines`` are given.
 
     Raises:
-        PolicyError: If there is no such compressor, or the pattern cannot be used.
+        PolicyError: If the compressor is unknown, or the pattern cannot be used.
     """
     shortened, kind, left_out, before, after = _core.compress(
         text,

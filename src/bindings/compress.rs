@@ -47,7 +47,7 @@ pub fn compress(
         let known: Vec<&str> = Compressor::ALL.iter().map(|known| known.name()).collect();
         Error::Policy {
             setting: "compressor".to_owned(),
-            problem: format!("there is none named '{compressor}'; known are: {}", known.join(", ")),
+            problem: format!("unknown name '{compressor}'; known are: {}", known.join(", ")),
         }
     })?;
     let text = PyText::of(text);

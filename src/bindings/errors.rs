@@ -18,7 +18,7 @@ create_exception!(
 );
 create_exception!(ullage, MessagesChangedError, MessageError, "The messages are not those that a plan was made for.");
 create_exception!(ullage, PolicyError, UllageError, "A setting is unknown, out of range, or contradicts another.");
-create_exception!(ullage, SummaryError, UllageError, "A summary is required, and there is none.");
+create_exception!(ullage, SummaryError, UllageError, "The policy requires a summary, and none was made.");
 create_exception!(ullage, StoreError, UllageError, "A store could not write, read or find.");
 create_exception!(ullage, ReferenceTakenError, StoreError, "A store has other content under a reference.");
 

@@ -43,7 +43,7 @@ impl Formula {
         if name != "cyber-autoagent" {
             return Err(Error::Policy {
                 setting: "preset".to_owned(),
-                problem: format!("there is no counter of the preset '{name}'; known is cyber-autoagent"),
+                problem: format!("the preset '{name}' has no counter; use cyber-autoagent"),
             });
         }
         let model = model.to_lowercase();

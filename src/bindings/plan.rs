@@ -78,7 +78,7 @@ impl PyPlan {
         nothing_raised()?;
         let value = serde_json::from_str(&text).map_err(|error| Error::Policy {
             setting: "plan".to_owned(),
-            problem: format!("it is no JSON: {error}"),
+            problem: format!("not valid JSON: {error}"),
         })?;
         Ok(PyPlan(Plan::from_json(&value)?))
     }

@@ -53,7 +53,7 @@ fn range_of_lines(first: &Bound<'_, PyAny>, last: &Bound<'_, PyAny>) -> PyResult
         (Amount(start), Amount(end)) if start > 0 && start <= end => Ok(start..=end),
         _ => Err(PyErr::from(Error::Store {
             problem: format!("there are no lines {first} to {last}"),
-            remedy: "count lines from 1, the first not behind the last".to_owned(),
+            remedy: "count lines from 1, the first not after the last".to_owned(),
         })),
     }
 }

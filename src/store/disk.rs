@@ -57,7 +57,7 @@ fn open_as(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 }
 
 fn require_file(metadata: &fs::Metadata) -> io::Result<()> {
-    if metadata.is_file() { Ok(()) } else { Err(io::Error::other("it is no ordinary file")) }
+    if metadata.is_file() { Ok(()) } else { Err(io::Error::other("it is not an ordinary file")) }
 }
 
 /// All of a file.

@@ -126,7 +126,7 @@ impl<T: Text> Mending<'_, T> {
             let late = due.iter().any(|piece| place_of(piece).is_some() && !stays(piece));
             draft.retain(|piece| place_of(piece).is_none_or(|place| !moved.contains(&place)));
             if late {
-                self.note("result-follows-its-call", draft.like, "late results were put behind their calls");
+                self.note("result-follows-its-call", draft.like, "late results were moved after their calls");
             }
             if draft.role == Role::User {
                 draft.changed |= !due.is_empty();

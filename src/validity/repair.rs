@@ -160,7 +160,7 @@ impl<T: Text> Mending<'_, T> {
                 self.drafts[index].pieces.push(Piece::Text { text: STOPPED.to_owned(), of: None });
                 self.drafts[index].changed = true;
                 let like = self.drafts[index].like;
-                self.note("reasoning-does-not-end-a-message", like, "a word was put behind its reasoning");
+                self.note("reasoning-does-not-end-a-message", like, "a word was added after its reasoning");
             }
         }
     }
@@ -175,7 +175,7 @@ impl<T: Text> Mending<'_, T> {
                 && !self.conversation.messages[message].span.later_entries().is_empty()
             {
                 draft.changed = true;
-                self.note("roles-alternate", Some(message), "it was joined with what the same role says behind it");
+                self.note("roles-alternate", Some(message), "it was joined with the next message of the same role");
             }
             match joined.last_mut() {
                 Some(before) if before.role == draft.role => {

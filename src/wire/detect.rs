@@ -35,7 +35,7 @@ const FILE: Formats = Formats::of(&[Format::OpenAi, Format::AiSdk]);
 pub fn detect_format<N: Node>(messages: &N) -> Result<Format> {
     let formats = possible_formats(messages)?;
     formats.only().ok_or_else(|| Error::Conversation {
-        problem: format!("nothing in the messages tells their format: it may be {}", formats.names()),
+        problem: format!("the format of the messages is ambiguous: it may be {}", formats.names()),
         remedy: "name the format".to_owned(),
     })
 }

@@ -55,7 +55,7 @@ class BackgroundSummary:
         return self.done
 
     def cancel(self) -> None:
-        """Forgets it: the next compaction asks anew. What runs in a thread runs to its end."""
+        """Forgets it: the next compaction asks again. What runs in a thread runs to its end."""
         self._future.cancel()
         if self._task is not None:
             self._task.get_loop().call_soon_threadsafe(self._task.cancel)

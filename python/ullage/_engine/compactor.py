@@ -71,7 +71,7 @@ class Compactor:
         renew_after_fork(self)
 
     def renew(self) -> None:
-        """Makes its lock anew."""
+        """Replaces its lock."""
         self._applying = threading.Lock()
 
     def plan(self, messages: Sequence[Any], ask: PlanRequest) -> Plan:
@@ -148,7 +148,7 @@ class Compactor:
         for _ in range(_TRIES - 1):
             try:
                 return (yield from self._tried(messages, ask, operation))
-            except MessagesChangedError as error:  # noqa: PERF203 - what changed is planned anew
+            except MessagesChangedError as error:  # noqa: PERF203 - it is planned again
                 logger.debug("error=<%s> | messages changed while planning", error)
         return (yield from self._tried(messages, ask, operation))
 

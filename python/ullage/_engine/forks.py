@@ -15,14 +15,14 @@ class Renewed(Protocol):
     """
 
     def renew(self) -> None:
-        """Makes its locks anew."""
+        """Replaces its locks."""
 
 
 _holders: weakref.WeakSet[Renewed] = weakref.WeakSet()
 
 
 def renew_after_fork(holder: Renewed) -> None:
-    """Has its locks made anew in each child, as long as it lives."""
+    """Replaces its locks in each forked child, as long as it lives."""
     _holders.add(holder)
 
 

@@ -113,7 +113,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise PolicyFileError(f"it is no JSON: {error}", error.lineno) from error
+        raise PolicyFileError(f"not valid JSON: {error}", error.lineno) from error
 
 
 def _toml(text: str) -> Any:
@@ -123,7 +123,7 @@ def _toml(text: str) -> Any:
     except reader.TOMLDecodeError as error:
         at = _AT_LINE.search(str(error))
         line = None if at is None else int(at[1])
-        raise PolicyFileError(f"it is no TOML: {error}", line) from error
+        raise PolicyFileError(f"not valid TOML: {error}", line) from error
 
 
 def _yaml(text: str) -> Any:
@@ -135,7 +135,7 @@ def _yaml(text: str) -> Any:
         problem = getattr(error, "problem", None) or error
         where = "" if mark is None else f" (at line {mark.line + 1}, column {mark.column + 1})"
         line = None if mark is None else mark.line + 1
-        raise PolicyFileError(f"it is no YAML: {problem}{where}", line) from error
+        raise PolicyFileError(f"not valid YAML: {problem}{where}", line) from error
 
 
 _READERS: dict[str, Callable[[str], Any]] = {

@@ -41,7 +41,7 @@ _REMEMBERED = 64
 _LONGEST_REMEMBERED = 16
 
 # Why there is no answer where nobody can be asked.
-NOBODY = "there is no summarizer"
+NOBODY = "no summarizer was given"
 
 # The askers whose summarizer runs in this context.
 _asking: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
@@ -263,7 +263,9 @@ class Asker:
     def _nothing(self, reason: str, error: BaseException | None) -> Answer:
         reason = one_line(reason)
         if self._required:
-            raise SummaryError(f"a summary is required, and there is none: {reason}") from error
+            raise SummaryError(
+                f"the policy requires a summary, and none was made: {reason}"
+            ) from error
         if self._summarizer is not None:
             logger.warning("reason=<%s> | no summary from the summarizer", reason)
         late = isinstance(error, OutOfTimeError)

@@ -133,7 +133,7 @@ class SummarySource:
         answer = begun.summary._answer()  # noqa: SLF001
         if answer.late and not was_done:
             # It had its time. Another call beside it would take as long again.
-            reason = "the summary begun in the background was waited for in vain"
+            reason = "the background summary did not finish in time"
             return Chosen(plan, self._asker.unanswered(reason)), ""
         with self._stopwatch.running():
             done, tokens, why_not = self._ahead.finished(begun, answer, messages, ask)

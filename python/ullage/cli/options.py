@@ -65,7 +65,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         metavar="FORMAT",
-        help=f"the wire format, told from the messages if not given: {', '.join(FORMATS)}",
+        help=f"the wire format, detected from the messages if not given: {', '.join(FORMATS)}",
     )
 
 

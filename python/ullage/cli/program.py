@@ -79,7 +79,7 @@ def _failed(error: BaseException) -> int:
         # Whoever reads or writes a file says so itself.
         complain(f"cannot print: {error}")
     elif isinstance(error, MemoryError):
-        complain("there is not enough memory")
+        complain("not enough memory")
     else:
         complain(
             f"{type(error).__name__}: {error}; that is a fault of ullage: please report it with"

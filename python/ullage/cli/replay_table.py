@@ -94,7 +94,6 @@ def _below(found: Replay) -> None:
     if len(failures) > _FAILURES_SHOWN:
         say(f"and {len(failures) - _FAILURES_SHOWN} more; --json has them all")
     if found.repaired:
-        say(
-            f"{len(found.repaired)} sessions were repaired first, as no provider would take them"
-            " (ullage lint says why)."
-        )
+        count = len(found.repaired)
+        were = "1 session was" if count == 1 else f"{count} sessions were"
+        say(f"{were} repaired first, since a provider would refuse them; `ullage lint` says why")

@@ -66,7 +66,7 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints an output, a piece of it, or what a search found."""
     if not options.store.is_dir():
-        raise CommandError(f"--store: there is no folder {options.store}")
+        raise CommandError(f"--store: folder not found: {options.store}")
     store = ullage.FileStore(options.store, options.session, keep=None, clean_above=None)
     if options.reference is None:
         return _look_through(store, options)

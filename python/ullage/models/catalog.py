@@ -217,7 +217,7 @@ def _given(name: str, value: Any) -> dict[str, int]:
     checked = {}
     for key, given in _mapping(name, value).items():
         if key not in _FIELDS:
-            raise PolicyError(f"{name}: there is no {key!r}; known are {', '.join(_FIELDS)}")
+            raise PolicyError(f"{name}: unknown key {key!r}; known are {', '.join(_FIELDS)}")
         number = tables.tokens(given)
         if number is None:
             raise PolicyError(f"{name}: {key} is {given!r}, not a number of tokens above 0")

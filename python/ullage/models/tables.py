@@ -57,7 +57,7 @@ class Figures(NamedTuple):
 
     @classmethod
     def of(cls, window: Any, max_input: Any, max_output: Any) -> Figures | None:
-        """The figures, or None without a window. What is no number of tokens is not given."""
+        """Returns the figures; None without a window. Values that are not counts are skipped."""
         whole = tokens(window)
         if whole is None:
             return None

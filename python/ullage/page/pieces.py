@@ -104,7 +104,7 @@ class Pieces:
         try:
             text = content.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            return '<p class="dim">It is no text.</p>'
+            return '<p class="dim">Not text.</p>'
         if len(content) <= min(MOST_OF_A_PIECE, self._room):
             self._room -= len(content)
             return _unfolded(text)

@@ -73,7 +73,7 @@ class Recorder:
             self.name = name or self.name or self._file.path.name
 
     def renew(self) -> None:
-        """Makes its lock anew."""
+        """Replaces its lock."""
         self._lock = threading.Lock()
 
     def attach(

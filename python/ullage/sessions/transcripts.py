@@ -22,7 +22,7 @@ def is_transcript(text: str) -> bool:
 def view(data: bytes) -> tuple[list[Any], str | None]:
     """Returns what the model sees of the conversation, and which lines were skipped, if any.
 
-    A copy is read: opening a transcript mends its last line, and an agent may be writing to it.
+    A copy is read: opening a transcript repairs its last line, and an agent may be writing to it.
 
     Raises:
         OSError: If there is no room for the copy.

@@ -22,7 +22,7 @@ def line_of(message: Any, index: int) -> str:
     """A message as JSON on one line.
 
     Raises:
-        MessageError: If it is no JSON, or is nested too deeply to be read again.
+        MessageError: If it is not JSON, or is nested too deeply to be read again.
     """
     try:
         line = written(message)
@@ -54,7 +54,7 @@ def read(record: str) -> Any:
     """Returns the message of a line.
 
     Raises:
-        ValueError: If it is no JSON.
+        ValueError: If it is not JSON.
         RecursionError: If it is nested too deeply.
     """
     return json.loads(record, object_hook=_from_json)

@@ -108,7 +108,7 @@ class RetrievalTool:
             format: "openai" (Chat), "openai-responses", "anthropic", "bedrock" or "gemini".
 
         Raises:
-            PolicyError: If there is no such format.
+            PolicyError: If the format is unknown.
         """
         known = {"name": self.name, "description": self.description}
         schema = self.parameters
@@ -123,8 +123,8 @@ class RetrievalTool:
         if format == "gemini":
             return {"function_declarations": [{**known, "parameters_json_schema": schema}]}
         raise PolicyError(
-            f"format: there is no {format!r}; give openai, openai-responses, anthropic, bedrock or"
-            " gemini"
+            f"format: unknown format {format!r}; use openai, openai-responses, anthropic, bedrock"
+            " or gemini"
         )
 
     def call(self, arguments: Any) -> str:
@@ -184,7 +184,7 @@ def _read(arguments: Any) -> dict[str, Any]:
         try:
             arguments = json.loads(arguments or "{}")
         except ValueError as error:
-            raise _MistakeError(f"the arguments are no JSON: {error}") from error
+            raise _MistakeError(f"the arguments are not JSON: {error}") from error
         except RecursionError as error:
             raise _MistakeError("the arguments are nested too deeply: give an object") from error
     if arguments is None:
@@ -195,7 +195,7 @@ def _read(arguments: Any) -> dict[str, Any]:
     for name, value in arguments.items():
         if name not in PROPERTIES:
             near = ", ".join(_core.nearest(str(name), list(PROPERTIES)))
-            raise _MistakeError(f"there is no argument {str(name)[:80]!r}; the nearest: {near}")
+            raise _MistakeError(f"unknown argument {str(name)[:80]!r}; the nearest: {near}")
         # An empty pointer is the whole content, which is what comes without one.
         if value is None or value == "":
             continue
@@ -221,7 +221,7 @@ def _number(name: str, value: Any) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
-        raise _MistakeError(f"{name}: {reprlib.repr(value)} is no whole number") from None
+        raise _MistakeError(f"{name}: {reprlib.repr(value)} is not a whole number") from None
     if number < 0:
         raise _MistakeError(f"{name}: the number is below zero")
     return number

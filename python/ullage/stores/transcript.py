@@ -116,7 +116,7 @@ class Transcript:
         """Writes a message at the end; its index.
 
         Raises:
-            MessageError: If it is no JSON: a dict of texts, numbers, lists, dicts and bytes, nested
+            MessageError: If it is not a dict of texts, numbers, lists, dicts and bytes, nested
                 no deeper than the engine takes a message, 272 levels.
             StoreError: If it cannot be written. Then it is not in the file, or half of it where
                 there is no lock.
@@ -158,7 +158,7 @@ class Transcript:
                 given, what is not in ``messages`` is not in the view.
 
         Raises:
-            MessageError: If one of them is no JSON.
+            MessageError: If one of them is not JSON.
             StoreError: If it cannot be written. Then the view is as before.
         """
         self._check_process()
@@ -193,7 +193,7 @@ class Transcript:
         all that went.
 
         Raises:
-            MessageError: If there are no such messages, or the note is no JSON.
+            MessageError: If there are no such messages, or the note is not JSON.
             StoreError: If it cannot be written. Then the view is as before.
         """
         self._check_process()
@@ -219,7 +219,7 @@ class Transcript:
         """The view as a provider takes it, after a crash at any moment.
 
         A call whose result was not written any more gets one that says so, as ``ullage.repair``
-        does; what was mended is written down as the view.
+        does; repairs are stored as the view.
 
         Raises:
             MessageError: If the messages cannot be read.

@@ -95,7 +95,7 @@ class UsageTracker:
         try:
             budget = int(said or 0)
         except ValueError:
-            raise PolicyError(f"{BUDGET_VARIABLE}: {said!r} is no number of tokens") from None
+            raise PolicyError(f"{BUDGET_VARIABLE}: {said!r} is not a number of tokens") from None
         return cls(budget, **settings)
 
     def record(self, session: str, agent: str, model: str, usage: Usage) -> None:

@@ -15,7 +15,7 @@ impl Pairs {
             message,
             part: Some(part),
             problem: format!("{} has no call before it", named(conversation, message, part)),
-            remedy: "remove the result, or put its call back in front of it",
+            remedy: "remove the result, or put its call back before it",
         });
         let repeated = self.repeated.iter().map(|&(message, part)| Violation {
             rule: "ids-are-unique",
@@ -65,7 +65,7 @@ impl Pairs {
             message: call.message,
             part: Some(call.part),
             problem: format!("{} is not answered by the next message", named(conversation, call.message, call.part)),
-            remedy: "put the result right behind the call",
+            remedy: "put the result right after the call",
         })
     }
 

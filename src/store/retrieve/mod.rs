@@ -63,7 +63,7 @@ impl Request<'_> {
 pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) -> Result<String> {
     if let ContentKind::Binary { mime, .. } = ContentKind::of(content) {
         let description = described(content, mime, request.place);
-        return Ok(retrieval_marked(reference, "which is no text", &description));
+        return Ok(retrieval_marked(reference, "which is not text", &description));
     }
     let whole = String::from_utf8_lossy(content);
     let mut what = String::new();
@@ -77,7 +77,7 @@ pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) ->
         }
     };
     let total = text.lines().count();
-    let _ = write!(what, "{} lines in all", thousands(total));
+    let _ = write!(what, "{} {} in all", thousands(total), if total == 1 { "line" } else { "lines" });
     let regex = request.pattern.map(compiled).transpose()?;
     if !request.is_for_lines() {
         return Ok(retrieval_marked(reference, &what, &beginning(&text, request.limit)));
@@ -85,7 +85,7 @@ pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) ->
     let mut selection = Selection::of(request.lines.as_ref(), total);
     if let Some(regex) = &regex {
         let (found, matches) = selection.matching(&text, regex, request.context);
-        let _ = write!(what, ", {} match the pattern", thousands(matches));
+        let _ = write!(what, ", {} {} the pattern", thousands(matches), if matches == 1 { "matches" } else { "match" });
         selection = found;
     }
     let selection = selection.ends(request.head, request.tail);

@@ -81,7 +81,8 @@ impl Search {
             self.body.push_str("[... more outputs match; search for a narrower pattern]\n");
         }
         let mut what = format!("found in {} of {searched} outputs", thousands(self.matching));
-        let _ = write!(what, ", {} lines match the pattern", thousands(self.matches)); // To a string: cannot fail.
+        let verb = if self.matches == 1 { "line matches" } else { "lines match" };
+        let _ = write!(what, ", {} {verb} the pattern", thousands(self.matches)); // To a string: cannot fail.
         retrieval_marked(&first, &what, &self.body)
     }
 }

@@ -39,7 +39,7 @@ pub fn ratio_named(name: &str) -> Result<f64> {
     let known = NAMED_RATIOS.iter().find(|(known, _)| *known == name);
     known.map(|(_, ratio)| *ratio).ok_or_else(|| Error::Policy {
         setting: "ratio".to_owned(),
-        problem: format!("there is no ratio '{name}'; known are {}", NAMED_RATIOS.map(|(name, _)| name).join(", ")),
+        problem: format!("unknown ratio '{name}'; known are {}", NAMED_RATIOS.map(|(name, _)| name).join(", ")),
     })
 }
 
