@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ullage.compression import Compressed, CompressionMetadata, LeftOut, compress
     from ullage.manager import ContextManager
     from ullage.models.catalog import ModelCatalog, ModelLimits, model_limits
+    from ullage.one_call import Compacted, acompact, compact
     from ullage.report.recorder import Recorder
     from ullage.report.reports import Report, StageReport, Stats, Status, SummaryReport
     from ullage.stores.protocol import FullStore, Store
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BackgroundSummary",
     "BudgetError",
+    "Compacted",
     "Compressed",
     "CompressionMetadata",
     "ContextManager",
@@ -105,8 +107,10 @@ __all__ = [
     "View",
     "Violation",
     "__version__",
+    "acompact",
     "aretrieve",
     "asearch",
+    "compact",
     "compress",
     "count_tokens",
     "detect_format",
@@ -125,6 +129,7 @@ _PLACES = {
     "usage.economics": ("Economics", "PlanCost"),
     "manager": ("ContextManager",),
     "models.catalog": ("ModelCatalog", "ModelLimits", "model_limits"),
+    "one_call": ("Compacted", "acompact", "compact"),
     "usage.prices": ("Prices",),
     "report.recorder": ("Recorder",),
     "report.reports": ("Report", "StageReport", "Stats", "Status", "SummaryReport"),

@@ -9,7 +9,7 @@ import random
 import threading
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -135,6 +135,24 @@ def test_a_plan_is_refused_once_a_message_is_pinned(engine, messages):
     messages[removed]["metadata"] = {"custom": {"pinned": True}}
     with pytest.raises(ullage.MessageError):
         plan.apply(messages)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_one_call_compacts_a_copy_for_a_model(messages, is_async):
+    before, store = copy.deepcopy(messages), ullage.MemoryStore()
+    known: dict[str, Any] = {"model": "gpt-4o", "budget": 5_000, "store": store}
+    outcome = (
+        asyncio.run(ullage.acompact(messages, **known))
+        if is_async
+        else ullage.compact(messages, **known)
+    )
+    assert messages == before
+    engine = ullage.ContextManager(model="gpt-4o", store=store)
+    assert outcome.messages == engine.view(messages, 5_000) != before
+    assert outcome.report.tokens_after <= 5_000 < outcome.report.tokens_before
+    assert outcome.report.references
+    with pytest.raises(ullage.MessageError, match="are a dict, not a list of messages"):
+        ullage.compact(cast("Any", messages[0]), model="gpt-4o")
 
 
 def test_view_leaves_the_messages_and_equals_compact(engine, messages):
