@@ -117,6 +117,12 @@ class ContextManager:
                 store=store,
             )
 
+    def __repr__(self) -> str:
+        return (
+            f"ContextManager(window={self._policy.window}, counter={self._counter!r},"
+            f" store={self._store!r})"
+        )
+
     @property
     def policy(self) -> Policy:
         """The settings."""

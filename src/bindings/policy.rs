@@ -99,6 +99,14 @@ impl PyPolicy {
         settings.get_item(name).map_err(|_| PyAttributeError::new_err(format!("a policy has no setting '{name}'")))
     }
 
+    fn __dir__(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {
+        let mut names: Vec<String> = slf.get_type().dir()?.extract()?;
+        for name in slf.get().to_dict(slf.py())?.try_iter()? {
+            names.push(name?.extract()?);
+        }
+        Ok(names)
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let settings = self.to_dict(py)?;
         let mut parts = Vec::new();

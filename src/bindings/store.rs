@@ -77,6 +77,11 @@ impl PyMemoryStore {
     fn new() -> PyClassInitializer<PyMemoryStore> {
         PyClassInitializer::from(PyStore(Arc::new(MemoryStore::default()))).add_subclass(PyMemoryStore)
     }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let count = slf.as_super().get().0.list()?.len();
+        Ok(format!("<MemoryStore: {count} {}>", if count == 1 { "artifact" } else { "artifacts" }))
+    }
 }
 
 #[pyclass(frozen, subclass, extends = PyStore, name = "FileStore", module = "ullage")]
@@ -126,6 +131,14 @@ impl PyFileStore {
         let base = PyStore(Arc::<FileStore>::clone(&store));
         let session = session.map(|id| id.clone().unbind());
         Ok(PyClassInitializer::from(base).add_subclass(PyFileStore { folder, session, store }))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let session = match &self.session {
+            Some(id) => format!(", session={}", id.bind(py).repr()?),
+            None => String::new(),
+        };
+        Ok(format!("FileStore({:?}{session})", self.folder))
     }
 
     #[getter]

@@ -185,7 +185,7 @@ def test_without_a_command_the_help_is_printed():
         (["plan", "README"], "not valid JSON"),
         (["plan", "a" * 5_000], "too long"),
         (["plan"], "required"),
-        (["plna", "FILE"], "invalid choice"),
+        (["plna", "FILE"], "unknown command 'plna'; did you mean 'plan'?"),
         (["compact", "FILE", "--set", 'summaries="required"'], "summarizer"),
         (["count", "nothing.txt"], "No such file"),
         (["compact", "FILE", "--budget", "3000", "--store", "README"], "readme"),

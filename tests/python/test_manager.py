@@ -137,6 +137,30 @@ def test_a_plan_is_refused_once_a_message_is_pinned(engine, messages):
         plan.apply(messages)
 
 
+def test_objects_describe_themselves(tmp_path):
+    engine = ullage.ContextManager(model="gpt-4o", store=ullage.MemoryStore())
+    assert repr(engine) == (
+        'ContextManager(window=128000, counter=TokenCounter("o200k_base"),'
+        " store=<MemoryStore: 0 artifacts>)"
+    )
+    files = ullage.FileStore(tmp_path, session="a")
+    assert repr(files) == f"FileStore(\"{tmp_path}\", session='a')"
+    assert repr(ullage.RetrievalTool(files)) == f"RetrievalTool({files!r}, name='retrieve')"
+    assert repr(ullage.Recorder(name="run")) == "Recorder(name='run', entries=0)"
+    assert repr(ullage.UsageTracker()) == "UsageTracker(budget=0, sessions=0)"
+    policy = ullage.Policy()
+    assert set(policy.to_dict()) | {"replace", "preset"} <= set(dir(policy))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("policy", ullage.Policy), ("store", ullage.MemoryStore)], ids=str
+)
+def test_a_class_in_place_of_an_instance_is_named(name, kind):
+    wanted: dict[str, Any] = {name: kind}
+    with pytest.raises(ullage.PolicyError, match=f"{name}: it is the class; give an instance"):
+        ullage.ContextManager(**wanted)
+
+
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_one_call_compacts_a_copy_for_a_model(messages, is_async):
     before, store = copy.deepcopy(messages), ullage.MemoryStore()

@@ -51,8 +51,12 @@ def settled(
         ("model", model, str),
         ("catalog", catalog, ModelCatalog),
     ):
+        if value is kind:
+            raise PolicyError(f"{name}: it is the class; give an instance, {kind.__name__}(...)")
         if value is not None and not isinstance(value, kind):
             raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
+    if isinstance(store, type):
+        raise PolicyError(f"store: it is the class; give an instance, {store.__name__}(...)")
     if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
         raise PolicyError(f"store: a {type(store).__name__} has no `put` and `get`")
     require_callable("summarizer", summarizer)

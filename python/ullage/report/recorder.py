@@ -72,6 +72,9 @@ class Recorder:
                 self._take(entry_of(record))
             self.name = name or self.name or self._file.path.name
 
+    def __repr__(self) -> str:
+        return f"Recorder(name={self.name!r}, entries={len(self._entries)})"
+
     def renew(self) -> None:
         """Replaces its lock."""
         self._lock = threading.Lock()

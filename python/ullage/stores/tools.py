@@ -90,6 +90,9 @@ class RetrievalTool:
         self.name = name
         self.limit = limit
 
+    def __repr__(self) -> str:
+        return f"RetrievalTool({self.store!r}, name={self.name!r})"
+
     @property
     def description(self) -> str:
         """The description that the model reads."""

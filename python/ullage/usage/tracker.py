@@ -84,6 +84,9 @@ class UsageTracker:
         self._sessions: OrderedDict[str, _Rows] = OrderedDict()
         self._all: _Rows = {}
 
+    def __repr__(self) -> str:
+        return f"UsageTracker(budget={self.budget}, sessions={len(self._sessions)})"
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **settings: Any) -> Self:
         """A tracker with the budget in ``SRE_AGENT_TOKEN_BUDGET``; none where it is not set.
