@@ -78,8 +78,7 @@ fn tokens(published: &CoreBPE, count: u32) -> Result<Vec<Vec<u8>>, Box<dyn Error
 }
 
 /// Returns the two parts that each token is merged from. Fails if the vocabulary breaks a rule that
-/// `src/tokens/bpe/merge.rs` builds on: every token
-/// comes out of a merge of its own bytes, and of tokens of lower rank.
+/// `src/tokens/bpe/merge.rs` builds on: every token comes out of a merge of its own bytes, and of tokens of lower rank.
 fn merges(tokens: &[Vec<u8>]) -> Result<Vec<u8>, Box<dyn Error>> {
     let ranks: HashMap<&[u8], u32> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
 

@@ -1,8 +1,7 @@
 //! Computes the cost of prompts with the provider's prompt cache, and the effect of a compaction on it.
 //!
 //! A cache holds the prompt up to the first message that changed. What is read from it costs a fraction, what is
-//! written
-//! into it somewhat more than plain input. So a compaction costs something once, at the next request, and saves
+//! written into it somewhat more than plain input. So a compaction costs something once, at the next request, and saves
 //! something at each. All costs are in tokens of plain input; a price for these makes money of them.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a `TokenCounter` and the engines that use it share.
+//! Counting, shared by a `TokenCounter` and the engines that use it.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Counting {
         self.identities.recall(py, conversation);
     }
 
-    /// What `messages` count. Where the host promises that it only appends, only what is new is read.
+    /// Counts `messages`. If the host promises to append only, only new messages are read.
     pub fn count(&self, messages: &Bound<'_, PyAny>, format: Option<Format>, history: History) -> Result<Counted> {
         let counter = self.ledger.now();
         let list = messages.cast::<PyList>().ok().filter(|_| history == History::AppendOnly);
@@ -52,8 +52,8 @@ impl Counting {
         let of_use = |known: &Counted| known.scale == counter.scale() && of_format(known);
         let now = match known.filter(|(known, _)| of_use(known)) {
             Some((known, count)) if count == all.len() => known,
-            // What cannot be read by itself is read with the rest, which says where it is; so is what tells another format:
-            // what came before may have told none.
+            // A list that cannot be read from here on is read whole, which finds the place. So is one whose new
+            // messages have another format, since the earlier ones may fit several.
             Some((known, _)) => {
                 let rest = all.get_slice(known.settled.entries, all.len()).into_any();
                 let told = wire::detect_format(&PyNode(rest.clone()));
@@ -86,7 +86,7 @@ impl Counting {
         Ok((learned == Learned::Something, counted.beginning))
     }
 
-    /// What a system prompt and tool definitions count.
+    /// Counts a system prompt and tool definitions.
     pub fn fixed_tokens(&self, system: Option<&Bound<'_, PyAny>>, tools: Option<&Bound<'_, PyAny>>) -> Result<usize> {
         let [system, tools] = [system, tools].map(|value| value.cloned().map(PyNode));
         let tokens = fixed_tokens(&self.ledger, system.as_ref(), tools.as_ref())?;
@@ -124,7 +124,7 @@ impl Counting {
     }
 }
 
-/// What a host promises about the messages that were counted.
+/// The host's promise about counted messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
     /// Nothing: any of them may be edited in place.

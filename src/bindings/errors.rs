@@ -48,8 +48,8 @@ impl From<Error> for PyErr {
     }
 }
 
-/// What code of the host raised while a message was read: an ordinary exception as the cause of a `MessageError`, and an
-/// interrupt as itself.
+/// Converts an exception of host code while a message was read: an ordinary one becomes the cause of a `MessageError`,
+/// an interrupt stays itself.
 fn of_host(raised: PyErr) -> PyErr {
     Python::attach(|py| {
         if !raised.is_instance_of::<PyException>(py) {

@@ -1,4 +1,4 @@
-//! What ullage wrote into a conversation, read back.
+//! Reads the texts that ullage wrote into a conversation.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -6,7 +6,7 @@ use pyo3::types::PyString;
 use super::text::PyText;
 use crate::store;
 
-/// How many messages a note in place of removed messages speaks of, and what it says of them.
+/// Returns the number of messages that a note stands for, and its text.
 #[pyfunction]
 pub fn removal_note(text: &Bound<'_, PyString>) -> Option<(usize, String)> {
     let text = PyText::of(text);

@@ -12,7 +12,7 @@ use crate::planner::Plan;
 use crate::validity::{OpenCalls, repair};
 use crate::wire::{self, Bytes, MAX_MESSAGE_DEPTH, Node};
 
-/// What must be stored before a plan is applied: reference, tool, content.
+/// The content to store before a plan is applied: reference, tool, content.
 pub type ToStore<'py> = (String, String, Bound<'py, PyBytes>);
 
 #[pyclass(frozen, eq, name = "Plan", module = "ullage")]

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::text::PyText;
 use crate::policy::{Policy, Settings};
 
-/// How deep the values of a setting are nested: levels are lists of dicts, and some values in them are lists.
+/// The most levels that the values of a setting are nested: levels are lists of dicts, and some values in them are
+/// lists.
 const NESTING: usize = 3;
 
 /// Settings by name. The core judges them, so whatever JSON does not have becomes a text that no setting takes.

@@ -1,7 +1,7 @@
 //! Conversations whose host promises that old messages do not change: only what was appended is read.
 //!
-//! That a list goes on where a counted one ended is seen by the messages themselves, which must be the very same objects,
-//! every one of them. They are held on to, so that no other object takes the place of one in memory.
+//! A list continues a counted one if its messages are the very same objects. They are kept alive, so that no other
+//! object gets the address of one.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ const SAMPLED: usize = 64;
 /// Messages of a conversation that are asked after to see whether it is gone: whoever drops one drops most.
 const ASKED: usize = 8;
 
-/// What was counted of a list.
+/// The counts of a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted {
     /// The wire format.
@@ -40,14 +40,14 @@ pub struct Counted {
     pub unscaled: usize,
     /// The scale of the totals.
     pub scale: Scale,
-    /// What the conversation is recognized by.
+    /// Identifies the conversation.
     pub beginning: u128,
-    /// What of it no later entry of the list changes.
+    /// The part that no later entry of the list changes.
     pub settled: Settled,
 }
 
-/// What was counted up to the last message. The last one may go on in the entries that come next: where every result has
-/// an entry of its own, those in a row are one message.
+/// The counts up to the last message. Later entries may continue the last message: if every result has an entry of its
+/// own, consecutive results are one message.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Settled {
     /// Entries of the list before those of the last message.
@@ -59,7 +59,7 @@ pub struct Settled {
 }
 
 impl Counted {
-    /// What a list counts that begins like this one, where `rest` is what it counts from the settled entries on.
+    /// Adds the counts of the entries after the settled ones.
     pub fn and(self, rest: Counted) -> Counted {
         let Settled { entries, total, unscaled } = self.settled;
         Counted {
@@ -83,7 +83,7 @@ impl Counted {
 pub struct Entries {
     /// A list of our own, which holds on to them. It only grows.
     own: Py<PyList>,
-    /// Where each of them is in memory.
+    /// The address of each message.
     places: Vec<usize>,
     /// The host's, where it is too long to be compared on every turn.
     host: Option<Py<PyList>>,
@@ -97,7 +97,7 @@ impl Entries {
     /// Those of `list`.
     ///
     /// # Errors
-    /// Where there is no memory for them.
+    /// `MemoryError` if there is no memory for them.
     pub fn of(list: &Bound<'_, PyList>) -> PyResult<Entries> {
         let mut entries = Entries::none(list.py());
         entries.follow(list)?;
@@ -117,7 +117,7 @@ impl Entries {
     /// Takes in what came behind them in `list`. O(new entries).
     ///
     /// # Errors
-    /// Where there is no memory for them.
+    /// `MemoryError` if there is no memory for them.
     pub fn follow(&mut self, list: &Bound<'_, PyList>) -> PyResult<()> {
         let count = self.places.len();
         let new = list.get_slice(count, list.len());
@@ -162,7 +162,7 @@ struct Known {
     counted: Counted,
 }
 
-/// What was counted of the last conversations. Shared freely between threads.
+/// The counts of the last conversations. Shared freely between threads.
 #[derive(Default)]
 pub struct Promises {
     known: Shared<Vec<Known>>,
@@ -179,7 +179,7 @@ impl Promises {
     /// until it is remembered again. O(new entries), and one pointer for each of the others in a list of bounded length.
     ///
     /// # Errors
-    /// Where there is no memory for the entries.
+    /// `MemoryError` if there is no memory for the entries.
     pub fn take(&self, list: &Bound<'_, PyList>) -> PyResult<(Entries, Option<(Counted, usize)>)> {
         let py = list.py();
         let (mut entries, known) = if let Some(Known { entries, counted }) = self.longest(list) {

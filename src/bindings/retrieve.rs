@@ -83,7 +83,7 @@ impl PySearch {
         Ok(())
     }
 
-    /// What was found. The search ends with it.
+    /// Returns the report and ends the search.
     fn report(&self) -> String {
         self.0.lock().take().map(Search::report).unwrap_or_default()
     }
@@ -100,7 +100,7 @@ pub fn nearest(wanted: &Bound<'_, PyString>, known: Vec<String>) -> Vec<String> 
 #[pyfunction]
 pub fn references_in(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let mut found = BTreeSet::new();
-    // What was looked into is kept, so that its address is nobody else's and a cycle ends.
+    // Visited objects are kept alive, so that no other object gets their address; this also ends cycles.
     let mut seen = HashSet::new();
     let mut kept = Vec::new();
     let mut next = vec![(value.clone(), MAX_MESSAGE_DEPTH)];

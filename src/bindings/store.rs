@@ -14,7 +14,7 @@ use crate::store::{
     self, Deletion, FileStore, MemoryStore, Places, RETRIEVAL_LIMIT, Reference, Retention, Sparing, Store,
 };
 
-/// What the native stores have in common.
+/// The base class of the native stores.
 #[pyclass(frozen, subclass, name = "NativeStore", module = "ullage._core")]
 #[derive(Debug)]
 pub struct PyStore(Arc<dyn Store>);
@@ -93,7 +93,7 @@ pub struct PyFileStore {
 }
 
 impl PyFileStore {
-    /// What says where its files are.
+    /// Returns the places of its files.
     pub fn places(&self) -> Arc<dyn Places> {
         Arc::<FileStore>::clone(&self.store)
     }
@@ -113,7 +113,7 @@ impl PyFileStore {
         keep: Option<Amount>,
         clean_above: Option<Amount>,
     ) -> PyResult<PyClassInitializer<PyFileStore>> {
-        // Where it is now, also when the program changes its folder.
+        // The folder is absolute, in case the program changes its working directory.
         let folder = std::path::absolute(&folder).map_err(|error| Error::Store {
             problem: format!("'{}' names no folder: {error}", folder.display()),
             remedy: "give the path of a folder".to_owned(),

@@ -30,7 +30,7 @@ pub struct Draft<'a, T> {
     pub conversation: &'a Conversation<T>,
     /// The settings.
     pub policy: &'a Policy,
-    /// What the texts that are added take.
+    /// The upper bounds for added texts.
     pub bounds: Bounds,
     /// Its calls and results.
     pub pairs: Pairs,
@@ -52,7 +52,7 @@ pub struct Draft<'a, T> {
     /// Reasoning that may go, by message and part.
     droppable: Vec<(usize, usize)>,
     total: usize,
-    /// What comes to a note now that there is one.
+    /// The tokens that a summary adds to a note.
     summary: usize,
     /// Tokens of the newest messages that count as recent whatever their number.
     recent_tokens: usize,
@@ -283,7 +283,7 @@ impl<'a, T: Text> Draft<'a, T> {
         gaps
     }
 
-    /// What still takes room, largest first: message and the most tokens that it takes.
+    /// Returns the largest remaining messages first, with their upper bounds in tokens.
     pub fn remaining(&self) -> Vec<(usize, usize)> {
         let mut rest: Vec<(usize, usize)> = (0..self.removed.len())
             .filter(|message| !self.removed[*message])

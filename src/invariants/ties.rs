@@ -1,14 +1,12 @@
 //! Keeps the answers of a provider or a person together with the requests that they answer.
 //!
 //! A step that the provider runs and its outcome may be messages apart, and Anthropic refuses an outcome without its
-//! step:
-//! "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it"
-//! (<https://github.com/anthropics/claude-code/issues/62885>).
-//! A call that waits for a person's approval is no open call: the AI SDK takes one that was decided on, and asks for
-//! the
-//! result of one that was not as soon as the conversation goes on
-//! (`convertToLanguageModelPrompt` in <https://github.com/vercel/ai/tree/main/packages/ai/src/prompt>). An output may
-//! answer a call that OpenAI has stored, and of which the list has no more than a reference
+//! step: "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it"
+//! (<https://github.com/anthropics/claude-code/issues/62885>). A call that waits for a person's approval is no open
+//! call: the AI SDK takes one that was decided on, and asks for the result of one that was not as soon as the
+//! conversation goes on (`convertToLanguageModelPrompt` in
+//! <https://github.com/vercel/ai/tree/main/packages/ai/src/prompt>). An output may answer a call that OpenAI has
+//! stored, and of which the list has no more than a reference
 //! (<https://platform.openai.com/docs/api-reference/responses/create>).
 
 use std::collections::HashMap;

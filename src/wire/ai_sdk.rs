@@ -77,10 +77,8 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
 }
 
 /// Returns the tie of a part that is kept whole: a call of a tool that the provider runs and its result, which may come
-/// in a
-/// later message (<https://github.com/vercel/ai/pull/11262>), a request for a person's approval of a call and the
-/// answer to
-/// it (<https://ai-sdk.dev/docs/agents/tool-approvals>).
+/// in a later message (<https://github.com/vercel/ai/pull/11262>), a request for a person's approval of a call and the
+/// answer to it (<https://ai-sdk.dev/docs/agents/tool-approvals>).
 fn tie_of<N: Node>(part: &N, name: Option<&str>) -> Option<Tie<N::Text>> {
     let call = || field(part, Key::ToolCallIdCamel);
     let request = || field(part, Key::ApprovalId);

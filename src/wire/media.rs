@@ -51,8 +51,7 @@ fn read_content<N: Node, R>(source: &N, read: impl FnOnce(&dyn Content) -> R) ->
 }
 
 /// Returns the kind of media that is counted by its size. The part of the media type before the slash is enough; `None`
-/// for a
-/// document. Case does not matter (<https://www.rfc-editor.org/rfc/rfc6838#section-4.2>).
+/// for a document. Case does not matter (<https://www.rfc-editor.org/rfc/rfc6838#section-4.2>).
 pub(super) fn kind_of(media_type: &str) -> Option<MediaKind> {
     const CLASSES: [(&str, MediaKind); 3] =
         [("image", MediaKind::Image), ("audio", MediaKind::Audio), ("video", MediaKind::Video)];

@@ -155,7 +155,7 @@ def test_the_help_says_what_the_codes_mean(name):
     code, out, _ = inside(*filter(None, [name]), "--help")
     assert code == 0
     if name != "policy":
-        assert "exit codes: 0 if all is well" in " ".join(out.split())
+        assert "exit codes: 0 for success" in " ".join(out.split())
 
 
 def test_without_a_command_the_help_is_printed():

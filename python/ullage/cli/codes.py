@@ -19,4 +19,4 @@ def told(found: str, *, reads: bool = True) -> str:
     """
     one = f"1 if {found}, " if found else ""
     three = "3 if a part of the input could not be read, " if reads else ""
-    return f"exit codes: 0 if all is well, {one}2 if it failed, {three}130 if it was interrupted"
+    return f"exit codes: 0 for success, {one}2 if it failed, {three}130 if it was interrupted"

@@ -107,7 +107,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SETTING=VALUE",
-        help="a setting that is not as in the policy, such as window=32000; may be repeated",
+        help="change a setting of the policy, such as window=32000; may be repeated",
     )
     add("--model", metavar="ID", help="the id of the model, for its window and its tokens")
     _add_encoding(group)
@@ -115,7 +115,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         ("system", "the system prompt, as text or JSON"),
         ("tools", "the tool definitions, as JSON"),
     ):
-        given = add(f"--{name}", type=Path, metavar="FILE", help=f"{what}; it takes of the window")
+        given = add(f"--{name}", type=Path, metavar="FILE", help=f"{what}; part of the window")
         completed(given, "file")
 
 
@@ -156,7 +156,7 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
         "--budget",
         type=at_least(1),
         metavar="TOKENS",
-        help="the most that the messages may take; what the window leaves if not given",
+        help="the most tokens of the messages; if not given, the window less the reserve",
     )
     add(
         "--hard",
@@ -169,11 +169,9 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=at_least(0),
         metavar="INDEX",
-        help="a message that stays as it is, counted from 0; may be repeated",
+        help="the index of a message that must not change, counted from 0; may be repeated",
     )
-    store = add(
-        "--store", type=Path, metavar="FOLDER", help="where what leaves is kept, for `retrieve`"
-    )
+    store = add("--store", type=Path, metavar="FOLDER", help="the folder for removed content")
     completed(store, "folder")
 
 

@@ -48,8 +48,8 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--transcript",
         action="store_true",
-        help="FILE is a transcript of ullage that was never compacted, so that nothing tells: what"
-        " is written back is appended, and all that was said stays in it",
+        help="treat FILE as a transcript of ullage, also if it was never compacted: the outcome is"
+        " appended to it, and all messages stay in it",
     )
 
 

@@ -37,7 +37,7 @@ def add_to(commands: Any) -> None:
         reads=False,
     )
     add = parser.add_argument
-    add("reference", nargs="?", metavar="REFERENCE", help="as it stands in the conversation")
+    add("reference", nargs="?", metavar="REFERENCE", help="the reference, as in the conversation")
     store = add("--store", type=Path, required=True, metavar="FOLDER", help="the folder of a store")
     completed(store, "folder")
     add("--session", metavar="NAME", help="the session of the store, if it was given one")

@@ -41,8 +41,8 @@ def add_to(commands: Any) -> None:
     parser = command(
         commands,
         "status",
-        "draw how full a conversation is",
-        "Draws what a conversation takes of its window, and how near the next compaction is.",
+        "show how full a conversation is",
+        "Shows how much of the window a conversation takes, and how near the next compaction is.",
         run,
         found="a compaction is due",
     )
@@ -54,7 +54,7 @@ def add_to(commands: Any) -> None:
     shown.add_argument(
         "--summarize",
         action="store_true",
-        help="print what a summary without a model says of all but the recent messages",
+        help="print a summary of all but the recent messages, made without a model",
     )
     summary = parser.add_argument(
         "--summary",

@@ -55,8 +55,7 @@ impl Request<'_> {
 }
 
 /// Returns the requested part of `content`, after a line that names the reference. Bytes that are not UTF-8 are
-/// replaced;
-/// pictures and the like are described. O(length), whatever the pattern, pointer and depth.
+/// replaced; pictures and the like are described. O(length), whatever the pattern, pointer and depth.
 ///
 /// # Errors
 /// `Store` if the pattern is not a regular expression or too large, or if the pointer leads nowhere.

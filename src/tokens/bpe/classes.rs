@@ -1,8 +1,7 @@
 //! The classes of 64 bytes, as words of bits: a row of classes for [`Window`](super::window::Window).
 //!
 //! Each byte is classified without a branch, one bit in each of eight words. Characters beyond ASCII are classified one
-//! by
-//! one, but for those whose first byte tells.
+//! by one, but for those whose first byte tells.
 
 use super::class::{ASCII, LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_of};
 use super::encoding::Encoding;

@@ -1,6 +1,5 @@
 //! The pairs of characters that a token may reach across. Shared with the build script, which looks at every token and
-//! sets a bit
-//! for each two neighbours in it, of which either may be there in part.
+//! sets a bit for each two neighbours in it, of which either may be there in part.
 
 /// Bits of the table: 64 KB. `o200k_base` sets one in 23.
 pub(crate) const CROSSING_BITS: usize = 1 << HASH_BITS;

@@ -2,10 +2,8 @@
 //!
 //! Pieces have four bytes on average, and a scanner that goes from byte to byte mispredicts a branch or two in each:
 //! half of the time of a count. Here a few dozen operations on whole words of [`Classes`] find every boundary, and the
-//! next
-//! piece is the next bit. What white space, numbers or marks beyond ASCII decide, and the end of the text, is left to
-//! the
-//! scanner in `split`.
+//! next piece is the next bit. What white space, numbers or marks beyond ASCII decide, and the end of the text, is left
+//! to the scanner in `split`.
 
 use super::class::BEYOND_ASCII;
 use super::classes::{BLANKS_AND_APOSTROPHES, CONTRACTED, Classes, NEWLINES_AND_SLASHES, WIDTH, after, low_bits};

@@ -1,15 +1,12 @@
 //! Corrects a counter by the provider's reports.
 //!
 //! A provider reports the size of a whole prompt: the messages as its own tokenizer sees them, and beside them the
-//! system
-//! prompt, the tools and what it adds unseen. From one request of a conversation to the next only the messages grow. So
-//! how much the report grew, over how much the count grew, says how far the counter is off (the scale), and what is
-//! then
-//! left of the report is what stands beside the messages.
+//! system prompt, the tools and what it adds unseen. From one request of a conversation to the next only the messages
+//! grow. So how much the report grew, over how much the count grew, says how far the counter is off (the scale), and
+//! what is then left of the report is what stands beside the messages.
 //!
 //! Both are medians, of ratios over many requests and of remainders over the last few, so that a report that is wrong,
-//! or
-//! a request with something hidden in it, moves them little.
+//! or a request with something hidden in it, moves them little.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};

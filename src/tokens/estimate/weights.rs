@@ -1,14 +1,12 @@
 //! The cost of a byte after another: the table behind [`Estimate`](super::Estimate).
 //!
 //! A tokenizer starts a token where the text changes: at a word, a capital, a digit after a letter, a sign after a
-//! space.
-//! So a table over pairs of neighbouring bytes, a few dozen classes of them, says most of what it does, and reading it
-//! costs one look-up for each byte. The weights were fitted (non-negative least absolute deviations) on the prompt
-//! sizes
-//! that Anthropic reported for 2,781 requests of coding agents, and on 62 kinds of text, from 20 languages to base64,
-//! whose tokens in `o200k_base` were taken times 1.28, the ratio between the two on agent text. They are then raised by
-//! 3.5 %, which takes the total from 4.5 % low to 1 % low: what a provider adds to a request unseen is in the total,
-//! and in no text. `docs/decisions` has the method and the errors.
+//! space. So a table over pairs of neighbouring bytes, a few dozen classes of them, says most of what it does, and
+//! reading it costs one look-up for each byte. The weights were fitted (non-negative least absolute deviations) on the
+//! prompt sizes that Anthropic reported for 2,781 requests of coding agents, and on 62 kinds of text, from 20 languages
+//! to base64, whose tokens in `o200k_base` were taken times 1.28, the ratio between the two on agent text. They are
+//! then raised by 3.5 %, which takes the total from 4.5 % low to 1 % low: what a provider adds to a request unseen is
+//! in the total, and in no text. `docs/decisions` has the method and the errors.
 
 use super::letters::{Following, following};
 
