@@ -44,7 +44,7 @@ const CODE_POINTS: usize = 0x11_0000;
 /// The class of a byte that begins a character beyond ASCII.
 const BEYOND_ASCII: u8 = 0x80;
 
-/// What a class is made of: flags, and the characters that carry them. `src/tokens/bpe/class.rs` reads the same flags.
+/// The flags of each class, and the characters that have them. `src/tokens/bpe/class.rs` reads the same flags.
 const FLAGS: [(u8, &str); 7] = [
     (0x01, r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"),
     (0x02, r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"),
@@ -77,8 +77,8 @@ fn tokens(published: &CoreBPE, count: u32) -> Result<Vec<Vec<u8>>, Box<dyn Error
     (0..count).map(|rank| published.decode_bytes(&[rank]).map_err(|_| missing(rank).into())).collect()
 }
 
-/// What each token is merged from. Fails where the vocabulary is not what `src/tokens/bpe/merge.rs` builds on: every token
-/// comes out of a merge of its own bytes, and of tokens of lower rank.
+/// Returns the two parts that each token is merged from. Fails if the vocabulary breaks a rule that
+/// `src/tokens/bpe/merge.rs` builds on: every token comes out of a merge of its own bytes, and of tokens of lower rank.
 fn merges(tokens: &[Vec<u8>]) -> Result<Vec<u8>, Box<dyn Error>> {
     let ranks: HashMap<&[u8], u32> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
 
@@ -108,7 +108,7 @@ fn last_merge(ranks: &HashMap<&[u8], u32>, token: &[u8]) -> Option<(u32, u32)> {
     Some((*ranks.get(left)?, *ranks.get(right)?))
 }
 
-/// Where the parts begin that the bytes of `piece` merge to, when the merge stops at so many at the least.
+/// Returns the starts of the parts that the bytes of `piece` merge to, stopping at `least` parts.
 fn merged(ranks: &HashMap<&[u8], u32>, piece: &[u8], least: usize) -> Vec<usize> {
     let mut starts: Vec<usize> = (0..piece.len()).collect();
     while starts.len() > least {
@@ -147,7 +147,7 @@ fn crossings(tokens: &[Vec<u8>]) -> Vec<u8> {
     bits
 }
 
-/// Whether a byte of UTF-8 goes on with a character.
+/// True if a byte of UTF-8 continues a character.
 fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
@@ -163,7 +163,7 @@ fn completions(beginning: &[u8]) -> Vec<Vec<u8>> {
     })
 }
 
-/// How many tokens each character of three bytes is when it stands alone, in two bits: one less.
+/// Returns the number of tokens of each three-byte character by itself, less one, in two bits.
 fn alone(tokens: &[Vec<u8>]) -> Result<Vec<u8>, Box<dyn Error>> {
     let ranks: HashMap<&[u8], u32> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
     let mut table = vec![0_u8; UP_TO_THREE_BYTES as usize / 4];

@@ -1,4 +1,4 @@
-"""What the plugin adds to a model call of Google ADK, against ADK's own assembly of the request.
+"""Times the plugin in a model call of Google ADK, against ADK's own assembly of the request.
 
 A real runner works through a session of 1,000 events and more. ADK builds the contents of each
 request from all of them; that is the yardstick. What the plugin takes is its callbacks before and

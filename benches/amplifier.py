@@ -152,7 +152,7 @@ async def row(length: int, size: int, make: Callable[[], SimpleContextManager]) 
 
 
 def kinds(file: Path) -> dict[str, Callable[[], SimpleContextManager]]:
-    """What makes a context, by its name in the table."""
+    """Returns a constructor for each context in the table."""
     roomy, narrow = file.with_suffix(".roomy"), file.with_suffix(".narrow")
     return {
         "nothing due": lambda: SimpleContextManager(ROOMY),

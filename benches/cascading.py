@@ -49,7 +49,7 @@ NARROW = 100
 
 
 class Estimate(Enum):
-    """What is estimated beside what a manager does."""
+    """The estimate that runs beside a manager."""
 
     STRANDS = "strands"
     NONE = "none"
@@ -140,7 +140,7 @@ async def per_view(messages: list[dict[str, Any]], engine: ContextManager) -> fl
 
 
 def rows(messages: list[dict[str, Any]], window: int) -> dict[str, float]:
-    """What is compared; the first is the yardstick."""
+    """Returns the times of the compared managers; the first is the yardstick."""
 
     def of(manager: Any, *hooks: Any) -> Agent:
         return agent_of(messages, conversation_manager=manager, hooks=[*hooks])

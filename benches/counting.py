@@ -34,7 +34,7 @@ ROUNDS = 5
 STRING = 8_000
 SHIFT = 3_001
 CUTS = (STRING, SHIFT, SHIFT)
-# What agents mostly read, in equal parts.
+# Texts that agents mostly read, in equal parts.
 MIX = {
     "code": ("Python",),
     "logs": ("logs",),

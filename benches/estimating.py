@@ -28,7 +28,7 @@ STRING = 8_000
 
 
 def rows(messages: list[dict[str, Any]]) -> dict[str, Callable[[], int]]:
-    """What is compared; the first is the yardstick."""
+    """Returns the compared functions; the first is the yardstick."""
     seen = ullage.TokenCounter.for_model(CLAUDE)
 
     def fresh(make: Callable[[], ullage.TokenCounter]) -> Callable[[], int]:

@@ -1,4 +1,4 @@
-"""What installing and importing ullage costs: bytes on the disk, and the time of an import.
+"""Measures the cost of installing and importing ullage: bytes on the disk, and import time.
 
 Each import is in a process of its own, with its files compiled and in the system's cache. Beside it
 stands the time where Python's own modules that ullage uses are there already, as in most programs.
@@ -19,7 +19,7 @@ import ullage
 
 ROOT = Path(__file__).parents[1]
 MEGABYTE = 1_000_000
-# What the package promises: an import that nobody notices, and a wheel that is fetched in a moment.
+# The promises of the package: a fast import and a small wheel.
 MOST_MS = 30
 MOST_WHEEL = 8
 
@@ -30,12 +30,12 @@ start = time.perf_counter()
 import ullage
 print((time.perf_counter() - start) * 1_000, *set(sys.modules) - before)
 """
-# What is not asked for is not imported, so that the first engine waits for the rest.
+# Unused modules are not imported, so the first engine loads them.
 WITH_ENGINE = TIMED.replace("import ullage\n", "import ullage\nullage.ContextManager()\n")
 
 
 def run(code: str, compiled: str) -> list[str]:
-    """What the code prints, in words. Compiled modules are kept in a folder whatever is set."""
+    """Returns the words that the code prints. Compiled modules are kept in a folder."""
     without = {
         name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
     }

@@ -35,14 +35,14 @@ def estimate() -> ullage.TokenCounter:
 
 
 def rows(messages: list[dict[str, Any]]) -> dict[str, Callable[[], object]]:
-    """What is compared; the first is the yardstick."""
+    """Returns the compared functions; the first is the yardstick."""
     store = ullage.MemoryStore()
     tokens = exact().count_messages(messages)
     full = ullage.Policy(window=200_000)
     roomy = ullage.Policy(window=tokens * 2)
 
     def fresh(policy: ullage.Policy, make: Counters) -> Callable[[], object]:
-        # What a counter has seen stays with the counter.
+        # A counter keeps its cache.
         return lambda: ullage.ContextManager(policy, counter=make(), store=store).plan(messages)
 
     def again(policy: ullage.Policy) -> Callable[[], object]:

@@ -21,7 +21,7 @@ MESSAGES = 5_000
 
 
 def actions(messages: list[dict[str, Any]], name: str) -> dict[str, Callable[[], object]]:
-    """What is timed, by its name; the first is the yardstick."""
+    """Returns the timed functions by name; the first is the yardstick."""
     counter = ullage.TokenCounter()
     tokens = counter.count_messages(messages)
     engine = ullage.ContextManager(ullage.Policy(window=tokens * 2), counter=counter)

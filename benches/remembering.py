@@ -1,4 +1,4 @@
-"""What a turn costs once its history was counted, beside counting all of it again.
+"""Times a turn over a counted history, against counting all of it again.
 
 After each append the whole history is counted again: by Strands' estimate, by tiktoken over every
 text, and by a counter of ullage that has seen all but the last message. The first way of ullage
@@ -99,7 +99,7 @@ def promised_rows() -> dict[str, tuple[Count, int]]:
 
 
 def rows(encoding: tiktoken.Encoding) -> dict[str, tuple[Count, int]]:
-    """What is compared, and how often; the first is the yardstick."""
+    """Returns the compared functions and their repetitions; the first is the yardstick."""
     edits_noticed = ullage.TokenCounter("o200k_base")
     estimated = ullage.TokenCounter.for_model("claude-sonnet-4-5")
 

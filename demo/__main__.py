@@ -53,7 +53,7 @@ def _demo(folder: Path, page: Path | None) -> int:
     for run in (run_unmanaged, run_sliding_window):
         outcomes.append(run(script, checkout, progress))
         print(report.run_section(outcomes[-1]), flush=True)
-    # What an earlier run has left there is not of this one.
+    # Removes the recording of an earlier run.
     recording = folder / "ullage.jsonl"
     recording.unlink(missing_ok=True)
     recorder = ullage.Recorder(recording, name="the demo's run with ullage")

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# What one call may return, in characters. Real tools have such a limit too: the first commit of a
+# The most characters that one call returns. Real tools have such a limit too: the first commit of a
 # repository may be many MB.
 OUTPUT_LIMIT = 200_000
 # A larger file is data rather than source; searching it would tell nothing about the project.

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 WINDOW = 32_000
 # A run that needs more requests than this for a step retries without progress.
 REQUESTS_PER_STEP = 3
-# What ullage leaves in place of a text. Only the beginning of a result counts: the tools of this
-# demo also read documents and tests in which such lines are quoted.
+# Marks of ullage in place of a text. Only the beginning of a result counts: the tools of this demo
+# also read documents and tests that quote such lines.
 _REFERENCE = re.compile(r"\[ullage: [^\n]*?stored as ([\w.-]+-[0-9a-f]{16})[^\n]*\n?")
 
 
@@ -30,7 +30,7 @@ class RunawayRun(RuntimeError):  # noqa: N818 - the run is what went wrong
 
 
 class LostTask(Enum):
-    """What to do about a request without the user's first task, which no real provider refuses."""
+    """The response to a request without the user's first task, which no real provider refuses."""
 
     NOTE = "note"
     REFUSE = "refuse"
@@ -74,7 +74,7 @@ class StrictProvider(Model):
 
     @property
     def finished(self) -> bool:
-        """Whether the whole script was played."""
+        """True if the whole script was played."""
         return self._position == len(self._steps)
 
     def update_config(self, **model_config: Any) -> None:

@@ -18,7 +18,7 @@ _WIDTH = 100
 
 
 def header(script: Script) -> str:
-    """What is about to be seen, in two sentences."""
+    """Describes the demo in two sentences."""
     return textwrap.fill(
         f"A real strands.Agent audits this checkout with real tools, {script.calls} calls in"
         f" {len(script.turns)} user turns; a scripted model stands in for the LLM, counts every"
@@ -52,7 +52,7 @@ def comparison(outcomes: list[Outcome]) -> str:
 
 
 def ullage_section(outcome: Outcome, evidence: Evidence) -> str:
-    """What each stage saved, what ullage took, and what came back from the store."""
+    """Describes the savings of each stage, the cost of ullage, and the retrieved content."""
     stats, watch = evidence.stats, evidence.stopwatch
     calls = max(1, len(outcome.requests))
     lines = [_title("What ullage did"), f"{'stage':<16}{'tokens saved':>14}"]
@@ -69,7 +69,7 @@ def ullage_section(outcome: Outcome, evidence: Evidence) -> str:
 
 
 def promises(outcome: Outcome, evidence: Evidence) -> list[tuple[str, bool]]:
-    """What the run with ullage must show, and whether it did."""
+    """Returns the promises of the run with ullage, and whether each was kept."""
     highest = max((request.tokens for request in outcome.requests), default=0)
     trips = evidence.round_trips
     return [

@@ -1,4 +1,4 @@
-"""What the provider of the demo demands of a request: an exact count, and a valid history.
+"""The rules of the demo's provider for a request: an exact count, and a valid history.
 
 Written without ullage's reading of messages: only `ullage.count_tokens`, which counts one text,
 is shared.
@@ -12,8 +12,7 @@ from typing import Any
 
 import ullage
 
-# What chat formats add around a message and around each of its blocks; a round number on the safe
-# side.
+# The tokens that chat formats add to a message and to each of its blocks; rounded up.
 TOKENS_PER_MESSAGE = 4
 TOKENS_PER_BLOCK = 4
 

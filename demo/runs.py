@@ -39,7 +39,7 @@ COMPARED_CHARACTERS = 80
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened in one run; `error` is None if the agent came to an end by itself."""
+    """The outcome of one run; `error` is None if the agent finished by itself."""
 
     name: str
     requests: list[Request]
@@ -62,7 +62,7 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """What became of the run, in words."""
+        """The outcome in words."""
         if self.error is not None:
             kind = type(self.error).__name__
             end = f"died at request {len(self.requests)} with {kind}: {self.error}"
@@ -85,12 +85,12 @@ class RoundTrip:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What only the run with ullage can show."""
+    """Evidence that only the run with ullage can give."""
 
     stats: Any
     stopwatch: Stopwatch
     round_trips: list[RoundTrip]
-    # What the model fetched by itself, what the retrieve tool answered, and whether that was it.
+    # The model's own retrieval, the tool's answer, and whether they match.
     followed: Sighting | None
     retrieved: list[str]
     was_fetched: bool
@@ -103,7 +103,7 @@ def run_unmanaged(script: Script, checkout: Checkout, progress: Progress) -> Out
 
 
 def run_sliding_window(script: Script, checkout: Checkout, progress: Progress) -> Outcome:
-    """What `Agent` does if nothing is said: a window of 40 messages, and cuts after an overflow."""
+    """Runs `Agent` with its defaults: a window of 40 messages, and cuts after an overflow."""
     run = _Run("sliding window", script, Toolbox(checkout), progress)
     return run.play(conversation_manager=SlidingWindowConversationManager())
 
@@ -198,7 +198,7 @@ class _Run:
 
 
 def _was_fetched(toolbox: Toolbox, followed: Sighting) -> bool:
-    """Whether `retrieve` answered with the beginning of what the tool had returned."""
+    """True if `retrieve` answered with the beginning of the original output."""
     lines = toolbox.outputs.get(followed.call, "").split("\n")
     beginning = next((line.strip() for line in lines if line.strip()), "")
     return beginning != "" and any(

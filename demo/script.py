@@ -25,7 +25,7 @@ AIM_CALLS = 110
 AIM_BYTES = 2_300_000
 # A checkout that needs more calls than this for the minimum of output is no project yet.
 MOST_CALLS = 400
-# How wide the added searches are, as (lines of context, matches): several small for each big one.
+# The size of the added searches, as (lines of context, matches): several small for each big one.
 _WIDTHS = ((1, 30), (2, 60), (4, 60), (3, 120), (6, 90), (25, 2_000))
 _TASK = (
     "Audit this repository for its maintainers: read the sources, search them, follow the history,"
@@ -54,7 +54,7 @@ class Step:
 
 @dataclass
 class Turn:
-    """What the user says, and the model's steps until it answers."""
+    """A message of the user, and the model's steps until it answers."""
 
     prompt: str
     steps: list[Step] = field(default_factory=list)

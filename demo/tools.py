@@ -28,7 +28,7 @@ class Toolbox:
 
     def __init__(self, checkout: Checkout, store: Any = None) -> None:
         """Tools over a checkout; with a store there is also `retrieve`."""
-        # What each call returned, by its id, before anything could touch it.
+        # The original output of each call, by its id.
         self.outputs: dict[str, str] = {}
         self.retrieved: list[str] = []
         self._checkout = checkout
@@ -36,7 +36,7 @@ class Toolbox:
 
     @property
     def tools(self) -> list[Any]:
-        """What `Agent(tools=...)` takes."""
+        """The tools for `Agent(tools=...)`."""
         tools: list[Any] = [
             self.list_files,
             self.read_file,

@@ -13,7 +13,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "THIRD-PARTY.md"
 
-# Where wheels are built for, see .github/workflows/ci.yml.
+# The platforms of wheels, see .github/workflows/ci.yml.
 TARGETS = (
     "x86_64-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",
@@ -22,11 +22,11 @@ TARGETS = (
     "x86_64-pc-windows-msvc",
 )
 
-# Where a crate leaves the choice, the first of these is taken. The text of Apache-2.0 is in the
-# wheel anyway, as one of our own.
+# If a crate offers a choice, the first of these is taken. The text of Apache-2.0 is in the wheel
+# anyway, as one of our own.
 CHOICE = ("MIT", "Apache-2.0", "MIT-0", "BSL-1.0", "Zlib", "Unicode-3.0")
 
-# How crates name the file of a licence.
+# The names of licence files in crates.
 FILES = {
     "MIT": ("LICENSE-MIT", "LICENSE_MIT", "license-mit", "LICENSE.txt", "LICENSE.md", "LICENSE"),
     "MIT-0": ("LICENSE-MIT-0.md",),
@@ -34,7 +34,7 @@ FILES = {
     "Zlib": ("LICENSE",),
 }
 
-# What is baked into the module by the build script, and is no code.
+# Data that the build script bakes into the module; not code.
 DATA = (
     (
         "The vocabularies `o200k_base` and `cl100k_base` of tiktoken, as `tiktoken-rs` has them",

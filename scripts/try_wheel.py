@@ -16,7 +16,7 @@ import venv
 import zipfile
 from pathlib import Path
 
-# What a wheel may take, so that it is fetched in a moment.
+# The most bytes of a wheel, so that it downloads in a moment.
 MOST_BYTES = 8_000_000
 
 # Without which a wheel is not whole, or not ours to give away.
@@ -29,11 +29,10 @@ INSIDE = (
     "THIRD-PARTY.md",
 )
 
-# What a module that cannot be imported bare may miss: what extras bring, where it is not called as
-# its distribution is.
+# Modules of extras that a bare import may miss, if they are not named like their distribution.
 BROUGHT = ("strands", "google", "yaml")
 
-# What each extra is for.
+# The purpose of each extra.
 EXTRAS = {
     "strands": "from ullage.strands import ContextPlugin, MappingConversationManager as M; M()",
     "adk": "from ullage.adk import ContextPlugin; ContextPlugin()",
@@ -80,7 +79,7 @@ print(count, "modules imported; missing, of what extras bring:", *sorted(missing
 
 
 def check_file(wheel: Path) -> None:
-    """What can be seen of a wheel without installing it."""
+    """Checks a wheel without installing it."""
     size = wheel.stat().st_size
     if size > MOST_BYTES:
         raise SystemExit(f"{wheel.name} takes {size:,} bytes, more than {MOST_BYTES:,}")
@@ -104,7 +103,7 @@ class Environment:
         self._bin = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
 
     def run(self, program: str, *arguments: str) -> str:
-        """What a program of the environment prints."""
+        """Returns the output of a program of the environment."""
         return self._run(str(self._bin / program), *arguments)
 
     def pip(self, *arguments: str) -> None:

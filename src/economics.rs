@@ -1,7 +1,7 @@
-//! What a prompt costs where the provider keeps its beginning in a cache, and what a compaction changes about that.
+//! Computes the cost of prompts with the provider's prompt cache, and the effect of a compaction on it.
 //!
-//! A cache holds the prompt up to the first message that changed. What is read from it costs a fraction, what is written
-//! into it somewhat more than plain input. So a compaction costs something once, at the next request, and saves
+//! A cache holds the prompt up to the first message that changed. What is read from it costs a fraction, what is
+//! written into it somewhat more than plain input. So a compaction costs something once, at the next request, and saves
 //! something at each. All costs are in tokens of plain input; a price for these makes money of them.
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::tokens::by_beginning;
 /// Tokens that a price is for.
 const MILLION: f64 = 1e6;
 
-/// What a model's tokens cost.
+/// The prices of a model's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prices {
@@ -81,7 +81,7 @@ impl Prices {
     }
 }
 
-/// What a compaction costs and saves.
+/// The cost and the savings of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PlanCost {
     /// Tokens in front of the first change, which stay in the cache.
@@ -90,9 +90,9 @@ pub struct PlanCost {
     pub rewritten: usize,
     /// Tokens that each later request is shorter by.
     pub saved: usize,
-    /// What writing again costs more than reading would have, in money: once, at the next request.
+    /// The extra cost of writing the prompt rather than reading it, in money: once, at the next request.
     pub once: f64,
-    /// What each request costs less from then on, the next one included, in money.
+    /// The amount that each request costs less, the next one included, in money.
     pub each: f64,
     /// The number of requests after which it has cost less than doing nothing; `None` if it never does.
     pub pays_back_after: Option<u64>,
@@ -122,7 +122,7 @@ impl PlanCost {
     }
 }
 
-/// How many gains make up for a debt; `None` without a gain.
+/// Returns the number of gains that make up for a debt; `None` without a gain.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A ratio of tokens, rounded up, at least zero.
 fn requests(debt: f64, gain: f64) -> Option<u64> {
     if debt <= 0.0 {
@@ -139,7 +139,7 @@ pub struct PromptCache {
     used: CacheUse,
 }
 
-/// What a session read from the cache and wrote into it.
+/// The tokens that a session read from the cache and wrote into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct CacheUse {
     /// Requests.
@@ -169,14 +169,14 @@ impl PromptCache {
         self.last = now;
     }
 
-    /// What was read and written so far.
+    /// Returns the tokens read and written so far.
     pub fn used(&self) -> CacheUse {
         self.used
     }
 }
 
 impl CacheUse {
-    /// What it costs, in tokens of plain input.
+    /// Returns the cost, in tokens of plain input.
     #[allow(clippy::cast_precision_loss)] // Tokens stay far below 2^52.
     pub fn cost(self, prices: Prices) -> f64 {
         self.read as f64 * prices.cache_read + self.written as f64 * prices.cache_write

@@ -21,13 +21,13 @@ pub struct Place {
     pub item: usize,
 }
 
-/// What an edit does. Indices are those of the conversation before any edit.
+/// The action of an edit. Indices are those of the conversation before any edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// An item of a tool result, or a text of a message, becomes this text.
     Shorten {
-        /// Where it stands.
+        /// The position of the item or text.
         place: Place,
         /// The new text.
         text: String,
@@ -62,11 +62,11 @@ pub enum Action {
 pub struct Note {
     /// Its text.
     pub text: String,
-    /// Where it stands.
+    /// The position of the note.
     pub standing: Standing,
 }
 
-/// Where a note stands.
+/// The position of a note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -76,21 +76,21 @@ pub enum Standing {
         message: usize,
         /// Blocks of it that are older notes and go away.
         instead_of: Vec<usize>,
-        /// Whether an answer stands in the gap.
+        /// True if an answer stands in the gap.
         answer: Answer,
     },
     /// As a message of its own, with an answer behind it where roles ask for one.
     Own {
         /// The message in front of which it stands.
         before: usize,
-        /// Who it is from.
+        /// The role of the message.
         role: Role,
-        /// Whether the other role answers.
+        /// True if the other role answers.
         answer: Answer,
     },
 }
 
-/// Whether a note that is a message of its own is followed by an answer.
+/// True if a note that is a message of its own is followed by an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -105,15 +105,15 @@ pub enum Answer {
 pub struct Edit {
     /// The stage that proposed it.
     pub stage: StageName,
-    /// What it does.
+    /// The action.
     pub action: Action,
     /// Tokens of what it touches, before.
     pub tokens_before: usize,
     /// The same, after.
     pub tokens_after: usize,
-    /// Where the original is, if it was stored.
+    /// The reference of the original, if it was stored.
     pub reference: Option<Reference>,
-    /// What supersedes what it touches, where that is why.
+    /// The reason, if the content was superseded.
     pub superseded_by: Option<String>,
 }
 

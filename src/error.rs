@@ -1,4 +1,4 @@
-//! What can go wrong, as data. Text is made in `Display`; Python gets one exception class per kind.
+//! Errors as data. The text is made in `Display`; Python has one exception class for each kind.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::numbers::thousands;
 /// Characters of a name, an id or a path of the caller's that an error quotes: it may be a whole output by mistake.
 const SHOWN: usize = 80;
 
-/// What an error quotes of such a text.
+/// Returns the part of a text that an error quotes.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
@@ -62,7 +62,7 @@ pub enum Error {
         floor: usize,
         /// The messages that make up the floor, largest first: index in the caller's list, and tokens.
         messages: Vec<(usize, usize)>,
-        /// What takes the most room, and what would help.
+        /// The largest content, and a way to make it smaller.
         cause: String,
     },
 
@@ -71,9 +71,9 @@ pub enum Error {
     NoRoom {
         /// Tokens that are taken before any message.
         taken: usize,
-        /// What is wrong.
+        /// The problem.
         problem: String,
-        /// What to do about it.
+        /// A way to fix it.
         remedy: String,
     },
 
@@ -82,18 +82,18 @@ pub enum Error {
     Message {
         /// Index of the message in the caller's list.
         index: usize,
-        /// What is wrong.
+        /// The problem.
         problem: String,
-        /// What to do about it.
+        /// A way to fix it.
         remedy: String,
     },
 
     /// The list as a whole is not a conversation.
     #[error("{}; {}", bounded(problem), bounded(remedy))]
     Conversation {
-        /// What is wrong.
+        /// The problem.
         problem: String,
-        /// What to do about it.
+        /// A way to fix it.
         remedy: String,
     },
 
@@ -106,7 +106,7 @@ pub enum Error {
     Policy {
         /// Name of the setting.
         setting: String,
-        /// What is wrong with it, and what it may be.
+        /// The problem, and the allowed values.
         problem: String,
     },
 
@@ -127,20 +127,20 @@ pub enum Error {
     /// A store could not write, read or find.
     #[error("{}; {}", bounded(problem), bounded(remedy))]
     Store {
-        /// What happened, with the path or reference it happened to.
+        /// The problem, with the path or reference.
         problem: String,
-        /// What to do about it.
+        /// A way to fix it.
         remedy: String,
     },
 }
 
-/// What is wrong with one setting.
+/// A problem with one setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {}", bounded(path), bounded(problem))]
 pub struct SettingProblem {
-    /// Where the setting stands, such as `high` or `levels[2].recent`.
+    /// The path of the setting, such as `high` or `levels[2].recent`.
     pub path: String,
-    /// What it must be, and what it is.
+    /// The allowed values, and the actual one.
     pub problem: String,
 }
 

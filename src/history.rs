@@ -9,7 +9,7 @@ use crate::calls;
 use crate::invariants::{Awaits, CallSite, CutPoints, Pairs, waiting_from};
 use crate::message::{Conversation, Item, Outcome, Part, Pin, Role, Text};
 
-/// What an entry of the list is.
+/// The type of an entry in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// Instructions.
@@ -39,7 +39,7 @@ impl EntryKind {
 pub struct Place {
     /// The entry.
     pub entry: usize,
-    /// Which of the calls, or of the results, of that entry it is.
+    /// The number of the call or result in its entry.
     pub number: usize,
 }
 
@@ -113,7 +113,7 @@ impl<T: Text> History<T> {
         self.results.binary_search_by_key(&site, |result| result.site).ok()
     }
 
-    /// Whether the result of a call may still come: it has none, and only other results and system messages stand
+    /// True if the result of a call may still come: it has none, and only other results and system messages stand
     /// after it, or a person has to approve it.
     pub fn waits(&self, call: usize) -> bool {
         let site = &self.pairs.calls()[call];
@@ -125,7 +125,7 @@ impl<T: Text> History<T> {
         &self.conversation.messages[message].parts[part]
     }
 
-    /// Where a call or a result stands in the list.
+    /// Returns the position of a call or a result in the list.
     pub fn place(&self, (message, part): (usize, usize)) -> Place {
         let content = &self.conversation.messages[message];
         let (entry, first) = content.span.entry_of(part);
@@ -134,7 +134,7 @@ impl<T: Text> History<T> {
         Place { entry, number: before.iter().filter(|part| std::mem::discriminant(*part) == kind).count() }
     }
 
-    /// What an entry is.
+    /// Returns the type of an entry.
     pub fn kind(&self, entry: usize) -> EntryKind {
         let (message, parts) = &self.entries[entry];
         let message = &self.conversation.messages[*message];
@@ -161,7 +161,7 @@ impl<T: Text> History<T> {
         items.iter().filter_map(|item| Item::text(item).map(|(text, _)| text)).collect::<Vec<_>>().join("\n")
     }
 
-    /// What came of the call of a result, as far as the result says it. O(length).
+    /// Returns the outcome of the call, as far as the result states it. O(length).
     pub fn outcome(&self, result: &ResultSite) -> Outcome {
         let call = result.call.map(|call| &self.pairs.calls()[call]);
         let path = call.and_then(|call| match self.part((call.message, call.part)) {

@@ -20,7 +20,7 @@ pub fn share(of: usize, part: f64) -> usize {
     (of as f64 * part) as usize
 }
 
-/// What part of a number of tokens another one is, 1 at the most. O(1).
+/// Returns the share of `tokens` in `whole`, at most 1. O(1).
 #[allow(clippy::cast_precision_loss)] // As above.
 pub fn part_of(tokens: usize, whole: usize) -> f64 {
     (tokens as f64 / whole.max(1) as f64).min(1.0)

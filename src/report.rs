@@ -1,4 +1,4 @@
-//! What a compaction did, how full a conversation is, and what an engine did in its life.
+//! Reports: of a compaction, of the state of a conversation, and of the life of an engine.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::StageName;
 
-/// What one stage did.
+/// The work of one stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct StageReport {
     /// Number of its edits.
@@ -15,7 +15,7 @@ pub struct StageReport {
     pub saved: usize,
 }
 
-/// Who made a summary.
+/// The author of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SummaryBy {
@@ -28,7 +28,7 @@ pub enum SummaryBy {
 /// A summary that stands for removed messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryReport {
-    /// Who made it.
+    /// The author.
     pub by: SummaryBy,
     /// Tokens that it takes, with the lines that hold what it lost.
     pub tokens: usize,
@@ -36,7 +36,7 @@ pub struct SummaryReport {
     pub lines: usize,
 }
 
-/// What one compaction did.
+/// The outcome of one compaction.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Report {
     /// Tokens of the messages before.
@@ -55,15 +55,15 @@ pub struct Report {
     pub references: Vec<String>,
     /// Index of the first message that changed: from here on the provider's prompt cache is of no use.
     pub first_changed: Option<usize>,
-    /// What stands for the removed messages, if anything does.
+    /// The summary in place of the removed messages, if there is one.
     pub summary: Option<SummaryReport>,
     /// Soft wishes that were not met, and what went wrong on the way.
     pub warnings: Vec<String>,
-    /// What was repaired in the messages, because a provider would have refused it.
+    /// Repairs of messages that a provider would have refused.
     pub repairs: Vec<String>,
 }
 
-/// How full a conversation is.
+/// The state of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
     /// Tokens of the messages.
@@ -78,13 +78,14 @@ pub struct Status {
     pub high: usize,
     /// Down to this it goes.
     pub low: usize,
-    /// What the fill asks for: `none`, `soft` above the high mark or with more messages than wanted, `hard` above what is available.
+    /// The due compaction: `none`, `soft` above the high mark or the wanted number of messages, `hard` above the
+    /// available tokens.
     pub due: &'static str,
     /// Tokens by kind of content.
     pub parts: BTreeMap<&'static str, usize>,
 }
 
-/// What an engine did in its life.
+/// The totals of an engine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Stats {
     /// Compactions that changed something.

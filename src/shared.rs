@@ -1,8 +1,8 @@
-//! What threads share, and none of them waits long for.
+//! Values that threads share, and that no thread waits long for.
 //!
-//! A process that forks while one of its threads holds a lock leaves its child a lock that nobody will ever give back. So
-//! whoever asks for a [`Shared`] value does without it after a while. It is asked for again and again rather than waited
-//! for, because a queue of threads that wait is behind locks too.
+//! A process that forks while one of its threads holds a lock leaves its child a lock that nobody will ever give back.
+//! So whoever asks for a [`Shared`] value does without it after a while. It is asked for again and again rather than
+//! waited for, because a queue of threads that wait is behind locks too.
 //!
 //! A [`Locked`] value is one that nobody can do without. A fork waits until no thread holds or awaits such a lock:
 //! [`before_fork`] and the two functions for afterwards are called by the host's hooks for forks.

@@ -1,7 +1,7 @@
 //! Lines of a text, and slices of those that are too long to be kept or left out as one.
 
-/// Where a slice of about `size` bytes from `start` of a line that ends at `end` ends: behind a sentence, or else behind a
-/// comma, a semicolon or a space, where there is one in its second half. O(size).
+/// Returns the end of a slice of about `size` bytes from `start`, in a line that ends at `end`. It is after a sentence,
+/// or else after a comma, a semicolon or a space, if one is in the second half. O(size).
 pub fn end_of_slice(text: &str, start: usize, end: usize, size: usize) -> usize {
     let window = text.ceil_char_boundary((start + size).min(end));
     if window == end {
@@ -44,7 +44,7 @@ pub fn sentences(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first sentence of a text ends: its length where it is the only one.
+/// Returns the end of the first sentence, or the length if there is only one.
 fn end_of_sentence(text: &str) -> usize {
     for (at, character) in text.char_indices() {
         let end = at + character.len_utf8();

@@ -1,1 +1,1 @@
-"""What the benchmarks share: the machine, the hosts' estimates, texts and conversations."""
+"""Shared parts of the benchmarks: the machine, the hosts' estimates, texts, conversations."""

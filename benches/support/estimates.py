@@ -1,4 +1,4 @@
-"""What hosts, and the systems that ullage replaces, make of a history: each its own way."""
+"""Token estimates of hosts, and of the systems that ullage replaces."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import tiktoken
 
 ROOT = Path(__file__).parents[2]
-# What cargo builds goes here too; `make clean` removes it.
+# Build output; `make clean` removes it.
 FOLDER = ROOT / "target" / "counting"
 
 # As published by OpenAI in `tiktoken_ext/openai_public.py`.

@@ -14,7 +14,7 @@ _VERBS = "open fill close drain taste store label count seal move wash rack chec
 _FUNCTIONS_A_FILE = 14
 _FILES = 400
 _CHARACTERS_A_TOKEN = 2.55  # of o200k, over sessions of several lengths
-# How far back what is used was read: one time in so many, the whole session.
+# One in this many uses reads from the whole session, the others from recent reads.
 _RECENT_READS = 6
 _FAR_ONE_IN = 4
 

@@ -52,7 +52,7 @@ def fetch_logs(page: int) -> dict[str, Any]:
 
 @dataclass
 class Outcome:
-    """How a run went."""
+    """The outcome of a run."""
 
     name: str
     model: Gemini
@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def finished(self) -> bool:
-        """Whether the investigation came to its end."""
+        """True if the investigation finished."""
         return self.said == ANSWER
 
     def row(self) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from google.adk.models.llm_request import LlmRequest
 
-# What the provider takes for a token, as Gemini does in logs full of digits, and its window.
+# The provider's characters for each token, as Gemini's in logs full of digits, and its window.
 CHARS_A_TOKEN = 2
 WINDOW = 100_000
 

@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let _ = (open_document(&Raw(bytes)), open_document(&Base64::new(&encoded)));
     if let Ok(text) = std::str::from_utf8(bytes) {
-        // What only says that it is base64.
+        // Text that only claims to be base64.
         let _ = (Media::of(MediaKind::Image, &Base64::new(text)), open_document(&Base64::new(text)));
     }
 });

@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     for storing in [Storing::On, Storing::Off] {
         if let Some(found) = marked(&text, storing, &[]) {
-            // What is framed anew is recognised again, with the same body.
+            // A text that is framed again is recognized, with the same body.
             let again = found.around(found.body);
             let again = marked(&again, storing, &[]).expect("a frame is recognised");
             assert_eq!((again.body.trim(), &again.reference), (found.body.trim(), &found.reference), "{text:?}");
@@ -40,7 +40,7 @@ fn check_reference(reference: &Reference) {
     assert!(reference.as_str().bytes().all(named), "{reference}");
 }
 
-/// What ullage says of any output, and in the name of any tool, is recognised.
+/// Every mark is recognized, for any output and any name of a tool.
 fn check_marks(text: &str) {
     let (tool, body) = text.split_once('\n').unwrap_or((text, ""));
     let reference = Reference::of(tool, body.as_bytes());

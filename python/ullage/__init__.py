@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ullage.compression import Compressed, CompressionMetadata, LeftOut, compress
     from ullage.manager import ContextManager
     from ullage.models.catalog import ModelCatalog, ModelLimits, model_limits
+    from ullage.one_call import Compacted, acompact, compact
     from ullage.report.recorder import Recorder
     from ullage.report.reports import Report, StageReport, Stats, Status, SummaryReport
     from ullage.stores.protocol import FullStore, Store
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BackgroundSummary",
     "BudgetError",
+    "Compacted",
     "Compressed",
     "CompressionMetadata",
     "ContextManager",
@@ -105,8 +107,10 @@ __all__ = [
     "View",
     "Violation",
     "__version__",
+    "acompact",
     "aretrieve",
     "asearch",
+    "compact",
     "compress",
     "count_tokens",
     "detect_format",
@@ -118,14 +122,14 @@ __all__ = [
     "validate",
 ]
 
-# Where the names are that are imported when they are first asked for: a program that only counts
-# does not wait for the rest.
+# Names that are imported on first use, so that a program that only counts does not load the rest.
 _PLACES = {
     "_engine.background": ("BackgroundSummary",),
     "compression": ("Compressed", "CompressionMetadata", "LeftOut", "compress"),
     "usage.economics": ("Economics", "PlanCost"),
     "manager": ("ContextManager",),
     "models.catalog": ("ModelCatalog", "ModelLimits", "model_limits"),
+    "one_call": ("Compacted", "acompact", "compact"),
     "usage.prices": ("Prices",),
     "report.recorder": ("Recorder",),
     "report.reports": ("Report", "StageReport", "Stats", "Status", "SummaryReport"),

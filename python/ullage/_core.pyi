@@ -109,7 +109,7 @@ class PolicyError(UllageError):
     problems: tuple[tuple[str, str], ...]
 
 class SummaryError(UllageError):
-    """A summary is required, and there is none."""
+    """The policy requires a summary, and none was made."""
 
 class StoreError(UllageError):
     """A store could not write, read or find."""
@@ -156,9 +156,9 @@ def detect_format(messages: Sequence[Any]) -> str:
         "bedrock", "anthropic", "openai", "openai-responses", "gemini" or "ai-sdk".
 
     Raises:
-        MessageError: If it is no list, if a message is of another format than those before it, or
-            if nothing tells formats apart, as in a list of plain strings. Such a list reads the
-            same in all of them, so everything else takes it without the name of a format.
+        MessageError: If it is not a list, if a message has another format than those before it, or
+            if the list is the same in several formats, such as a list of plain strings. Everything
+            else accepts such a list without the name of a format.
     """
 
 def validate(
@@ -190,7 +190,7 @@ class Conversation:
 
     Raises:
         MessageError: If the messages cannot be read.
-        PolicyError: If there is no such format.
+        PolicyError: If the format is unknown.
     """
 
     def __new__(cls, messages: Sequence[Any], format: str | None = None) -> Self: ...
@@ -289,7 +289,7 @@ class ToolResult:
         """Its texts and JSON, joined by newlines; without pictures and files."""
     @property
     def outcome(self) -> str:
-        """Whether the call went well: "succeeded", "failed" or "unknown". See ``tool_outcome``.
+        """True if the call went well: "succeeded", "failed" or "unknown". See ``tool_outcome``.
 
         A flag of the format counts too: ``is_error``, ``status``, or the type of an output. The
         path that the call names is not read as a word about the outcome.
@@ -305,7 +305,7 @@ class ToolResult:
         """
 
 def tool_outcome(result: Any) -> str:
-    """Whether a tool call went well, by what it returned: "succeeded", "failed" or "unknown".
+    """True if a tool call went well, by what it returned: "succeeded", "failed" or "unknown".
 
     JSON is judged by its fields, such as ``error``, ``isError``, ``success``, ``status`` and
     ``exit_code``, also within an envelope. Text is judged by how it begins, and by lines near its
@@ -488,7 +488,7 @@ class TokenCounter:
     def count(self, text: str) -> int:
         """Number of tokens in ``text``. O(length); releases the GIL on long texts."""
     def fits(self, text: str, limit: int) -> bool:
-        """Whether ``text`` takes at most ``limit`` tokens. Stops once the answer is known."""
+        """True if ``text`` takes at most ``limit`` tokens. Stops once the answer is known."""
     def observe(
         self,
         messages: Sequence[Any],
@@ -514,11 +514,11 @@ class TokenCounter:
         Args:
             messages: The messages of the request, before its answer.
             reported_tokens: The whole prompt, cached parts included.
-            format: The wire format; told from the messages if not given.
+            format: The wire format; detected from the messages if not given.
             append_only: As for :meth:`count_messages`.
 
         Returns:
-            Whether the report could be the size of this request; one that could not is ignored.
+            True if the report could be the size of this request; one that could not is ignored.
 
         Raises:
             MessageError: If the messages cannot be read.
@@ -786,10 +786,10 @@ class Plan:
         """References in marks that it believes: what is cut behind them is not stored again."""
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """True if there is nothing to do."""
     @property
     def is_pending(self) -> bool:
-        """Whether it waits for a summary. It can be applied without; then none stands there."""
+        """True if it waits for a summary. It can be applied without; then none stands there."""
     @property
     def edits(self) -> list[dict[str, Any]]:
         """The edits, in the order of the conversation: stage, action, why, tokens, reference."""
@@ -941,7 +941,7 @@ class View:
     def state(self) -> tuple[dict[str, Any], list[Any]]: ...
 
 def share_compactions(one: int, other: int) -> bool:
-    """Whether requests with these budgets have the same compactions in a ``View``."""
+    """True if requests with these budgets have the same compactions in a ``View``."""
 
 @final
 class ViewLookup:
@@ -1155,7 +1155,7 @@ class FileStore(NativeStore):
         """The same from the folder on."""
     @property
     def above_limit(self) -> bool:
-        """Whether there are more than ``clean_above`` artifacts, as far as is known."""
+        """True if there are more than ``clean_above`` artifacts, as far as is known."""
     def clean(self, live: Iterable[str], *, spare_own: bool = True) -> list[str]:
         """Removes the oldest artifacts but the newest ``keep``, if there are too many.
 
@@ -1165,7 +1165,7 @@ class FileStore(NativeStore):
 
         Args:
             live: References that one conversation uses, or texts in which they stand.
-            spare_own: Whether what other conversations of this store object lead to stays too:
+            spare_own: True if what other conversations of this store object lead to stays too:
                 the 256 that were cleaned last, and the 4,096 references that were put or given
                 back last and stood in none. False if ``live`` is all that is in use.
 

@@ -12,7 +12,7 @@ from ullage import _core
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What is missing at one place of a shortened text.
+    """The missing text at one place of a shortened text.
 
     Args:
         count: How much it is.
@@ -30,10 +30,10 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class CompressionMetadata:
-    """What a compression did, in numbers. Sizes are characters.
+    """The figures of a compression. Sizes are characters.
 
     Args:
-        compressed: Whether anything is left out.
+        compressed: True if anything is left out.
         original_size: Characters before.
         compressed_size: Characters after.
         original_token_estimate: Tokens before, as the counter counts them.
@@ -130,7 +130,7 @@ def compress(
             before all others; not looked at where ``lines`` are given.
 
     Raises:
-        PolicyError: If there is no such compressor, or the pattern cannot be used.
+        PolicyError: If the compressor is unknown, or the pattern cannot be used.
     """
     shortened, kind, left_out, before, after = _core.compress(
         text,

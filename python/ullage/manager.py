@@ -42,41 +42,39 @@ _VIEW_BYTES = 256 * 2**20
 class ContextManager:
     """Keeps conversations inside their budget.
 
-    One engine may serve any number of conversations and threads. It remembers token counts, so a
-    call costs what is new in the conversation and one pass over the rest at memory speed.
+    One engine may serve any number of conversations and threads. It caches token counts, so a call
+    counts only new messages and compares the others: O(messages).
 
     Args:
-        policy: The settings; if not given, those for the model, and ``Policy()`` without one.
-        counter: What counts; if not given, the counter of the model, and
-            ``TokenCounter("o200k_base")`` without one.
-        store: Where what leaves the conversation is kept. Without one it is lost, and the texts
-            left behind say so.
-        summarizer: Makes the summary of messages that are removed: a function, plain or async, that
-            takes a ``SummaryRequest`` and returns text. It runs while nothing is locked, plain ones
-            in a thread of their own. Where it raises, returns no text or takes longer than
-            ``Policy.summary_timeout``, the engine says without a model what happened, and the
-            report why.
-        system: The system prompt, as text or as blocks, which takes its part of the window.
-        tools: The tool definitions, likewise.
-        format: The wire format; told from the messages if not given.
-        model: The id of the model that the conversations are for. It chooses the counter, the
-            window and the reserve for the answer; a policy or a counter that is given wins. To
-            change other settings too, give ``model_limits(model).policy(...)`` as the policy.
-        catalog: Where the limits of the model are looked up; the built-in table if not given.
-        append_only: The host promises that messages stay as they are and new ones come at the end
-            of the list, compactions by this engine aside, and that it replaces the engine's
-            ``system`` and ``tools`` rather than edit them. A compaction that has nothing to do then
-            reads only what is new, and compares the rest object by object.
+        policy: The settings; if not given, those of the model, or ``Policy()`` without a model.
+        counter: Counts tokens; if not given, the counter of the model, or
+            ``TokenCounter("o200k_base")`` without a model.
+        store: Keeps removed content. Without a store, removed content is lost, and the note in the
+            conversation says so.
+        summarizer: Summarizes removed messages: a function, plain or async, that takes a
+            ``SummaryRequest`` and returns text. Plain functions run in a thread of their own. If it
+            raises, returns no text or takes longer than ``Policy.summary_timeout``, the engine
+            writes an account without a model, and the report has the reason.
+        system: The system prompt, as text or blocks. It takes a part of the window.
+        tools: The tool definitions. They take a part of the window.
+        format: The wire format; detected from the messages if not given.
+        model: The id of the model. It chooses the counter, the window and the reserve for the
+            answer; a given policy or counter takes precedence. To change other settings too, give
+            ``model_limits(model).policy(...)`` as the policy.
+        catalog: Looks up the limits of the model; the built-in table if not given.
+        append_only: A promise of the host: messages are never edited, new ones come at the end, and
+            ``system`` and ``tools`` are replaced rather than edited. If no compaction is due, a
+            call then reads only new messages.
         on_compaction: Called with the ``Report`` of each compaction, also of a view, that changed
-            something or has a warning: a function, plain or async, in the context of who compacts.
-            The run waits for it, for an async one up to ten seconds (in ``compact`` where a loop
-            runs in the thread it is begun as a task). An error in it is logged and no more.
-        recorder: Where compactions are recorded, results that are shortened as they arrive, and
-            requests that :meth:`observe` is told of, for a report of the session.
+            something or has a warning: a function, plain or async. The run waits for it, up to ten
+            seconds if it is async (``compact`` in a running loop starts it as a task). Its errors
+            are only logged.
+        recorder: Records compactions, shortened results and observed requests, for a report of the
+            session.
         view_bytes: The most bytes that the views of :meth:`view_of` hold together.
 
     Raises:
-        PolicyError: If an argument is not what it should be.
+        PolicyError: If an argument is invalid.
     """
 
     def __init__(
@@ -127,6 +125,12 @@ class ContextManager:
                 store=store,
             )
 
+    def __repr__(self) -> str:
+        return (
+            f"ContextManager(window={self._policy.window}, counter={self._counter!r},"
+            f" store={self._store!r})"
+        )
+
     @property
     def policy(self) -> Policy:
         """The settings."""
@@ -134,22 +138,22 @@ class ContextManager:
 
     @property
     def counter(self) -> TokenCounter:
-        """What counts."""
+        """The token counter."""
         return self._counter
 
     @property
     def on_compaction(self) -> OnCompaction | None:
-        """What is told of each compaction."""
+        """The callback for compactions."""
         return self._listener.function
 
     @property
     def recorder(self) -> Recorder | None:
-        """What records the session."""
+        """The recorder of the session."""
         return self._recorder
 
     @property
     def store(self) -> Store | None:
-        """Where what leaves a conversation is kept."""
+        """The store for removed content."""
         return self._store
 
     def plan(
@@ -162,10 +166,10 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
     ) -> Plan:
-        """Decides what to do, and does nothing.
+        """Plans a compaction without changing anything.
 
-        O(messages) where all were seen before and nothing is due; O(text) for what is new. Where
-        something is due, every line of what goes is weighed.
+        O(messages) if all were seen before and no compaction is due; O(text) for new messages. A
+        due compaction weighs every line of the content that it removes.
 
         Args:
             messages: The conversation.
@@ -177,12 +181,12 @@ class ContextManager:
             tools: The tool definitions of this request, if they are not the engine's.
 
         Returns:
-            The plan; ``plan.is_empty`` where nothing is due.
+            The plan; ``plan.is_empty`` if no compaction is due.
 
         Raises:
-            BudgetError: If what must stay does not fit, with the messages that take the room.
-            MessageError: If the messages cannot be read, or if the policy repairs nothing and a
-                provider would refuse them.
+            BudgetError: If the messages that must stay do not fit. It names the largest.
+            MessageError: If the messages cannot be read, or if a provider would refuse
+                them and the policy does not repair.
         """
         return self._components.compactor.plan(
             messages, self._ask(budget, hard, pins, system, tools)
@@ -198,19 +202,19 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
     ) -> Report:
-        """Makes a plan and carries it out, in place: ``messages[:] = ...``.
+        """Compacts the messages in place, if that is due: ``messages[:] = ...``.
 
-        Messages that a provider would refuse are repaired first, and ``Report.repairs`` says so.
-        Messages that do not change stay the same objects; those that do are replaced by copies. The
-        arguments are those of :meth:`plan`. Costs what :meth:`plan` does, and what the store and
-        the summarizer take; O(new messages) with ``append_only`` where nothing is due.
+        Messages that a provider would refuse are repaired first, and ``Report.repairs`` lists the
+        repairs. Unchanged messages stay the same objects; changed ones are replaced by copies. The
+        arguments are those of :meth:`plan`. Costs as much as :meth:`plan`, the store and the
+        summarizer; O(new messages) with ``append_only`` if no compaction is due.
 
         Raises:
-            BudgetError: If what must stay does not fit.
-            MessageError: If the messages cannot be read, or if the policy repairs nothing and a
-                provider would refuse them.
-            StoreError: If the store cannot keep what would leave. After any error the messages are
-                as they were.
+            BudgetError: If the messages that must stay do not fit.
+            MessageError: If the messages cannot be read, or if a provider would refuse
+                them and the policy does not repair.
+            StoreError: If the store cannot keep the removed content. After any
+                error the messages are unchanged.
         """
         ask = self._ask(budget, hard, pins, system, tools)
         return run(self._components.compactor.compact(messages, ask))
@@ -228,8 +232,8 @@ class ContextManager:
         """:meth:`compact` without holding up the event loop.
 
         Planning and storing run in a thread; a store whose ``put`` is a coroutine is awaited.
-        Messages that come in meanwhile stay behind those that were planned for; if an older one
-        changes, the plan is made again.
+        Messages appended meanwhile stay after the planned ones. If an older message changes, the
+        plan is made again.
 
         Raises:
             MessagesChangedError: If an older message keeps changing.
@@ -246,16 +250,16 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
     ) -> list[Any]:
-        """What :meth:`compact` would leave, as a new list; ``messages`` stay as they are.
+        """Returns the outcome of :meth:`compact` as a new list; ``messages`` stay as they are.
 
-        What leaves is stored, so that the references in the view can be followed. Costs what
-        :meth:`compact` does, each time.
+        Removed content is stored, so that the references in the view can be followed. Costs as
+        much as :meth:`compact`, each time.
 
         Raises:
-            BudgetError: If what must stay does not fit.
-            MessageError: If the messages cannot be read, or if the policy repairs nothing and a
-                provider would refuse them.
-            StoreError: If the store cannot keep what would leave.
+            BudgetError: If the messages that must stay do not fit.
+            MessageError: If the messages cannot be read, or if a provider would refuse
+                them and the policy does not repair.
+            StoreError: If the store cannot keep the removed content.
         """
         ask = self._ask(budget, hard=False, pins=pins, system=system, tools=tools)
         return run(self._components.compactor.view(messages, ask))
@@ -270,7 +274,7 @@ class ContextManager:
         compaction: Compaction | None = None,
         replay: bool = False,
     ) -> View:
-        """A view of one conversation: what to send for a history that grows.
+        """Opens a view of one conversation, which returns the messages to send for its history.
 
         Args:
             state: What :meth:`View.state` returned, in this process or another.
@@ -290,7 +294,7 @@ class ContextManager:
                 learned nothing since. Without it, a long history is compacted once.
 
         Raises:
-            MessageError: If this is no state of a view.
+            MessageError: If this is not a state of a view.
         """
         from ullage.view import View
 
@@ -348,9 +352,9 @@ class ContextManager:
         return view
 
     def resume(self, plan: Plan, messages: Sequence[Any], summary: str | None = None) -> Plan:
-        """A pending plan with the summary that it waits for; any other plan as it is.
+        """Completes a pending plan with its summary; returns any other plan unchanged.
 
-        Without a summary the engine says without a model what happened.
+        Without a summary the engine writes an account without a model.
 
         Raises:
             MessagesChangedError: If these are not the messages that the plan was made for.
@@ -371,23 +375,22 @@ class ContextManager:
     ) -> BackgroundSummary | None:
         """Begins the summary that the next compaction of this list will need.
 
-        The summarizer works while the agent goes on: an async one as a task where a loop runs, any
-        other in a thread. The next compaction that has to remove messages uses the summary if what
-        it was made for is still there unchanged and the outcome is below the high mark (the low
-        mark where ``hard``); otherwise it is dropped, and the report says why. One that is not
-        done by then is waited for, as long as ``Policy.summary_timeout``; if in vain, nobody is
-        asked again, and the engine says without a model what happened. See
-        ``Policy.summary_ahead`` to begin by itself.
+        The summarizer works while the agent goes on: an async one as a task in the running loop,
+        any other in a thread. The next compaction that removes messages uses the summary if the
+        summarized messages are unchanged and the outcome is below the high mark (the low mark with
+        ``hard``). Otherwise the summary is dropped, and the report has the reason. A compaction
+        waits for an unfinished summary, up to ``Policy.summary_timeout``; then the engine writes an
+        account without a model. ``Policy.summary_ahead`` starts such summaries by itself.
 
-        Costs what :meth:`plan` does.
+        Costs as much as :meth:`plan`.
 
         Returns:
-            The summary in the making; None where a compaction would remove no messages, or there is
-            no summarizer.
+            The summary in the making; None if a compaction would remove no messages, or without a
+            summarizer.
 
         Raises:
-            BudgetError: If what must stay does not fit.
-            MessageError: If the messages are no list, or cannot be read.
+            BudgetError: If the messages that must stay do not fit.
+            MessageError: If the messages are not a list, or cannot be read.
         """
         ask = self._ask(budget, hard=True, pins=pins, system=system, tools=tools)
         return run(self._components.compactor.begin(messages, ask))
@@ -418,7 +421,7 @@ class ContextManager:
 
         Raises:
             MessageError: If the messages cannot be read, or the range is not in them.
-            SummaryError: If the policy requires a summarizer's text and there is none.
+            SummaryError: If the policy requires a summarizer's text and none was made.
             TypeError: If the range or the previous summary is of another type.
         """
         return run(
@@ -441,18 +444,18 @@ class ContextManager:
         return await arun(self._components.summarizer.summary(ask))
 
     def shrink(self, tool_name: str, result: Any) -> Any:
-        """Shrinks a tool result as it arrives, before it enters the history. O(length).
+        """Shortens a tool result as it arrives, before it enters the history. O(length).
 
         Args:
             tool_name: The tool that it came from.
             result: A string, a tool-result block, a list of its items, or any JSON-like value.
 
         Returns:
-            The same object where nothing is too long. Otherwise a string, a block or a list of
+            The same object if nothing is too long. Otherwise a string, a block or a list of
             items of the same shape, or ``{"result": text}`` for any other value.
 
         Raises:
-            StoreError: If the store cannot keep the whole; ``result`` is as it was.
+            StoreError: If the store cannot keep the whole; ``result`` is unchanged.
         """
         return run(self._components.arrival.shrink(tool_name, result))
 
@@ -468,7 +471,7 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
     ) -> Status:
-        """How full the conversation is, and what a compaction would have to do. O(messages).
+        """Returns how full the conversation is, and the compaction that is due. O(messages).
 
         The arguments are those of :meth:`plan`.
 
@@ -493,20 +496,20 @@ class ContextManager:
     def observe(
         self, messages: Sequence[Any], reported_tokens: int, cached_tokens: int | None = None
     ) -> bool:
-        """Learns from what the provider reported for a request.
+        """Corrects the counter by the tokens that the provider reported for a request.
 
         Args:
             messages: The messages of the request, before its answer.
             reported_tokens: Its whole prompt, cached parts included.
-            cached_tokens: What of it the provider read from its prompt cache, where it says so.
+            cached_tokens: The part that the provider read from its prompt cache, if it says so.
 
         Returns:
-            Whether the report could be the size of this request; one that could not is ignored.
+            True if the report could be the size of this request; one that could not is ignored.
 
-        The counter is corrected by it, and with the counter every engine that uses it: see
-        :meth:`TokenCounter.observe`. From the third report of a conversation on, what the provider
-        counts beside its messages takes its part of the window, where that is more than the system
-        prompt and the tools; at most three quarters of what the reserve leaves.
+        The correction holds for every engine that uses this counter: see
+        :meth:`TokenCounter.observe`. From the third report of a conversation on, the tokens that
+        the provider counts beside the messages take their part of the window, if they are more than
+        the system prompt and the tools; at most three quarters of the window less the reserve.
 
         While the provider reads from its cache, compactions of this conversation start later, by
         the policy's ``cache_relax``, and only if they pay back within ``pay_back_within`` requests,
@@ -524,7 +527,7 @@ class ContextManager:
 
     @property
     def stats(self) -> Stats:
-        """What this engine did so far."""
+        """The totals of this engine so far."""
         return Stats(**self._components.engine.stats(), seconds=self._components.stopwatch.seconds)
 
     def _ask(

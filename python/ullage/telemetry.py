@@ -44,7 +44,7 @@ _SAVED = "ullage.tokens.saved"
 _REWRITTEN = "ullage.tokens.rewritten"
 _STAGE = "ullage.stage"
 
-# What the conventions call an error without a class, and one of time.
+# The conventional names of an error without a class and of a timeout.
 OTHER = "_OTHER"
 TIMEOUT = "timeout"
 

@@ -1,4 +1,4 @@
-"""Whether a provider takes a history, and the nearest history that it takes."""
+"""Validates histories and repairs them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Repair:
-    """One thing that was mended.
+    """One repair of a message.
 
     Attributes:
         rule: The rule that was broken.
@@ -59,7 +59,7 @@ class Repair:
 
 
 class Repaired(list[Any]):
-    """A mended list of messages.
+    """A repaired list of messages.
 
     Attributes:
         repairs: What was done; empty for a history that broke no rule.
@@ -71,7 +71,7 @@ class Repaired(list[Any]):
 
 
 def validate(messages: Sequence[Any], format: str | None = None) -> list[Violation]:
-    """What a provider would reject in ``messages``, and why. O(blocks).
+    """Returns the violations for which a provider would reject ``messages``. O(blocks).
 
     Every provider wants calls and results to stay together; the others' demands differ: Bedrock's
     roles alternate, Anthropic takes no blank text, Gemini lets a call wait at the end. The rules,
@@ -79,15 +79,15 @@ def validate(messages: Sequence[Any], format: str | None = None) -> list[Violati
 
     Args:
         messages: The messages as they would be sent.
-        format: The wire format; told from the messages if not given.
+        format: The wire format; detected from the messages if not given.
 
     Returns:
         The violations in the order of the messages. A message that cannot be read at all is the
         only one, of the rule "message-can-be-read".
 
     Raises:
-        MessageError: If it is no list.
-        PolicyError: If there is no such format.
+        MessageError: If it is not a list.
+        PolicyError: If the format is unknown.
     """
     return [Violation(*found) for found in _core.validate(messages, format)]
 
@@ -110,7 +110,7 @@ def repair(
 
     Args:
         messages: The messages; neither the list nor a message is changed.
-        format: The wire format; told from the messages if not given.
+        format: The wire format; detected from the messages if not given.
         open_calls: "answer" gives calls without a result an error result, "remove" removes them.
 
     Returns:
@@ -118,8 +118,8 @@ def repair(
         done, as its ``repairs``.
 
     Raises:
-        MessageError: If it is no list, or a message cannot be read.
-        PolicyError: If there is no such format.
+        MessageError: If it is not a list, or a message cannot be read.
+        PolicyError: If the format is unknown.
         ValueError: If ``open_calls`` is neither of the two.
     """
     if open_calls not in {"answer", "remove"}:

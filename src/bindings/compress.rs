@@ -18,7 +18,7 @@ const WORTH_A_THREAD: usize = 128 * 1024;
 /// First and last line where it is lines, how much it is, what it is, and how many errors are in it.
 type LeftOutParts = (Option<(usize, usize)>, usize, &'static str, usize);
 
-/// What is left of the text, `None` for all of it; its kind, what is left out, and its tokens before and after.
+/// The shortened text, `None` if nothing is missing; its kind, its gaps, and its tokens before and after.
 type CompressedParts = (Option<String>, &'static str, Vec<LeftOutParts>, usize, usize);
 
 #[pyfunction]
@@ -47,7 +47,7 @@ pub fn compress(
         let known: Vec<&str> = Compressor::ALL.iter().map(|known| known.name()).collect();
         Error::Policy {
             setting: "compressor".to_owned(),
-            problem: format!("there is none named '{compressor}'; known are: {}", known.join(", ")),
+            problem: format!("unknown name '{compressor}'; known are: {}", known.join(", ")),
         }
     })?;
     let text = PyText::of(text);
@@ -94,7 +94,8 @@ fn parts(left_out: &LeftOut) -> LeftOutParts {
     }
 }
 
-/// How many keys or elements the JSON in `text` has, and the first of them as JSON; `None` if it is no object or list.
+/// Returns the number of keys or elements of the JSON in `text`, and the first of them as JSON; `None` if it is not an
+/// object or list.
 #[pyfunction]
 pub fn sample_json(py: Python<'_>, text: &Bound<'_, PyString>) -> Option<(usize, String)> {
     let text = PyText::of(text);

@@ -21,7 +21,7 @@ const WORTH_RELEASING: usize = 4 * 1024;
 fn exact(encoding: &str) -> PyResult<Exact> {
     let encoding = Encoding::from_name(encoding).ok_or_else(|| Error::Policy {
         setting: "encoding".to_owned(),
-        problem: format!("there is no encoding '{encoding}'; known are o200k_base and cl100k_base"),
+        problem: format!("unknown encoding '{encoding}'; use o200k_base or cl100k_base"),
     })?;
     Ok(Exact::new(encoding))
 }

@@ -1,4 +1,4 @@
-//! What a `TokenCounter` and the engines that use it share.
+//! Counting, shared by a `TokenCounter` and the engines that use it.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ impl Counting {
         Ok((learned == Learned::Something, counted.beginning))
     }
 
-    /// What a system prompt and tool definitions count.
+    /// Counts a system prompt and tool definitions.
     pub fn fixed_tokens(&self, system: Option<&Bound<'_, PyAny>>, tools: Option<&Bound<'_, PyAny>>) -> Result<usize> {
         let [system, tools] = [system, tools].map(|value| value.cloned().map(PyNode));
         let tokens = fixed_tokens(&self.ledger, system.as_ref(), tools.as_ref())?;
@@ -150,7 +150,7 @@ impl Counting {
     }
 }
 
-/// What a host promises about the messages that were counted.
+/// The host's promise about counted messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
     /// Nothing: any of them may be edited in place.

@@ -1,4 +1,4 @@
-//! What a prompt cache costs and saves, for `ullage.Economics`.
+//! The cost and savings of a prompt cache, for `ullage.Economics`.
 
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ impl PyPromptCache {
         Ok(pythonize(py, &used)?)
     }
 
-    /// What that costs, in tokens of plain input.
+    /// Returns the cost, in tokens of plain input.
     #[pyo3(signature = (*, prices))]
     fn cost(&self, prices: &Bound<'_, PyDict>) -> PyResult<f64> {
         let prices = self::prices(prices)?;

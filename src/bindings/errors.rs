@@ -18,7 +18,7 @@ create_exception!(
 );
 create_exception!(ullage, MessagesChangedError, MessageError, "The messages are not those that a plan was made for.");
 create_exception!(ullage, PolicyError, UllageError, "A setting is unknown, out of range, or contradicts another.");
-create_exception!(ullage, SummaryError, UllageError, "A summary is required, and there is none.");
+create_exception!(ullage, SummaryError, UllageError, "The policy requires a summary, and none was made.");
 create_exception!(ullage, StoreError, UllageError, "A store could not write, read or find.");
 create_exception!(ullage, ReferenceTakenError, StoreError, "A store has other content under a reference.");
 
@@ -48,8 +48,8 @@ impl From<Error> for PyErr {
     }
 }
 
-/// What code of the host raised while a message was read: an ordinary exception as the cause of a `MessageError`, and an
-/// interrupt as itself.
+/// Converts an exception of host code while a message was read: an ordinary one becomes the cause of a `MessageError`,
+/// an interrupt stays itself.
 fn of_host(raised: PyErr) -> PyErr {
     Python::attach(|py| {
         if !raised.is_instance_of::<PyException>(py) {

@@ -20,7 +20,7 @@ const MESSAGE: usize = 50;
 const IMAGE: usize = 600;
 const DOCUMENT: usize = 400;
 
-/// What the id of a model holds, and the name of the ratio that it then has.
+/// A part of a model's id, and the name of the ratio for it.
 const FAMILIES: [(&str, &str); 6] = [
     ("claude", "claude"),
     ("gemini", "gemini"),
@@ -43,7 +43,7 @@ impl Formula {
         if name != "cyber-autoagent" {
             return Err(Error::Policy {
                 setting: "preset".to_owned(),
-                problem: format!("there is no counter of the preset '{name}'; known is cyber-autoagent"),
+                problem: format!("the preset '{name}' has no counter; use cyber-autoagent"),
             });
         }
         let model = model.to_lowercase();

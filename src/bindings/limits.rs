@@ -1,4 +1,4 @@
-//! What the core knows of models, for `ullage.ModelCatalog`.
+//! The core's limits of models, for `ullage.ModelCatalog`.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;

@@ -30,7 +30,7 @@ fn name(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
     names[key as usize].bind(py)
 }
 
-/// What a look-up found; what it raised is kept.
+/// Returns the value of a look-up, and keeps an exception.
 fn found(value: PyResult<Option<Bound<'_, PyAny>>>) -> Option<Bound<'_, PyAny>> {
     value.unwrap_or_else(|error| {
         raised::keep(error);

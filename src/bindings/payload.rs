@@ -82,7 +82,7 @@ fn named(name: &str) -> Result<PayloadKind, Error> {
         let known: Vec<&str> = PayloadKind::ALL.iter().map(|kind| kind.name()).collect();
         Error::Policy {
             setting: "kind".to_owned(),
-            problem: format!("there is none named '{name}'; known are: {}", known.join(", ")),
+            problem: format!("unknown name '{name}'; known are: {}", known.join(", ")),
         }
     })
 }

@@ -12,7 +12,7 @@ use crate::planner::Plan;
 use crate::validity::{OpenCalls, repair};
 use crate::wire::{self, Bytes, MAX_MESSAGE_DEPTH, Node};
 
-/// What must be stored before a plan is applied: reference, tool, content.
+/// The content to store before a plan is applied: reference, tool, content.
 pub type ToStore<'py> = (String, String, Bound<'py, PyBytes>);
 
 #[pyclass(frozen, eq, name = "Plan", module = "ullage")]
@@ -78,7 +78,7 @@ impl PyPlan {
         nothing_raised()?;
         let value = serde_json::from_str(&text).map_err(|error| Error::Policy {
             setting: "plan".to_owned(),
-            problem: format!("it is no JSON: {error}"),
+            problem: format!("not valid JSON: {error}"),
         })?;
         Ok(PyPlan(Plan::from_json(&value)?))
     }

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::text::PyText;
 use crate::policy::{Policy, Settings};
 
-/// How deep the values of a setting are nested: levels are lists of dicts, and some values in them are lists.
+/// The most levels that the values of a setting are nested: levels are lists of dicts, and some values in them are
+/// lists.
 const NESTING: usize = 3;
 
 /// Settings by name. The core judges them, so whatever JSON does not have becomes a text that no setting takes.
@@ -97,6 +98,14 @@ impl PyPolicy {
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let settings = self.to_dict(py)?;
         settings.get_item(name).map_err(|_| PyAttributeError::new_err(format!("a policy has no setting '{name}'")))
+    }
+
+    fn __dir__(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {
+        let mut names: Vec<String> = slf.get_type().dir()?.extract()?;
+        for name in slf.get().to_dict(slf.py())?.try_iter()? {
+            names.push(name?.extract()?);
+        }
+        Ok(names)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -1,7 +1,7 @@
 //! Conversations whose host promises that old messages do not change: only what was appended is read.
 //!
-//! That a list goes on where a counted one ended is seen by the messages themselves, which must be the very same objects,
-//! every one of them. They are held on to, so that no other object takes the place of one in memory.
+//! A list continues a counted one if its messages are the very same objects. They are kept alive, so that no other
+//! object gets the address of one.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ const SAMPLED: usize = 64;
 /// Messages of a conversation that are asked after to see whether it is gone: whoever drops one drops most.
 const ASKED: usize = 8;
 
-/// What was counted of a list.
+/// The counts of a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted {
     /// The wire format.
@@ -46,7 +46,7 @@ pub struct Counted {
     pub unscaled: usize,
     /// The scale of the totals.
     pub scale: Scale,
-    /// The conversation is recognized by it.
+    /// Identifies the conversation.
     pub beginning: u128,
     /// The part that no later entry of the list changes.
     pub settled: Settled,
@@ -124,7 +124,7 @@ impl Counted {
 pub struct Entries {
     /// A list of our own, which holds on to them. It only grows.
     own: Py<PyList>,
-    /// Where each of them is in memory.
+    /// The address of each message.
     places: Vec<usize>,
     /// The host's, where it is too long to be compared on every turn.
     host: Option<Py<PyList>>,
@@ -138,7 +138,7 @@ impl Entries {
     /// Those of `list`.
     ///
     /// # Errors
-    /// Where there is no memory for them.
+    /// `MemoryError` if there is no memory for them.
     pub fn of(list: &Bound<'_, PyList>) -> PyResult<Entries> {
         let mut entries = Entries::none(list.py());
         entries.follow(list)?;
@@ -158,7 +158,7 @@ impl Entries {
     /// Takes in what came behind them in `list`. O(new entries).
     ///
     /// # Errors
-    /// Where there is no memory for them.
+    /// `MemoryError` if there is no memory for them.
     pub fn follow(&mut self, list: &Bound<'_, PyList>) -> PyResult<()> {
         let count = self.places.len();
         let new = list.get_slice(count, list.len());
@@ -168,7 +168,7 @@ impl Entries {
         Ok(())
     }
 
-    /// Whether `list` begins with them.
+    /// True if `list` begins with them.
     pub fn begin(&self, list: &Bound<'_, PyList>) -> bool {
         let Some(end) = self.places.len().checked_sub(1).filter(|end| *end < list.len()) else { return false };
         let same = |index: usize| list.get_item(index).is_ok_and(|entry| place(&entry) == self.places[index]);
@@ -177,7 +177,7 @@ impl Entries {
             && (is_host || list.iter().zip(&self.places).all(|(entry, known)| place(&entry) == *known))
     }
 
-    /// Whether nobody else has one of those that are asked after, so that no list will begin with all of them again.
+    /// True if nobody else has one of those that are asked after, so that no list will begin with all of them again.
     #[expect(deprecated, reason = "the way that is not deprecated is unsafe")]
     fn are_gone(&self, py: Python<'_>) -> bool {
         /// Our list's, and that of who asks.
@@ -203,7 +203,7 @@ struct Known {
     counted: Counted,
 }
 
-/// What was counted of the last conversations. Shared freely between threads.
+/// The counts of the last conversations. Shared freely between threads.
 #[derive(Default)]
 pub struct Promises {
     known: Shared<Vec<Known>>,
@@ -220,7 +220,7 @@ impl Promises {
     /// until it is remembered again. O(new entries), and one pointer for each of the others in a list of bounded length.
     ///
     /// # Errors
-    /// Where there is no memory for the entries.
+    /// `MemoryError` if there is no memory for the entries.
     pub fn take(&self, list: &Bound<'_, PyList>) -> PyResult<(Entries, Option<(Counted, usize)>)> {
         let py = list.py();
         let (mut entries, known) = if let Some(Known { entries, counted }) = self.longest(list) {

@@ -27,7 +27,7 @@ pub fn take() -> Option<PyErr> {
     RAISED.take()
 }
 
-/// Whether something is kept: then nothing that was read is to be used.
+/// True if something is kept: then nothing that was read is to be used.
 ///
 /// # Errors
 /// `Conversation`, which becomes the exception itself in Python.

@@ -20,13 +20,13 @@ use crate::message::Pin;
 use crate::planner::{Answer, Deadline, Plan, Urgency};
 use crate::wire::{Format, Rewritten};
 
-/// What is known of messages that were repaired before they were read.
+/// Messages that were repaired before they were read.
 #[derive(Debug)]
 pub struct Repaired {
     /// Number of them.
     pub count: usize,
     pub fingerprint: u128,
-    /// What was done.
+    /// The repairs.
     pub what: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct PyReading {
     list: Py<PyList>,
     reading: Reading<PyText>,
     room: Room,
-    /// What was repaired first.
+    /// The repaired messages.
     repaired: Option<Repaired>,
     /// The fingerprint of the messages, once it was asked for.
     fingerprint: OnceLock<u128>,
@@ -66,7 +66,7 @@ impl PyReading {
         Ok(out)
     }
 
-    /// Where the messages stand that must stay as they are.
+    /// Returns the indices of the messages that must stay as they are.
     pub fn pins(&self) -> Vec<usize> {
         let pinned = self.reading.conversation.messages.iter().filter(|message| message.pin == Pin::Pinned);
         pinned.flat_map(|message| message.span.entries()).collect()
@@ -153,7 +153,7 @@ impl PyReading {
         Ok(PyPlan(py.detach(|| engine.resume(&plan.0, &self.reading.conversation, answer))))
     }
 
-    /// What a plan takes out of them; one that was made when there were fewer is about the first of them.
+    /// Returns the content that a plan removes. A plan for fewer messages applies to the first of them.
     fn artifacts<'py>(&self, py: Python<'py>, plan: &PyPlan) -> PyResult<Vec<ToStore<'py>>> {
         let (list, count) = (self.list.bind(py), plan.0.spans.count());
         if count < list.len() {
@@ -170,7 +170,7 @@ impl PyReading {
         Ok(artifacts)
     }
 
-    /// What a plan leaves of `messages`, which must be as they were when they were read.
+    /// Applies a plan to `messages`, which must be unchanged since they were read.
     fn apply<'py>(&self, plan: &PyPlan, messages: &Bound<'py, PyList>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let Some(repaired) = &self.repaired else { return plan.apply(messages.as_any()) };
         let now = self.engine.get().read_as(messages.as_any(), self.reading.format, &[])?;
@@ -197,7 +197,7 @@ impl PyReading {
     }
 }
 
-/// What the messages of a request may take.
+/// Returns the room for the messages of a request.
 pub fn room(budget: Option<Amount>, fixed: usize) -> Room {
     Room { budget: budget.map(|Amount(tokens)| tokens), fixed, ..Room::default() }
 }

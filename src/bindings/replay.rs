@@ -101,7 +101,11 @@ impl PyNeeds {
         let name = PyText::of(name);
         let baseline = BASELINES.iter().find(|(known, _)| *known == &*name).ok_or_else(|| Error::Policy {
             setting: "baseline".to_owned(),
-            problem: format!("there is no '{}'; known are {}", &*name, BASELINES.map(|(known, _)| known).join(", ")),
+            problem: format!(
+                "unknown baseline '{}'; known are {}",
+                &*name,
+                BASELINES.map(|(known, _)| known).join(", ")
+            ),
         })?;
         let (_, conversation) = read(history, Some(self.format.name()))?;
         let (tokens, retention) = history.py().detach(|| {

@@ -53,7 +53,7 @@ fn range_of_lines(first: &Bound<'_, PyAny>, last: &Bound<'_, PyAny>) -> PyResult
         (Amount(start), Amount(end)) if start > 0 && start <= end => Ok(start..=end),
         _ => Err(PyErr::from(Error::Store {
             problem: format!("there are no lines {first} to {last}"),
-            remedy: "count lines from 1, the first not behind the last".to_owned(),
+            remedy: "count lines from 1, the first not after the last".to_owned(),
         })),
     }
 }
@@ -83,7 +83,7 @@ impl PySearch {
         Ok(())
     }
 
-    /// What was found. The search ends with it.
+    /// Returns the report and ends the search.
     fn report(&self) -> String {
         self.0.lock().take().map(Search::report).unwrap_or_default()
     }
@@ -100,7 +100,7 @@ pub fn nearest(wanted: &Bound<'_, PyString>, known: Vec<String>) -> Vec<String> 
 #[pyfunction]
 pub fn references_in(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let mut found = BTreeSet::new();
-    // What was looked into is kept, so that its address is nobody else's and a cycle ends.
+    // Visited objects are kept alive, so that no other object gets their address; this also ends cycles.
     let mut seen = HashSet::new();
     let mut kept = Vec::new();
     let mut next = vec![(value.clone(), MAX_MESSAGE_DEPTH)];

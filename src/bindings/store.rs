@@ -14,7 +14,7 @@ use crate::store::{
     self, Deletion, FileStore, MemoryStore, Places, RETRIEVAL_LIMIT, Reference, Retention, Sparing, Store,
 };
 
-/// What the native stores have in common.
+/// The base class of the native stores.
 #[pyclass(frozen, subclass, name = "NativeStore", module = "ullage._core")]
 #[derive(Debug)]
 pub struct PyStore(Arc<dyn Store>);
@@ -77,6 +77,11 @@ impl PyMemoryStore {
     fn new() -> PyClassInitializer<PyMemoryStore> {
         PyClassInitializer::from(PyStore(Arc::new(MemoryStore::default()))).add_subclass(PyMemoryStore)
     }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let count = slf.as_super().get().0.list()?.len();
+        Ok(format!("<MemoryStore: {count} {}>", if count == 1 { "artifact" } else { "artifacts" }))
+    }
 }
 
 #[pyclass(frozen, subclass, extends = PyStore, name = "FileStore", module = "ullage")]
@@ -88,7 +93,7 @@ pub struct PyFileStore {
 }
 
 impl PyFileStore {
-    /// What says where its files are.
+    /// Returns the places of its files.
     pub fn places(&self) -> Arc<dyn Places> {
         Arc::<FileStore>::clone(&self.store)
     }
@@ -108,7 +113,7 @@ impl PyFileStore {
         keep: Option<Amount>,
         clean_above: Option<Amount>,
     ) -> PyResult<PyClassInitializer<PyFileStore>> {
-        // Where it is now, also when the program changes its folder.
+        // The folder is absolute, in case the program changes its working directory.
         let folder = std::path::absolute(&folder).map_err(|error| Error::Store {
             problem: format!("'{}' names no folder: {error}", folder.display()),
             remedy: "give the path of a folder".to_owned(),
@@ -126,6 +131,14 @@ impl PyFileStore {
         let base = PyStore(Arc::<FileStore>::clone(&store));
         let session = session.map(|id| id.clone().unbind());
         Ok(PyClassInitializer::from(base).add_subclass(PyFileStore { folder, session, store }))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let session = match &self.session {
+            Some(id) => format!(", session={}", id.bind(py).repr()?),
+            None => String::new(),
+        };
+        Ok(format!("FileStore({:?}{session})", self.folder))
     }
 
     #[getter]

@@ -36,7 +36,7 @@ fn setting<'a, T: Deserialize<'a>>(setting: &str, name: &'a str) -> Result<T> {
     named.map_err(|error| Error::Policy { setting: setting.to_owned(), problem: error.to_string() })
 }
 
-/// What a model is asked for about messages that leave, as the fields of a `SummaryRequest`.
+/// Returns the fields of a `SummaryRequest` for messages that are removed.
 #[pyfunction]
 #[pyo3(signature = (messages, counter, *, format, previous, prompt, max_tokens, input))]
 #[allow(clippy::too_many_arguments)] // One for each keyword of the class that calls it.
@@ -61,7 +61,7 @@ pub fn summary_request<'py>(
     Ok(pythonize(messages.py(), &asked)?)
 }
 
-/// What happened in messages that leave, without a model.
+/// Writes an account of removed messages without a model.
 #[pyfunction]
 #[pyo3(signature = (messages, counter, *, format, previous, fallback, max_tokens))]
 pub fn summary_without_model(

@@ -1,7 +1,7 @@
-//! Which lines report a failure.
+//! Finds the lines that report a failure.
 //!
-//! Judged by words, since there is no other sign that all tools share. A word counts where it stands by itself, so a
-//! path such as `errors/handler.py` does not, and `0 failed` reports none.
+//! They are recognized by words, since tools share no other sign. A word counts only if it stands alone, so a path such
+//! as `errors/handler.py` does not count, and `0 failed` reports no failure.
 
 use std::sync::LazyLock;
 
@@ -70,12 +70,12 @@ static REPORTS: LazyLock<Regex> =
 static OWN_REPORTS: LazyLock<Regex> = LazyLock::new(|| lines_that_begin_with(&OWN_FAILURES));
 
 const OWN_FAILURES: [&str; 4] = [
-    // What programs and shells say first.
+    // Words with which programs and shells begin an error.
     r"(?i:traceback \(most recent call last\):|exception in thread |panic: |npm err! |\[?exit code:? [1-9])|E   ",
     r"thread '[^'\n]*' panicked at|curl: \(\d+\) |(?i:segmentation fault)|error(?:\[E\d+\])?: |fatal: |FAILED[: ]",
     // An exception with or without its words; a compiler's place.
     r"[\w.]*(?:Error|Exception)(?::|\r?$)|[ \t]*[^\s:]{1,200}:\d+(?::\d+)?: (?:fatal )?error: ",
-    // Who, and why.
+    // A program's name followed by a reason.
     r"[\w./-]+: [^\n]*(?:Permission denied|No such file or directory|cannot |command not found|Operation not permitted|Input/output error|No space left on device)",
 ];
 
@@ -94,9 +94,9 @@ pub fn reports(text: &str) -> Vec<usize> {
     REPORTS.find_iter(text).map(|found| found.start()).collect()
 }
 
-/// Whether a line of `text` is one by which a program says that it failed itself. O(length).
+/// True if a line of `text` is one by which a program says that it failed itself. O(length).
 pub fn reports_own_failure(text: &str) -> bool {
-    /// What stands behind the words where nothing failed, as in `error: none`.
+    /// Values that mean that nothing failed, as in `error: none`.
     const NOTHING: [&str; 5] = ["0", "none", "nothing", "null", "false"];
     OWN_REPORTS.find_iter(text).any(|found| {
         let said = text[found.end()..].lines().next().unwrap_or_default().trim_matches([' ', '.']);
@@ -120,7 +120,7 @@ pub fn alarms(text: &str) -> Vec<usize> {
 static KLOG: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?m)^[EF]\d{4} \d\d:\d\d:\d\d").expect("a fixed pattern compiles"));
 
-/// Whether no letter, digit or path goes on around the word; the end of a name such as `ValueError` stands alone too.
+/// True if no letter, digit or path goes on around the word; the end of a name such as `ValueError` stands alone too.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let bytes = text.as_bytes();
     let before = start.checked_sub(1).map(|at| bytes[at]);
@@ -137,7 +137,7 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     opens && closes
 }
 
-/// Whether the words around say that there is none: `0 errors`, `no failures`, `errors: 0`, `failed=0`.
+/// True if the words around say that there is none: `0 errors`, `no failures`, `errors: 0`, `failed=0`.
 fn is_none(text: &str, start: usize, end: usize) -> bool {
     let before = text[text.floor_char_boundary(start.saturating_sub(12))..start].trim_end_matches(' ');
     let none_before = ["no", "No", "NO", "without", "zero"]

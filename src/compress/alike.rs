@@ -1,4 +1,4 @@
-//! Which lines and failures are alike: they differ in numbers, ids and values only.
+//! Groups similar lines and failures: those that differ only in numbers, ids and values.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(super) struct Alike {
 }
 
 impl Alike {
-    /// Whether the failure that `said` tells of is one of the first of its kind. O(1).
+    /// True if the failure that `said` tells of is one of the first of its kind. O(1).
     pub(super) fn is_example(&mut self, said: &str) -> bool {
         /// Bytes that are looked at: what failed is said first.
         const FRONT: usize = 400;
@@ -25,8 +25,8 @@ impl Alike {
     }
 }
 
-/// What is left of a line when its numbers, ids and values are taken out, as 64 bits: two shapes that meet are counted as
-/// one, which costs a sample, and never a failure without a count.
+/// Returns a hash of the line without its numbers, ids and values. If two shapes collide, a sample is lost; failures
+/// are still counted.
 pub(super) fn shape(line: &[u8]) -> u64 {
     let (mut shape, mut word, mut holds_digit, mut is_value) = (0, 0, false, false);
     for byte in line {

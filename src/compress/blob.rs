@@ -27,7 +27,7 @@ const SHOWN: usize = 2;
 /// Bytes that tell what data is.
 const MAGIC: usize = 16;
 
-/// How data is written.
+/// The encoding of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Base64,
@@ -35,12 +35,12 @@ enum Form {
     Dump,
 }
 
-/// Whether nearly all lines are data.
+/// True if nearly all lines are data.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     form(sample).is_some()
 }
 
-/// What the data is, and its first lines. `None` if it is none. O(length).
+/// Describes the data and keeps its first lines. `None` if the text is not encoded data. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let form = form(&Sample::of(text, ""))?;
     let is_data = |line: &str| match form {
@@ -142,7 +142,7 @@ fn dumped(line: &str) -> Option<Vec<u8>> {
     (bytes.len() >= 2).then_some(bytes)
 }
 
-/// What begins with these bytes.
+/// Names the file format that begins with these bytes.
 fn kind(first: &[u8]) -> &'static str {
     /// The marks of formats: <https://en.wikipedia.org/wiki/List_of_file_signatures>.
     const MARKS: [(&[u8], &str); 16] = [

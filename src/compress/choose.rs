@@ -1,7 +1,7 @@
-//! Which pieces a budget keeps.
+//! Chooses the pieces that a budget keeps.
 //!
-//! The pieces stand in one order, which does not depend on the budget: by rank, and within a rank from both ends of
-//! the text. A budget keeps as many from the front of that order as fit. So a bigger budget never keeps less.
+//! The pieces have one order, independent of the budget: by rank, and within a rank from both ends of the text. A
+//! budget keeps as many from the front of that order as fit. So a bigger budget never keeps less.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +13,12 @@ use crate::tokens::{CountTokens, TextKind};
 /// first and how it ended last; most of what a model asks for is in front.
 const HEAD_SHARE: usize = 60;
 
-/// How much to keep.
+/// The amount to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
     /// As much as fits so many tokens, the lines in the gaps included.
     Tokens(usize),
-    /// What is needed to know what the text says, however much that is.
+    /// As much as is needed to know what the text says.
     Essence,
 }
 
@@ -29,9 +29,9 @@ pub(super) struct Choosing<'a> {
     pub outline: &'a Outline<'a>,
     /// The text that they are of.
     pub text: &'a str,
-    /// What the outcome counts as.
+    /// The kind of text that the output is counted as.
     pub kind: TextKind,
-    /// What counts it.
+    /// Counts the output.
     pub counter: &'a dyn CountTokens,
     /// The most tokens that a line in a gap takes.
     gap: usize,
@@ -91,7 +91,8 @@ impl<'a> Choosing<'a> {
         let mut start = 0;
         while start < kept.len() {
             let end = start + kept[start..].iter().take_while(|kept| !**kept).count();
-            // What needs no line stays out: taken in here, it would go again where a bigger budget splits the gap.
+            // Pieces without a line of their own stay out. If they were added here, a bigger budget that splits the gap
+            // would remove them again.
             let marked = || (start..end).filter(|piece| pieces[*piece].is_marked());
             let mut tokens = 0;
             let is_small = marked().all(|piece| {
@@ -114,7 +115,7 @@ impl<'a> Choosing<'a> {
     }
 }
 
-/// How many lines in gaps there are while more and more pieces are kept.
+/// Counts the gap lines while more and more pieces are kept.
 struct Gaps {
     /// The pieces that are kept, with one before the first and one behind the last, all shifted by one.
     kept: BTreeSet<usize>,

@@ -1,6 +1,6 @@
-//! What a terminal would not show, and what nobody reads: escape sequences, overwritten progress, long encoded data.
+//! Removes what a terminal would not show or nobody reads: escape sequences, overwritten progress, long encoded data.
 //!
-//! Lines stay lines, so line numbers in what is left are those of the original.
+//! Lines stay lines, so line numbers are those of the original.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -84,7 +84,8 @@ fn without_data(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// How much of `run` belongs to an escape that begins at the end of `before`, as in strings of JSON: `\n`, `\u00e9`.
+/// Returns the length of the part of `run` that belongs to an escape begun at the end of `before`, such as `\n` or
+/// `\u00e9` in JSON.
 fn end_of_escape(before: &[u8], run: &[u8]) -> usize {
     let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
     match run {
@@ -98,7 +99,7 @@ fn is_data(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
 }
 
-/// What the run is; `None` for a long word, a rule of dashes or a path, which are no data.
+/// Names the kind of data. `None` for a long word, a rule of dashes or a path, which are not data.
 fn name_of_data(run: &[u8]) -> Option<&'static str> {
     let count = |is: fn(&u8) -> bool| run.iter().filter(|byte| is(byte)).count();
     let (digits, lower, upper) =

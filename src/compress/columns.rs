@@ -28,7 +28,7 @@ const SUMMED_UP: usize = 30;
 /// Lines of one quoted cell.
 const LONGEST_CELL: usize = 50;
 
-/// How the cells of a row are told apart.
+/// The way in which the cells of a row are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Separated(u8),
@@ -37,7 +37,7 @@ enum Form {
     Markdown,
 }
 
-/// Whether the lines have the same columns.
+/// True if the lines have the same columns.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     form(sample).is_some()
 }
@@ -140,7 +140,7 @@ fn form(sample: &Sample<'_>) -> Option<Form> {
     (is_header && sample.share(is_row) >= ALIKE).then_some(Form::Aligned(names.len()))
 }
 
-/// Whether the lines are those of a file with their numbers in front, as `cat -n` prints them.
+/// True if the lines are those of a file with their numbers in front, as `cat -n` prints them.
 fn are_numbered(lines: &[&str]) -> bool {
     let number = |line: &&str| line.split('\t').next().and_then(|number| number.trim().parse::<usize>().ok());
     let numbers: Vec<_> = lines.iter().map(number).collect();
@@ -154,7 +154,7 @@ fn names(header: &str, between: &str) -> Vec<Range<usize>> {
     names.map(|name| place(name)..place(name) + name.len()).collect()
 }
 
-/// Whether a cell of `line` begins where the name begins or ends where it ends.
+/// True if a cell of `line` begins where the name begins or ends where it ends.
 fn stands_under(line: &[u8], name: &Range<usize>) -> bool {
     let is_space = |at: Option<usize>| at.and_then(|at| line.get(at)).is_none_or(|byte| *byte == b' ');
     let begins = !is_space(Some(name.start)) && is_space(name.start.checked_sub(1));
@@ -223,7 +223,7 @@ fn unquoted(cell: &str) -> &str {
     cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')).unwrap_or(cell)
 }
 
-/// Whether the line only divides a table.
+/// True if the line only divides a table.
 fn is_rule(line: &str) -> bool {
     line.contains('-') && line.trim().bytes().all(|byte| matches!(byte, b'-' | b'|' | b':' | b'+' | b'=' | b' '))
 }

@@ -1,4 +1,4 @@
-//! What the caller asked for: it comes before everything else.
+//! Ranks the lines that the caller asked for before all others.
 
 use std::ops::Range;
 

@@ -7,14 +7,14 @@ use super::outline::{Outline, Unit};
 use crate::numbers::thousands;
 use crate::tokens::{CountTokens, TextKind};
 
-/// What every line in a gap begins with.
+/// The beginning of every gap line.
 const GAP: &str = "[... ";
 const GAP_END: &str = " ...]";
 
 /// The line behind a text that is shortened without a gap: its headings tell what is missing.
 pub(super) const SPARED: &str = "[... what can be spared is left out ...]";
 
-/// What is left out at one place.
+/// The content that is left out at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gap {
     /// Lines, counted from 1: a retrieval takes these numbers.
@@ -30,9 +30,9 @@ pub enum Gap {
 /// A gap, and how much in it reports a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// What is left out.
+    /// The missing content.
     pub gap: Gap,
-    /// How many of its pieces report a failure.
+    /// The number of its pieces that report a failure.
     pub alarms: usize,
 }
 
@@ -102,12 +102,12 @@ pub(super) fn newlines(text: &str) -> usize {
     blocks.map(|block| usize::from(block.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>())).sum()
 }
 
-/// Whether a line of `text` says that something is left out. O(length), at the speed of memory where none does.
+/// True if a line of `text` says that something is left out. O(length), at the speed of memory where none does.
 pub(super) fn has_gap_line(text: &str) -> bool {
     text.contains(GAP) && text.lines().any(is_gap_line)
 }
 
-/// Whether `line` says that something is left out, as [`Compressed::text`](super::Compressed::text) does.
+/// True if `line` says that something is left out, as [`Compressed::text`](super::Compressed::text) does.
 pub fn is_gap_line(line: &str) -> bool {
     let is_one = |rest: &str| rest.ends_with(GAP_END) && rest.contains(" left out") && !rest.contains('\n');
     line.strip_prefix(GAP).is_some_and(|rest| is_one(rest.trim_end()))

@@ -1,17 +1,17 @@
-//! What a text can be.
+//! The content types of a text.
 
-/// What a text is.
+/// The content type of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ContentKind {
     /// An array of objects in JSON.
     Records,
     /// Any other JSON.
     Json,
-    /// What compilers and installers print.
+    /// Output of compilers and installers.
     Build,
     /// Changes of files.
     Diff,
-    /// What a run of tests printed.
+    /// Output of a test run.
     TestRun,
     /// Stacks of calls, mostly of failures.
     Trace,

@@ -23,13 +23,13 @@ const LINES_PER_SHAPE: usize = 2;
 /// Lines behind a failure that are taken for its stack or its details while they are indented.
 pub(super) const LONGEST_TRAIL: usize = 40;
 
-/// What the lines of a text have in common.
+/// Counts the lines of each shape.
 struct Shapes {
     /// The shape of each line.
     of_line: Vec<usize>,
-    /// How many lines have each shape.
+    /// The number of lines of each shape.
     lines: Vec<usize>,
-    /// How many lines say something.
+    /// The number of lines with text.
     said: usize,
 }
 
@@ -49,7 +49,7 @@ impl Shapes {
         shapes
     }
 
-    /// Whether the text repeats itself.
+    /// True if the text repeats itself.
     fn repeat(&self) -> bool {
         self.said >= LINES_PER_SHAPE * self.lines.len()
     }
@@ -89,11 +89,11 @@ pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
             () if !here.is_empty() || trail > 0 => Rank::Failure,
             () if repeats && is_blank(body) => Rank::Bulk,
             () if !repeats && is_heading(body) => Rank::Key,
-            // Where nothing repeats, nothing stands for anything else.
+            // If nothing repeats, no line can stand for another.
             () if !repeats || turn == 1 || times <= RARE => Rank::Sample,
             () => Rank::Ordinary,
         };
-        // What belongs to a failure goes with it.
+        // Lines that belong to a failure are counted with it.
         is_counted = if here.is_empty() { is_counted && trail > 0 } else { failures[*shape] > MOST_ALIKE };
         let first = outline.pieces.len();
         if turn == 1 && times > RARE && repeats && line.len() <= LONGEST_COUNTED && !is_blank(body) {
@@ -113,7 +113,7 @@ fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
-/// Whether a line is a heading of Markdown, which tells what a part of a long text is about.
+/// True if a line is a heading of Markdown, which tells what a part of a long text is about.
 fn is_heading(line: &str) -> bool {
     let title = line.trim_start_matches('#');
     title.len() < line.len() && title.starts_with(' ')

@@ -18,7 +18,7 @@ const FEW: usize = 4;
 /// Series of a larger family that are shown.
 const SHOWN: usize = 2;
 
-/// Whether the lines are series with comments.
+/// True if the lines are series with comments.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     sample.any(|line| line.starts_with("# TYPE "))
         && sample.share(|line| line.starts_with('#') || series(line).is_some()) >= SERIES
@@ -74,7 +74,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     (!outline.pieces.is_empty()).then_some(outline)
 }
 
-/// How many of `lines` belong to the first: comments, and the series behind them that have one name.
+/// Counts the lines of the first family: its comments and its series, which have one name.
 fn family(text: &str, lines: &[Range<usize>]) -> usize {
     let is_comment = |line: &&Range<usize>| series(&text[(*line).clone()]).is_none();
     let comments = lines.iter().take_while(is_comment).count();

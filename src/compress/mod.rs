@@ -3,9 +3,9 @@
 //! A text is cleaned of what a terminal would not show, a room that knows its kind takes it apart into pieces and ranks
 //! them, and as many are kept, the most needed first, as a budget allows. What is left out is named where it stood.
 //!
-//! What always holds: the outcome is shorter than the text and fits the budget; a bigger budget never keeps less; every
-//! line that reports a failure is kept, or counted where it was left out; what was shortened is not shortened again to
-//! the same budget; the same input gives the same bytes.
+//! Guarantees: the output is shorter than the text and fits the budget; a bigger budget never keeps less; every line
+//! that reports a failure is kept, or counted where it was left out; shortened text is not shortened again to the same
+//! budget; the same input gives the same bytes.
 
 mod alarms;
 mod alike;
@@ -55,32 +55,32 @@ use rooms::{Taken, take};
 
 use crate::tokens::{CountTokens, TextKind};
 
-/// What is left of a text.
+/// A shortened text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compressed {
-    /// What is kept, with a line in each gap.
+    /// The kept text, with a line in each gap.
     pub text: String,
-    /// What the text is.
+    /// The content type of the text.
     pub kind: ContentKind,
-    /// What is left out, in the order of the text; nothing where the outcome says so in a form of its own.
+    /// The missing pieces, in the order of the text. Empty if the output describes its gaps in a form of its own.
     pub left_out: Vec<LeftOut>,
 }
 
-/// What is to be shortened, how far, and what for.
+/// A text to shorten, with its limit and its purpose.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
-    /// What the tool that returned the text is called; empty where that is not known.
+    /// The name of the tool that returned the text; empty if unknown.
     pub tool: &'a str,
-    /// How much to keep.
+    /// The amount to keep.
     pub aim: Aim,
-    /// What the outcome counts as.
+    /// The kind of text that the output is counted as.
     pub kind: TextKind,
     /// The lines that were asked for, where the call names some.
     pub focus: Option<Focus<'a>>,
 }
 
 impl<'a> Request<'a> {
-    /// What `tool` returned, to `aim`.
+    /// A request to shorten the output of `tool` to `aim`.
     pub fn of(tool: &'a str, aim: Aim) -> Request<'a> {
         Request { tool, aim, kind: TextKind::ToolOutput, focus: None }
     }
@@ -100,7 +100,7 @@ pub fn compress(text: &str, request: &Request<'_>, counter: &dyn CountTokens) ->
         return None;
     }
     let mut short = once(text, request, counter)?;
-    // Where nothing tells that it was shortened, a second time must not find more to leave out.
+    // If the output does not show that it was shortened, a second pass must find nothing more to leave out.
     while request.aim == Aim::Essence
         && !has_gap_line(&short.text)
         && !json::is_shortened(&short.text)
@@ -136,7 +136,7 @@ fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<
     is_shorter(&short.text, text).then_some(Compressed { text: short.text, kind, left_out: short.left_out })
 }
 
-/// Whether `short` has fewer bytes and no more characters than `text`.
+/// True if `short` has fewer bytes and no more characters than `text`.
 fn is_shorter(short: &str, text: &str) -> bool {
     short.len() < text.len() && short.chars().count() <= text.chars().count()
 }

@@ -13,10 +13,10 @@ const LONGEST_LINE: usize = 400;
 /// About the size of a slice in bytes: some forty tokens, a sentence or two.
 const SLICE: usize = 160;
 
-/// How much a piece is needed. A budget is spent in this order.
+/// The priority of a piece. A budget is spent in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rank {
-    /// What the caller asked for.
+    /// Pieces that the caller asked for.
     Asked,
     /// Reports a failure that no earlier piece reports.
     Alarm,
@@ -28,7 +28,7 @@ pub enum Rank {
     Sample,
     /// One of many.
     Ordinary,
-    /// What is hardly ever asked for.
+    /// Pieces that are hardly ever needed.
     Bulk,
 }
 
@@ -37,13 +37,13 @@ impl Rank {
     pub const ALL: [Rank; 7] =
         [Rank::Asked, Rank::Alarm, Rank::Failure, Rank::Key, Rank::Sample, Rank::Ordinary, Rank::Bulk];
 
-    /// Whether the text says much the same without pieces of this rank.
+    /// True if the text says much the same without pieces of this rank.
     pub fn is_essential(self) -> bool {
         self <= Rank::Sample
     }
 }
 
-/// What the pieces are, for the words in a gap.
+/// The unit of the pieces, for the words in a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Lines of the text, or slices of one.
@@ -52,14 +52,14 @@ pub enum Unit {
     Items(&'static str),
 }
 
-/// What is written for a piece.
+/// The text that is written for a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wording {
     /// Its source, as it is.
     Source,
     /// Something else, which ends with a line end.
     Made(Box<str>),
-    /// What [`Outline::reword`] makes of its source: for many pieces of which few are kept.
+    /// The text that [`Outline::reword`] makes of its source, for texts of which few pieces are kept.
     Reworded,
 }
 
@@ -68,19 +68,19 @@ pub enum Wording {
 pub struct Piece {
     /// The bytes of the text that it stands for.
     pub source: Range<usize>,
-    /// What is written for it.
+    /// The text that is written for it.
     pub wording: Wording,
-    /// How much it is needed.
+    /// Its priority.
     pub rank: Rank,
-    /// Whether it reports a failure: such pieces are counted where they are left out.
+    /// True if it reports a failure: such pieces are counted where they are left out.
     pub alarm: bool,
-    /// What is said where it is left out.
+    /// Its contribution to the gap line if it is left out.
     pub absence: Absence,
-    /// Whether it is kept where there is no budget.
+    /// True if it is kept where there is no budget.
     pub essence: Essence,
 }
 
-/// Whether a piece is kept where there is no budget.
+/// True if a piece is kept where there is no budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Essence {
     /// As its rank says.
@@ -89,7 +89,7 @@ pub enum Essence {
     Counted,
 }
 
-/// What is said where a piece is left out.
+/// The contribution of a missing piece to a gap line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absence {
     /// A line says how much is left out.
@@ -101,7 +101,7 @@ pub enum Absence {
 
 /// A text as pieces, in its order and without gaps between them.
 pub struct Outline<'a> {
-    /// What the pieces are.
+    /// The unit of the pieces.
     pub unit: Unit,
     /// The pieces. Their sources follow one another and cover the text.
     pub pieces: Vec<Piece>,
@@ -114,7 +114,7 @@ pub struct Outline<'a> {
 type Reword<'a> = dyn Fn(&str) -> String + 'a;
 
 impl Piece {
-    /// Whether a line must stand where it is left out.
+    /// True if a line must stand where it is left out.
     pub fn is_marked(&self) -> bool {
         self.absence == Absence::Marked || self.alarm
     }

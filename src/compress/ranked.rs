@@ -8,7 +8,7 @@ use super::alarms::{Cursor, alarms, reports};
 use super::log::LONGEST_TRAIL;
 use super::outline::{Outline, Rank, Unit, lines};
 
-/// How it is known whether a line reports a failure.
+/// The source of the knowledge that a line reports a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reports {
     /// By its words.
@@ -23,18 +23,18 @@ pub(super) enum Reports {
     ByForm,
 }
 
-/// What is known of a line.
+/// The properties of a line.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     rank: Rank,
     reports: Reports,
     is_reworded: bool,
     is_unmarked: bool,
-    /// Whether the piece of the line before stands for it too.
+    /// True if the piece of the line before stands for it too.
     is_folded: bool,
 }
 
-/// What is written beside or instead of a line.
+/// Text that is written beside or instead of a line.
 #[derive(Debug)]
 enum Made {
     Before(String, Rank),
@@ -58,7 +58,7 @@ impl<'a> Ranked<'a> {
         Ranked { text, marks: vec![mark; lines.len()], lines, made: Vec::new() }
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }
@@ -175,7 +175,7 @@ impl<'a> Ranked<'a> {
     }
 }
 
-/// What a line has in common with those that differ in numbers only.
+/// Returns a hash of the line without its numbers.
 pub(super) fn shape(line: &str) -> u64 {
     let mut hasher = Xxh3Default::new();
     for word in line.split(|c: char| c.is_ascii_digit()).filter(|word| !word.is_empty()) {
@@ -185,7 +185,7 @@ pub(super) fn shape(line: &str) -> u64 {
     hasher.digest()
 }
 
-/// How many spaces or tabs a line begins with; a tab counts as four.
+/// Returns the indent of a line in spaces; a tab counts as four.
 pub(super) fn indent(line: &str) -> usize {
     line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).map(|byte| if byte == b'\t' { 4 } else { 1 }).sum()
 }

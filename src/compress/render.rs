@@ -3,7 +3,7 @@
 use super::gap::{Gap, LeftOut, gap_line, newlines};
 use super::outline::{Outline, Piece, Unit};
 
-/// What is written, and what is not.
+/// The written text and its gaps.
 pub(super) struct Rendered {
     pub text: String,
     pub left_out: Vec<LeftOut>,
@@ -33,7 +33,7 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> Render
         let alarms = missing.iter().filter(|piece| piece.alarm).count();
         let gap = match outline.unit {
             Unit::Items(noun) => {
-                // What is made of nothing says something of the items.
+                // Pieces without a source of their own describe other items, so they are not counted.
                 Gap::Items(missing.iter().filter(|piece| !piece.source.is_empty()).count(), noun)
             }
             Unit::Lines if start == end => Gap::Items(0, "lines"),
@@ -63,7 +63,7 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> Render
     Rendered { text: out, left_out: gaps }
 }
 
-/// Whether the bytes from `start` to `end` are less than a line.
+/// True if the bytes from `start` to `end` are less than a line.
 fn is_within_a_line(text: &str, start: usize, end: usize) -> bool {
     let body = text[start..end].strip_suffix('\n').unwrap_or(&text[start..end]);
     let whole = (start == 0 || text[..start].ends_with('\n')) && (end == text.len() || text[..end].ends_with('\n'));

@@ -1,4 +1,4 @@
-//! Which room takes a text.
+//! Chooses the room that shortens a text.
 
 use super::kind::ContentKind;
 use super::outline::Outline;
@@ -9,12 +9,12 @@ use crate::tokens::CountTokens;
 /// A room: tells whether a text is of its kind, and takes it apart.
 struct Room {
     kind: ContentKind,
-    /// Whether a text that looks like this is of the kind. Cheap: it sees only a sample.
+    /// True if a text that looks like this is of the kind. Cheap: it sees only a sample.
     claims: fn(&Sample<'_>) -> bool,
     means: Means,
 }
 
-/// How a room shortens.
+/// The method of a room.
 enum Means {
     /// It takes the text apart into pieces; `None` where a closer look shows that it is something else.
     Pieces(for<'a> fn(&'a str) -> Option<Outline<'a>>),
@@ -55,7 +55,7 @@ pub(super) enum Taken<'a> {
     Short(String),
 }
 
-/// What the first room makes of `text` that takes it. O(length).
+/// Shortens `text` with the first room that claims it. O(length).
 pub(super) fn take<'a>(text: &'a str, request: &Request<'_>, counter: &dyn CountTokens) -> (ContentKind, Taken<'a>) {
     let sample = Sample::of(text, request.tool);
     let taken = ROOMS.iter().filter(|room| (room.claims)(&sample)).find_map(|room| {

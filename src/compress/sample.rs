@@ -1,4 +1,4 @@
-//! What a text looks like, from a few of its lines.
+//! A sample of the lines of a text.
 
 /// Lines that are looked at in front, in the middle and at the end.
 const LINES: usize = 40;
@@ -15,7 +15,7 @@ pub struct Sample<'a> {
     pub start: &'a str,
     /// The last bytes of the text.
     pub end: &'a str,
-    /// What the tool is called, in lower case; empty where that is not known.
+    /// The name of the tool in lower case; empty if unknown.
     pub tool: String,
 }
 
@@ -38,13 +38,13 @@ impl<'a> Sample<'a> {
         Sample { lines, start, end, tool: tool.to_ascii_lowercase() }
     }
 
-    /// How many of a hundred lines are so.
+    /// The percentage of sampled lines that match.
     pub fn share(&self, is_so: impl Fn(&str) -> bool) -> usize {
         let hits = self.lines.iter().filter(|line| is_so(line)).count();
         hits * 100 / self.lines.len().max(1)
     }
 
-    /// Whether some line is so.
+    /// True if some line is so.
     pub fn any(&self, is_so: impl Fn(&str) -> bool) -> bool {
         self.lines.iter().any(|line| is_so(line))
     }

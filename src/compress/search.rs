@@ -23,7 +23,7 @@ const LONGEST_RESULT: usize = 200;
 /// Failures stand out if at most one of so many lines reports one.
 const RARE_AMONG: usize = 10;
 
-/// Whether most lines look like `path:12:text`, `path-12-text` or `path:text`, and not all like the second, or like `12:text`
+/// True if most lines look like `path:12:text`, `path-12-text` or `path:text`, and not all like the second, or like `12:text`
 /// under a path.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     let is_headed = sample.lines.windows(2).any(|pair| is_heading(pair[0]) && is_under_heading(pair[1]));
@@ -106,7 +106,7 @@ fn results(text: &str) -> Vec<(Range<usize>, Option<&str>)> {
     all
 }
 
-/// Whether the line may name the file of the results under it.
+/// True if the line may name the file of the results under it.
 fn is_heading(line: &str) -> bool {
     let line = line.trim_end();
     is_path(line) && !line.contains(':') && (line.contains('/') || line.contains('.'))
@@ -134,7 +134,7 @@ fn path(line: &str) -> Option<&str> {
     numbered(line).or_else(|| plain(line)).map(|end| &line[..end])
 }
 
-/// Where the path ends before `:12:` or `-12-`.
+/// Returns the end of the path before `:12:` or `-12-`.
 fn numbered(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let mut from = 0;
@@ -149,7 +149,7 @@ fn numbered(line: &str) -> Option<usize> {
     None
 }
 
-/// Where the path ends before `:`; only a path with a folder or a suffix, so that no sentence is taken for one.
+/// Returns the end of the path before `:`. The path needs a folder or a suffix, so that no sentence matches.
 fn plain(line: &str) -> Option<usize> {
     let at = line.find(':')?;
     let path = &line[..at];

@@ -9,7 +9,8 @@ pub(super) struct Series<'a> {
     values: Vec<(f64, &'a str)>,
 }
 
-/// How far beyond the quartiles, in distances between them, a step is a jump. As for outliers of a column.
+/// A step is a jump if it is this many interquartile ranges beyond the quartiles. The same fence as for outliers of a
+/// column.
 const FENCE: f64 = 3.0;
 
 /// So many jumps are said, the farthest.
@@ -27,7 +28,7 @@ impl<'a> Series<'a> {
         Some(())
     }
 
-    /// What can be said of the numbers. All but the mean stand in the source as they are said. O(n).
+    /// Describes the numbers. All figures but the mean occur in the source as they are written. O(n).
     pub(super) fn digest(&self, noun: &str) -> String {
         let count = thousands(self.values.len());
         let number = |place: usize| self.values[place].0;
@@ -118,7 +119,7 @@ impl<'a> Series<'a> {
 
 /// A number that no source says, to six digits.
 pub(super) fn rounded(number: f64) -> String {
-    /// What a reader takes in.
+    /// The number of significant digits that are written.
     const DIGITS: i32 = 6;
     if number == 0.0 || !number.is_finite() {
         return number.to_string();

@@ -76,9 +76,9 @@ const INSTRUCTS: [&str; 44] = [
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
-    /// What somebody wrote.
+    /// Text that the user wrote.
     Said(Range<usize>),
-    /// What was pasted.
+    /// Text that the user pasted.
     Pasted(Range<usize>),
 }
 
@@ -232,7 +232,7 @@ fn asks(piece: &str) -> bool {
     piece.trim_end().ends_with('?')
 }
 
-/// Whether a piece asks, or says what to do.
+/// True if a piece asks, or says what to do.
 fn instructs(piece: &str) -> bool {
     let words = || piece.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty());
     asks(piece) || words().take(LONGEST_PIECE).any(|word| INSTRUCTS.contains(&word.to_lowercase().as_str()))
@@ -267,7 +267,7 @@ fn sentences(text: &str, of: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// What was said and what was pasted, in their order: all of the text.
+/// Splits the text into written and pasted segments, in order and without gaps.
 fn segments(text: &str) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
     let mut push = |range: Range<usize>, pasted: bool| match segments.last_mut() {
@@ -312,12 +312,12 @@ fn lines(text: &str) -> Vec<Range<usize>> {
     lines.collect()
 }
 
-/// Whether a line is a fence, or a tag by itself.
+/// True if a line is a fence, or a tag by itself.
 fn begins_block(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~") || tag(line).is_some()
 }
 
-/// Whether a line ends the block that the line `first` begins.
+/// True if a line ends the block that the line `first` begins.
 fn closes(first: &str, line: &str) -> bool {
     match tag(first) {
         Some(name) => line.strip_prefix("</").and_then(|rest| rest.strip_suffix('>')) == Some(name),
@@ -333,7 +333,7 @@ fn tag(line: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// Whether a line reads as if somebody had written it: words, and few signs between them. An empty line is between any two.
+/// True if a line reads as if somebody had written it: words, and few signs between them. An empty line is between any two.
 fn is_prose(line: &str) -> bool {
     let line = line.trim_end();
     let bare = line.trim_start_matches(['-', '*', '#', ' ', '\u{2022}']);

@@ -1,4 +1,4 @@
-//! What the texts that a plan adds take at the most.
+//! Upper bounds for the texts that a plan adds.
 
 use crate::store::{
     MarkStyle, NOTE_ANSWER, Places, Reference, Went, Whereabouts, argument_marked, removal_note, superseded_marked,
@@ -6,7 +6,7 @@ use crate::store::{
 };
 use crate::tokens::{CountTokens, TextKind};
 
-/// What the texts that a plan adds take, as its counter counts them.
+/// Upper bounds for the tokens of the texts that a plan adds, by its counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// The mark in front of a shortened text.
@@ -21,7 +21,7 @@ pub struct Bounds {
     pub call: usize,
     /// The note in a gap, with its answer and their overheads.
     pub note: usize,
-    /// What comes to one of the notes, where there is one: a summary.
+    /// The tokens of the summary in a note, if there is one.
     pub summary: usize,
 }
 

@@ -30,7 +30,7 @@ pub struct Draft<'a, T> {
     pub conversation: &'a Conversation<T>,
     /// The settings.
     pub policy: &'a Policy,
-    /// What the texts that are added take.
+    /// The upper bounds for added texts.
     pub bounds: Bounds,
     /// Its calls and results.
     pub pairs: Pairs,
@@ -52,13 +52,13 @@ pub struct Draft<'a, T> {
     /// Reasoning that may go, by message and part.
     droppable: Vec<(usize, usize)>,
     total: usize,
-    /// What comes to a note now that there is one.
+    /// The tokens that a summary adds to a note.
     summary: usize,
     /// Tokens of the newest messages that count as recent whatever their number.
     recent_tokens: usize,
 }
 
-/// Whether a message must stay.
+/// True if a message must stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keeping {
     Must,
@@ -127,12 +127,12 @@ impl<'a, T: Text> Draft<'a, T> {
         self.total + self.summary
     }
 
-    /// Whether the message may be removed, as far as pins and tasks go.
+    /// True if the message may be removed, as far as pins and tasks go.
     pub fn may_remove(&self, message: usize) -> bool {
         self.kept[message] == Keeping::May && !self.removed[message]
     }
 
-    /// Whether the message is removed already.
+    /// True if the message is removed already.
     pub fn is_removed(&self, message: usize) -> bool {
         self.removed[message]
     }
@@ -161,7 +161,7 @@ impl<'a, T: Text> Draft<'a, T> {
         }
     }
 
-    /// Whether an item is to be shortened.
+    /// True if an item is to be shortened.
     pub fn is_cut(&self, place: Place) -> bool {
         self.cuts[self.index_of(place)].is_some()
     }
@@ -188,7 +188,7 @@ impl<'a, T: Text> Draft<'a, T> {
         }
     }
 
-    /// Whether lines are kept of all that is taken away, in what room is left at the end: then a cut keeps nothing by itself.
+    /// True if lines are kept of all that is taken away, in what room is left at the end: then a cut keeps nothing by itself.
     pub fn is_digested(&self) -> bool {
         self.policy.stages.contains(&StageName::Digest)
     }
@@ -283,7 +283,7 @@ impl<'a, T: Text> Draft<'a, T> {
         gaps
     }
 
-    /// What still takes room, largest first: message and the most tokens that it takes.
+    /// Returns the largest remaining messages first, with their upper bounds in tokens.
     pub fn remaining(&self) -> Vec<(usize, usize)> {
         let mut rest: Vec<(usize, usize)> = (0..self.removed.len())
             .filter(|message| !self.removed[*message])

@@ -1,4 +1,4 @@
-//! What stages propose, and what is kept of it.
+//! Proposals of stages, and the accepted parts of them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ pub struct Cut {
     pub keep: usize,
     /// Tokens of the item before.
     pub tokens_before: usize,
-    /// What supersedes the item, where that is why: then nothing of it is kept.
+    /// The content that supersedes the item; then nothing of the item is kept.
     pub superseded_by: Option<Arc<str>>,
 }
 
-/// What a stage proposes.
+/// A proposal of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proposal {
     /// Keep only so many tokens of an item.
@@ -34,7 +34,7 @@ pub enum Proposal {
     Supersede {
         /// The item.
         place: Place,
-        /// What came later.
+        /// The later content.
         by: Successor,
     },
     /// Put lines in place of texts in the arguments of a call.

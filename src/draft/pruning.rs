@@ -1,4 +1,4 @@
-//! What a draft does with what is superseded: a line in place of an item, shorter arguments, reasoning that goes.
+//! Accepts proposals about superseded content: a line in place of an item, shorter arguments, removed reasoning.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use crate::policy::StageName;
 use crate::store::Went;
 use crate::wire::Step;
 
-/// What supersedes something.
+/// The content that supersedes something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Successor {
     /// Its message: while this stays, what it supersedes is not needed.
     pub message: usize,
-    /// What it is, in words, as in `a later read of src/lib.rs`. Without a semicolon.
+    /// Its description, such as `a later read of src/lib.rs`. Without a semicolon.
     pub named: Arc<str>,
 }
 
@@ -33,15 +33,15 @@ pub struct Rewriting {
 pub struct Rewritten {
     /// The way to it.
     pub steps: Vec<Step>,
-    /// Where it stands in the arguments as JSON.
+    /// Its position in the JSON of the arguments.
     pub literal: Range<usize>,
     /// Its characters.
     pub characters: usize,
-    /// What it was to the file.
+    /// Its meaning for the file.
     pub went: Went,
 }
 
-/// What becomes of a part that is no result.
+/// The change of a part that is not a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartChange {
     /// Texts in the arguments of a call become lines.
@@ -57,7 +57,7 @@ pub enum PartChange {
 pub struct PartCut {
     /// The stage that proposed it.
     pub stage: StageName,
-    /// What becomes of it.
+    /// The change.
     pub change: PartChange,
     /// Tokens of the part before.
     pub tokens_before: usize,
@@ -68,7 +68,8 @@ pub struct PartCut {
 impl<T: Text> Draft<'_, T> {
     pub(super) fn supersede(&mut self, stage: StageName, place: Place, by: Successor) {
         let (now, then) = (self.item_tokens(place), self.bounds.superseded);
-        // What must stay can outlive a successor that may go; any other older message goes before it.
+        // A message that must stay can outlive a successor that may be removed; any other older message is removed
+        // before it.
         let outlives = self.kept[place.message] == Keeping::Must && self.kept[by.message] == Keeping::May;
         if !self.may_touch(place.message) || self.removed[by.message] || outlives || then >= now {
             return;
@@ -127,7 +128,7 @@ impl<T: Text> Draft<'_, T> {
         self.bounds.call + stays.div_ceil(BYTES_A_TOKEN) + rewriting.texts.len() * self.bounds.argument
     }
 
-    /// What was accepted for parts of messages that stay, in the order of the conversation.
+    /// Returns the accepted changes of parts in kept messages, in the order of the conversation.
     pub fn part_cuts(&self) -> impl Iterator<Item = ((usize, usize), &PartCut)> {
         self.parts.iter().map(|(place, cut)| (*place, cut))
     }

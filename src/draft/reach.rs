@@ -1,4 +1,4 @@
-//! What stages may reach: which messages are recent, which must stay, and what may be shortened.
+//! The reach of stages: the recent messages, those that must stay, and the parts that may be shortened.
 
 use super::Draft;
 use crate::edit::Place;
@@ -21,7 +21,7 @@ impl<'a, T: Text> Draft<'a, T> {
         messages.saturating_sub(by_number.max(by_size))
     }
 
-    /// Whether all of the message is notes about removals.
+    /// True if all of the message is notes about removals.
     pub fn is_note(&self, message: usize) -> bool {
         let parts = &self.conversation.messages[message].parts;
         !parts.is_empty() && parts.iter().all(|part| noted(part).is_some())
@@ -57,7 +57,7 @@ impl<'a, T: Text> Draft<'a, T> {
     }
 }
 
-/// What a part says as a note about removals, if it is one.
+/// Reads a part as a note about removed messages, if it is one.
 pub fn noted<T: Text>(part: &Part<T>) -> Option<Noted<'_>> {
     match part {
         Part::Text(text) => noted_removals(text),

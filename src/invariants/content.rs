@@ -11,7 +11,7 @@
 use super::Violation;
 use crate::message::{Conversation, Part, Text};
 
-/// Whether a part is a text that says nothing.
+/// True if a part is a text that says nothing.
 pub fn is_blank<T: Text>(part: &Part<T>) -> bool {
     matches!(part, Part::Text(text) if text.trim().is_empty())
 }

@@ -1,4 +1,4 @@
-//! What a provider rejects, and where a history may therefore be cut.
+//! The rules of providers, and the places where they allow a history to be cut.
 //!
 //! Each rule is a file, with the words of those who make it. `pairs` and `thinking` forbid the cuts that would break a
 //! history, `ties` says what else is bound together, and `roles` says how a gap is closed. The places where one may cut
@@ -32,9 +32,9 @@ pub struct Violation {
     pub message: usize,
     /// Index of the part, where it is about one.
     pub part: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What to do about it.
+    /// A way to fix it.
     pub remedy: &'static str,
 }
 
@@ -78,7 +78,8 @@ pub enum Demand {
     ReasoningLeads,
 }
 
-/// What breaks a rule: those that all providers share, and the `demands` of one. Sorted by message. O(parts).
+/// Returns the violations of the rules that all providers share and of the `demands` of one. Sorted by message.
+/// O(parts).
 pub fn violations<T: Text>(conversation: &Conversation<T>, pairs: &Pairs, demands: &[Demand]) -> Vec<Violation> {
     let mut violations = pairs.violations(conversation);
     violations.extend(order::of_speakers(conversation));
@@ -102,7 +103,7 @@ pub fn violations<T: Text>(conversation: &Conversation<T>, pairs: &Pairs, demand
     violations
 }
 
-/// Where a history may be cut: position `i` lies between message `i - 1` and message `i`.
+/// The positions where a history may be cut: position `i` is between message `i - 1` and message `i`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutPoints {
     legal: Vec<bool>,
@@ -122,7 +123,7 @@ impl CutPoints {
         cuts
     }
 
-    /// Whether one may cut in front of message `position`.
+    /// True if one may cut in front of message `position`.
     pub fn is_legal(&self, position: usize) -> bool {
         self.legal.get(position).copied().unwrap_or(false)
     }

@@ -58,7 +58,7 @@ pub(super) fn results_accompanied<T: Text>(conversation: &Conversation<T>) -> im
             message,
             part: Some(first_accompanied(content).filter(|_| content.role == Role::User)?),
             problem: "a tool result shares its content with other parts".to_owned(),
-            remedy: "put the other parts into a content behind the results",
+            remedy: "put the other parts into a content after the results",
         })
     })
 }
@@ -96,7 +96,7 @@ pub(super) fn results_behind<T: Text>(conversation: &Conversation<T>) -> impl It
             rule: "results-come-first",
             message,
             part: Some(other + behind),
-            problem: "a tool result stands behind other content".to_owned(),
+            problem: "a tool result comes after other content".to_owned(),
             remedy: "put all results at the beginning of the message",
         })
     })

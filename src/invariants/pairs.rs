@@ -31,11 +31,11 @@ pub struct CallSite {
     pub part: usize,
     /// Message and block of its result; `None` for a call that waits.
     pub result: Option<(usize, usize)>,
-    /// What it waits for, while it has none.
+    /// The answer that it waits for, if it has none.
     pub awaits: Awaits,
 }
 
-/// What a call without a result waits for.
+/// The answer that a call without a result waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaits {
     /// Its result, without which no provider goes on.

@@ -44,7 +44,7 @@ fn speakers<T>(conversation: &Conversation<T>) -> impl Iterator<Item = (usize, R
     roles.filter(|(_, role)| *role != Role::System)
 }
 
-/// How a note about removed messages stands between what is left on both sides.
+/// The way in which a note about removed messages fits between the messages on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seam {
     /// Added to the user message in front of the gap.
@@ -65,7 +65,7 @@ pub enum Seam {
 /// keeps them apart; where that message is pinned, the note is a message of its own, with an answer if roles ask for one.
 pub fn seam(before: Option<(Role, Pin)>, after: Option<(Role, Pin)>) -> Seam {
     match (before, after) {
-        // What is said of the past is told to the model, and does not become its own words.
+        // The note speaks to the model, so it must not become the model's own words.
         (Some((Role::User, Pin::Free)), Some((Role::User, _))) => Seam::AppendBeforeAnswered,
         (Some((Role::User, Pin::Pinned)), Some((Role::User, _)) | None) => Seam::Insert(Role::Assistant),
         (Some((Role::User, Pin::Free)), _) => Seam::AppendBefore,

@@ -84,7 +84,7 @@ pub fn droppable<T: Text>(conversation: &Conversation<T>) -> Vec<(usize, usize)>
     found
 }
 
-/// Whether a message has words beside its reasoning, and asks for nothing: not even for what the provider runs itself.
+/// True if a message has words beside its reasoning, and asks for nothing: not even for what the provider runs itself.
 fn only_speaks<T: Text>(message: &Message<T>) -> bool {
     let says = |part: &Part<T>| matches!(part, Part::Text(text) if !text.trim().is_empty());
     let asks = |part: &Part<T>| matches!(part, Part::Call { .. } | Part::Opaque(_));

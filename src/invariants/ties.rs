@@ -1,12 +1,12 @@
-//! What the provider or a person answers stays with what it answers.
+//! Keeps the answers of a provider or a person together with the requests that they answer.
 //!
-//! A step that the provider runs and its outcome may be messages apart, and Anthropic refuses an outcome without its step:
-//! "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it"
-//! (<https://github.com/anthropics/claude-code/issues/62885>).
-//! A call that waits for a person's approval is no open call: the AI SDK takes one that was decided on, and asks for the
-//! result of one that was not as soon as the conversation goes on
-//! (`convertToLanguageModelPrompt` in <https://github.com/vercel/ai/tree/main/packages/ai/src/prompt>). An output may
-//! answer a call that OpenAI has stored, and of which the list has no more than a reference
+//! A step that the provider runs and its outcome may be messages apart, and Anthropic refuses an outcome without its
+//! step: "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it"
+//! (<https://github.com/anthropics/claude-code/issues/62885>). A call that waits for a person's approval is no open
+//! call: the AI SDK takes one that was decided on, and asks for the result of one that was not as soon as the
+//! conversation goes on (`convertToLanguageModelPrompt` in
+//! <https://github.com/vercel/ai/tree/main/packages/ai/src/prompt>). An output may answer a call that OpenAI has
+//! stored, and of which the list has no more than a reference
 //! (<https://platform.openai.com/docs/api-reference/responses/create>).
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use foldhash::fast::RandomState;
 
 use crate::message::{Conversation, Message, Part, Role, Text, Tie};
 
-/// What is bound together, while a conversation is walked through.
+/// The ties found so far while a conversation is read.
 #[derive(Default)]
 pub(super) struct Bound<'a> {
     /// The message of each step that the provider has begun.
@@ -61,7 +61,7 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// Whether a result in that message, whose call is not in the list, may answer one that the provider has stored.
+    /// True if a result in that message, whose call is not in the list, may answer one that the provider has stored.
     pub(super) fn is_of_stored_call(&mut self, message: usize) -> bool {
         let (first, references) = self.stored;
         if references == 0 {
@@ -95,7 +95,7 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// Whether the conversation goes on with a message: results and decisions only answer what was said before.
+/// True if the conversation goes on with a message: results and decisions only answer what was said before.
 fn speaks<T>(message: &Message<T>) -> bool {
     let decisions = message.ties.iter().filter(|(_, tie)| matches!(tie, Tie::Decides { .. }));
     let mut decisions = decisions.map(|(at, _)| *at).peekable();

@@ -5,7 +5,7 @@ use crate::message::{Conversation, Document, Item, Message, Part, Role, Signatur
 use crate::tokens::TextKind;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// What the count of a text of this kind is remembered by.
+/// Returns the cache key of a text's count.
 pub(super) fn key<T: Text + ?Sized>(text: &T, kind: TextKind) -> u128 {
     mix(kind as u128, text.digest())
 }
@@ -102,7 +102,7 @@ fn of_json(text: &str) -> u128 {
             }
         }
     }
-    // What was not closed.
+    // Closes the levels that are still open.
     outer.into_iter().rev().fold(level.digest, |digest, level| mix(digest, level.digest))
 }
 

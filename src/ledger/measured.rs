@@ -1,4 +1,4 @@
-//! What a conversation was measured at.
+//! The token counts of a conversation.
 
 use std::ops::Range;
 
@@ -40,8 +40,8 @@ impl Measured {
         self.messages.iter().map(|message| message.unscaled).sum()
     }
 
-    /// What a conversation is recognized by: a digest of how its first message begins, which no compaction changes. 0 for
-    /// an empty one.
+    /// Identifies a conversation: a digest of the beginning of its first message, which no compaction changes. 0 if it
+    /// is empty.
     pub fn beginning(&self) -> u128 {
         self.beginning
     }
@@ -66,7 +66,7 @@ impl Measured {
         self.items[self.item_index(message, part, item)]
     }
 
-    /// Where the items of the tool results of a message are among all items of the conversation.
+    /// Returns the range of a message's tool-result items among all items of the conversation.
     pub fn items_of(&self, message: usize) -> Range<usize> {
         let first = |message: usize| match self.messages.get(message).map(|message| message.first_part) {
             Some(part) if part < self.parts.len() => self.parts[part].first_item,
@@ -75,7 +75,7 @@ impl Measured {
         first(message)..first(message + 1)
     }
 
-    /// Where an item of a tool result is among all items of the conversation.
+    /// Returns the index of a tool-result item among all items of the conversation.
     pub fn item_index(&self, message: usize, part: usize, item: usize) -> usize {
         self.parts[self.messages[message].first_part + part].first_item + item
     }

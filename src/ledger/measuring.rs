@@ -6,7 +6,7 @@ use crate::tokens::{CountTokens, MediaRule, Overhead, Scale, TextKind};
 use super::digest::{beginning, digest, key, told};
 use super::measured::{Measured, MeasuredMessage, MeasuredPart};
 
-/// What the conversation with these texts is measured at, given the counts of the texts.
+/// Adds up the counts of the texts of a conversation.
 pub(super) fn add_up<T: Text>(
     conversation: &Conversation<T>,
     texts: &Texts<'_>,

@@ -67,7 +67,7 @@ impl Ledger {
         Counting { ledger: self, scale: self.calibration.scale() }
     }
 
-    /// What [`Counting::measure`] says at this moment.
+    /// Measures at the current scale, as [`Counting::measure`] does.
     pub fn measure<T: Text + Sync>(&self, conversation: &Conversation<T>) -> Measured {
         self.now().measure(conversation)
     }

@@ -20,7 +20,7 @@ const GROUPS: usize = 256;
 
 /// Bytes that can be read anywhere.
 pub trait Content {
-    /// How many bytes there are.
+    /// The number of bytes.
     fn length(&self) -> usize;
 
     /// Copies the bytes from `at` on into `into`; says how many, fewer than asked where the content ends or is damaged.
@@ -162,7 +162,7 @@ fn undamaged(characters: &[u8], bytes: &mut [u8]) -> usize {
     characters.chunks(CHARACTERS).zip(bytes.chunks_mut(BYTES)).map_while(decode).sum()
 }
 
-/// What stands behind the head of a URL such as `data:image/png;base64,...`; `None` for any other text.
+/// Returns the data of a URL such as `data:image/png;base64,...`; `None` for any other text.
 pub fn data_of_url(text: &str) -> Option<&str> {
     /// Longer than any media type with its parameters: a comma further on belongs to something else.
     const LONGEST_HEAD: usize = 256;

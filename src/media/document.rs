@@ -1,21 +1,21 @@
-//! What a document is: text, pages, or neither.
+//! Recognizes the content of a document: text, pages, or neither.
 
 use super::content::Content;
 use super::pdf::{HEAD, is_pdf, pages};
 use super::{Media, MediaKind, Size};
 
-/// What was found in a document.
+/// The content of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
     /// Its words, which count as any text does.
     Text(String),
-    /// What is counted by its size.
+    /// Content that is counted by its size.
     Sized(Media),
 }
 
-/// What a document holds, by its first bytes: a PDF has pages, an office file bytes, and what is none of them and reads
-/// as text is text. So is what is written as a text and does not stand for bytes to its end: a host that gives the words
-/// themselves where bytes belong sends them. O(1) for the first two, O(length) for text.
+/// Recognizes a document by its first bytes: a PDF has pages, an office file has bytes, and anything else that reads as
+/// text is text. Text in place of base64 counts as text too, since some hosts send the words themselves. O(1) for PDF
+/// and office files, O(length) for text.
 pub fn open_document(content: &dyn Content) -> Opened {
     let head = content.some(0, HEAD);
     let written = |read: usize, of: usize| content.written().filter(|_| read < of).map(str::to_owned);
@@ -36,7 +36,7 @@ pub fn open_document(content: &dyn Content) -> Opened {
     Opened::Sized(Media { kind: MediaKind::Document, size })
 }
 
-/// Whether these are the first bytes of a ZIP archive, as docx and xlsx are, or of the container of doc and xls.
+/// True if these are the first bytes of a ZIP archive, as docx and xlsx are, or of the container of doc and xls.
 fn is_office(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"\xD0\xCF\x11\xE0")
 }

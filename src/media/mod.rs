@@ -1,4 +1,4 @@
-//! What is known of a picture, a file, a sound or a film: its kind, and how large it is.
+//! The kind and the size of a picture, a file, a sound or a film.
 //!
 //! The size is read from the first bytes of the content, whether they are bytes or base64: some hundred of an image,
 //! some thousand of a PDF, however large it is. Only a text file is decoded and copied whole, because its words count.
@@ -12,7 +12,7 @@ mod sound;
 pub use content::{Base64, Content, Raw, data_of_url};
 pub use document::{Opened, open_document};
 
-/// What a block of media shows.
+/// The kind of a media block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MediaKind {
     /// A picture.
@@ -25,7 +25,7 @@ pub enum MediaKind {
     Video,
 }
 
-/// How large a block of media is.
+/// The size of a media block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Size {
     /// Not known: the content lies elsewhere (a URL, a file id, a bucket), or its header cannot be read.
@@ -48,9 +48,9 @@ pub enum Size {
 /// A block of media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Media {
-    /// What it shows.
+    /// The kind.
     pub kind: MediaKind,
-    /// How large it is.
+    /// The size.
     pub size: Size,
 }
 

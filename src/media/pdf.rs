@@ -1,4 +1,4 @@
-//! How many pages a PDF has, as it says itself (ISO 32000-1).
+//! Reads the number of pages that a PDF states (ISO 32000-1).
 //!
 //! Its last lines lead to the table of its objects, that to the catalog, and the catalog to the root of the page tree,
 //! which states the number: a few short reads, wherever they lie. Where the table is compressed, a linearized file
@@ -33,7 +33,7 @@ const LEAST_BYTES_A_PAGE: u64 = 40;
 /// (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>): beyond that a file is large by its pictures.
 const MOST_ESTIMATED: u32 = 100;
 
-/// Whether these are the first bytes of a PDF. Some tools write lines before its mark; in the middle of a line it is a
+/// True if these are the first bytes of a PDF. Some tools write lines before its mark; in the middle of a line it is a
 /// text that speaks of one.
 pub(super) fn is_pdf(head: &[u8]) -> bool {
     head.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| line.starts_with(b"%PDF-"))
@@ -75,7 +75,7 @@ fn stated_by_root(content: &dyn Content) -> Option<u32> {
     number_behind(&objects.object(pages, ROOT)?, b"/Count")
 }
 
-/// Where the objects are, newest table first.
+/// The places of the objects, newest table first.
 struct Objects<'a> {
     content: &'a dyn Content,
     /// Number of the first object, how many there are, and where the entry of the first is.

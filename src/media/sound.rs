@@ -1,4 +1,4 @@
-//! How long a sound or a film takes.
+//! Reads the duration of a sound or a film.
 
 use super::Size;
 use super::content::Content;
@@ -20,7 +20,7 @@ pub(super) fn seconds(content: &dyn Content, bytes_a_second: u64) -> Option<Size
 /// Less than any codec of telephones takes: a header that says so is damaged.
 const LEAST_BYTES_A_SECOND: u64 = 500;
 
-/// Where the format chunk comes first, as every writer puts it
+/// Reads the format chunk, which every writer puts first
 /// (<https://learn.microsoft.com/en-us/windows/win32/api/mmeapi/ns-mmeapi-waveformatex>).
 fn wav_bytes_a_second(content: &dyn Content) -> Option<u64> {
     let start: [u8; 16] = content.exactly(0)?;

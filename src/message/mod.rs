@@ -37,7 +37,7 @@ pub fn digest_of(text: &str) -> u128 {
     xxh3_128(text.as_bytes())
 }
 
-/// Who a message is from.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -69,7 +69,7 @@ impl Role {
     }
 }
 
-/// Whether a provider signed a reasoning block; a signed one must travel with its tool loop.
+/// True if a provider signed a reasoning block; a signed one must travel with its tool loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signature {
     /// The block carries a signature, or is redacted and so opaque.
@@ -78,7 +78,7 @@ pub enum Signature {
     Unsigned,
 }
 
-/// What came of a tool call.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Outcome {
     /// It says that it did what it was asked.
@@ -113,7 +113,7 @@ pub struct Document<T> {
 /// One piece of a tool result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item<T> {
-    /// What the tool printed.
+    /// Text that the tool printed.
     Text(T),
     /// A structured result, as compact JSON.
     Json(T),
@@ -134,7 +134,7 @@ pub enum Part<T> {
     Reasoning {
         /// The words, or the encrypted data of a redacted block.
         text: T,
-        /// Whether it may be parted from its tool loop.
+        /// True if it may be parted from its tool loop.
         signature: Signature,
     },
     /// A tool call.
@@ -146,13 +146,13 @@ pub enum Part<T> {
         /// Arguments, as compact JSON.
         input: T,
     },
-    /// What a tool call returned.
+    /// The result of a tool call.
     Result {
         /// Identifier of the call; empty where the format has none, and place and tool say which call it answers.
         id: T,
         /// Name of the tool, where the format says it.
         tool: Option<T>,
-        /// What the format says beside the pieces of what came of the call.
+        /// The outcome that the format states in a field of its own.
         outcome: Outcome,
         /// The pieces of the result, in order.
         items: Vec<Item<T>>,
@@ -167,7 +167,7 @@ pub enum Part<T> {
     Opaque(T),
 }
 
-/// Whether a message may be touched at all.
+/// True if a message may be touched at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pin {
     /// Never edited and never removed.
@@ -179,15 +179,15 @@ pub enum Pin {
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<T> {
-    /// Where it stands.
+    /// Its entries in the caller's list.
     pub span: Span,
-    /// Who it is from.
+    /// Its role.
     pub role: Role,
     /// Its content blocks, in order.
     pub parts: Vec<Part<T>>,
-    /// Whether it may be touched.
+    /// True if it may be touched.
     pub pin: Pin,
-    /// What binds parts to others, by their places; few messages have any.
+    /// Ties of parts to other parts, by their positions; few messages have any.
     pub ties: Vec<(usize, Tie<T>)>,
 }
 
@@ -245,7 +245,7 @@ impl<T> Message<T> {
 }
 
 impl<T: Text> Message<T> {
-    /// Whether any of its parts is a tool result.
+    /// True if any of its parts is a tool result.
     pub fn has_result(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Result { .. }))
     }
@@ -262,7 +262,7 @@ pub struct Conversation<T> {
 }
 
 impl<T> Conversation<T> {
-    /// Where its messages stand. O(messages).
+    /// Returns the entries of each message. O(messages).
     pub fn spans(&self) -> Spans {
         self.messages.iter().map(|message| message.span.clone()).collect()
     }

@@ -1,11 +1,10 @@
-//! Where the messages of a conversation stand in the caller's list.
+//! The entries of the caller's list that each message consists of.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a message stands in the caller's list: in one entry, or in several where the format gives every call and every
-/// result an entry of its own.
+/// The entries of one message: one, or several if the format gives every call and every result an entry of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     first: usize,
@@ -48,7 +47,7 @@ impl Span {
     }
 }
 
-/// Where each message of a conversation stands.
+/// The entries of each message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Span>")]
 pub struct Spans(Vec<Span>);

@@ -1,4 +1,4 @@
-//! What binds parts to others, where it is neither a call nor a result that the host answers for.
+//! Ties between parts that are not a call and a result of the host.
 
 /// Why a part does not stand alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Tie<T> {
         /// Identifier of the call.
         call: T,
     },
-    /// What the person decided.
+    /// The person's decision.
     Decides {
         /// Identifier of the request.
         request: T,

@@ -1,7 +1,7 @@
 //! The stages: each looks at a draft and proposes edits, nothing else.
 //!
-//! What a stage proposes does not depend on the budget: the planner takes proposals in order and stops when the target
-//! is met. So a bigger budget takes a shorter run of the same proposals, and never keeps less.
+//! The proposals of a stage do not depend on the budget: the planner takes them in order and stops at its target. So a
+//! bigger budget takes fewer of the same proposals, and never keeps less.
 
 mod compress;
 mod offload;
@@ -14,8 +14,8 @@ use crate::message::Text;
 use crate::policy::{Level, StageName};
 use crate::store::Storing;
 
-/// What the stage `name` proposes for `draft` at `level`, in the order in which it should be taken. O(parts), and
-/// for what is superseded O(length).
+/// Returns the proposals of the stage `name` for `draft` at `level`, in order of preference. O(parts), and for
+/// superseded content O(length).
 pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, level: &Level, storing: Storing) -> Vec<Proposal> {
     match name {
         StageName::Offload => match storing {

@@ -56,7 +56,7 @@ fn texts<T: Text>(draft: &Draft<'_, T>) -> (Vec<(usize, usize)>, Vec<Written>) {
             continue;
         }
         let tokens = draft.tokens.part(message, part);
-        // What stands for characters that are none would not come back as it was.
+        // Replacement characters stand for bytes that cannot be restored.
         if tokens > LEAST_TEXT && !text.contains(char::REPLACEMENT_CHARACTER) {
             let pastes: Vec<_> = pasted(text).collect();
             let bytes = text.len() - pastes.iter().map(ExactSizeIterator::len).sum::<usize>();

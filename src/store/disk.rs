@@ -12,7 +12,7 @@ use crate::error::Error;
 /// A temporary file this old was left by a process that died: writing the largest output takes minutes at most.
 const LEFT_OVER: Duration = Duration::from_hours(1);
 
-/// What the name of a temporary file ends in.
+/// The suffix of temporary files.
 const TEMPORARY: &str = ".tmp";
 
 /// Bytes that are compared at a time.
@@ -34,7 +34,7 @@ fn open(path: &Path) -> io::Result<File> {
 pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
-    // What was said is its owner's business.
+    // Conversations are private to their owner.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     open_as(&mut options, path)
@@ -57,7 +57,7 @@ fn open_as(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 }
 
 fn require_file(metadata: &fs::Metadata) -> io::Result<()> {
-    if metadata.is_file() { Ok(()) } else { Err(io::Error::other("it is no ordinary file")) }
+    if metadata.is_file() { Ok(()) } else { Err(io::Error::other("it is not an ordinary file")) }
 }
 
 /// All of a file.
@@ -68,7 +68,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Whether a file holds exactly `content`; if it does, it counts as written now. Reads no more than it must.
+/// True if a file holds exactly `content`; if it does, it counts as written now. Reads no more than it must.
 pub(super) fn is_same(path: &Path, content: &[u8]) -> io::Result<bool> {
     let mut file = open(path)?;
     if usize::try_from(file.metadata()?.len()) != Ok(content.len()) {
@@ -167,7 +167,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder).map_or(Ok(()), |folder| folder.sync_all())
 }
 
-/// Whether there is a symbolic link at `path`.
+/// True if there is a symbolic link at `path`.
 pub(super) fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink())
 }

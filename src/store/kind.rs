@@ -1,11 +1,11 @@
-//! Whether stored content is text, or what else it is.
+//! Tells stored text from binary content.
 
 use infer::MatcherType;
 
 /// Bytes that are looked at: the headers of files are shorter, and the rest of a text is like its beginning.
 const LOOKED_AT: usize = 8_192;
 
-/// What content is.
+/// The type of stored content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentKind {
     /// Text of any kind, also where a few bytes of it are no UTF-8.
@@ -14,13 +14,13 @@ pub enum ContentKind {
     Binary {
         /// Its media type.
         mime: &'static str,
-        /// What the name of its file ends in.
+        /// The suffix of its file name.
         suffix: &'static str,
     },
 }
 
 impl ContentKind {
-    /// What `content` is, by its first bytes. O(1).
+    /// Returns the type of `content` by its first bytes. O(1).
     ///
     /// A signature alone proves little (every text that begins with `BM` has that of a bitmap), so there must also be
     /// bytes that a text does not have. Without a known signature it takes many of them.
@@ -47,7 +47,7 @@ impl ContentKind {
         }
     }
 
-    /// What the name of a file of this kind ends in.
+    /// The suffix of the file name for this type.
     pub fn suffix(self) -> &'static str {
         match self {
             ContentKind::Text => TEXT_SUFFIX,
@@ -55,13 +55,13 @@ impl ContentKind {
         }
     }
 
-    /// Whether the name of a stored file may end so.
+    /// True if the name of a stored file may end so.
     pub(super) fn is_suffix(suffix: &str) -> bool {
         suffix == TEXT_SUFFIX || infer::is_supported(suffix)
     }
 }
 
-/// What the name of a stored text ends in, whatever it holds, and of anything without a known signature.
+/// The suffix for all text, and for content without a known signature.
 const TEXT_SUFFIX: &str = "log";
 
 /// Bytes that are no UTF-8, and control characters that neither lay out a text nor colour it.

@@ -7,7 +7,7 @@ use super::superseded::{self, GONE, behind_reason, tells_of_retrieval};
 use super::{Reference, Storing};
 use crate::numbers::thousands;
 
-/// What every line that ullage leaves in a conversation begins with.
+/// The beginning of every line that ullage leaves in a conversation.
 pub const MARK: &str = "[ullage: ";
 pub(super) const STORED: &str = " is stored as ";
 const REMOVED: &str = " earlier messages are stored as ";
@@ -15,11 +15,11 @@ const DROPPED: &str = " earlier messages were removed to fit the context window"
 pub(super) const RETRIEVED: &str = "[ullage: retrieved from ";
 const SHORTENED: &str = " was shortened to fit the context window";
 
-/// What a mark ends in, behind how much follows it. A text that has grown since, or that only quotes a mark, does not have
-/// that many characters, and so is stored like any other.
+/// The end of a mark, after the number of characters that follow it. A text that has grown since, or that only quotes a
+/// mark, has a different number of characters, so it is stored like any other.
 const FOLLOW: &str = " characters follow]";
 
-/// What becomes of content that leaves the conversation.
+/// The place of content that was removed from the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whereabouts<'a> {
     /// It is in the store.
@@ -102,7 +102,7 @@ pub fn marked_reference(text: &str) -> Option<Reference> {
     Reference::parse(&rest[..end]).ok()
 }
 
-/// Whether a text is a piece of a stored output that a retrieval returned. O(1).
+/// True if a text is a piece of a stored output that a retrieval returned. O(1).
 pub fn is_retrieved(text: &str) -> bool {
     text.starts_with(RETRIEVED) && marked_reference(text).is_some()
 }
@@ -110,15 +110,15 @@ pub fn is_retrieved(text: &str) -> bool {
 /// A text that ullage has shortened or retrieved before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marked<'a> {
-    /// What stands around the body.
+    /// The text around the body.
     frame: Frame<'a>,
-    /// What is left of the output.
+    /// The kept part of the output.
     pub body: &'a str,
-    /// Where the whole is; `None` where it was lost.
+    /// The reference of the whole; `None` if it was lost.
     pub reference: Option<Reference>,
 }
 
-/// What stands around what is left of an output.
+/// The text around the kept part of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Frame<'a> {
     /// A line of ours in front, without how much follows.
@@ -148,8 +148,8 @@ impl Marked<'_> {
     }
 }
 
-/// What ullage has made of `text` before, if anything: a mark of ours with as much behind it as it says. With a store, a mark without a reference leads nowhere and is
-/// text like any other; so is a mark whose reference is among `distrusted`.
+/// Recognizes a text that ullage has shortened: a mark with as many characters after it as the mark says. With a store,
+/// a mark without a reference, or with one in `distrusted`, is text like any other.
 pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> Option<Marked<'a>> {
     if let Some((words, reference)) = framed(text) {
         let body = words.body;
@@ -179,19 +179,19 @@ pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> 
     ours.then_some(Marked { frame, body, reference })
 }
 
-/// What a note about removed messages says.
+/// A note about removed messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Noted<'a> {
-    /// How many messages it speaks of.
+    /// The number of removed messages.
     pub messages: usize,
-    /// Where they are; `None` where they were lost.
+    /// Their reference; `None` if they were lost.
     pub reference: Option<Reference>,
-    /// What stands for them; empty where nothing does.
+    /// The text in their place; may be empty.
     pub body: &'a str,
 }
 
-/// What `text` says as a note about removed messages, or as the answer to one, which speaks of none. It is one where it is
-/// a line of ours with as much behind it as it says: a person who quotes one and goes on writes no note. O(length).
+/// Reads `text` as a note about removed messages, or as the answer to one, which names none. It is a note only if as
+/// many characters follow its line as the line says, so a person who quotes one writes no note. O(length).
 pub fn noted_removals(text: &str) -> Option<Noted<'_>> {
     if text == NOTE_ANSWER {
         return Some(Noted { messages: 0, reference: None, body: "" });

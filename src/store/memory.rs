@@ -16,7 +16,7 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct Contents {
     by_reference: BTreeMap<Reference, Content>,
-    /// What one of the references with this hash holds: nearly always what the next one will.
+    /// The content of one reference with this hash. The next one nearly always has the same.
     by_hash: BTreeMap<String, Content>,
 }
 

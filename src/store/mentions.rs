@@ -27,7 +27,7 @@ pub(super) fn hashes(text: &[u8]) -> impl Iterator<Item = &str> {
 }
 
 struct Found<'a> {
-    /// Where the name of the tool ends.
+    /// The end of the tool's name.
     tool_end: usize,
     hash: &'a str,
 }
@@ -48,7 +48,7 @@ fn found(text: &[u8]) -> impl Iterator<Item = Found<'_>> {
     })
 }
 
-/// Whether this is a date and a time as they stand in the name of a file.
+/// True if this is a date and a time as they stand in the name of a file.
 fn is_dated(text: &[u8]) -> bool {
     const FORM: &[u8; DATED] = b"_00000000_000000_";
     text.len() == DATED

@@ -1,4 +1,4 @@
-//! Where content goes that leaves the conversation, and how it comes back.
+//! Stores for removed content, and retrieval from them.
 
 mod disk;
 mod file;
@@ -64,16 +64,16 @@ pub trait Store: Debug + Send + Sync {
     fn delete(&self, reference: &Reference) -> Result<Deletion>;
 }
 
-/// Whether there is a store to move things to.
+/// True if there is a store to move things to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storing {
-    /// What leaves the conversation is stored.
+    /// Removed content is stored.
     On,
-    /// What leaves the conversation is lost.
+    /// Removed content is lost.
     Off,
 }
 
-/// What a deletion found.
+/// The outcome of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deletion {
     /// The content was there and is gone.

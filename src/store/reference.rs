@@ -94,12 +94,12 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Whether the tool's part of a reference may hold this byte.
+/// True if the tool's part of a reference may hold this byte.
 pub(super) fn is_of_tool(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
-/// Whether the hash in a reference may hold this byte.
+/// True if the hash in a reference may hold this byte.
 pub(super) fn is_of_hash(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }

@@ -1,5 +1,5 @@
-//! How what is left of an output is framed: our line in front, or the words of two other systems, for models and prompts
-//! that are used to them.
+//! The frame around the kept part of an output: our line before it, or the words of two other systems, for models and
+//! prompts that expect them.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ fn saved(place: &str, short: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Framed<'a> {
     words: Words<'a>,
-    /// What stands inside.
+    /// The kept text.
     pub body: &'a str,
 }
 

@@ -6,13 +6,13 @@ use super::style::framed;
 use super::{MarkStyle, Marked, Places, Whereabouts};
 use crate::numbers::thousands;
 
-/// What a line begins with that stands for something superseded.
+/// The beginning of a line in place of superseded content.
 const SUPERSEDED: &str = "superseded by ";
 
-/// What parts the reason from the rest of the line.
+/// The separator between the reason and the rest of the line.
 const PART: &str = "; ";
 
-/// What became of an output that is stored nowhere.
+/// The words for an output that is not stored.
 pub(super) const GONE: &str = " was removed to fit the context window";
 
 /// Characters of a path in a mark. Its end is what tells files apart.
@@ -50,7 +50,7 @@ impl Marked<'_> {
     }
 }
 
-/// Whether `text` stands for something superseded. O(1) but for another system's words, which are looked through.
+/// True if `text` stands for something superseded. O(1) but for another system's words, which are looked through.
 pub fn is_superseded(text: &str) -> bool {
     match text.strip_prefix(MARK) {
         Some(said) => said.starts_with(SUPERSEDED),
@@ -58,13 +58,13 @@ pub fn is_superseded(text: &str) -> bool {
     }
 }
 
-/// What a line of ours says behind its reason, if it has one. A reason has no semicolon.
+/// Returns the text after the reason in a line of ours, if it has a reason. A reason has no semicolon.
 pub(super) fn behind_reason(said: &str) -> &str {
     let reason = said.strip_prefix(SUPERSEDED).and_then(|said| said.split_once(PART));
     reason.map_or(said, |(_, rest)| rest)
 }
 
-/// What is said of a whole line of ours that stands for something superseded, without its bracket.
+/// Returns the text of a line about superseded content, without its bracket.
 pub(super) fn said(line: &str) -> Option<&str> {
     let inside = line.strip_prefix(MARK)?.strip_suffix(']')?;
     let rest = behind_reason(inside);
@@ -72,12 +72,12 @@ pub(super) fn said(line: &str) -> Option<&str> {
     tells.then(|| &line[..line.len() - 1])
 }
 
-/// Whether what a line says behind its reason is that something was retrieved.
+/// True if what a line says behind its reason is that something was retrieved.
 pub(super) fn tells_of_retrieval(rest: &str) -> bool {
     RETRIEVED.strip_prefix(MARK).is_some_and(|retrieved| rest.starts_with(retrieved))
 }
 
-/// What a text in the arguments of a call was to a file.
+/// The meaning of a text in a call's arguments for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Went {
     /// It was written into the file.
@@ -107,7 +107,7 @@ pub fn argument_marked(characters: usize, went: Went, path: &str, whereabouts: &
     }
 }
 
-/// Whether a text begins like a line of ours. O(1).
+/// True if a text begins like a line of ours. O(1).
 pub fn is_ours(text: &str) -> bool {
     text.starts_with(MARK)
 }

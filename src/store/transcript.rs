@@ -25,7 +25,7 @@ pub enum Flush {
     Never,
 }
 
-/// Whether other processes are kept out.
+/// True if other processes are kept out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Locking {
     /// One may have the log open at a time.
@@ -42,7 +42,7 @@ pub struct Opened {
     pub transcript: Transcript,
     /// Its lines, in order, without torn ones.
     pub lines: Vec<Line>,
-    /// What is said of lines that are no records.
+    /// Descriptions of lines that are not records.
     pub skipped: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct Opened {
 pub enum Line {
     /// A record as it was written.
     Record(String),
-    /// What was a record once, as far as it is text.
+    /// A damaged record, as far as it is text.
     Damaged(String),
 }
 
@@ -69,7 +69,7 @@ struct Writing {
     file: File,
     /// Bytes of the file, where nobody else writes.
     end: u64,
-    /// Whether its last line has no end, likewise.
+    /// True if its last line has no end, likewise.
     is_torn: bool,
 }
 
@@ -206,7 +206,7 @@ fn lock(file: &File, path: &Path) -> Result<()> {
     }
 }
 
-/// Whether the last line of a file has no end.
+/// True if the last line of a file has no end.
 fn is_torn(file: &mut File) -> io::Result<bool> {
     if file.seek(SeekFrom::End(0))? == 0 {
         return Ok(false);

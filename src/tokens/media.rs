@@ -1,4 +1,4 @@
-//! What images, documents, sound and film cost, by the rules of the providers.
+//! The token costs of images, documents, sound and film, by the rules of the providers.
 
 use crate::media::{Media, MediaKind, Size};
 
@@ -30,7 +30,7 @@ const OFFICE_BYTES_A_TOKEN: u64 = 20;
 /// A hundred such pages. Beyond that a file is large by its pictures, which providers leave out.
 const MOST_OFFICE_TOKENS: u64 = 70_000;
 
-/// How a provider turns pixels into tokens.
+/// A provider's rule for the tokens of an image.
 ///
 /// | rule | tokens of an image |
 /// |---|---|

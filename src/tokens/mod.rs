@@ -18,14 +18,14 @@ pub use models::{
 
 use std::fmt::Debug;
 
-/// What a text is, for counters whose ratio depends on it.
+/// The kind of a text, for counters whose ratio depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TextKind {
     /// Words of a person or a model.
     Prose,
     /// JSON: the arguments of a tool call, a structured result.
     Json,
-    /// What a tool printed: logs, listings, code, search results.
+    /// Output of a tool: logs, listings, code, search results.
     ToolOutput,
     /// The id of a tool call, which some providers write out and others do not.
     Identifier,
@@ -68,7 +68,7 @@ impl Overhead {
     }
 }
 
-/// How far a count can be trusted.
+/// The accuracy of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     /// Token for token what the published tokenizer makes; nothing that is learned changes it.
@@ -88,17 +88,17 @@ pub trait CountTokens: Debug + Send + Sync {
     /// Number of tokens in `text`. O(length).
     fn count(&self, text: &str, kind: TextKind) -> usize;
 
-    /// Whether `text` takes at most `limit` tokens. Stops reading once the answer is known.
+    /// True if `text` takes at most `limit` tokens. Stops reading once the answer is known.
     fn fits(&self, text: &str, kind: TextKind, limit: usize) -> bool {
         self.count(text, kind) <= limit
     }
 
-    /// What each message and block costs beside its text.
+    /// The tokens of each message and block beside its text.
     fn overhead(&self) -> Overhead;
 
-    /// How far the counts can be trusted.
+    /// The accuracy of the counts.
     fn precision(&self) -> Precision;
 
-    /// How images, documents, sound and film are counted.
+    /// The rule for images, documents, sound and film.
     fn media_rule(&self) -> MediaRule;
 }

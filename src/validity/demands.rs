@@ -1,4 +1,4 @@
-//! What the provider behind a format demands, and what it says when it does not get it.
+//! The demands of the provider behind a format, and its error when they are not met.
 
 use crate::invariants::Demand;
 use crate::wire::Format;
@@ -48,7 +48,7 @@ pub fn shared_demands(formats: &[Format]) -> Vec<Demand> {
     demands_of(*first).iter().copied().filter(all).collect()
 }
 
-/// What the provider behind `format` answers to a request that breaks the rule of this name, in short.
+/// Returns the error of the provider behind `format`, in short, for a request that breaks the rule of this name.
 pub fn provider_says(rule: &str, format: Format) -> &'static str {
     match (rule, format) {
         ("result-follows-its-call", Format::Bedrock) => {

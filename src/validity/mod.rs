@@ -1,4 +1,4 @@
-//! Whether a provider takes a history, and the nearest history that it takes.
+//! Finds the rules that a history breaks, and the nearest history that a provider accepts.
 
 mod demands;
 mod pairing;
@@ -11,7 +11,8 @@ pub use repair::{OpenCalls, Repair, Repaired, repair};
 use crate::invariants::{Demand, Pairs, Violation, violations, waiting_from, waits};
 use crate::message::{Conversation, Text};
 
-/// What a provider with these demands would reject in a conversation, sorted by message. O(parts).
+/// Returns the violations for which a provider with these demands would reject a conversation, sorted by message.
+/// O(parts).
 pub fn validate<T: Text>(conversation: &Conversation<T>, demands: &[Demand]) -> Vec<Violation> {
     violations(conversation, &Pairs::of(conversation), demands)
 }

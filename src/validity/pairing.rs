@@ -11,9 +11,9 @@ use crate::invariants::{Awaits, Demand, Pairs, waiting_from};
 use crate::message::{Part, Role, Text};
 use crate::wire::Piece;
 
-/// What a call is answered with that was never answered.
+/// The result of a call that was never answered.
 const NO_RESULT: &str = "[ullage: this tool call was never answered]";
-/// What stands above a result whose call is gone.
+/// The line before a result whose call is missing.
 const LOST_CALL: &str = "[ullage: the result of a tool call that is no longer in this conversation]";
 
 /// Message and part.
@@ -126,7 +126,7 @@ impl<T: Text> Mending<'_, T> {
             let late = due.iter().any(|piece| place_of(piece).is_some() && !stays(piece));
             draft.retain(|piece| place_of(piece).is_none_or(|place| !moved.contains(&place)));
             if late {
-                self.note("result-follows-its-call", draft.like, "late results were put behind their calls");
+                self.note("result-follows-its-call", draft.like, "late results were moved after their calls");
             }
             if draft.role == Role::User {
                 draft.changed |= !due.is_empty();

@@ -9,7 +9,7 @@ use crate::invariants::{Demand, first_accompanied, first_apart, is_blank};
 use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::wire::{Change, Piece};
 
-/// What becomes of a call that was never answered.
+/// The treatment of calls that were never answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenCalls {
     /// It gets a result that says that there is none.
@@ -27,22 +27,22 @@ pub struct Repair {
     pub rule: &'static str,
     /// Index of the message as it came.
     pub message: usize,
-    /// What was done.
+    /// The description of the repair.
     pub what: String,
 }
 
 /// A mended conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
-    /// How it is made of the old one.
+    /// The changes to the old history.
     pub changes: Vec<Change<'static>>,
-    /// What was done, in the order of the messages; nothing for a history that breaks no rule.
+    /// The repairs, in the order of the messages; empty for a valid history.
     pub repairs: Vec<Repair>,
 }
 
-/// What ends a message that would end in reasoning.
+/// The end of a message that would otherwise end with reasoning.
 const STOPPED: &str = "[ullage: the model stopped here]";
-/// What a conversation begins with that would begin with the model.
+/// The beginning of a conversation that would otherwise begin with the model.
 const BEGINNING: &str = "[ullage: the conversation goes on here]";
 
 /// Mends a conversation until no rule is broken that all providers share, nor any of `demands`. O(parts).
@@ -160,7 +160,7 @@ impl<T: Text> Mending<'_, T> {
                 self.drafts[index].pieces.push(Piece::Text { text: STOPPED.to_owned(), of: None });
                 self.drafts[index].changed = true;
                 let like = self.drafts[index].like;
-                self.note("reasoning-does-not-end-a-message", like, "a word was put behind its reasoning");
+                self.note("reasoning-does-not-end-a-message", like, "a word was added after its reasoning");
             }
         }
     }
@@ -175,7 +175,7 @@ impl<T: Text> Mending<'_, T> {
                 && !self.conversation.messages[message].span.later_entries().is_empty()
             {
                 draft.changed = true;
-                self.note("roles-alternate", Some(message), "it was joined with what the same role says behind it");
+                self.note("roles-alternate", Some(message), "it was joined with the next message of the same role");
             }
             match joined.last_mut() {
                 Some(before) if before.role == draft.role => {

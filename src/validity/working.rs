@@ -49,7 +49,7 @@ pub(super) fn part_of<'a, T>(conversation: &'a Conversation<T>, piece: &Piece) -
     }
 }
 
-/// Where a piece stood.
+/// Returns the original position of a piece.
 pub(super) fn place_of(piece: &Piece) -> Option<(usize, usize)> {
     match piece {
         Piece::Part { message, part, .. } => Some((*message, *part)),

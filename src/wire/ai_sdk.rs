@@ -76,9 +76,9 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     Ok(Entry { role, parts, pin, joins, ties })
 }
 
-/// What a part is bound to that is kept whole: a call of a tool that the provider runs and its result, which may come in a
-/// later message (<https://github.com/vercel/ai/pull/11262>), a request for a person's approval of a call and the answer to
-/// it (<https://ai-sdk.dev/docs/agents/tool-approvals>).
+/// Returns the tie of a part that is kept whole: a call of a tool that the provider runs and its result, which may come
+/// in a later message (<https://github.com/vercel/ai/pull/11262>), a request for a person's approval of a call and the
+/// answer to it (<https://ai-sdk.dev/docs/agents/tool-approvals>).
 fn tie_of<N: Node>(part: &N, name: Option<&str>) -> Option<Tie<N::Text>> {
     let call = || field(part, Key::ToolCallIdCamel);
     let request = || field(part, Key::ApprovalId);
@@ -91,7 +91,7 @@ fn tie_of<N: Node>(part: &N, name: Option<&str>) -> Option<Tie<N::Text>> {
     }
 }
 
-/// Whether a part has the id of an item that OpenAI has stored. The AI SDK sends it instead of the part, and OpenAI refuses it
+/// True if a part has the id of an item that OpenAI has stored. The AI SDK sends it instead of the part, and OpenAI refuses it
 /// where its reasoning is gone: "pruning reasoning (e.g. `pruneMessages({ reasoning: 'all' })`) caused follow-up requests to
 /// fail" until 2.0.135 of its provider (<https://github.com/vercel/ai/releases/tag/@ai-sdk/openai@2.0.135>). Calls keep their
 /// reasoning anyway.
@@ -112,7 +112,7 @@ fn is_tool<N: Node>(entry: &N) -> bool {
     field(entry, Key::Role).is_some_and(|role| &*role == TOOL)
 }
 
-/// Whether the whole message is one result, which has its id beside the content, if anywhere.
+/// True if the whole message is one result, which has its id beside the content, if anywhere.
 fn is_plain_result<N: Node>(entry: &N) -> bool {
     is_tool(entry) && is_one_result(entry, entry.present(Key::Content).as_ref())
 }
@@ -135,7 +135,7 @@ fn is_a<N: Node>(part: &N, name: &str) -> bool {
     field(part, Key::Type).is_some_and(|found| &*found == name)
 }
 
-/// Whether a call is of a tool that the provider runs, so that no result is asked of the host.
+/// True if a call is of a tool that the provider runs, so that no result is asked of the host.
 fn runs_at_provider<N: Node>(call: &N) -> bool {
     call.get(Key::ProviderExecuted).is_some_and(|flag| flag.is_true())
 }
@@ -197,7 +197,7 @@ fn read_reasoning<N: Node>(part: &N) -> Result<Option<Part<N::Text>>> {
     Ok(Some(Part::Reasoning { text, signature: signed_by(part.present(Key::Signature)) }))
 }
 
-/// What a part is by its media type, which may be given without what comes behind its slash; `None` for a document.
+/// Returns the kind of a part by its media type, which may lack the part after the slash; `None` for a document.
 fn media_kind<N: Node>(part: &N) -> Option<MediaKind> {
     media::kind_of(&field(part, Key::MediaType).or_else(|| field(part, Key::MimeType))?)
 }

@@ -45,10 +45,10 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     Ok(Entry { role, parts, pin: pin_of(entry), joins, ties })
 }
 
-/// What a block is bound to: a step that Anthropic runs and its outcome, which comes turns later when the step itself asks
-/// for a tool of the host (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling>), and
-/// what compaction gives, before which the API reads nothing
-/// (<https://platform.claude.com/docs/en/build-with-claude/compaction>).
+/// Returns the tie of a block: a step that Anthropic runs and its outcome, which comes turns later when the step itself
+/// asks for a tool of the host
+/// (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling>), and what compaction
+/// gives, before which the API reads nothing (<https://platform.claude.com/docs/en/build-with-claude/compaction>).
 fn tie_of<N: Node>(block: &N) -> Option<Tie<N::Text>> {
     match &*field(block, Key::Type)? {
         "server_tool_use" | "mcp_tool_use" => field(block, Key::Id).map(Tie::Begins),

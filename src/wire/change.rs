@@ -1,4 +1,4 @@
-//! What is to become of messages, as data.
+//! Changes to messages, as data.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,14 +29,14 @@ pub enum Change<'a> {
     Compose {
         /// The message whose other fields it takes; a new one has none.
         like: Option<usize>,
-        /// Who it is from.
+        /// The role.
         role: Role,
-        /// What it says.
+        /// The content.
         pieces: Vec<Piece>,
     },
     /// A message that was not there before.
     Insert {
-        /// Who it is from.
+        /// The role.
         role: Role,
         /// Its one text.
         text: &'a str,
@@ -72,7 +72,7 @@ impl Step {
     }
 }
 
-/// What a message is put together from.
+/// A piece of a composed message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// A part of the conversation.
@@ -88,7 +88,7 @@ pub enum Piece {
     },
     /// A text.
     Text {
-        /// What it says.
+        /// The text.
         text: String,
         /// The result that these words were, by its message and its place there; none for what is made up.
         of: Option<(usize, usize)>,
@@ -112,13 +112,13 @@ pub enum Piece {
         id: String,
         /// Name of its tool.
         tool: String,
-        /// What it says.
+        /// The text.
         text: String,
     },
 }
 
 impl Piece {
-    /// Whether it is a tool result, one that is made up included.
+    /// True if it is a tool result, one that is made up included.
     pub fn is_result<T>(&self, conversation: &Conversation<T>) -> bool {
         match self {
             Piece::Part { message, part, .. } => {
@@ -129,7 +129,7 @@ impl Piece {
         }
     }
 
-    /// Whether it is a tool call.
+    /// True if it is a tool call.
     pub fn is_call<T>(&self, conversation: &Conversation<T>) -> bool {
         match self {
             Piece::Part { message, part, .. } => {
@@ -140,7 +140,7 @@ impl Piece {
     }
 }
 
-/// What changes in one entry of the list. Parts are counted from the first one in the entry.
+/// The edits of one entry of the list. Parts are counted from the first one in the entry.
 #[derive(Debug, Default)]
 pub(super) struct EntryEdit<'a> {
     /// In the order of their places.
@@ -180,7 +180,7 @@ impl<'a> EntryEdit<'a> {
         self.of_part(part).into_iter().find(|(item, _)| *item == 0).map(|(_, text)| text)
     }
 
-    /// Whether a part goes away.
+    /// True if a part goes away.
     pub(super) fn drops(&self, part: usize) -> bool {
         self.drop.binary_search(&part).is_ok()
     }

@@ -1,4 +1,4 @@
-//! What a message that is put together becomes: entries of the list that stay as they are, and new ones between them.
+//! Composes messages: entries of the list that stay as they are, and new ones between them.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) struct Composition<'a, N> {
     pub(super) materials: Vec<Material<'a, N>>,
 }
 
-/// What it is put together from: see [`Piece`].
+/// The source of a piece: see [`Piece`].
 #[derive(Clone)]
 pub(super) enum Material<'a, N> {
     Part {
@@ -65,12 +65,12 @@ pub(super) struct Place {
     pub(super) part: usize,
 }
 
-/// Which pieces share an entry, in a format whose messages may span several.
+/// The pieces that share an entry, in a format whose messages may span several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sharing {
     /// All of them. `openai_responses` makes an item of each part by itself.
     All,
-    /// What was not there before with what stands beside it, and all results: Anthropic wants them in the next message.
+    /// New pieces with the text beside them, and all results: Anthropic wants them in the next message.
     Beside,
     /// All results, but nothing else with them: Gemini refuses parallel responses in several contents
     /// (<https://github.com/langchain-ai/langchainjs/issues/10341>).
@@ -89,19 +89,19 @@ impl Sharing {
         }
     }
 
-    /// Whether the results that a message begins with share an entry, where they stay as they came or do not.
+    /// True if the results that a message begins with share an entry, where they stay as they came or do not.
     fn of_results(self, stay: bool) -> bool {
         self == Sharing::Results || self == Sharing::Beside && !stay
     }
 
-    /// Whether neighbours share an entry of which one was not there before.
+    /// True if neighbours share an entry of which one was not there before.
     fn of_new(self, before: &Run, after: &Run) -> bool {
         let changes = |run: &Run| run.like.is_some() && run.stays.is_none();
         let one_is_new = before.like.is_none() || after.like.is_none();
         one_is_new && (self == Sharing::Beside || changes(before) || changes(after))
     }
 
-    /// Whether neighbours of what a model says share an entry, since the format would not read them as one message: in Gemini
+    /// True if neighbours of what a model says share an entry, since the format would not read them as one message: in Gemini
     /// words behind calls, in Chat and the AI SDK anything behind calls.
     fn of_answers(self, before: &Run, after: &Run) -> bool {
         match self {
@@ -120,7 +120,7 @@ pub(super) struct Run {
     /// The entry whose other fields they take.
     pub(super) like: Option<usize>,
     pub(super) pieces: Range<usize>,
-    /// Whether there is a call among them.
+    /// True if there is a call among them.
     calls: bool,
 }
 
@@ -212,7 +212,7 @@ fn entry_of<T>(conversation: &Conversation<T>, piece: &Piece) -> Option<usize> {
     }
 }
 
-/// Whether pieces of one entry are all of it, unchanged and in a message of its role.
+/// True if pieces of one entry are all of it, unchanged and in a message of its role.
 fn is_whole<T>(conversation: &Conversation<T>, role: Role, pieces: &[Piece]) -> bool {
     let Some(Piece::Part { message, part: first, .. }) = pieces.first() else { return false };
     let of = &conversation.messages[*message];

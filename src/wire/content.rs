@@ -51,7 +51,7 @@ pub(super) fn role_named(role: Option<&str>, index: usize, names: &[(&str, Role)
     found.ok_or_else(|| bad(index, format!("its role is '{}'", shown(role)), &format!("use {}", known())))
 }
 
-/// What a flag of a result says: that its call failed, or that it did not.
+/// Reads the flag of a result: its call failed, or did not.
 pub(super) fn declared<N: Node>(result: &N, flag: Key) -> Outcome {
     match result.present(flag) {
         None => Outcome::Unknown,
@@ -122,7 +122,7 @@ pub(super) fn read_list<N: Node, P>(
     Ok(parts)
 }
 
-/// Whether there is a signature; an empty one is none.
+/// True if there is a signature; an empty one is none.
 pub(super) fn signed_by<N: Node>(signature: Option<N>) -> Signature {
     let says = |signature: N| match signature.byte_length() {
         Some(length) => length > 0,

@@ -8,7 +8,7 @@ use super::node::{Kind, Node};
 use super::not_a_list;
 use crate::error::{Error, Result};
 
-/// What words by themselves can be: a role and a string.
+/// The formats that a role and a string may belong to.
 const WORDS: Formats =
     Formats::of(&[Format::Bedrock, Format::Anthropic, Format::OpenAi, Format::OpenAiResponses, Format::AiSdk]);
 const ANTHROPIC: Formats = Formats::of(&[Format::Anthropic]);
@@ -35,7 +35,7 @@ const FILE: Formats = Formats::of(&[Format::OpenAi, Format::AiSdk]);
 pub fn detect_format<N: Node>(messages: &N) -> Result<Format> {
     let formats = possible_formats(messages)?;
     formats.only().ok_or_else(|| Error::Conversation {
-        problem: format!("nothing in the messages tells their format: it may be {}", formats.names()),
+        problem: format!("the format of the messages is ambiguous: it may be {}", formats.names()),
         remedy: "name the format".to_owned(),
     })
 }
@@ -147,7 +147,7 @@ fn formats_of_message<N: Node>(message: &N) -> Formats {
     }
 }
 
-/// Whether an item of Responses is of that type: every call that a model makes and every output of one, and the others
+/// True if an item of Responses is of that type: every call that a model makes and every output of one, and the others
 /// by their names.
 fn is_item(name: &str) -> bool {
     const OTHERS: [&str; 8] = [

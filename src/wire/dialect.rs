@@ -1,4 +1,4 @@
-//! What a wire format can do, by its name: one arm for each format.
+//! The abilities of a wire format, by its name: one arm for each format.
 
 use super::change::EntryEdit;
 use super::compose::Composition;
@@ -9,7 +9,7 @@ use super::{ai_sdk, anthropic, bedrock, gemini, openai_chat, openai_responses};
 use crate::error::Result;
 use crate::message::{Part, Pin, Role, Tie};
 
-/// What an entry of the list says.
+/// The content of an entry of the list.
 pub(super) struct Entry<T> {
     pub(super) role: Role,
     pub(super) parts: Vec<Part<T>>,
@@ -19,16 +19,16 @@ pub(super) struct Entry<T> {
     pub(super) ties: Vec<(usize, Tie<T>)>,
 }
 
-/// Which entries in a row are one message.
+/// The kinds of entries that form one message with their neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joins {
     /// It is a message by itself.
     Nothing,
     /// Results that stand in a row.
     Results,
-    /// What the user says: right behind results it is one message with them, as in formats where roles alternate.
+    /// Words of the user: right after results they are one message with them, as in formats whose roles alternate.
     Words,
-    /// What a model says in one go.
+    /// Consecutive entries of a model's answer.
     Answer,
     /// The same without calls, where a result must follow right behind its call: nothing joins behind a call but calls.
     Thought,
@@ -37,7 +37,7 @@ pub(super) enum Joins {
 }
 
 impl Joins {
-    /// Whether it is one message with what stands before it.
+    /// True if it is one message with what stands before it.
     pub(super) fn joins(self, before: Joins) -> bool {
         matches!(
             (before, self),
@@ -87,7 +87,7 @@ pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, ou
     Ok(())
 }
 
-/// Whether nothing is left of an entry whose content is a text or a list of blocks.
+/// True if nothing is left of an entry whose content is a text or a list of blocks.
 fn drops_all<N: Node>(entry: &N, edit: &EntryEdit<'_>) -> bool {
     let blocks = || entry.present(Key::Content).map_or(0, |content| content.items().map_or(1, |blocks| blocks.len()));
     edit.append.is_empty() && !edit.drop.is_empty() && edit.drop.len() >= blocks()

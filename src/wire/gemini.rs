@@ -101,7 +101,7 @@ fn read_part<N: Node>(part: &N, index: usize) -> Result<Part<N::Text>> {
     }
 }
 
-/// Whether a part is read as a response to a call.
+/// True if a part is read as a response to a call.
 fn is_response<N: Node>(part: &N) -> bool {
     let says = field(part, Key::Text).is_some_and(|text| !text.is_empty());
     !says && find_map(part, FUNCTION_CALL).is_none() && find_map(part, FUNCTION_RESPONSE).is_some()
@@ -156,14 +156,14 @@ pub fn only_text<N: Node>(result: &N) -> Option<(Key, N)> {
     WRAPPERS.into_iter().find_map(text)
 }
 
-/// What `inline_data` or `file_data` holds, by its MIME type.
+/// Reads `inline_data` or `file_data` by its MIME type.
 fn read_attached<N: Node, R>(
     part: &N,
     of_media: impl Fn(Media) -> R,
     of_document: impl Fn(Document<N::Text>) -> R,
 ) -> Option<R> {
     let inline = find_map(part, INLINE_DATA);
-    // What lies elsewhere has no data here.
+    // Data stored elsewhere is not here.
     let (_, blob) = inline.or_else(|| find_map(part, FILE_DATA))?;
     let data = blob.present(Key::Data);
     Some(match find_text(&blob, MIME_TYPE).and_then(|mime| media::kind_of(&mime)) {

@@ -26,7 +26,7 @@ impl<N: Node> Content for Held<'_, N> {
 
 /// Reads the content that a source holds or is; `None` where it is not at hand.
 fn read_content<N: Node, R>(source: &N, read: impl FnOnce(&dyn Content) -> R) -> Option<R> {
-    /// What an address begins with, and no base64 does.
+    /// A sign of an address, which no base64 contains.
     const ELSEWHERE: &str = "://";
     if source.kind() != Kind::Map {
         let Some(length) = source.byte_length() else {
@@ -50,8 +50,8 @@ fn read_content<N: Node, R>(source: &N, read: impl FnOnce(&dyn Content) -> R) ->
     if node.kind() == Kind::Map { None } else { read_content(&node, read) }
 }
 
-/// What is counted by its size, by its media type, of which the part in front of the slash is enough; `None` for a
-/// document. Case does not matter (<https://www.rfc-editor.org/rfc/rfc6838#section-4.2>).
+/// Returns the kind of media that is counted by its size. The part of the media type before the slash is enough; `None`
+/// for a document. Case does not matter (<https://www.rfc-editor.org/rfc/rfc6838#section-4.2>).
 pub(super) fn kind_of(media_type: &str) -> Option<MediaKind> {
     const CLASSES: [(&str, MediaKind); 3] =
         [("image", MediaKind::Image), ("audio", MediaKind::Audio), ("video", MediaKind::Video)];

@@ -44,7 +44,7 @@ pub fn read<N: Node>(messages: &N, format: Format) -> Result<Conversation<N::Tex
     for (index, node) in (0..length).filter_map(|index| messages.at(index)).enumerate() {
         let Entry { role, parts, pin, joins, ties } =
             dialect::read(&node, index, format).map_err(|error| error.at(index))?;
-        // What is empty shows as a message of its own, which providers refuse.
+        // An empty entry is shown as a message of its own, which providers refuse.
         let joins = if parts.is_empty() { Joins::Nothing } else { joins };
         let replaces = ties.iter().any(|(_, tie)| matches!(tie, Tie::Replaces));
         match conversation.messages.last_mut() {

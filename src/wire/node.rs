@@ -5,7 +5,7 @@ use crate::message::Text;
 use super::key::Key;
 use crate::error::Result;
 
-/// What a node is.
+/// The type of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `null` or `None`.
@@ -36,7 +36,7 @@ impl Kind {
     }
 }
 
-/// What becomes of raw bytes in JSON.
+/// The representation of raw bytes in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bytes {
     /// Only how many there are: for counting, since a provider does not count them as text.
@@ -47,11 +47,11 @@ pub enum Bytes {
     Stored,
 }
 
-/// How deep a value may be nested before it is refused: well over any real tool result, well under what would
-/// exhaust the stack of a thread. A cyclic Python structure ends here too.
+/// The most levels that a value may be nested: well over any real tool result, well under the depth that would exhaust
+/// the stack of a thread. A cyclic Python structure ends here too.
 pub const MAX_DEPTH: usize = 256;
 
-/// How deep a whole message may be nested: its own levels and a value of [`MAX_DEPTH`] inside.
+/// The most levels of a whole message: its own and a value of [`MAX_DEPTH`] inside.
 pub const MAX_MESSAGE_DEPTH: usize = MAX_DEPTH + 16;
 
 /// Levels of maps that are united where several messages become one: the message, its metadata, and what in them is the
@@ -63,10 +63,10 @@ pub trait Node: Clone {
     /// A string of the host, borrowed where that is possible.
     type Text: Text + From<String> + Sync;
 
-    /// What this node is.
+    /// The type of this node.
     fn kind(&self) -> Kind;
 
-    /// Whether this is `null` or `None`.
+    /// True if this is `null` or `None`.
     fn is_null(&self) -> bool {
         self.kind() == Kind::Null
     }
@@ -99,7 +99,7 @@ pub trait Node: Clone {
         None
     }
 
-    /// How many raw bytes there are, `None` for anything else.
+    /// The number of raw bytes, `None` for anything else.
     fn byte_length(&self) -> Option<usize> {
         None
     }
@@ -109,7 +109,7 @@ pub trait Node: Clone {
         0
     }
 
-    /// Whether this is the truth value `true`.
+    /// True if this is the truth value `true`.
     fn is_true(&self) -> bool;
 
     /// Appends the value to `out` as compact JSON.

@@ -30,7 +30,7 @@ const ROLES: [(&str, Role); 6] = [
     ("function", Role::User),
 ];
 
-/// Where a part of a message stands.
+/// The place of a part in a message.
 enum Spot<N> {
     /// A text field of the message, by its key.
     Field(Key, N),
@@ -75,7 +75,7 @@ fn spots<N: Node>(message: &N) -> Vec<Spot<N>> {
     spots
 }
 
-/// Whether a field repeats reasoning that another one has. Who writes signed thinking in blocks writes it as plain text
+/// True if a field repeats reasoning that another one has. Who writes signed thinking in blocks writes it as plain text
 /// too, some write that under both of its names, and some the blocks.
 fn is_said_twice<N: Node>(message: &N, key: Key, value: &N) -> bool {
     let same = |other| {
@@ -90,7 +90,7 @@ fn is_said_twice<N: Node>(message: &N, key: Key, value: &N) -> bool {
     }
 }
 
-/// Whether a field holds reasoning.
+/// True if a field holds reasoning.
 fn is_reasoning(key: Key) -> bool {
     matches!(key, Key::ReasoningContentSnake | Key::Reasoning | Key::ThinkingBlocks | Key::ReasoningDetails)
 }
@@ -102,7 +102,7 @@ fn repeating<N: Node>(message: &N) -> impl Iterator<Item = Key> + '_ {
     })
 }
 
-/// Whether reasoning stands in blocks, and not only what is encrypted of it.
+/// True if reasoning stands in blocks, and not only what is encrypted of it.
 fn has_blocks_of_text<N: Node>(message: &N) -> bool {
     let blocks = [Key::ThinkingBlocks, Key::ReasoningDetails].into_iter().filter_map(|key| message.present(key));
     blocks.filter_map(|blocks| blocks.items()).flatten().any(|block| {

@@ -51,8 +51,8 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     Ok(Entry { role: Role::Assistant, parts, pin, joins: Joins::Answer, ties })
 }
 
-/// What an item is bound to. A reference is of an item that OpenAI has stored, which may be a call, and what compaction
-/// gives carries on what was said before it: "you can drop items that came before the most recent compaction item"
+/// Returns the tie of an item. A reference names an item that OpenAI has stored, which may be a call. The item of a
+/// compaction stands for everything before it: "you can drop items that came before the most recent compaction item"
 /// (<https://developers.openai.com/api/docs/guides/compaction>).
 fn tie_of<T>(name: Option<&str>) -> Option<Tie<T>> {
     match name {
@@ -75,7 +75,7 @@ fn stored_with_reasoning<N: Node>(entry: &N, parts: &[Part<N::Text>]) -> Vec<(us
     }
 }
 
-/// Whether the item is a message: of that type, or of none. A reference may come without its type too, but then it has no
+/// True if the item is a message: of that type, or of none. A reference may come without its type too, but then it has no
 /// role either.
 fn is_message<N: Node>(entry: &N) -> bool {
     match field(entry, Key::Type) {

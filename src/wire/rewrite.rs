@@ -26,7 +26,7 @@ pub struct Rewritten<O> {
     pub value: O,
     /// The entries that it was made of; empty for one that was inserted.
     pub of: Range<usize>,
-    /// Whether it is the one entry of `of`, unchanged.
+    /// True if it is the one entry of `of`, unchanged.
     pub is_same: bool,
 }
 
@@ -133,7 +133,7 @@ fn homes<T>(
     homes
 }
 
-/// What changes in each entry of a message, in order.
+/// Returns the edits of each entry of a message, in order.
 fn edits_of_entries<'a>(
     span: &Span,
     items: &[(usize, usize, &'a str)],

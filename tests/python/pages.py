@@ -18,8 +18,6 @@ from . import players
 from .adk_host import log_entries, runner_of, say, scripted
 from .gemini_host import call, gemini, text
 from .histories import Client
-from .test_strands import TASK, Scripted
-from .test_strands import fetch as fetch_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,42 +40,6 @@ class Page:
     before: Callable[[Names], None] = lambda _names: None
     after: Callable[[Names, str, Path], None] = lambda _names, _printed, _folder: None
     is_apart: bool = False
-
-
-def _readme() -> Names:
-    return {"model": Scripted(calls=3, words=20_000, window=32_000), "tools": [fetch_words]}
-
-
-def read_log(part: int) -> dict[str, str]:
-    """Reads a part of a log."""
-    return {"log": "\n".join(f"{part}:{line} took {line * 7 % 90} ms" for line in range(3_000))}
-
-
-def _next_host(names: Names) -> None:
-    """The blocks for Strands and ADK have a model and tools of their own."""
-    if "agent" in names:
-        steps = [("read_log", {"part": number}) for number in range(3)]
-        names |= {"model": scripted(*steps), "tools": [read_log]}
-
-
-def _judge_readme(names: Names, printed: str, _: Path) -> None:
-    assert "window" in printed
-    agent, store = names["agent"], names["store"]
-    assert agent(TASK).stop_reason == "end_turn"
-    (stored,) = store.list()  # three calls, one and the same output
-    read = agent.tool.retrieve(reference=stored, pattern="word 7 ")
-    assert "retrieved from" in read["content"][0]["text"]
-
-    asyncio.run(_audit(names["app"]))
-    assert len(store.list()) == 4  # and three, each with an output of its own
-
-
-async def _audit(app: Any) -> None:
-    from google.adk.runners import InMemoryRunner
-
-    runner = InMemoryRunner(app=app)
-    events = await runner.run_debug("Audit it.", quiet=True)
-    assert events[-1].is_final_response()
 
 
 def _strands() -> Names:
@@ -197,6 +159,12 @@ def _concepts() -> Names:
     return {"ullage": ullage, "client": _Anthropic(), "store": ullage.MemoryStore()}
 
 
+def _judge_concepts(_: Names, printed: str, __: Path) -> None:
+    shown = Path(__file__).parents[2].joinpath("docs/concepts.md").read_text(encoding="utf-8")
+    head, *_ = printed.splitlines()
+    assert head in shown, "the page shows what its code prints"
+
+
 def _judge_replay(_: Names, printed: str, __: Path) -> None:
     assert "saves 0 tokens" in printed
 
@@ -206,7 +174,6 @@ def _judge_observability(_: Names, printed: str, __: Path) -> None:
 
 
 PAGES = {
-    "README.md": Page(_readme, _next_host, _judge_readme),
     "docs/strands.md": Page(_strands, _rest, _judge_stored),
     "docs/migrate-from-cyber-autoagent.md": Page(_strands, _rest, _judge_stored),
     "docs/migrate-from-strands-managers.md": Page(_strands, _rest, _judge_not_stored),
@@ -216,7 +183,7 @@ PAGES = {
     "docs/amplifier.md": Page(after=_judge_amplifier),
     "docs/supyagent.md": Page(lambda: {"client": Client()}),
     "docs/valis.md": Page(lambda: {"agent": _Agent()}),
-    "docs/concepts.md": Page(_concepts),
+    "docs/concepts.md": Page(_concepts, after=_judge_concepts),
     "docs/summaries.md": Page(lambda: {"client": _Anthropic()}),
     "docs/replay.md": Page(after=_judge_replay),
     "docs/observability.md": Page(after=_judge_observability, is_apart=True),

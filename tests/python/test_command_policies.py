@@ -84,9 +84,9 @@ def test_every_fault_is_named_with_its_line(form, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("a.toml", "high = 0.5\nlow =\n", "2: it is no TOML"),
-        ("a.json", '{"high": 0.5,\n"low" 1}', "2: it is no JSON"),
-        ("a.yaml", "high: 0.5\nlow: [1\n", "3: it is no YAML"),
+        ("a.toml", "high = 0.5\nlow =\n", "2: not valid TOML"),
+        ("a.json", '{"high": 0.5,\n"low" 1}', "2: not valid JSON"),
+        ("a.yaml", "high: 0.5\nlow: [1\n", "3: not valid YAML"),
         ("a.json", '{"low": 0.9}', "1: low: must be above 0 and at most `high` (0.85); got 0.9"),
         (
             "a.json",

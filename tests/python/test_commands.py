@@ -155,7 +155,7 @@ def test_the_help_says_what_the_codes_mean(name):
     code, out, _ = inside(*filter(None, [name]), "--help")
     assert code == 0
     if name != "policy":
-        assert "exit codes: 0 if all is well" in " ".join(out.split())
+        assert "exit codes: 0 for success" in " ".join(out.split())
 
 
 def test_without_a_command_the_help_is_printed():
@@ -178,18 +178,18 @@ def test_without_a_command_the_help_is_printed():
         (["plan", "FILE", "--set", "window=-1"], "window"),
         (["plan", "FILE", "--set", "hihg=1"], "hihg"),
         (["plan", "FILE", "--tools", "nothing.json"], "No such file"),
-        (["plan", "FILE", "--tools", "README"], "no JSON"),
+        (["plan", "FILE", "--tools", "README"], "not valid JSON"),
         (["plan", "FILE", "--format", "bedrock"], "in anthropic form"),
-        (["plan", "FILE", "--format", "morse"], "there is no format 'morse'"),
+        (["plan", "FILE", "--format", "morse"], "unknown format 'morse'"),
         (["plan", "FILE", "--explain", "--json"], "not allowed with"),
         (["plan", "README"], "not valid JSON"),
         (["plan", "a" * 5_000], "too long"),
         (["plan"], "required"),
-        (["plna", "FILE"], "invalid choice"),
+        (["plna", "FILE"], "unknown command 'plna'; did you mean 'plan'?"),
         (["compact", "FILE", "--set", 'summaries="required"'], "summarizer"),
         (["count", "nothing.txt"], "No such file"),
         (["compact", "FILE", "--budget", "3000", "--store", "README"], "readme"),
-        (["retrieve", "--store", "README"], "there is no folder"),
+        (["retrieve", "--store", "README"], "folder not found"),
         (["count", "BINARY"], "neither a conversation nor text"),
         (["repair", "FILE", "--open-calls", "drop"], "invalid choice"),
         (["policy"], "required"),

@@ -23,6 +23,9 @@ FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.MULTILINE)
+# Pages with blocks that stand alone; the tests below run each in a process of its own.
+APART = {"README.md", "docs/your-own-loop.md"}
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*_*.py"))
 ALL = sorted(
     str(page.relative_to(ROOT))
     for pattern in ("*.md", "docs/**/*.md")
@@ -62,7 +65,9 @@ def run(page: str, known: Page, names: dict[str, Any]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")  # ADK's own compaction is
-@pytest.mark.parametrize("page", [page for page in ALL if BLOCK.search(text_of(page))])
+@pytest.mark.parametrize(
+    "page", [page for page in ALL if BLOCK.search(text_of(page)) and page not in APART]
+)
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     known = PAGES.get(page, Page())
@@ -76,6 +81,43 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
         run(page, known, names)
         printed = capsys.readouterr().out
     known.after(names, printed, tmp_path)
+
+
+def run_with_local_provider(script: Path, folder: Path, window: int = 32_000) -> None:
+    """Runs a script as a user would; OpenAI, Anthropic and Gemini are local."""
+    provider = ROOT / "examples/local_provider.py"
+    command = [sys.executable, "-W", "error", str(provider), str(script), str(window)]
+    ran = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("number", range(len(BLOCK.findall(text_of("README.md")))))
+def test_each_block_of_the_readme_runs_in_an_empty_file(number, tmp_path):
+    script = tmp_path / "new.py"
+    script.write_text(BLOCK.findall(text_of("README.md"))[number], encoding="utf-8")
+    run_with_local_provider(script, tmp_path, window=272_000)
+
+
+def test_the_readme_is_short():
+    assert len(text_of("README.md").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("example", [name for name in EXAMPLES if name != "local_provider.py"])
+def test_an_example_runs(example, tmp_path):
+    run_with_local_provider(ROOT / "examples" / example, tmp_path)
+
+
+def test_your_own_loop_shows_the_examples():
+    """The page has no code of its own, so what it shows runs."""
+    shown = [
+        ast.dump(ast.parse(block)) for block in BLOCK.findall(text_of("docs/your-own-loop.md"))
+    ]
+    examples = [ast.parse(text_of(f"examples/{host}_loop.py")) for host in ("openai", "anthropic")]
+    for example in examples:
+        del example.body[0]  # the docstring
+    assert shown == [ast.dump(example) for example in examples]
 
 
 def test_every_known_page_has_code():

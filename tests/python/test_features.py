@@ -41,7 +41,7 @@ def test_the_short_table_links_every_line_to_a_page():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     section = readme.partition("## How it compares\n")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
-    assert len(rows) > 8
+    assert len(rows) > 5
     assert [row for row in rows if not LINK.search(row.split("|")[2])] == []
 
 
@@ -49,7 +49,7 @@ def test_every_command_behind_a_figure_is_one():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     section = readme.partition("## Measured\n")[2].partition("\n## ")[0]
     scripts = re.findall(r"`(?:\w+=\w+ )?python (\S+\.py)`", section)
-    assert len(scripts) > 5
+    assert len(scripts) > 3
     assert [script for script in scripts if not (ROOT / script).is_file()] == []
     (options,) = re.findall(r"`ullage replay FOLDER (.*?)`", section)
     assert parser_of_commands().parse_args(["replay", "FOLDER", *options.split()]).cost == 50_000

@@ -9,7 +9,7 @@ import random
 import threading
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -135,6 +135,48 @@ def test_a_plan_is_refused_once_a_message_is_pinned(engine, messages):
     messages[removed]["metadata"] = {"custom": {"pinned": True}}
     with pytest.raises(ullage.MessageError):
         plan.apply(messages)
+
+
+def test_objects_describe_themselves(tmp_path):
+    engine = ullage.ContextManager(model="gpt-4o", store=ullage.MemoryStore())
+    assert repr(engine) == (
+        'ContextManager(window=128000, counter=TokenCounter("o200k_base"),'
+        " store=<MemoryStore: 0 artifacts>)"
+    )
+    files = ullage.FileStore(tmp_path, session="a")
+    assert repr(files) == f"FileStore(\"{tmp_path}\", session='a')"
+    assert repr(ullage.RetrievalTool(files)) == f"RetrievalTool({files!r}, name='retrieve')"
+    assert repr(ullage.Recorder(name="run")) == "Recorder(name='run', entries=0)"
+    assert repr(ullage.UsageTracker()) == "UsageTracker(budget=0, sessions=0)"
+    policy = ullage.Policy()
+    assert set(policy.to_dict()) | {"replace", "preset"} <= set(dir(policy))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("policy", ullage.Policy), ("store", ullage.MemoryStore)], ids=str
+)
+def test_a_class_in_place_of_an_instance_is_named(name, kind):
+    wanted: dict[str, Any] = {name: kind}
+    with pytest.raises(ullage.PolicyError, match=f"{name}: it is the class; give an instance"):
+        ullage.ContextManager(**wanted)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_one_call_compacts_a_copy_for_a_model(messages, is_async):
+    before, store = copy.deepcopy(messages), ullage.MemoryStore()
+    known: dict[str, Any] = {"model": "gpt-4o", "budget": 5_000, "store": store}
+    outcome = (
+        asyncio.run(ullage.acompact(messages, **known))
+        if is_async
+        else ullage.compact(messages, **known)
+    )
+    assert messages == before
+    engine = ullage.ContextManager(model="gpt-4o", store=store)
+    assert outcome.messages == engine.view(messages, 5_000) != before
+    assert outcome.report.tokens_after <= 5_000 < outcome.report.tokens_before
+    assert outcome.report.references
+    with pytest.raises(ullage.MessageError, match="are a dict, not a list of messages"):
+        ullage.compact(cast("Any", messages[0]), model="gpt-4o")
 
 
 def test_view_leaves_the_messages_and_equals_compact(engine, messages):

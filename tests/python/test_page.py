@@ -133,7 +133,7 @@ class Binary(Awaited):
         (Awaited(), "has to be awaited"),
         (Broken(), "&lt;b&gt;gone&lt;/b&gt;"),
         (Odd(), "gave a int"),
-        (Binary(), "It is no text."),
+        (Binary(), "Not text."),
     ],
 )
 def test_what_cannot_be_shown_says_why(store, says):

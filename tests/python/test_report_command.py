@@ -84,7 +84,7 @@ def test_one_of_several_sessions_is_chosen(run, file, tmp_path):
         (["none.json"], "none.json"),
         (["SESSION", "--policy", "unheard-of"], "there is no preset 'unheard-of'"),
         (["SESSION", "--window", "0"], "window"),
-        (["SESSION", "--session", "2"], "choose with --session"),
+        (["SESSION", "--session", "2"], "choose one with --session"),
         (["SESSION", "-o", "no/folder/page.html"], "cannot write the page"),
         (["SESSION", "-o", "."], "cannot write the page"),
         (["damaged.jsonl"], "line 2"),

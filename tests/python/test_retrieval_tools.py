@@ -157,7 +157,7 @@ def test_an_unknown_reference_is_answered_with_the_nearest(read):
         pytest.param({}, "Error: give a reference, or a pattern", id="nothing"),
         pytest.param(None, "Error: give a reference, or a pattern", id="none"),
         pytest.param("", "Error: give a reference, or a pattern", id="no-text"),
-        pytest.param("{", "Error: the arguments are no JSON", id="broken-json"),
+        pytest.param("{", "Error: the arguments are not JSON", id="broken-json"),
         pytest.param("[" * 100_000, "Error: the arguments are nested too deeply", id="deep-json"),
         pytest.param([1], "Error: the arguments are a list", id="list"),
         pytest.param({"pattern": "x", "head": 1}, "Error: head: only together", id="head-alone"),
@@ -168,10 +168,10 @@ def test_an_unknown_reference_is_answered_with_the_nearest(read):
             {"reference": LOG, "lines": "x"}, "Error: lines: give the first", id="bad-lines"
         ),
         pytest.param({"reference": LOG, "lines": "9-3"}, "count lines from 1", id="lines-back"),
-        pytest.param({"reference": LOG, "head": "two"}, "is no whole number", id="no-number"),
+        pytest.param({"reference": LOG, "head": "two"}, "is not a whole number", id="no-number"),
         pytest.param({"reference": LOG, "tail": -1}, "below zero", id="negative"),
         pytest.param(
-            {"reference": LOG, "pointer": "/a"}, "Error: the content is no JSON", id="no-json"
+            {"reference": LOG, "pointer": "/a"}, "Error: the content is not JSON", id="no-json"
         ),
         pytest.param({"reference": DATA, "pointer": "/row"}, "keys: rows", id="bad-pointer"),
         pytest.param({"reference": "bash-00000000000000ff"}, LOG, id="unknown"),
@@ -274,7 +274,7 @@ def test_the_definitions_are_those_of_the_providers():
         "function": known | {"parameters": schema},
     }
     assert tool.definition("anthropic") == known | {"input_schema": schema}
-    with pytest.raises(ullage.PolicyError, match="there is no 'x'"):
+    with pytest.raises(ullage.PolicyError, match="unknown format 'x'"):
         tool.definition("x")
 
 

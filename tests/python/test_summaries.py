@@ -294,7 +294,7 @@ def test_always_needs_no_summarizer(messages):
     report = engine_of(None, summaries="always").compact(messages)
     assert report.summary is not None
     assert report.summary.by == "engine"
-    assert "there is no summarizer" in report.warnings[0]
+    assert "no summarizer was given" in report.warnings[0]
     assert ullage.ContextManager(POLICY).compact(wordy(61)).summary is None
 
 

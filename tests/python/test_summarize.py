@@ -53,7 +53,7 @@ def test_the_account_without_a_model_names_the_request_and_the_tools(format):
     assert summary.by == "engine"
     assert places(summary) == list(range(len(messages)))
     assert "## Requests" in summary.text
-    assert "there is no summarizer" in summary.warnings[0]
+    assert "no summarizer was given" in summary.warnings[0]
 
 
 def test_the_summarizer_is_given_the_chosen_messages_and_its_words_are_taken():

@@ -16,7 +16,7 @@ EMOJI: list[str] = LISTS["emoji"].split()
 
 # Scripts that put no space between words.
 UNSPACED = {"Thai", "Chinese", "Japanese"}
-# What ends a clause and a sentence.
+# The ends of clauses and sentences.
 STOPS = {
     "Arabic": ("\u060c", "."),
     "Chinese": ("\uff0c", "\u3002"),

@@ -1,4 +1,4 @@
-"""What tools print and programs write: logs, JSON, diffs, markup, lock files, encoded bytes."""
+"""Output of tools and programs: logs, JSON, diffs, markup, lock files, encoded bytes."""
 
 from __future__ import annotations
 

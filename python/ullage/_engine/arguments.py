@@ -1,4 +1,4 @@
-"""What the arguments of an engine come to."""
+"""Checks the arguments of an engine and fills in the defaults."""
 
 from __future__ import annotations
 
@@ -51,8 +51,12 @@ def settled(
         ("model", model, str),
         ("catalog", catalog, ModelCatalog),
     ):
+        if isinstance(value, type):
+            raise PolicyError(f"{name}: it is the class; give an instance, {kind.__name__}(...)")
         if value is not None and not isinstance(value, kind):
             raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
+    if isinstance(store, type):
+        raise PolicyError(f"store: it is the class; give an instance, {store.__name__}(...)")
     if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
         raise PolicyError(f"store: a {type(store).__name__} has no `put` and `get`")
     require_callable("summarizer", summarizer)

@@ -41,11 +41,11 @@ class ArtifactWriter:
         self.store = store
         # References that the store has shown to have. It only grows by what is stored.
         self._known: set[str] = set()
-        # Whether anything was stored since the store was last cleaned.
+        # True if anything was stored since the store was last cleaned.
         self._stored = False
 
     def kept(self, make: Making[_Outcome]) -> Steps[_Outcome]:
-        """What ``make`` makes, once everything that it leaves behind is stored.
+        """Returns the outcome of ``make``, once everything that it removes is stored.
 
         A store may hold other content under a reference: that of a transcript is made from what the
         model saw of the messages, and two may differ in fields that it does not see. Then it is

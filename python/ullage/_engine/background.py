@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # Conversations whose next summary is remembered; of more, the oldest are forgotten.
 _MOST = 64
 
-# How much a list has grown when it is looked again whether there is something to summarize in it:
-# few plans in its whole life, and late by no more than this.
+# The growth of a list after which summarizing in it is tried again: often enough to be in time,
+# rarely enough to be cheap.
 _NOTABLY = 1.05
 
 
@@ -36,12 +36,12 @@ class BackgroundSummary:
 
     def __init__(self, future: Future[Answer], task: asyncio.Task[None] | None) -> None:
         self._future = future
-        # What makes it, or None for a thread. A loop holds on to its tasks only weakly.
+        # The task that makes it, or None for a thread. A loop holds its tasks only weakly.
         self._task = task
 
     @property
     def done(self) -> bool:
-        """Whether the summarizer has answered, or failed."""
+        """True if the summarizer has answered, or failed."""
         return self._future.done()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -55,7 +55,7 @@ class BackgroundSummary:
         return self.done
 
     def cancel(self) -> None:
-        """Forgets it: the next compaction asks anew. What runs in a thread runs to its end."""
+        """Forgets it: the next compaction asks again. What runs in a thread runs to its end."""
         self._future.cancel()
         if self._task is not None:
             self._task.get_loop().call_soon_threadsafe(self._task.cancel)
@@ -124,12 +124,12 @@ class Ahead:
         self._fruitless: OrderedDict[int, int] = OrderedDict()
 
     def has(self, messages: list[Any]) -> bool:
-        """Whether a summary of this list is in the making, or made."""
+        """True if a summary of this list is in the making, or made."""
         begun = self._begun.get(id(messages))
         return begun is not None and begun.messages is messages
 
     def is_fruitless(self, messages: list[Any], tokens: int) -> bool:
-        """Whether there was nothing to summarize in it, and it has hardly grown since."""
+        """True if there was nothing to summarize in it, and it has hardly grown since."""
         then = self._fruitless.get(id(messages))
         return then is not None and then <= tokens < then * _NOTABLY
 
@@ -164,7 +164,7 @@ class Ahead:
         return summary
 
     def take(self, messages: list[Any]) -> Begun | None:
-        """What was begun for this list, which is then forgotten."""
+        """Returns the summary begun for this list, and forgets it."""
         with self._lock:
             begun = self._begun.pop(id(messages), None)
         return begun if begun is not None and begun.messages is messages else None

@@ -23,7 +23,7 @@ logger = Logger(__name__)
 _Given = ParamSpec("_Given")
 _Returned = TypeVar("_Returned")
 
-# What was left behind and has not ended. A loop holds on to its tasks only weakly.
+# Calls that timed out and still run. A loop holds its tasks only weakly.
 _left_behind: set[asyncio.Future[Any]] = set()
 
 
@@ -54,7 +54,7 @@ class Call:
         self._thread = _started(self._run)
 
     def wait(self, seconds: float | None) -> tuple[Any, BaseException | None]:
-        """What it returned, and what it raised if that is an `Exception`.
+        """Returns the value, and the exception if it is an `Exception`.
 
         Args:
             seconds: How long is waited; None for as long as it takes.
@@ -86,7 +86,7 @@ class Call:
 
 
 async def awaited(awaitable: Awaitable[Any], seconds: float | None) -> Any:
-    """What it gives within so many seconds, if there is a limit.
+    """Returns the value, within so many seconds if there is a limit.
 
     Not `asyncio.wait_for`, which waits until what it cancelled has ended: for ever where the
     cancellation is swallowed.
@@ -117,7 +117,7 @@ async def awaited(awaitable: Awaitable[Any], seconds: float | None) -> Any:
 
 
 async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
-    """What it gives or raises.
+    """Returns the value or the exception.
 
     Asyncio complains of an error in a task that was left behind, and ends the loop at one such as a
     `KeyboardInterrupt`.
@@ -133,7 +133,7 @@ async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
 
 
 async def in_thread(function: Callable[[], Any]) -> Any:
-    """What it returns, from a thread that is left behind where nobody waits any longer."""
+    """Returns the value of a function run in a thread, which is left running on cancellation."""
     import asyncio
 
     loop = asyncio.get_running_loop()
@@ -163,14 +163,14 @@ async def in_thread(function: Callable[[], Any]) -> Any:
 async def in_pool(
     function: Callable[_Given, _Returned], *args: _Given.args, **more: _Given.kwargs
 ) -> _Returned:
-    """What it returns, from a thread of the loop's pool."""
+    """Returns the value of a function run in the loop's thread pool."""
     import asyncio
 
     return await asyncio.to_thread(function, *args, **more)
 
 
 def is_in_event_loop() -> bool:
-    """Whether this thread has an event loop that waits for what is done here."""
+    """True if this thread has an event loop."""
     import asyncio
 
     try:

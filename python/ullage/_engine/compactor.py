@@ -46,7 +46,7 @@ class Compactor:
         stopwatch: Takes the time of all but the summaries.
         listener: Is told what was done.
         telemetry: Likewise, by OpenTelemetry.
-        append_only: Whether the host promises that messages only come at the end.
+        append_only: True if the host promises that messages only come at the end.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Compactor:
         renew_after_fork(self)
 
     def renew(self) -> None:
-        """Makes its lock anew."""
+        """Replaces its lock."""
         self._applying = threading.Lock()
 
     def plan(self, messages: Sequence[Any], ask: PlanRequest) -> Plan:
@@ -104,7 +104,7 @@ class Compactor:
         return report
 
     def view(self, messages: Sequence[Any], ask: PlanRequest) -> Steps[list[Any]]:
-        """What a compaction would leave, as a new list."""
+        """Returns what a compaction would leave, as a new list."""
         start = time.perf_counter()
         with self._telemetry.operation("view") as operation:
             reading = yield from self._reading(messages, ask)
@@ -148,7 +148,7 @@ class Compactor:
         for _ in range(_TRIES - 1):
             try:
                 return (yield from self._tried(messages, ask, operation))
-            except MessagesChangedError as error:  # noqa: PERF203 - what changed is planned anew
+            except MessagesChangedError as error:  # noqa: PERF203 - it is planned again
                 logger.debug("error=<%s> | messages changed while planning", error)
         return (yield from self._tried(messages, ask, operation))
 
@@ -203,7 +203,7 @@ class Compactor:
         return plan, reading.artifacts(plan) if self._leaves_something(plan) else []
 
     def _leaves_something(self, plan: Plan) -> bool:
-        """Whether there may be something to store; looking for it reads the messages again."""
+        """True if there may be something to store; looking for it reads the messages again."""
         return self._artifact_writer.store is not None and not plan.is_empty
 
     def _apply(self, plan: Plan, reading: Reading, messages: list[Any]) -> None:

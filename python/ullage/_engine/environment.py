@@ -27,7 +27,7 @@ def _optional(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return lambda text: None if text.lower() in _NONE else read(text)
 
 
-# What stands for None.
+# Values that stand for None.
 _NONE = ("none", "null")
 
 # The variables of Cyber-AutoAgent's document, with its bounds, and the settings that each is.
@@ -48,7 +48,7 @@ _CYBER = "CYBER_"
 # The size that texts are shortened to is no error above the threshold: they stay whole up to that.
 _CLAMPED = "TOOL_COMPRESS_TRUNCATE"
 
-# What is left of a text can be no more than the size above which it is shortened.
+# A shortened text can be no larger than the size above which texts are shortened.
 _BOUNDED = (("shrink_to", "shrink_above"), ("offload_preview", "offload_above"))
 
 # The settings that may be None, whatever a preset says, and what else they are.
@@ -122,7 +122,7 @@ def _named(problems: Iterable[tuple[str, str]], sources: dict[str, str]) -> list
 
 
 def _reader(setting: str, now: Any) -> Callable[[str], Any]:
-    """How the text of a setting is read, by what it is now."""
+    """Returns the parser of a setting, by the type of its current value."""
     if setting in _OPTIONAL:
         return _optional(_OPTIONAL[setting])
     if isinstance(now, (int, float)):

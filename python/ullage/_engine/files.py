@@ -48,8 +48,8 @@ def remove_unfinished() -> None:
 def write_whole(path: str | os.PathLike[str], data: bytes, *, permissions: int = BY_UMASK) -> None:
     """Writes a file: whatever happens meanwhile, it has the old content or the new.
 
-    What is no ordinary file, such as a pipe or a device, is written to as it is. A link stays one,
-    and its target is written; the permissions of a file that is there stay.
+    A pipe or a device is written to as it is. A link stays a link, and its target is written. An
+    existing file keeps its permissions.
 
     Args:
         path: Where to; its folder is there already.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Known:
-    """What a system prompt and tools count at a scale."""
+    """The tokens of a system prompt and tools at a scale."""
 
     system: Any
     tools: Any
@@ -19,7 +19,7 @@ class _Known:
     tokens: int
 
     def is_of(self, system: Any, tools: Any, scale: float) -> bool:
-        """Whether it is of these very objects at this scale."""
+        """True if it is of these very objects at this scale."""
         return self.system is system and self.tools is tools and self.scale == scale
 
 
@@ -29,7 +29,7 @@ class FixedTokens:
     Args:
         engine: What counts.
         counter: Its counter, whose scale may change.
-        append_only: Whether the host replaces the engine's own rather than edit them.
+        append_only: True if the host replaces the engine's own rather than edit them.
     """
 
     def __init__(self, engine: Engine, counter: TokenCounter, *, append_only: bool) -> None:
@@ -51,7 +51,7 @@ class FixedTokens:
 
 
 def number_of(tools: Any) -> int:
-    """How many tools are defined, in whatever form the host has them."""
+    """Returns the number of tools, in any host's form."""
     if not isinstance(tools, (list, tuple)):
         return 1 if tools else 0
     return sum(_declared(tool) for tool in tools)

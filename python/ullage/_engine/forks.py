@@ -8,21 +8,21 @@ from typing import Protocol
 
 
 class Renewed(Protocol):
-    """What holds a lock.
+    """An object that holds a lock.
 
     It takes the lock as ``with self._lock``, which gives back the one that was taken: the thread
     that forked may itself be inside.
     """
 
     def renew(self) -> None:
-        """Makes its locks anew."""
+        """Replaces its locks."""
 
 
 _holders: weakref.WeakSet[Renewed] = weakref.WeakSet()
 
 
 def renew_after_fork(holder: Renewed) -> None:
-    """Has its locks made anew in each child, as long as it lives."""
+    """Replaces its locks in each forked child, as long as it lives."""
     _holders.add(holder)
 
 

@@ -31,7 +31,7 @@ OnCompaction: TypeAlias = Callable[[Report], object]
 # takes longer hangs.
 _PATIENCE = 10.0
 
-# What listeners do in a running loop. A loop holds on to its tasks only weakly.
+# Tasks of listeners in a running loop. A loop holds its tasks only weakly.
 _telling: set[asyncio.Task[None]] = set()
 
 

@@ -24,7 +24,7 @@ _FRONT = 64
 
 @dataclass(frozen=True)
 class Note:
-    """What the engine says of messages that left.
+    """The engine's note about removed messages.
 
     Attributes:
         messages: How many they were.
@@ -36,7 +36,7 @@ class Note:
 
     @property
     def is_summary(self) -> bool:
-        """Whether that is a summary, and not only lines of theirs."""
+        """True if that is a summary, and not only lines of theirs."""
         return self.body.startswith(_SUMMARY)
 
 

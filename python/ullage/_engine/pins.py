@@ -6,7 +6,7 @@ from typing import Any
 
 
 def has_pin(message: Any) -> bool:
-    """Whether this message has a pin itself."""
+    """True if this message has a pin itself."""
     found = message
     for name in ("metadata", "custom", "pinned"):
         found = found.get(name) if isinstance(found, dict) else None

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class PlanRequest:
-    """What a caller asks of a plan.
+    """The arguments of a plan.
 
     Args:
         budget: Tokens that the messages may take, or None for what the window leaves.
-        hard: Whether it does not wait for the high mark.
+        hard: True if it does not wait for the high mark.
         pins: Indices of messages that stay as they are.
         fixed: Counts what stands beside the messages; it is called once, when that is needed.
         time_limit: Seconds from now on that it may take, the summary included.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-# How the reader of TOML ends what it says.
+# The place in an error of the TOML reader.
 _AT_LINE = re.compile(r"\(at line (\d+)")
 
 
@@ -31,7 +31,7 @@ class PolicyFileError(PolicyError):
 
 
 def is_policy_file(path: Path) -> bool:
-    """Whether that is the name of a file of settings."""
+    """True if that is the name of a file of settings."""
     return path.suffix.lower() in _READERS
 
 
@@ -81,7 +81,7 @@ def parse(path: Path, text: str, ending: str | None = None) -> dict[str, Any]:
 
 
 def toml() -> Any:
-    """What reads TOML.
+    """Imports the reader of TOML.
 
     Raises:
         PolicyFileError: If nothing does.
@@ -96,7 +96,7 @@ def toml() -> Any:
 
 
 def yaml() -> Any:
-    """What reads and writes YAML.
+    """Imports the reader and writer of YAML.
 
     Raises:
         PolicyFileError: If it is not installed.
@@ -113,7 +113,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise PolicyFileError(f"it is no JSON: {error}", error.lineno) from error
+        raise PolicyFileError(f"not valid JSON: {error}", error.lineno) from error
 
 
 def _toml(text: str) -> Any:
@@ -123,7 +123,7 @@ def _toml(text: str) -> Any:
     except reader.TOMLDecodeError as error:
         at = _AT_LINE.search(str(error))
         line = None if at is None else int(at[1])
-        raise PolicyFileError(f"it is no TOML: {error}", line) from error
+        raise PolicyFileError(f"not valid TOML: {error}", line) from error
 
 
 def _yaml(text: str) -> Any:
@@ -135,7 +135,7 @@ def _yaml(text: str) -> Any:
         problem = getattr(error, "problem", None) or error
         where = "" if mark is None else f" (at line {mark.line + 1}, column {mark.column + 1})"
         line = None if mark is None else mark.line + 1
-        raise PolicyFileError(f"it is no YAML: {problem}{where}", line) from error
+        raise PolicyFileError(f"not valid YAML: {problem}{where}", line) from error
 
 
 _READERS: dict[str, Callable[[str], Any]] = {

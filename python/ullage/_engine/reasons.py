@@ -36,7 +36,7 @@ def one_line(text: str) -> str:
 
 
 def _quotes(text: str, given: str | bytes) -> bool:
-    """Whether so many characters of the text are those of what was given, in a row.
+    """True if so many characters of the text are those of what was given, in a row.
 
     Pieces that follow each other are looked for, so it may take twice as many to see it.
     """

@@ -22,7 +22,7 @@ class Stopwatch:
         renew_after_fork(self)
 
     def renew(self) -> None:
-        """Makes its lock anew."""
+        """Replaces its lock."""
         self._lock = threading.Lock()
 
     @contextmanager

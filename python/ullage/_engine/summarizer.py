@@ -41,7 +41,7 @@ _REMEMBERED = 64
 _LONGEST_REMEMBERED = 16
 
 # Why there is no answer where nobody can be asked.
-NOBODY = "there is no summarizer"
+NOBODY = "no summarizer was given"
 
 # The askers whose summarizer runs in this context.
 _asking: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
@@ -51,7 +51,7 @@ _asking: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
 
 @dataclass(frozen=True)
 class SummaryRequest:
-    """What a summarizer is asked for.
+    """A request for a summary.
 
     ``str(request)`` is the whole as one prompt, for a model that takes only that.
 
@@ -88,12 +88,12 @@ Summarizer: TypeAlias = Callable[[SummaryRequest], "str | Awaitable[str]"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of asking.
+    """The summarizer's answer.
 
     Attributes:
         text: The summary, or None.
         reason: Why there is none.
-        late: Whether that is because the time was over.
+        late: True if that is because the time was over.
         kind: The class of the error, where one was the reason.
     """
 
@@ -126,7 +126,7 @@ class Asker:
 
     @property
     def can_ask(self) -> bool:
-        """Whether there is a summarizer."""
+        """True if there is a summarizer."""
         return self._summarizer is not None
 
     @property
@@ -136,12 +136,12 @@ class Asker:
 
     @property
     def is_async(self) -> bool:
-        """Whether the summarizer says of itself that it has to be awaited."""
+        """True if the summarizer says of itself that it has to be awaited."""
         called = getattr(self._summarizer, "__call__", None)  # noqa: B004 - of an object, its method
         return inspect.iscoroutinefunction(self._summarizer) or inspect.iscoroutinefunction(called)
 
     def request(self, plan: Plan, reading: Reading) -> SummaryRequest | None:
-        """What the plan waits for."""
+        """Returns the request that the plan waits for."""
         values = None if self._summarizer is None else reading.request(plan)
         return None if values is None else SummaryRequest._of(values, reading.messages)  # noqa: SLF001
 
@@ -263,7 +263,9 @@ class Asker:
     def _nothing(self, reason: str, error: BaseException | None) -> Answer:
         reason = one_line(reason)
         if self._required:
-            raise SummaryError(f"a summary is required, and there is none: {reason}") from error
+            raise SummaryError(
+                f"the policy requires a summary, and none was made: {reason}"
+            ) from error
         if self._summarizer is not None:
             logger.warning("reason=<%s> | no summary from the summarizer", reason)
         late = isinstance(error, OutOfTimeError)

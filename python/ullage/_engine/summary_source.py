@@ -95,7 +95,7 @@ class SummarySource:
         return Chosen(plan, answer, dropped=dropped)
 
     def is_near(self, messages: list[Any], report: Report) -> bool:
-        """Whether the next summary is to be begun now that nothing was due."""
+        """True if the next summary is to be begun now that nothing was due."""
         if self._begins_at is None or report.stages or not self._asker.can_ask:
             return False
         tokens = report.tokens_after
@@ -129,11 +129,11 @@ class SummarySource:
         *,
         was_done: bool,
     ) -> tuple[Chosen | None, str]:
-        """What was begun, finished, if it can be used; and why it cannot."""
+        """Returns the summary from the background if it can be used, and the reason if not."""
         answer = begun.summary._answer()  # noqa: SLF001
         if answer.late and not was_done:
             # It had its time. Another call beside it would take as long again.
-            reason = "the summary begun in the background was waited for in vain"
+            reason = "the background summary did not finish in time"
             return Chosen(plan, self._asker.unanswered(reason)), ""
         with self._stopwatch.running():
             done, tokens, why_not = self._ahead.finished(begun, answer, messages, ask)

@@ -6,7 +6,7 @@ from __future__ import annotations
 FINE, FOUND, FAILED = 0, 1, 2
 # The command did its work for a part of its input. It could not read the rest.
 INCOMPLETE = 3
-# What shells say of a program that the user stopped: 128 and the number of the signal.
+# The shell's exit code for a program that the user stopped: 128 and the number of the signal.
 INTERRUPTED = 130
 
 
@@ -19,4 +19,4 @@ def told(found: str, *, reads: bool = True) -> str:
     """
     one = f"1 if {found}, " if found else ""
     three = "3 if a part of the input could not be read, " if reads else ""
-    return f"exit codes: 0 if all is well, {one}2 if it failed, {three}130 if it was interrupted"
+    return f"exit codes: 0 for success, {one}2 if it failed, {three}130 if it was interrupted"

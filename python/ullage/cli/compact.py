@@ -46,7 +46,7 @@ def add_to(commands: Any) -> None:
     add_planning(parser)
     add_format(parser)
     add_json(parser, "print an object with the report, and the messages unless a file gets them")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of what was done")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no report")
     add_engine(parser)
 
 

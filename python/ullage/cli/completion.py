@@ -20,7 +20,7 @@ def add_to(commands: Any) -> None:
     parser = command(
         commands,
         "completion",
-        "print what a shell completes commands by",
+        "print the completion script of a shell",
         "Prints a script for a shell. Once it is loaded, the tab key completes commands, options"
         ' and files. For bash: eval "$(ullage completion bash)" in ~/.bashrc; for zsh, a file'
         " _ullage in a folder of fpath; for fish, ~/.config/fish/completions/ullage.fish.",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # All that terminals obey but for the ends of lines and tabs: C0, DEL and C1.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# Where there is no terminal, what is read by a program or a file is not broken into lines.
+# Without a terminal, output is read by a program or a file and is not wrapped.
 _WIDTH_OF_A_FILE = 160
 # Seconds after which work is long, and its progress is shown.
 SHOWN_AFTER = 1.0

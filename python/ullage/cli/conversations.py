@@ -82,7 +82,7 @@ def tools_in(path: Path | None) -> Any:
     """The tool definitions in a file.
 
     Raises:
-        CommandError: If it cannot be read, or is no JSON.
+        CommandError: If it cannot be read, or is not JSON.
     """
     if path is None:
         return None
@@ -91,7 +91,7 @@ def tools_in(path: Path | None) -> Any:
     except RecursionError as error:
         raise CommandError(f"{path} is nested too deep to be read") from error
     except ValueError as error:
-        raise CommandError(f"{path}: it is no JSON: {error}") from error
+        raise CommandError(f"{path}: not valid JSON: {error}") from error
 
 
 def _text(path: Path) -> str:

@@ -61,7 +61,7 @@ def add_to(commands: Any) -> None:
         commands,
         "count",
         "count the tokens of conversations and texts",
-        "Counts tokens by who says them and as what. A file that holds no conversation is counted"
+        "Counts tokens by role and kind of content. A file without a conversation is counted"
         " as plain text.",
         run,
         found="",

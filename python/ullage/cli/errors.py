@@ -1,4 +1,4 @@
-"""What stops a command."""
+"""Errors that stop a command."""
 
 from __future__ import annotations
 

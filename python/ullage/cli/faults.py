@@ -1,4 +1,4 @@
-"""What is wrong in the file of a policy, and on which line."""
+"""Finds the line of each problem in a policy file."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def line_of(path: Path, text: str, place: Place) -> int | None:
 
 
 def _in_json(text: str, at: int, place: Place) -> int | None:
-    """Where a key or an element begins, by the lengths of what stands before it."""
+    """Returns the start of a key or an element in JSON text."""
     decoder = json.JSONDecoder()
     at = _skip(text, at)
     opening, at, number = text[at], _skip(text, at + 1), 0

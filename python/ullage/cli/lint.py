@@ -22,8 +22,8 @@ def add_to(commands: Any) -> None:
     parser = command(
         commands,
         "lint",
-        "say what a provider would reject in a conversation",
-        "Prints what a provider would reject, where, why, and what to do about it.",
+        "find what a provider would reject in a conversation",
+        "Prints what a provider would reject, with the place, the reason and the remedy.",
         run,
         found="something was found",
     )

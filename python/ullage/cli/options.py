@@ -65,7 +65,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         metavar="FORMAT",
-        help=f"the wire format, told from the messages if not given: {', '.join(FORMATS)}",
+        help=f"the wire format, detected from the messages if not given: {', '.join(FORMATS)}",
     )
 
 
@@ -75,20 +75,20 @@ def add_json(parser: Any, help: str) -> None:
 
 
 def add_counting(parser: Any) -> None:
-    """What counts."""
+    """Adds the options that choose the counter."""
     parser.add_argument("--model", metavar="ID", help="the id of the model, for its tokens")
     _add_encoding(parser)
 
 
 def counter_of(options: argparse.Namespace) -> ullage.TokenCounter | None:
-    """What counts; None for what the engine counts with by itself."""
+    """Returns the chosen counter; None for the engine's own."""
     if options.encoding is not None:
         return ullage.TokenCounter(options.encoding)
     return None if options.model is None else ullage.TokenCounter.for_model(options.model)
 
 
 def add_policy(parser: Any) -> None:
-    """What decides."""
+    """Adds the options that choose the policy."""
     policy = parser.add_argument(
         "--policy",
         metavar="NAME|FILE",
@@ -107,7 +107,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SETTING=VALUE",
-        help="a setting that is not as in the policy, such as window=32000; may be repeated",
+        help="change a setting of the policy, such as window=32000; may be repeated",
     )
     add("--model", metavar="ID", help="the id of the model, for its window and its tokens")
     _add_encoding(group)
@@ -115,7 +115,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         ("system", "the system prompt, as text or JSON"),
         ("tools", "the tool definitions, as JSON"),
     ):
-        given = add(f"--{name}", type=Path, metavar="FILE", help=f"{what}; it takes of the window")
+        given = add(f"--{name}", type=Path, metavar="FILE", help=f"{what}; part of the window")
         completed(given, "file")
 
 
@@ -150,13 +150,13 @@ def policy_of(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | 
 
 
 def add_planning(parser: argparse.ArgumentParser) -> None:
-    """What is asked of a plan."""
+    """Adds the options of a plan."""
     add = parser.add_argument
     add(
         "--budget",
         type=at_least(1),
         metavar="TOKENS",
-        help="the most that the messages may take; what the window leaves if not given",
+        help="the most tokens of the messages; if not given, the window less the reserve",
     )
     add(
         "--hard",
@@ -169,11 +169,9 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=at_least(0),
         metavar="INDEX",
-        help="a message that stays as it is, counted from 0; may be repeated",
+        help="the index of a message that must not change, counted from 0; may be repeated",
     )
-    store = add(
-        "--store", type=Path, metavar="FOLDER", help="where what leaves is kept, for `retrieve`"
-    )
+    store = add("--store", type=Path, metavar="FOLDER", help="the folder for removed content")
     completed(store, "folder")
 
 
@@ -191,7 +189,7 @@ def at_least(least: int) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"{text!r}: it must be at least {least}")
         return found
 
-    # What argparse says that a text is not.
+    # The name in argparse's error.
     number.__name__ = "whole number"
     return number
 

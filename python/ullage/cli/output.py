@@ -1,4 +1,4 @@
-"""Where changed conversations go: standard output, another file, or back where they came from."""
+"""Writes changed conversations: to standard output, another file, or back to their own."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from ullage.cli.unread import Unread
     from ullage.sessions import Session, SessionFile
 
-# What a change says of itself.
+# The type of a change's description.
 Said = TypeVar("Said")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Where the outcome goes."""
+    """Adds the options that choose the output."""
     group = parser.add_mutually_exclusive_group()
     file = group.add_argument(
         "-o",
@@ -48,8 +48,8 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--transcript",
         action="store_true",
-        help="FILE is a transcript of ullage that was never compacted, so that nothing tells: what"
-        " is written back is appended, and all that was said stays in it",
+        help="treat FILE as a transcript of ullage, also if it was never compacted: the outcome is"
+        " appended to it, and all messages stay in it",
     )
 
 
@@ -134,7 +134,7 @@ def _change_transcript(file: str, how: Callable[[str, list[Any]], Said]) -> Said
 
 
 def _stamp(file: str) -> tuple[int, int, int] | None:
-    """What changes when a file does; None of what is none."""
+    """Returns figures that change when the file does; None if it is not a file."""
     try:
         found = Path(file).stat()
     except (OSError, ValueError):

@@ -17,7 +17,7 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="write over a file that exists, even if what it holds is lost",
+        help="overwrite an existing file, even if its content is lost",
     )
 
 

@@ -32,8 +32,8 @@ def add_to(commands: Any) -> None:
     parser = command(
         commands,
         "plan",
-        "say what a compaction would do, and do nothing",
-        "Plans a compaction and says what each stage would save. Nothing is changed or stored.",
+        "show what a compaction would do, without doing it",
+        "Plans a compaction and shows the savings of each stage. Nothing is changed or stored.",
         run,
         found="there is something to do",
     )
@@ -41,7 +41,7 @@ def add_to(commands: Any) -> None:
     add_planning(parser)
     add_format(parser)
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--explain", action="store_true", help="say each edit, and why")
+    shown.add_argument("--explain", action="store_true", help="list each edit and its reason")
     add_json(shown, "print the plan as JSON")
     add_engine(parser)
 

@@ -20,7 +20,7 @@ def chosen(source: str | None, model: str | None) -> tuple[ullage.Policy | None,
     """The policy that is asked for, None for none, and the model, which an agent's file may name.
 
     Raises:
-        PolicyError: If there is no such preset, or the file cannot be read or is wrong.
+        PolicyError: If the preset is unknown, or the file cannot be read or is wrong.
     """
     if source is None:
         return None, model

@@ -19,7 +19,7 @@ from ullage.cli.unread import Unread
 if TYPE_CHECKING:
     import argparse
 
-# What `Policy.preset` knows.
+# The presets that `Policy.preset` knows.
 PRESETS = (
     "default",
     "cyber-autoagent",

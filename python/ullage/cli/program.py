@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import io
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,7 @@ from ullage.cli.console import complain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
 # In the order in which one meets them.
 _COMMANDS = (
@@ -43,7 +46,7 @@ _COMMANDS = (
     completion,
 )
 
-# What is no fault of ullage.
+# Errors that are not faults of ullage.
 _EXPECTED = (ullage.UllageError, KeyboardInterrupt, OSError, MemoryError)
 
 
@@ -73,13 +76,13 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
-        # Who reads has seen enough, as `head` does; what was printed was found.
+        # The reader, such as `head`, has closed the pipe; what was printed was found.
         return FOUND
     if isinstance(error, OSError):
         # Whoever reads or writes a file says so itself.
         complain(f"cannot print: {error}")
     elif isinstance(error, MemoryError):
-        complain("there is not enough memory")
+        complain("not enough memory")
     else:
         complain(
             f"{type(error).__name__}: {error}; that is a fault of ullage: please report it with"
@@ -88,9 +91,22 @@ def _failed(error: BaseException) -> int:
     return FAILED
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that suggests the nearest command."""
+
+    def error(self, message: str) -> NoReturn:
+        """Prints the error and exits."""
+        if unknown := re.match(r"argument COMMAND: invalid choice: '([^']*)'", message):
+            names = [command.__name__.rpartition(".")[2] for command in _COMMANDS]
+            near = difflib.get_close_matches(unknown[1], names, n=1)
+            remedy = f"did you mean '{near[0]}'?" if near else f"use {', '.join(names)}"
+            message = f"unknown command '{unknown[1]}'; {remedy}"
+        super().error(message)
+
+
 def parser_of_commands() -> argparse.ArgumentParser:
-    """The parser of all commands."""
-    parser = argparse.ArgumentParser(
+    """Returns the parser of all commands."""
+    parser = _Parser(
         "ullage", description="A context engine for LLM agents.", epilog=told("something was found")
     )
     parser.add_argument("--version", action="version", version=f"ullage {ullage.__version__}")

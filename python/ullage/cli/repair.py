@@ -34,11 +34,13 @@ def add_to(commands: Any) -> None:
         "--open-calls",
         choices=("answer", "remove"),
         default="answer",
-        help="what becomes of calls without a result: an error answers them (default), or they go",
+        help="calls without a result: answer them with an error (default), or remove them",
     )
     add_format(parser)
-    add_json(parser, "print an object with what was done, and the messages unless a file gets them")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of what was done")
+    add_json(
+        parser, "print an object with the repairs, and with the messages unless a file gets them"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no report")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             mended = ullage.repair(messages, options.format, open_calls=options.open_calls)
         except ullage.MessageError as error:
-            # What cannot be read at all, nothing mends.
+            # A file that cannot be read cannot be repaired.
             raise CommandError(f"{name}: {error}") from error
         messages[:] = mended
         return mended.repairs

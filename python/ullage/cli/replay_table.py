@@ -1,4 +1,4 @@
-"""What ``ullage replay`` measured, as a table."""
+"""Prints the results of ``ullage replay`` as a table."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def show(found: Replay) -> None:
 
 
 def _places() -> list[tuple[str, Callable[[Row], str]]]:
-    """What each row is of."""
+    """Returns the columns that name a row."""
     return [
         ("policy", lambda row: row.policy),
         ("context", lambda row: f"{row.context:,}"),
@@ -94,7 +94,6 @@ def _below(found: Replay) -> None:
     if len(failures) > _FAILURES_SHOWN:
         say(f"and {len(failures) - _FAILURES_SHOWN} more; --json has them all")
     if found.repaired:
-        say(
-            f"{len(found.repaired)} sessions were repaired first, as no provider would take them"
-            " (ullage lint says why)."
-        )
+        count = len(found.repaired)
+        were = "1 session was" if count == 1 else f"{count} sessions were"
+        say(f"{were} repaired first, since a provider would refuse them; `ullage lint` says why")

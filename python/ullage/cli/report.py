@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
 def _session(found: list[Session], number: int) -> Session:
     if number > len(found):
         raise CommandError(
-            f"there is no session {number}: the file holds {len(found)}; choose with --session"
+            f"session {number} not found: the file has {len(found)}; choose one with --session"
         )
     if len(found) > 1:
         note(f"ullage: session {number} of {len(found)}; --session chooses another")

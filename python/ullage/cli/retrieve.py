@@ -37,7 +37,7 @@ def add_to(commands: Any) -> None:
         reads=False,
     )
     add = parser.add_argument
-    add("reference", nargs="?", metavar="REFERENCE", help="as it stands in the conversation")
+    add("reference", nargs="?", metavar="REFERENCE", help="the reference, as in the conversation")
     store = add("--store", type=Path, required=True, metavar="FOLDER", help="the folder of a store")
     completed(store, "folder")
     add("--session", metavar="NAME", help="the session of the store, if it was given one")
@@ -66,7 +66,7 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints an output, a piece of it, or what a search found."""
     if not options.store.is_dir():
-        raise CommandError(f"--store: there is no folder {options.store}")
+        raise CommandError(f"--store: folder not found: {options.store}")
     store = ullage.FileStore(options.store, options.session, keep=None, clean_above=None)
     if options.reference is None:
         return _look_through(store, options)

@@ -41,8 +41,8 @@ def add_to(commands: Any) -> None:
     parser = command(
         commands,
         "status",
-        "draw how full a conversation is",
-        "Draws what a conversation takes of its window, and how near the next compaction is.",
+        "show how full a conversation is",
+        "Shows how much of the window a conversation takes, and how near the next compaction is.",
         run,
         found="a compaction is due",
     )
@@ -54,7 +54,7 @@ def add_to(commands: Any) -> None:
     shown.add_argument(
         "--summarize",
         action="store_true",
-        help="print what a summary without a model says of all but the recent messages",
+        help="print a summary of all but the recent messages, made without a model",
     )
     summary = parser.add_argument(
         "--summary",
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def summary_of(messages: Sequence[Any], policy: ullage.Policy, format: str | None) -> str:
-    """What the engine says, without a model, of all but the recent messages."""
+    """Returns the engine's account of all but the recent messages, made without a model."""
     policy = policy.replace(
         max_messages=1,
         low_messages=1.0,
@@ -121,13 +121,13 @@ def summary_of(messages: Sequence[Any], policy: ullage.Policy, format: str | Non
 
 
 def _supyagents(options: argparse.Namespace) -> ContextManager | None:
-    """What draws a session of Supyagent, if its agent's file or its summary is given.
+    """Returns a manager of Supyagent, if an agent file or a summary of Supyagent is given.
 
     Raises:
         UllageError: If one of them cannot be read.
     """
     if options.json or options.set:
-        # What is for programs, and settings that an agent has not, are the engine's.
+        # JSON output, and settings that an agent lacks, use the engine's status.
         return None
     agent = None
     if options.policy is not None and policy_file.is_policy_file(Path(options.policy)):
@@ -157,7 +157,7 @@ def _is_supyagents(messages: list[Any], format: str | None) -> bool:
 def _drawn(
     manager: ContextManager, messages: list[Any], tools: Any, status: Status
 ) -> ContextStatus:
-    """What Supyagent's chat shows; the system prompt is a message."""
+    """Returns the status that Supyagent's chat shows; the system prompt is a message."""
     drawn = manager.context_status(messages, tools)
     system = status.fixed - status.tool_tokens
     return replace(drawn, message_tokens=(drawn.message_tokens or 0) + system)

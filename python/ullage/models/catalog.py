@@ -39,7 +39,7 @@ Source = Literal["override", "models.dev", "litellm", "built-in", "default"]
 
 @dataclass(frozen=True)
 class ModelLimits:
-    """How many tokens a model takes and gives.
+    """The token limits of a model.
 
     Attributes:
         model: Its id, as it was asked for.
@@ -68,7 +68,8 @@ class ModelLimits:
         Raises:
             PolicyError: If a setting is unknown or out of range.
         """
-        # What is no number of tokens is left to the policy, whose error names the setting.
+        # A value that is not a number of tokens is left to the policy, whose error names the
+        # setting.
         reserve = tables.tokens(settings.get("reserve_output"))
         window = tables.tokens(settings.get("window")) or self.window
         figures = (window, min(self.max_input, window), self.max_output)
@@ -216,7 +217,7 @@ def _given(name: str, value: Any) -> dict[str, int]:
     checked = {}
     for key, given in _mapping(name, value).items():
         if key not in _FIELDS:
-            raise PolicyError(f"{name}: there is no {key!r}; known are {', '.join(_FIELDS)}")
+            raise PolicyError(f"{name}: unknown key {key!r}; known are {', '.join(_FIELDS)}")
         number = tables.tokens(given)
         if number is None:
             raise PolicyError(f"{name}: {key} is {given!r}, not a number of tokens above 0")
@@ -227,7 +228,7 @@ def _given(name: str, value: Any) -> dict[str, int]:
 
 
 def _merged(given: Mapping[str, int], below: Figures) -> Figures:
-    """What is given, and the rest from the source below it."""
+    """Returns the given figures, and the rest from the source below."""
     window = given.get("window", below.window)
     most_input = given.get("max_input", window if "window" in given else below.max_input)
     most_output = given.get("max_output", below.max_output)

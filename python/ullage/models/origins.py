@@ -1,4 +1,4 @@
-"""Where a table of model limits comes from: the caller, a file, or an installed litellm."""
+"""Sources of tables of model limits: the caller, a file, or an installed litellm."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-# How long a table that could not be read is left alone, unless it changes.
+# Seconds before a table that could not be read is tried again, unless it changes.
 RETRY_SECONDS = 30.0
 
-# Where litellm keeps its table in its package.
+# The table in litellm's package.
 _LITELLM_TABLE = "model_prices_and_context_window_backup.json"
 
 
 class Origin(Protocol):
-    """Where a table comes from."""
+    """The source of a table."""
 
     def version(self) -> object:
         """Something that changes when the table does; None if there is no table."""
@@ -39,7 +39,7 @@ class Given:
         return "given"
 
     def read(self) -> Any:
-        """What was given."""
+        """Returns the given table."""
         return self.content
 
 

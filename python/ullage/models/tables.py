@@ -27,7 +27,8 @@ T = TypeVar("T")
 # Beyond this it is a mistake: the largest windows are a hundredth of it.
 _MOST_TOKENS = 1_000_000_000
 
-# Who serves their own models in models.dev's table. Others may serve the same id with less.
+# Makers that serve their own models in models.dev's table. Others may serve the same id with lower
+# limits.
 MAKERS = frozenset(
     {
         "alibaba",
@@ -48,7 +49,7 @@ MAKERS = frozenset(
 
 
 class Figures(NamedTuple):
-    """What a model takes and gives, in tokens."""
+    """The token limits of a model."""
 
     window: int
     max_input: int
@@ -56,7 +57,7 @@ class Figures(NamedTuple):
 
     @classmethod
     def of(cls, window: Any, max_input: Any, max_output: Any) -> Figures | None:
-        """The figures, or None without a window. What is no number of tokens is not given."""
+        """Returns the figures; None without a window. Values that are not counts are skipped."""
         whole = tokens(window)
         if whole is None:
             return None
@@ -80,7 +81,7 @@ def tokens(value: Any) -> int | None:
 
 @dataclass
 class Table(Generic[T]):
-    """What a table says by id. Not for several threads at once: the catalog holds its lock."""
+    """A table of entries by id. Not thread-safe: the catalog holds its lock."""
 
     name: str
     origin: Origin
@@ -114,7 +115,7 @@ class Table(Generic[T]):
         return self.reads
 
     def get(self, model: str) -> T | None:
-        """What it says of a model, with or without what gateways write before its id."""
+        """Returns the entry of a model, with or without a gateway's prefix in its id."""
         found = (self._entries.get(name) for name in _names(model.lower()))
         return next((entry for entry in found if entry is not None), None)
 
@@ -172,7 +173,7 @@ def litellm(content: Any) -> dict[str, Figures]:
 
 
 def entries_of(content: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What is an object by its name; anything else is skipped."""
+    """Yields the objects by their names; anything else is skipped."""
     if isinstance(content, Mapping):
         for name, value in content.items():
             if isinstance(name, str) and isinstance(value, Mapping):

@@ -46,7 +46,7 @@ def tokens_plot(line: Timeline, window: int | None, beside: Sequence[Line] = ())
 
 
 def keys_of(plot: Plot) -> list[tuple[str, str]]:
-    """How each thing in a plot is drawn, and what it is."""
+    """Returns the style and the meaning of each line in a plot."""
     keys: list[tuple[str, str]] = [(line.kind, line.name) for line in plot.lines]
     if plot.marks:
         keys.append(("mark", "compaction"))
@@ -61,7 +61,7 @@ def key(kind: str) -> str:
 
 
 def said_of(plot: Plot) -> str:
-    """What a plot of tokens shows, in words."""
+    """Describes a plot of tokens in words."""
     limit = None if plot.limit is None else plot.limit[1]
     return ". ".join(_course(line, limit) for line in plot.lines) + "."
 
@@ -84,7 +84,7 @@ def tokens_figure(line: Timeline, window: int | None, beside: Sequence[Line]) ->
 
 
 def stages_figure(line: Timeline) -> Iterator[str]:
-    """What each stage did."""
+    """Draws the savings of each stage."""
     if not line.stages:
         return
     yield '<h2 id="stages">What each stage saved</h2>'
@@ -96,7 +96,7 @@ def stages_figure(line: Timeline) -> Iterator[str]:
 
 
 def cache_figure(line: Timeline) -> Iterator[str]:
-    """What of each request the provider had in its cache."""
+    """Draws the cached part of each request."""
     kinds = (
         ("read", "read from the cache", [step.read for step in line.steps]),
         ("new", "written, as it is new", [step.new for step in line.steps]),
@@ -110,7 +110,7 @@ def cache_figure(line: Timeline) -> Iterator[str]:
 
 
 def cost_figure(line: Timeline, money: Money) -> Iterator[str]:
-    """What the input has cost, from the first request on."""
+    """Draws the cost of the input, added up from the first request."""
     unit, prices = money
     own = list(accumulate(step.cost for step in line.steps))
     full = list(accumulate(step.cost_without for step in line.steps))

@@ -1,4 +1,4 @@
-"""What all pages are made of: the document, tables, bars."""
+"""Parts of all pages: the document, tables, bars."""
 
 from __future__ import annotations
 

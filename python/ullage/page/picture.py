@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ullage.report.recorder import Recorder
 
 _WIDTH, _HEIGHT = 860, 380
-# What is kept free around the drawing: for the title and the names of the lines above it.
+# The margins around the drawing, for the title and the names of the lines.
 _LEFT, _ABOVE, _BELOW = 24, 84, 36
 # Of a name a letter is about so wide, beside its key.
 _LETTER, _KEY = 6.6, 58

@@ -1,4 +1,4 @@
-"""What left a session, each piece to be unfolded."""
+"""Lists the removed pieces of a session, each folded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # megabytes; of all pieces together so many, which a phone still opens at once.
 MOST_OF_A_PIECE = 200_000
 MOST_OF_ALL = 5_000_000
-# What is shown of a piece that is larger.
+# Characters of a large piece that are shown.
 _BEGINNING = 4_000
 # Actions of plans, of what was done.
 _DONE = {
@@ -38,7 +38,7 @@ MOST_PIECES = 2_000
 
 
 class Pieces:
-    """What is in a store, as parts of a page.
+    """The content of a store, as parts of a page.
 
     Args:
         store: Where it is; None where nothing was kept, or nobody knows where.
@@ -68,7 +68,7 @@ class Pieces:
             yield f'<p class="dim">and {many(left_out, "more piece")}, which the store has.</p>'
 
     def changes(self, changes: Changes) -> Iterator[str]:
-        """What became of each piece, which leads to the piece."""
+        """Describes each changed piece, with a link to it."""
         yield '<ul class="changes">'
         for change in changes.changes:
             yield f"<li>{_changed(change)}</li>"
@@ -86,7 +86,7 @@ class Pieces:
         )
 
     def _content(self, reference: str) -> tuple[bytes | None, str]:
-        """What is stored, or why it cannot be shown."""
+        """Returns the stored content, or the reason why it cannot be shown."""
         if self._store is None:
             return None, "No store was given, so its text is not here."
         try:
@@ -104,7 +104,7 @@ class Pieces:
         try:
             text = content.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            return '<p class="dim">It is no text.</p>'
+            return '<p class="dim">Not text.</p>'
         if len(content) <= min(MOST_OF_A_PIECE, self._room):
             self._room -= len(content)
             return _unfolded(text)
@@ -117,7 +117,7 @@ class Pieces:
         return f'<p class="dim">Its beginning; the whole is {why}.</p>{_unfolded(beginning)}'
 
     def _place(self, reference: str) -> str:
-        """Where it is, with a link where the page can have one."""
+        """Returns the place of the content, with a link if the page can have one."""
         path = getattr(self._store, "path", None)
         file = None if path is None else path(reference)
         if file is None:
@@ -148,7 +148,7 @@ def _changed(change: Change) -> str:
 
 
 def _about(content: bytes) -> str:
-    """How much it is, and how it begins."""
+    """Returns the size of the content and its beginning."""
     size = many(len(content), "byte")
     beginning = content[: 4 * _PREVIEW].decode("utf-8", "replace").split()
     words = plain(" ".join(beginning))[:_PREVIEW]

@@ -39,7 +39,7 @@ class Line:
         name: What it is.
         kind: How it is drawn: "with" is solid and filled, "without" dashed, "other" dotted.
         values: The values.
-        is_cut_short: Whether a cross stands at its end, since what it shows came to one.
+        is_cut_short: True if a cross stands at its end, since what it shows came to one.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Plot:
 
     def _path(self, line: Line) -> str:
         points = [
-            # What is above the upper edge is cut off by the drawing.
+            # The drawing clips values above the upper edge.
             (self._x(request) * _WIDE, (1 - value / self.top) * _HIGH)
             for request, value in _thinned(line.values)
         ]

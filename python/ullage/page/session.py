@@ -42,7 +42,7 @@ def session_page(
     Args:
         recorder: The session.
         economics: What a token costs; those of the recorded model if not given.
-        store: Where what left is; the store of the engine that was recorded if not given.
+        store: Where left is; the store of the engine that was recorded if not given.
         folder: The folder that the page will be in, for links to the files of a ``FileStore``.
         beside: Other runs of the same session, drawn in place of what is computed as "without".
     """

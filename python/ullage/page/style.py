@@ -1,4 +1,4 @@
-"""How pages and pictures look, in the light and in the dark."""
+"""The styles of pages and pictures, light and dark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLOURS = f"""
 @media (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}
 """
 
-# What is told apart by its colour is told apart by its form too: solid, dashed, dotted.
+# Lines differ in form as well as in colour: solid, dashed, dotted.
 PLOTS = """
 text { font: 12px system-ui, sans-serif; fill: var(--dim); stroke: var(--paper); stroke-width: 3px;
   paint-order: stroke; stroke-linejoin: round; }

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from html import escape
 
-# What XML cannot hold (controls, surrogates, two last codes), what turns the direction of the text
-# around it, and what is not seen at all, as letters of tags in which prompts are hidden. Joiners
-# and the soft hyphen stay: scripts and pictures of people are made with them.
+# Removes characters that XML cannot hold (controls, surrogates, the last two codes), that change
+# the direction of text, or that are invisible, such as tag letters that hide prompts. Joiners and
+# the soft hyphen stay: scripts and emoji need them.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"

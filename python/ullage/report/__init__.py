@@ -1,1 +1,1 @@
-"""What an engine did: reports of compactions, and recordings of sessions."""
+"""Reports of compactions, and recordings of sessions."""

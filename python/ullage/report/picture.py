@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 # Supyagent's bars: twenty cells, each five percent.
 _CELLS = 20
 _FILLED, _EMPTY = "█", "░"
-# Where the bar stands under its figures.
+# The indent of the bar under its figures.
 _INDENT = " " * 11
 _WHOLE = 100
 
 
 @dataclass(frozen=True)
 class Trigger:
-    """What makes a compaction due: a figure that comes to its threshold.
+    """A figure that makes a compaction due at its threshold.
 
     Attributes:
         part: What there is.
@@ -38,7 +38,7 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Picture:
-    """What ``/context`` draws.
+    """The figures that ``/context`` draws.
 
     Attributes:
         limit: The most that a request may take.
@@ -86,7 +86,7 @@ def percent(part: float, whole: float) -> int:
 
 
 def tokens_line(messages: int, tools: int, limit: int) -> str:
-    """What a request takes, in the line that stands behind each turn."""
+    """Returns the line of token figures after each turn."""
     used = messages + tools
     share = percent(used, limit)
     return f"tokens: {messages:,} msgs + {tools:,} tools | context: {used:,} / {limit:,} ({share}%)"

@@ -1,4 +1,4 @@
-"""What a recording is made of: its entries, as values and as records of a file."""
+"""The entries of a recording, as values and as records of a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_CHANGES = 200
 
 @dataclass(frozen=True)
 class Session:
-    """What the requests from here on are for.
+    """The session that the next requests belong to.
 
     Attributes:
         name: What the session is called.
@@ -44,7 +44,7 @@ class SentRequest:
             nobody did.
         read: What of the prompt was read from the provider's cache.
         written: The rest.
-        reported: Whether the provider said what was read; otherwise it is what of the messages was
+        reported: True if the provider said what was read; otherwise it is what of the messages was
             there, unchanged, in the request before.
     """
 
@@ -72,7 +72,7 @@ class Arrived:
 
 @dataclass(frozen=True)
 class Change:
-    """What a compaction did to one piece of a conversation.
+    """The change of one piece in a compaction.
 
     Attributes:
         stage: The stage that proposed it.
@@ -97,7 +97,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """What the compaction that is recorded next did to single pieces.
+    """The changes of single pieces in the compaction that is recorded next.
 
     Attributes:
         changes: In the order of the conversation; of very many those that saved most.
@@ -157,7 +157,7 @@ def entry_of(record: dict[str, Any]) -> Recorded:
 
 
 def changes_of(plan: Plan) -> Changes:
-    """What a plan does to single pieces, without their text. O(edits)."""
+    """Returns the changes of single pieces in a plan, without their text. O(edits)."""
     edits = plan.edits
     kept = sorted(range(len(edits)), key=lambda at: _saved(edits[at]), reverse=True)[:MOST_CHANGES]
     return Changes([_change(edits[at]) for at in sorted(kept)], len(edits) - len(kept))
@@ -230,7 +230,7 @@ def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or check(value)
 
 
-# What is no count.
+# The checks of fields that are not counts.
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "name": _is_text,
     "tool": _is_text,

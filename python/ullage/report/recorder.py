@@ -72,8 +72,11 @@ class Recorder:
                 self._take(entry_of(record))
             self.name = name or self.name or self._file.path.name
 
+    def __repr__(self) -> str:
+        return f"Recorder(name={self.name!r}, entries={len(self._entries)})"
+
     def renew(self) -> None:
-        """Makes its lock anew."""
+        """Replaces its lock."""
         self._lock = threading.Lock()
 
     def attach(
@@ -98,7 +101,7 @@ class Recorder:
 
     @property
     def entries(self) -> list[Entry]:
-        """What happened, in its order."""
+        """The recorded entries, in order."""
         with self._lock:
             return list(self._entries)
 
@@ -146,7 +149,8 @@ class Recorder:
             tokens, kept, is_first = self._counted(messages)
             prompt = tokens if reported_tokens is None else reported_tokens
             if cached_tokens is None:
-                # What stands in front of the messages is read too, from the second request on.
+                # From the second request on, the system prompt and the tools are read from the
+                # cache too.
                 beside = 0 if is_first else max(0, prompt - tokens)
                 cached_tokens, reported = kept + beside, False
             else:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# How a line begins: it is an object with one of these kinds, and nothing else.
+# Every line begins as an object with one of these kinds.
 _BEGINNINGS = tuple(f'{{"{kind}":{{'.encode() for kind in KINDS)
 # The longest of them, and more.
 _MOST_OF_A_LINE = 64
@@ -66,7 +66,7 @@ class RecordingFile:
             return
         line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
         try:
-            # What a crash or a full disk cut off stays a line of its own.
+            # A line that a crash or a full disk cut off stays separate.
             self._write(b"\n" + line if self._is_torn else line)
             self._is_torn = False
         except OSError:
@@ -84,7 +84,7 @@ class RecordingFile:
 
 
 def is_recording(path: str | Path) -> bool:
-    """Whether the first line of a file is that of a recording."""
+    """True if the first line of a file is that of a recording."""
     try:
         with Path(path).open("rb") as file:
             line = file.readline(_MOST_OF_A_LINE)
@@ -94,7 +94,7 @@ def is_recording(path: str | Path) -> bool:
 
 
 def _begins_a_record(line: bytes) -> bool:
-    """Whether it begins as a record does, as far as it goes."""
+    """True if it begins as a record does, as far as it goes."""
     return line != b"" and any(
         line.startswith(beginning) or beginning.startswith(line) for beginning in _BEGINNINGS
     )

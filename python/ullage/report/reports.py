@@ -1,4 +1,4 @@
-"""What an engine says about what it did: plain values, made from what the core reports."""
+"""Reports: plain values made from those of the core."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ullage.report.picture import Picture, Trigger, tokens_line
 
 @dataclass(frozen=True)
 class StageReport:
-    """What one stage did.
+    """The work of one stage.
 
     Attributes:
         edits: Number of its edits.
@@ -38,7 +38,7 @@ class SummaryReport:
 
 @dataclass(frozen=True)
 class Report:
-    """What one compaction did.
+    """The outcome of one compaction.
 
     Attributes:
         tokens_before: Tokens of the messages before.
@@ -102,7 +102,7 @@ class LastSummary:
 
 @dataclass(frozen=True)
 class Status:
-    """How full a conversation is.
+    """The state of a conversation: its tokens and its limits.
 
     Attributes:
         tokens: Tokens of the messages.
@@ -158,7 +158,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Stats:
-    """What an engine did in its life.
+    """The totals of an engine.
 
     Attributes:
         compactions: Compactions that changed something.

@@ -1,4 +1,4 @@
-"""What a session came to, request by request, with what was done and as if nothing had been."""
+"""The requests of a session, one by one, with and without its compactions."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Timeline:
 
     @classmethod
     def of(cls, entries: Iterable[Entry], economics: Economics) -> Timeline:
-        """What these entries of a recording come to. O(entries)."""
+        """Returns the timeline of a recording. O(entries)."""
         found = cls()
         saved = shrunk = 0
         for entry in entries:

@@ -6,12 +6,12 @@ from typing import Any
 
 
 def is_session(value: dict[str, Any]) -> bool:
-    """Whether that is a session with its events."""
+    """True if that is a session with its events."""
     return isinstance(value.get("events"), list)
 
 
 def contents(session: dict[str, Any]) -> list[Any]:
-    """What was said in the events, as the model was sent it.
+    """Returns the contents of the events, as they were sent to the model.
 
     A partial event comes again as a whole. An event without content says what was done.
     """

@@ -13,7 +13,7 @@ _SPEAKERS = ("user", "assistant")
 
 
 def is_transcript(lines: list[Any]) -> bool:
-    """Whether these lines are linked to one another."""
+    """True if these lines are linked to one another."""
     return any(_is_said(line) for line in lines)
 
 
@@ -68,13 +68,13 @@ def _is_said(line: Any) -> bool:
 
 
 def _id(value: dict[str, Any], field: str) -> str | None:
-    """What stands in a field that names something; None where it is no text."""
+    """Returns the text in an id field; None if it is not text."""
     found = value.get(field)
     return found if isinstance(found, str) else None
 
 
 def _answer(line: dict[str, Any]) -> str | None:
-    """What tells the answer that an assistant's line is a part of; None of the user's."""
+    """Returns the id of the answer that an assistant's line belongs to; None for a user's line."""
     if line["type"] != "assistant":
         return None
     return _id(line["message"], "id") or _id(line, "uuid")

@@ -1,4 +1,4 @@
-"""What a file or a folder of conversations holds, and how other messages are put in their place."""
+"""Reads the conversations in a file or a folder, and replaces their messages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OnUnreadable: TypeAlias = "Callable[[UnreadableSessionError], object]"
 
 
 class Problems:
-    """What cannot be read in a file.
+    """The parts of a file that cannot be read.
 
     Args:
         file: The file.
@@ -84,7 +84,7 @@ class Session:
 
 @dataclass(frozen=True)
 class SessionFile:
-    """What a file or a folder holds.
+    """The content of a file or a folder.
 
     Attributes:
         name: The file or the folder.
@@ -132,11 +132,11 @@ class Lines(list[Any]):
 
 @dataclass(frozen=True)
 class Style:
-    """How JSON is written.
+    """The style in which JSON is written.
 
     Attributes:
         indent: What a level is indented by; None where all stands on one line.
-        escaped: Whether all beyond ASCII is written as escapes.
+        escaped: True if all beyond ASCII is written as escapes.
     """
 
     indent: str | None = None

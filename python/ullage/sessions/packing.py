@@ -10,7 +10,7 @@ ENDINGS = (_GZIP, _XZ)
 
 
 def unpacked(name: str, data: bytes) -> bytes:
-    """What is in a file, by the ending of its name.
+    """Returns the unpacked content of a file, by the suffix of its name.
 
     Raises:
         ValueError: If it is not packed as its name says, or cut off.
@@ -23,14 +23,14 @@ def unpacked(name: str, data: bytes) -> bytes:
         try:
             return gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"it is no whole gzip file: {error}") from error
+            raise ValueError(f"not a complete gzip file: {error}") from error
     if ending == _XZ:
         import lzma
 
         try:
             return lzma.decompress(data)
         except (EOFError, lzma.LZMAError) as error:
-            raise ValueError(f"it is no whole xz file: {error}") from error
+            raise ValueError(f"not a complete xz file: {error}") from error
     return data
 
 

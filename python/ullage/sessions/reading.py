@@ -24,10 +24,10 @@ from ullage.sessions.shapes import shape_of
 if TYPE_CHECKING:
     from ullage.sessions.shapes import Shape
 
-# What a folder is searched for.
+# Suffixes of the files that are read from a folder.
 _ENDINGS = (".json", ".jsonl")
 _DECODER = json.JSONDecoder()
-# What Windows' shells write before UTF-16.
+# The byte order marks that Windows' shells write for UTF-16.
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # The value of a file, with other conversations in it.
 Put = Callable[[list[list[Any]]], Any]
 
-# What is also a transcript of ullage that has no view yet.
+# Also the shape of a transcript of ullage without a view.
 LINES = "messages on lines"
 
 # The fields of a request or a record that hold its messages, in the order in which they are tried.

@@ -10,19 +10,19 @@ from ullage.stores.transcript import Transcript
 
 KIND = "a transcript of ullage"
 
-# How a line begins that holds no message; see ``Transcript``.
+# The beginning of a line without a message; see ``Transcript``.
 _RECORD = '{"ullage":'
 
 
 def is_transcript(text: str) -> bool:
-    """Whether a text has a line that only transcripts have; in a text of JSON it begins none."""
+    """True if a text has a line that only transcripts have; in a text of JSON it begins none."""
     return text.startswith(_RECORD) or f"\n{_RECORD}" in text
 
 
 def view(data: bytes) -> tuple[list[Any], str | None]:
     """Returns what the model sees of the conversation, and which lines were skipped, if any.
 
-    A copy is read: opening a transcript mends its last line, and an agent may be writing to it.
+    A copy is read: opening a transcript repairs its last line, and an agent may be writing to it.
 
     Raises:
         OSError: If there is no room for the copy.

@@ -1,4 +1,4 @@
-"""What a store is."""
+"""The protocol of a store."""
 
 from __future__ import annotations
 

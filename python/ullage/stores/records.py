@@ -9,7 +9,7 @@ from typing import Any
 
 from ullage._core import MessageError
 
-# How bytes stand in JSON, as in Strands' own sessions.
+# The form of bytes in JSON, as in Strands' own sessions.
 _BYTES, _DATA = "__bytes_encoded__", "data"
 # As deep as the engine takes a message, MAX_MESSAGE_DEPTH in src/wire; Python reads back about a
 # thousand levels, less the depth of the caller.
@@ -22,7 +22,7 @@ def line_of(message: Any, index: int) -> str:
     """A message as JSON on one line.
 
     Raises:
-        MessageError: If it is no JSON, or is nested too deeply to be read again.
+        MessageError: If it is not JSON, or is nested too deeply to be read again.
     """
     try:
         line = written(message)
@@ -51,17 +51,17 @@ def written(message: Any) -> str:
 
 
 def read(record: str) -> Any:
-    """What a line holds.
+    """Returns the message of a line.
 
     Raises:
-        ValueError: If it is no JSON.
+        ValueError: If it is not JSON.
         RecursionError: If it is nested too deeply.
     """
     return json.loads(record, object_hook=_from_json)
 
 
 def digest_of(line: str) -> str:
-    """What tells a line from all others, the same in every process."""
+    """Returns a digest of the line, the same in every process."""
     return hashlib.blake2b(line.encode(), digest_size=_DIGEST).hexdigest()
 
 

@@ -34,9 +34,9 @@ def retrieve(  # noqa: PLR0917 - the order is the public face's
 ) -> str:
     """Reads a stored output back, or a piece of it.
 
-    The text begins with a line that names the reference, so that ullage knows what it is and does
-    not store it again. What is no text, such as a picture, is described, with the path of its file
-    where the store has files. O(length of the content), whatever the pattern and the depth of JSON.
+    The text begins with a line that names the reference. By this line ullage recognizes the text
+    and does not store it again. Content that is not text, such as a picture, is described, with the
+    path of its file if the store has files. O(length of the content), whatever the pattern.
 
     Args:
         store: Where it was stored.
@@ -109,11 +109,11 @@ async def aretrieve(  # noqa: PLR0917 - the order is the public face's
 
 
 def search(store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT_LIMIT) -> str:
-    """Lines that match in everything that a store has, grouped by reference, with their numbers.
+    """Searches all stored text, and returns the matching lines by reference, with line numbers.
 
-    A ``FileStore`` of a session searches that session. What is no text is passed over. No artifact
-    takes more than half of the room that is left, so that the first does not hide the others. Reads
-    all that is stored: O(its length), whatever the pattern.
+    A ``FileStore`` of a session searches that session. Content that is not text is skipped. No
+    artifact takes more than half of the remaining room, so that the first does not hide the others.
+    O(length of all stored text), whatever the pattern.
 
     Args:
         store: Where to look; it needs ``search``, or ``list`` and ``get``.
@@ -154,7 +154,7 @@ async def asearch(
 
 
 def _piece(store: Store, reference: str, **asked: Any) -> Callable[[bytes], str]:
-    """What makes the piece that is asked for of the content."""
+    """Returns a function that cuts the requested piece out of the content."""
 
     def made(content: bytes) -> str:
         return _core.retrieve(reference, content, **asked, place=_place(store, reference))

@@ -66,7 +66,7 @@ _NUMBERS = ("context", "head", "tail")
 
 @dataclass(frozen=True)
 class Answer:
-    """What the tool says, and whether it is what was asked for."""
+    """The tool's answer, and whether it is the requested piece."""
 
     text: str
     ok: bool
@@ -90,9 +90,12 @@ class RetrievalTool:
         self.name = name
         self.limit = limit
 
+    def __repr__(self) -> str:
+        return f"RetrievalTool({self.store!r}, name={self.name!r})"
+
     @property
     def description(self) -> str:
-        """What the model is told that it does."""
+        """The description that the model reads."""
         return DESCRIPTION
 
     @property
@@ -108,7 +111,7 @@ class RetrievalTool:
             format: "openai" (Chat), "openai-responses", "anthropic", "bedrock" or "gemini".
 
         Raises:
-            PolicyError: If there is no such format.
+            PolicyError: If the format is unknown.
         """
         known = {"name": self.name, "description": self.description}
         schema = self.parameters
@@ -123,8 +126,8 @@ class RetrievalTool:
         if format == "gemini":
             return {"function_declarations": [{**known, "parameters_json_schema": schema}]}
         raise PolicyError(
-            f"format: there is no {format!r}; give openai, openai-responses, anthropic, bedrock or"
-            " gemini"
+            f"format: unknown format {format!r}; use openai, openai-responses, anthropic, bedrock"
+            " or gemini"
         )
 
     def call(self, arguments: Any) -> str:
@@ -184,7 +187,7 @@ def _read(arguments: Any) -> dict[str, Any]:
         try:
             arguments = json.loads(arguments or "{}")
         except ValueError as error:
-            raise _MistakeError(f"the arguments are no JSON: {error}") from error
+            raise _MistakeError(f"the arguments are not JSON: {error}") from error
         except RecursionError as error:
             raise _MistakeError("the arguments are nested too deeply: give an object") from error
     if arguments is None:
@@ -195,7 +198,7 @@ def _read(arguments: Any) -> dict[str, Any]:
     for name, value in arguments.items():
         if name not in PROPERTIES:
             near = ", ".join(_core.nearest(str(name), list(PROPERTIES)))
-            raise _MistakeError(f"there is no argument {str(name)[:80]!r}; the nearest: {near}")
+            raise _MistakeError(f"unknown argument {str(name)[:80]!r}; the nearest: {near}")
         # An empty pointer is the whole content, which is what comes without one.
         if value is None or value == "":
             continue
@@ -221,7 +224,7 @@ def _number(name: str, value: Any) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
-        raise _MistakeError(f"{name}: {reprlib.repr(value)} is no whole number") from None
+        raise _MistakeError(f"{name}: {reprlib.repr(value)} is not a whole number") from None
     if number < 0:
         raise _MistakeError(f"{name}: the number is below zero")
     return number

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # The key of records that are no messages; a message that begins with it is wrapped.
 _OWN = "ullage"
-# How such a record begins, and one that holds a message.
+# The beginning of such a record, and of one that holds a message.
 _RECORD, _WRAPPED = f'{{"{_OWN}":"', f'{{"{_OWN}":"message"'
 # The place of a message whose line was damaged, so that those behind it keep their numbers.
 _LOST = object()
@@ -57,7 +57,7 @@ class Transcript:
         path: The file, JSON lines; made with its folder if there is none.
         fsync: When it is flushed to the disk, which only a loss of power needs: "always", with each
             line before it counts as written; "close"; or "never".
-        lock: Whether others are kept out; a file system without locks needs False. Then one process
+        lock: True if others are kept out; a file system without locks needs False. Then one process
             should write at a time: what several write is all there, but a compaction that did not
             know all of the messages before it is skipped when the file is read.
 
@@ -86,7 +86,7 @@ class Transcript:
         self._log: list[Any] = []
         # By identity, the places of each message in the log; the same may be appended twice.
         self._places: defaultdict[int, list[int]] = defaultdict(list)
-        # What was written of each message, to see whether it was changed since.
+        # Digests of the written messages, to notice changes.
         self._digests: list[str] = []
         self._view: list[Entry] = []
         copies: dict[str, Any] = {}
@@ -116,7 +116,7 @@ class Transcript:
         """Writes a message at the end; its index.
 
         Raises:
-            MessageError: If it is no JSON: a dict of texts, numbers, lists, dicts and bytes, nested
+            MessageError: If it is not a dict of texts, numbers, lists, dicts and bytes, nested
                 no deeper than the engine takes a message, 272 levels.
             StoreError: If it cannot be written. Then it is not in the file, or half of it where
                 there is no lock.
@@ -141,7 +141,7 @@ class Transcript:
         return [message for message in list(self._log) if message is not _LOST]
 
     def view(self) -> list[Any]:
-        """What the model sees: the messages, as the last compaction left them, in a new list."""
+        """Returns the messages as the last compaction left them, in a new list."""
         return [entry.message for entry in list(self._view)]
 
     def set_view(self, messages: Iterable[Any], since: Iterable[Any] | None = None) -> None:
@@ -158,7 +158,7 @@ class Transcript:
                 given, what is not in ``messages`` is not in the view.
 
         Raises:
-            MessageError: If one of them is no JSON.
+            MessageError: If one of them is not JSON.
             StoreError: If it cannot be written. Then the view is as before.
         """
         self._check_process()
@@ -193,7 +193,7 @@ class Transcript:
         all that went.
 
         Raises:
-            MessageError: If there are no such messages, or the note is no JSON.
+            MessageError: If there are no such messages, or the note is not JSON.
             StoreError: If it cannot be written. Then the view is as before.
         """
         self._check_process()
@@ -219,7 +219,7 @@ class Transcript:
         """The view as a provider takes it, after a crash at any moment.
 
         A call whose result was not written any more gets one that says so, as ``ullage.repair``
-        does; what was mended is written down as the view.
+        does; repairs are stored as the view.
 
         Raises:
             MessageError: If the messages cannot be read.

@@ -1,4 +1,4 @@
-"""What stands in a view, and for which messages of the log."""
+"""Maps the messages of a view to those of the log."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Entry(NamedTuple):
     copy: str | None
 
     def same(self) -> tuple[int, int, str | None]:
-        """What is equal of entries that are the same in the file."""
+        """The fields that equal entries of a file share."""
         return self.start, self.end, self.copy
 
     def goes_with(self, start: int, end: int) -> bool:
-        """Whether it goes when these messages are hidden: it stands for any, or stands within."""
+        """True if it goes when these messages are hidden: it stands for any, or stands within."""
         if self.start == self.end:
             return start < self.start < end
         return self.start < end and start < self.end
@@ -42,7 +42,7 @@ def ranges(
     places: Mapping[int, Sequence[int]],
     end: int,
 ) -> list[tuple[int, int]]:
-    """What each message stands for, up to ``end`` of the log. O(messages).
+    """Returns the log messages that each message stands for, up to ``end``. O(messages).
 
     A message of the view stands for what it stood for, and one of the log (``places`` has them by
     identity, in order) for itself. As many others as there are messages missing between two of

@@ -1,1 +1,1 @@
-"""What model calls used and cost, and what a compaction saves of it."""
+"""Usage and cost of model calls, and the savings of compactions."""

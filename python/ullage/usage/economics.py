@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlanCost:
-    """What a plan costs and saves, while the history before it is in the provider's cache.
+    """The cost and the savings of a plan, while the provider has the history in its cache.
 
     Attributes:
         unchanged: Tokens in front of the first change, which stay in the cache.
@@ -49,7 +49,7 @@ class PlanCost:
 
 @dataclass(frozen=True)
 class Economics:
-    """What a model's tokens cost.
+    """The prices of a model's tokens.
 
     The defaults are factors alone, in millions of tokens of plain input, and those of Anthropic's
     cache, by which a change of the prompt costs most.
@@ -94,7 +94,7 @@ class Economics:
         )
 
     def of(self, plan: Plan, messages: Sequence[Any], counter: TokenCounter) -> PlanCost:
-        """What a plan costs.
+        """Returns the cost of a plan.
 
         Args:
             plan: The plan.
@@ -109,7 +109,7 @@ class Economics:
         return self.of_tokens(plan.tokens_before, plan.tokens_after, unchanged)
 
     def of_tokens(self, before: int, after: int, unchanged: int) -> PlanCost:
-        """What a change from ``before`` tokens to ``after`` costs, the first ``unchanged`` kept.
+        """Returns the cost of ``before`` tokens becoming ``after``, the first ``unchanged`` kept.
 
         Raises:
             PolicyError: If a price is negative or no number.

@@ -6,8 +6,8 @@ import re
 
 from ullage.usage.prices import Prices, row_of
 
-# Where the prices below are from, and when they were read there. Makers change them; a table or an
-# override says it better.
+# The source and the date of the prices below. Makers change prices, so prefer a table or an
+# override.
 LISTED_FROM = "litellm 1.109.1"
 LISTED_ON = "2026-11-22"
 
@@ -85,8 +85,8 @@ LISTED: dict[str, Prices] = {
     "o4-mini": Prices(1.10, 4.40, None, 0.275),
 }
 
-# What may stand behind the name of a model for its price to be the listed one: a date, a version's
-# number, or which stage it is at. Any other word makes another model: `gpt-5-pro`, `gpt-5.2` and
+# Words that may follow the name of a model without changing its price: a date, a version number, or
+# a stage. Any other word makes another model: `gpt-5-pro`, `gpt-5.2` and
 # `claude-opus-4-7` do not cost what `gpt-5` and `claude-opus-4` do.
 _VERSION = re.compile(
     r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d\d-\d{2,4}|\d{3,8}|v\d+(?::\d+)?|latest|default|preview|exp))+$"

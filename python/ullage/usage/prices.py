@@ -14,7 +14,7 @@ _MILLION = 1_000_000
 
 
 class Prices(NamedTuple):
-    """What a million tokens cost, in the currency of the table (US dollars in both).
+    """The price of a million tokens, in the currency of the table (US dollars in both).
 
     A price of None is not in the table.
     """

@@ -15,7 +15,7 @@ _NANOSECONDS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Usage:
-    """What model calls used.
+    """The tokens of model calls.
 
     Attributes:
         calls: Number of calls.
@@ -70,7 +70,7 @@ class Usage:
         return Usage(*map(max, _numbers(self), _numbers(other)))
 
     def cost(self, prices: Prices) -> float:
-        """What it costs at these prices of a million tokens.
+        """Returns the cost at these prices of a million tokens.
 
         ``fresh * input + cached * cache_read + written * cache_write + output * output``, where
         fresh is the input that was neither read from the cache nor written into it. A price that

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-# Where an SRE agent's budget stands, in tokens; 0 for none.
+# The variable with an SRE agent's budget in tokens; 0 for none.
 BUDGET_VARIABLE = "SRE_AGENT_TOKEN_BUDGET"
 
-# What a model costs that nobody has prices of: the SRE agent's own assumption.
+# Prices for a model without known prices: the SRE agent's own assumption.
 DEFAULT_PRICES = Prices(0.50, 2.00, None, None)
 
 # Sessions that are remembered. One takes about a kilobyte, and a process works on far fewer.
@@ -84,6 +84,9 @@ class UsageTracker:
         self._sessions: OrderedDict[str, _Rows] = OrderedDict()
         self._all: _Rows = {}
 
+    def __repr__(self) -> str:
+        return f"UsageTracker(budget={self.budget}, sessions={len(self._sessions)})"
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **settings: Any) -> Self:
         """A tracker with the budget in ``SRE_AGENT_TOKEN_BUDGET``; none where it is not set.
@@ -95,7 +98,7 @@ class UsageTracker:
         try:
             budget = int(said or 0)
         except ValueError:
-            raise PolicyError(f"{BUDGET_VARIABLE}: {said!r} is no number of tokens") from None
+            raise PolicyError(f"{BUDGET_VARIABLE}: {said!r} is not a number of tokens") from None
         return cls(budget, **settings)
 
     def record(self, session: str, agent: str, model: str, usage: Usage) -> None:
@@ -110,7 +113,7 @@ class UsageTracker:
         It counts towards the budget of the session, and not to the sum of all.
 
         Returns:
-            Whether it was unknown.
+            True if it was unknown.
         """
         with self._lock:
             if session in self._sessions:
@@ -121,12 +124,12 @@ class UsageTracker:
         return True
 
     def knows(self, session: str) -> bool:
-        """Whether the session is remembered."""
+        """True if the session is remembered."""
         with self._lock:
             return session in self._sessions
 
     def usage(self, session: str | None = None, agent: str | None = None) -> Usage:
-        """What a session used, or all of them; where an agent is named, its part."""
+        """Returns the usage of a session, or of all; with an agent's name, its part."""
         rows = self._of(session)
         return sum((used for (who, _), used in rows if agent in (None, who)), _NOTHING)
 
@@ -140,14 +143,14 @@ class UsageTracker:
         return self._catalog.prices(model) or self._default
 
     def is_over_budget(self, session: str | None = None) -> bool:
-        """Whether a session has used up its budget; without one named, whether all together have.
+        """True if a session has used up its budget; without one named, whether all together have.
 
         The budget is of tokens that were used, so the call that exceeds it is the last one.
         """
         return self.budget > 0 and self.usage(session).total >= self.budget
 
     def paused(self, session: str | None = None) -> str:
-        """What the agent says in place of the model once the budget is used up."""
+        """Returns the agent's answer in place of the model once the budget is used up."""
         return (
             f"Investigation paused: token budget exhausted ({self.usage(session).total:,} /"
             f" {self.budget:,} tokens used). Please summarize findings with available data."
@@ -163,7 +166,7 @@ class UsageTracker:
             self._all = {}
 
     def get_summary(self, session: str | None = None) -> dict[str, Any]:
-        """What a session used, or all of them, as a JSON-able dict.
+        """Returns the usage of a session, or of all sessions, as a JSON-able dict.
 
         ``unpriced`` names the models that are charged at the default prices.
         """
@@ -205,7 +208,7 @@ class UsageTracker:
 
     @property
     def total_cost_usd(self) -> float:
-        """What all sessions cost."""
+        """The cost of all sessions."""
         return self.cost()
 
     def _told(self, parts: list[tuple[str, Usage]]) -> dict[str, Any]:

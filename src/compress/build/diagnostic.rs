@@ -2,14 +2,13 @@
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Severity {
     Error,
     Warning,
 }
 
-/// What a line that begins a diagnostic reports.
+/// Returns the severity of the diagnostic that begins at this line.
 pub(super) fn diagnostic(line: &str) -> Option<Severity> {
     const STARTS: [(&str, Severity); 22] = [
         ("error: ", Severity::Error),
@@ -60,14 +59,14 @@ fn located(line: &str) -> Option<Severity> {
     }
 }
 
-/// Whether the line says where the diagnostic below is.
+/// True if the line says where the diagnostic below is.
 pub(super) fn introduces(line: &str) -> bool {
     line.starts_with("In file included from ")
         || line.starts_with("                 from ")
         || line.ends_with(':') && (line.contains(": In ") || line.contains(": At "))
 }
 
-/// Whether the line goes on with the diagnostic above: an excerpt, a note, anything indented.
+/// True if the line goes on with the diagnostic above: an excerpt, a note, anything indented.
 pub(super) fn continues(line: &str) -> bool {
     let is_numbered = || {
         let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -87,14 +86,14 @@ fn is_gradle(line: &str) -> bool {
         || line.starts_with("A problem ")
 }
 
-/// What diagnostics of one kind have in common: the words outside of quotes and places, or the flag at the end.
+/// Returns a hash of the kind of diagnostic: the words outside quotes and places, or the flag at the end.
 pub(super) fn kind(line: &str) -> u64 {
     let mut hasher = Xxh3Default::new();
     if let Some(at) = line.rfind(" [-W").filter(|_| line.ends_with(']')) {
         hasher.update(&line.as_bytes()[at..]);
         return hasher.digest();
     }
-    // What stands before the severity is a place.
+    // The text before the severity is a place.
     let at = ["error", "warning", "Error", "Warning"].iter().filter_map(|word| line.find(word)).min().unwrap_or(0);
     let mut is_quoted = false;
     for part in line[at..].split_inclusive(['`', '\'', '"']) {

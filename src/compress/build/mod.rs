@@ -1,4 +1,4 @@
-//! What compilers, linkers and installers print: errors whole, warnings by kind, progress counted.
+//! Output of compilers, linkers and installers: errors are kept whole, warnings by kind, and progress is counted.
 
 mod diagnostic;
 mod progress;
@@ -30,7 +30,7 @@ const NAMED: usize = 50;
 /// The last lines say how it ended.
 const END: usize = 4;
 
-/// Whether most lines are diagnostics, excerpts or progress.
+/// True if most lines are diagnostics, excerpts or progress.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     let is_one = |line: &str| diagnostic(bare(line)).is_some() || verb(bare(line)).is_some() || is_summary(bare(line));
     let is_excerpt = |line: &str| {
@@ -93,7 +93,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     build.outline()
 }
 
-/// What begins at a line: a diagnostic, or lines that say where the next one is.
+/// Returns the severity of the diagnostic that begins here, perhaps after lines that say where it is.
 fn severity_from(build: &Ranked<'_>, index: usize) -> Option<Severity> {
     let start = (index..build.len()).take(LONGEST).find(|index| !introduces(bare(build.line(*index))))?;
     diagnostic(bare(build.line(start)))

@@ -52,7 +52,7 @@ const VERBS: [&str; 44] = [
     "-- ",
 ];
 
-/// What the line does, if it says that: `Compiling`, `[12/340]`, a command of make.
+/// Returns the action of a progress line: `Compiling`, `[12/340]`, a command of make.
 pub(super) fn verb(line: &str) -> Option<&str> {
     let body = line.trim_start();
     if let Some(rest) = body.strip_prefix('[') {
@@ -94,7 +94,7 @@ fn numbered_step(rest: &str) -> Option<&str> {
     (is_step && is_number).then(|| rest.trim_start().split(' ').next().unwrap_or_default())
 }
 
-/// Whether the line says how the whole went.
+/// True if the line says how the whole went.
 pub(super) fn is_summary(line: &str) -> bool {
     const STARTS: [&str; 20] = [
         "    Finished ",
@@ -124,7 +124,7 @@ pub(super) fn is_summary(line: &str) -> bool {
         || line.ends_with(" warnings generated.")
 }
 
-/// How many lines there are of each verb.
+/// Counts the lines of each verb.
 #[derive(Debug, Default)]
 pub(super) struct Verbs<'a> {
     counts: Vec<(&'a str, usize)>,

@@ -1,6 +1,6 @@
-//! What a line declares, by its first words.
+//! Recognizes declarations by the first words of a line.
 
-/// What is declared.
+/// A kind of declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Declaration {
     /// Something with a body that is left out.
@@ -13,7 +13,7 @@ pub(super) enum Declaration {
     Attribute,
 }
 
-/// What `line` declares, if anything.
+/// Returns the kind of declaration on this line.
 pub(super) fn declaration(line: &str) -> Option<Declaration> {
     let body = line.trim();
     let is_outer = !line.starts_with([' ', '\t']);

@@ -36,7 +36,7 @@ pub(super) fn summarize(code: &mut Ranked<'_>, lines: &[&str]) {
     }
 }
 
-/// What is imported: the text in quotes, or the first words behind the keyword.
+/// Returns the imported name: the text in quotes, or the first words after the keyword.
 fn name(line: &str) -> &str {
     for quote in ['"', '\''] {
         let mut parts = line.split(quote);

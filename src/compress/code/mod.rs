@@ -26,7 +26,7 @@ const FRONT: usize = 3;
 /// A signature of more lines is cut.
 const SIGNATURE: usize = 12;
 
-/// Whether most lines look like code and some line declares something, or most are settings.
+/// True if most lines look like code and some line declares something, or most are settings.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     // Markdown with code in it is prose.
     if sample.any(|line| line.starts_with("```")) {
@@ -42,7 +42,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
         || sample.share(|line| bare(line, settings::is_setting)) >= settings::SETTINGS
 }
 
-/// Whether a line is indented, ends as statements end, or is a comment.
+/// True if a line is indented, ends as statements end, or is a comment.
 fn looks_like_code(line: &str) -> bool {
     let body = line.trim_end();
     body.ends_with(['{', '}', ';', '(', ')', ',', ':', '=', '>'])
@@ -94,7 +94,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     Some(outline)
 }
 
-/// What the lines of a block are inside of.
+/// A block of code and its context.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     indent: usize,
@@ -161,7 +161,7 @@ fn mark_other(code: &mut Ranked<'_>, lines: &[&str], index: usize, block: Option
     }
 }
 
-/// Whether something is declared behind the comment, and not a comment only.
+/// True if something is declared behind the comment, and not a comment only.
 fn declares_behind(lines: &[&str], index: usize) -> bool {
     lines[index..]
         .iter()

@@ -15,7 +15,7 @@ pub(super) const SETTINGS: usize = 80;
 /// Keys of the second level that are essential, under each of the first.
 const KEYS: usize = 8;
 
-/// Whether the line is a key, an item, a section or a comment.
+/// True if the line is a key, an item, a section or a comment.
 pub(super) fn is_setting(line: &str) -> bool {
     let body = line.trim();
     body.starts_with("- ")

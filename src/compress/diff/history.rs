@@ -23,7 +23,7 @@ const FILES_OF_ONE: usize = 30;
 /// Said once, in front.
 const NOTE: &str = "[dates, bodies and files of commits stand only where there was room for them]";
 
-/// Whether the text is a list of commits, or of files with how much changed in them.
+/// True if the text is a list of commits, or of files with how much changed in them.
 pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
     let commits = sample.lines.windows(2).filter(|pair| name(pair[0]).is_some() && is_header(pair[1])).count();
     commits >= COMMITS && name(sample.lines[0]).is_some()
@@ -108,7 +108,7 @@ fn is_header(line: &str) -> bool {
     ["Author: ", "Merge: ", "AuthorDate: "].iter().any(|start| line.starts_with(start))
 }
 
-/// How many lines changed, in ` src/store/marks.rs | 12 +++---`; 0 of a binary file.
+/// Returns the number of changed lines in ` src/store/marks.rs | 12 +++---`; 0 for a binary file.
 fn changed(line: &str) -> Option<usize> {
     let (path, rest) = line.strip_prefix(' ')?.rsplit_once(" | ")?;
     let rest = rest.trim_start();

@@ -34,7 +34,7 @@ const MINIFIED: usize = 400;
 /// Said once, in front of the first hunk.
 const NOTE: &str = "[unchanged lines of hunks stand only where there was room for them]";
 
-/// Whether there is a hunk header under the name of a file.
+/// True if there is a hunk header under the name of a file.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     let is_git = |line: &str| line.starts_with("diff --git ") || line.starts_with("diff --cc ");
     // Written by hand, or quoted in prose, a diff does not make up most of the lines.
@@ -94,14 +94,14 @@ fn mark_header(diff: &mut Ranked<'_>, file: &FileChange<'_>, kind: Kind) {
     );
 }
 
-/// Who wrote a file.
+/// The author of a file: a person or a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     ByPeople,
     ByTools,
 }
 
-/// Whether the change is one of a file that no person writes.
+/// True if the change is one of a file that no person writes.
 fn is_made_by_tools(diff: &Ranked<'_>, file: &FileChange<'_>) -> bool {
     const NAMES: [&str; 16] = [
         "Cargo.lock",

@@ -1,11 +1,11 @@
-//! Where the files and the hunks of a diff are. The counts in a hunk's header tell where it ends, so that a removed line
-//! such as `-- a comment` is not taken for the name of a file.
+//! Finds the files and hunks of a diff. The counts in a hunk's header say where it ends, so a removed line such as `--
+//! a comment` is not mistaken for the name of a file.
 
 use std::ops::Range;
 
 use super::super::ranked::Ranked;
 
-/// What changed in a file. All places are indexes of lines.
+/// The changes to one file. All places are indices of lines.
 #[derive(Debug)]
 pub(super) struct FileChange<'a> {
     pub path: &'a str,

@@ -8,16 +8,16 @@ use crate::compress::alarms::alarms;
 use crate::compress::gap::push_errors;
 use crate::numbers::thousands;
 
-/// What a string that is cut ends in, behind `... ` and how much is missing.
+/// The end of a string that was cut, after `... ` and the number of missing bytes.
 pub(super) const BYTES_MARK: &str = " more bytes";
 
 /// A string of more bytes is cut: longer than paths, names, links and sentences, shorter than bodies of text.
 const LONGEST: usize = 240;
 
-/// What is kept of the front of a string that is cut.
+/// The number of bytes kept at the front of a string that is cut.
 const FRONT: usize = 120;
 
-/// What is kept before and behind a word that reports a failure.
+/// The number of bytes kept before and after a word that reports a failure.
 const BEFORE_ALARM: usize = 40;
 const BEHIND_ALARM: usize = 100;
 
@@ -77,7 +77,7 @@ fn whole_before(text: &str, at: usize) -> usize {
     }
 }
 
-/// Where the escape begins that `at` is within.
+/// Returns the start of the escape that `at` is inside of.
 fn escape_around(bytes: &[u8], at: usize) -> Option<usize> {
     /// Two escapes of six bytes make a character beyond the basic plane.
     const LONGEST_ESCAPE: usize = 12;
@@ -123,7 +123,7 @@ pub(in crate::compress) fn compact(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Where the string ends that goes on with `bytes`.
+/// Returns the end of the string that continues with `bytes`.
 fn end_of_string(bytes: &[u8]) -> usize {
     let mut at = 0;
     while at < bytes.len() && bytes[at] != b'"' {

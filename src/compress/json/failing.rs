@@ -1,4 +1,4 @@
-//! Which values of JSON report a failure.
+//! Finds the values of JSON that report a failure.
 
 use super::tape::{Kind, Tape, after_space};
 use crate::compress::alarms::alarms;
@@ -7,7 +7,7 @@ use crate::compress::alike::Alike;
 /// Numbers that report a failure, such as `"errors": 3`; where more do, they are a measure.
 const COUNTED: usize = 3;
 
-/// How sure it is that a value reports a failure.
+/// The confidence that a value reports a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::compress) enum Sign {
     /// It says so.
@@ -46,7 +46,7 @@ fn is_key(tape: &Tape, text: &str, node: usize) -> bool {
     text.as_bytes().get(after_space(text.as_bytes(), end)) == Some(&b':')
 }
 
-/// What the value of a key such as `error` says; nothing if it is none.
+/// Interprets the value of a key such as `error`. `None` if it reports no failure.
 fn sign_of(tape: &Tape, text: &str, value: usize) -> Option<Sign> {
     let node = tape.node(value);
     let raw = &text[node.span()];
@@ -84,23 +84,23 @@ impl Failures {
         self.wanted.retain(|value| alike.is_example(&text[tape.node(*value).span()]));
     }
 
-    /// How many the value at `index` reports, or what is in it. O(log failures).
+    /// Counts the failures in the value at `index`. O(log failures).
     pub(super) fn within(&self, tape: &Tape, index: usize) -> usize {
         count(&self.all, tape, index)
     }
 
-    /// Whether any of them is wanted. O(log failures).
+    /// True if any of them is wanted. O(log failures).
     pub(super) fn are_wanted_within(&self, tape: &Tape, index: usize) -> bool {
         count(&self.wanted, tape, index) > 0
     }
 
-    /// Whether the value reports one of which enough are kept. Left out whole: in part, it would not be counted.
+    /// True if the value reports one of which enough are kept. Left out whole: in part, it would not be counted.
     pub(super) fn is_counted(&self, value: usize) -> bool {
         self.all.binary_search(&value).is_ok() && self.wanted.binary_search(&value).is_err()
     }
 }
 
-/// How many of `values`, which are sorted, are the value at `index` or in it.
+/// Counts the `values`, which are sorted, at `index` or inside it.
 fn count(values: &[usize], tape: &Tape, index: usize) -> usize {
     let first = values.partition_point(|value| *value < index);
     let end = tape.next(index);

@@ -1,7 +1,7 @@
-//! Which values of a tree of JSON are kept, and in which order.
+//! Orders the values of a JSON tree and chooses those to keep.
 //!
-//! A value is kept after the one that it is in, those of few and those near the root before those of many and deep ones;
-//! failures, and what is said beside them, first of all. The order does not depend on the budget.
+//! A value is kept after its parent. Failures and the values beside them come first, then values from small containers
+//! and near the root. The order does not depend on the budget.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,10 +20,10 @@ const ARRAY_STEP: u32 = 2;
 /// Of those with members, each doubling does.
 const MEMBERS: usize = 8;
 
-/// What is written where something is left out takes no more bytes than this, numbers as long as a text allows.
+/// An upper bound for the length of a marker, with the longest numbers that a text allows.
 pub(super) const LONGEST_MARK: &str = r#","...": "123,456,789 more keys, 123,456,789 of them errors""#;
 
-/// How much of a value is kept.
+/// The part of a value that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kept {
     No,
@@ -43,7 +43,7 @@ pub(super) struct Tree<'a> {
     series: HashMap<usize, String, RandomState>,
 }
 
-/// How much a value is wanted, the least first: failures, what belongs to them, and the rest by its level.
+/// The priority of a value, lowest first: failures, the values that belong to them, and the rest by level.
 type Want = (Class, u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,7 +69,7 @@ impl Candidate {
 /// The values that may be kept next, by how much they are wanted.
 type Waiting = BTreeMap<Want, Vec<Candidate>>;
 
-/// How much may be kept.
+/// A limit for the kept values.
 pub(super) struct Limit<'a> {
     /// The most that all may take.
     pub(super) size: usize,
@@ -77,7 +77,7 @@ pub(super) struct Limit<'a> {
     pub(super) failures: usize,
     /// The deepest level.
     pub(super) level: usize,
-    /// What a text takes.
+    /// Returns the cost of a text.
     pub(super) cost: &'a dyn Fn(&str) -> usize,
 }
 
@@ -95,12 +95,12 @@ impl<'a> Tree<'a> {
         self.failures.count_alike(&self.tape, self.text);
     }
 
-    /// Whether there is something in the value that is kept or left out by itself.
+    /// True if there is something in the value that is kept or left out by itself.
     pub(super) fn is_inner(&self, index: usize) -> bool {
         self.tape.node(index).is_container() && self.tape.next(index) > index + 1 && !self.series.contains_key(&index)
     }
 
-    /// How many failures the value at `index` reports, or what is in it.
+    /// Counts the failures in the value at `index`.
     pub(super) fn failures(&self, index: usize) -> usize {
         self.failures.within(&self.tape, index)
     }
@@ -111,7 +111,7 @@ impl<'a> Tree<'a> {
         let mut kept = vec![false; self.tape.len()];
         let mut order = Vec::new();
         let mut used = 0;
-        // What is in a value is wanted less than it, so nothing is added to those that are taken.
+        // A child has a lower priority than its parent, so nothing is added to those already taken.
         let mut waiting: Waiting = BTreeMap::from([((self.class(0, 0, Class::Other), 0), vec![Candidate::ROOT])]);
         while let Some(((class, level), mut candidates)) = waiting.pop_first() {
             if class == Class::Other && level as usize > limit.level {
@@ -148,7 +148,7 @@ impl<'a> Tree<'a> {
         order
     }
 
-    /// What is kept of each value.
+    /// Returns the kept part of each value.
     pub(super) fn kept(&self, order: &[usize]) -> Vec<Kept> {
         let mut kept = vec![Kept::No; self.tape.len()];
         for value in order {
@@ -211,7 +211,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// What it takes to write the value, without what is in it.
+    /// Returns the cost of a value without its children.
     fn cost(&self, value: usize, parent: usize, cost: &dyn Fn(&str) -> usize) -> usize {
         let node = self.tape.node(value);
         let mut written = String::new();

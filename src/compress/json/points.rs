@@ -10,7 +10,7 @@ use crate::compress::series::Series;
 /// Fewer numbers say themselves what they are.
 const FEWEST: usize = 16;
 
-/// What a series is of.
+/// The kinds of series.
 pub(super) const NUMBERS: &str = "numbers";
 pub(super) const POINTS: &str = "points";
 
@@ -22,7 +22,7 @@ pub(super) fn series(tape: &Tape, text: &str) -> HashMap<usize, String, RandomSt
         let read = Some(index)
             .filter(|index| tape.node(*index).kind == Kind::Array)
             .and_then(|index| digest(tape, text, index));
-        // What is in a series is none.
+        // A series contains no other series.
         index = if read.is_some() { tape.next(index) } else { index + 1 };
         found.extend(read);
     }
@@ -58,7 +58,7 @@ fn digest(tape: &Tape, text: &str, index: usize) -> Option<(usize, String)> {
     (count >= FEWEST && digest.len() < tape.node(index).span().len()).then_some((index, digest))
 }
 
-/// Whether the value can be a time: ISO 8601, or seconds or less since the epoch.
+/// True if the value can be a time: ISO 8601, or seconds or less since the epoch.
 fn is_time(tape: &Tape, text: &str, index: usize) -> bool {
     /// Seconds at the start of the year 1990: smaller numbers are coordinates and the like.
     const FIRST: f64 = 631_152_000.0;

@@ -40,13 +40,13 @@ const NONZERO_FAILS: [&str; 4] = ["exit_code", "exitCode", "returncode", "exit_s
 /// Keys of a status of HTTP, which reports a failure of the server from 500 on.
 const STATUS: [&str; 4] = ["status", "status_code", "statusCode", "http_status"];
 
-/// Whether the text begins as an array of objects does.
+/// True if the text begins as an array of objects does.
 pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
     let start = sample.start.trim_start();
     start.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('{'))
 }
 
-/// Whether the lines begin as objects do.
+/// True if the lines begin as objects do.
 pub(in crate::compress) fn claims_lines(sample: &Sample<'_>) -> bool {
     sample.lines.len() >= FEWEST
         && sample.share(|line| line.starts_with('{') && line[1..].trim_start().starts_with(['"', '}'])) >= RECORDS
@@ -190,7 +190,7 @@ impl<'a> Records<'a> {
         let mut alike = Alike::default();
         let mut seen: HashSet<&str, RandomState> = HashSet::with_hasher(RandomState::default());
         for (row, said) in self.failing {
-            // What follows a number differs from record to record.
+            // The text after a number differs from record to record.
             let first = seen.insert(said.split(|c: char| c.is_ascii_digit()).next().unwrap_or(said));
             ranks[row] = if first { Rank::Alarm } else { ranks[row].min(Rank::Failure) };
             is_failing[row] = true;
@@ -244,7 +244,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Whether the value of `key` reports a failure by itself.
+/// True if the value of `key` reports a failure by itself.
 fn is_sign(key: &str, value: &str) -> bool {
     match value.as_bytes() {
         b"false" => FALSE_FAILS.contains(&key),

@@ -10,7 +10,7 @@ use super::tape::{Kind, Tape};
 /// Between the cells of a row.
 pub(super) const BETWEEN: &str = " | ";
 
-/// What stands between the quotes.
+/// Returns the text between the quotes.
 pub(super) fn inside(quoted: &str) -> &str {
     &quoted[1..quoted.len() - 1]
 }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-/// What a value is.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::compress) enum Kind {
     Object,
@@ -23,12 +23,11 @@ pub(in crate::compress) struct Node {
     start: u32,
     end: u32,
     next: u32,
-    /// What it is.
     pub(in crate::compress) kind: Kind,
 }
 
 impl Kind {
-    /// Whether there are values in it.
+    /// True if there are values in it.
     pub(in crate::compress) fn is_container(self) -> bool {
         matches!(self, Kind::Object | Kind::Array)
     }
@@ -77,7 +76,7 @@ impl Tape {
         self.nodes[index]
     }
 
-    /// Where the values in the one at `index` end, and the next begins.
+    /// Returns the index after the last value inside the one at `index`.
     pub(in crate::compress) fn next(&self, index: usize) -> usize {
         self.nodes[index].next as usize
     }
@@ -109,7 +108,7 @@ impl Tape {
                     self.open.push(index(self.nodes.len()));
                     self.nodes.push(Node { start: index(at), end: 0, next: 0, kind });
                     let inside = after_space(bytes, at + 1);
-                    // What closes the other kind fails below.
+                    // A bracket of the wrong kind is rejected below.
                     if !matches!(*bytes.get(inside)?, b'}' | b']') {
                         at = if kind == Kind::Object { self.key(bytes, inside)? } else { inside };
                         continue;

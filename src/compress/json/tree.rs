@@ -19,10 +19,10 @@ const ESSENTIAL_LEVEL: usize = 10;
 /// The share of the bytes that says what the whole is, in hundredths.
 const ESSENTIAL_SHARE: usize = 40;
 
-/// What is no longer than this is kept rather than named as left out.
+/// Values up to this length are kept, since a marker would take as much room.
 const SMALL: usize = 16;
 
-/// Whether the text begins as an object or an array does.
+/// True if the text begins as an object or an array does.
 pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
     let start = sample.start.trim_start();
     let inside = start.strip_prefix(['{', '[']).map(str::trim_start);
@@ -54,13 +54,13 @@ pub(in crate::compress) fn shrink(text: &str, aim: Aim, kind: TextKind, counter:
     Some(short)
 }
 
-/// What is written where something is left out, in front of how much and behind it; the plural has one letter more.
+/// The text around the count in a marker; the plural has one letter more.
 const KEYS_MARK: &str = "\"...\":\"";
 const ITEMS_MARK: &str = "\"... ";
 const MORE_KEYS: &str = "more key";
 const MORE_ITEMS: &str = "more item";
 
-/// Whether JSON says of itself that something is missing. O(length), at the speed of memory where it does not.
+/// True if JSON says of itself that something is missing. O(length), at the speed of memory where it does not.
 pub(in crate::compress) fn is_shortened(text: &str) -> bool {
     let is_digit = |c: char| c.is_ascii_digit() || c == ',';
     let is_counted = |mark: &str, nouns: &[&str]| {
@@ -88,13 +88,13 @@ struct Open {
     is_empty: bool,
     /// The next value in it, or its key.
     next: usize,
-    /// Whether what is left out of the object is so little that it is written.
+    /// True if what is left out of the object is so little that it is written.
     is_small: bool,
     left_out: usize,
     failures: usize,
 }
 
-/// What is kept, as JSON. O(values directly in those kept).
+/// Writes the kept values as JSON. O(children of kept values).
 fn write(tree: &Tree<'_>, kept: &[Kept]) -> String {
     let mut out = String::new();
     let mut stack = vec![open(tree, kept, 0, &mut out)];
@@ -149,7 +149,7 @@ fn open(tree: &Tree<'_>, kept: &[Kept], index: usize, out: &mut String) -> Open 
     Open { index, is_empty: true, next: index + 1, is_small, left_out: 0, failures: 0 }
 }
 
-/// Whether the value is written. An element of an array of which nothing is kept says nothing.
+/// True if the value is written. An element of an array of which nothing is kept says nothing.
 fn is_shown(tree: &Tree<'_>, kept: &[Kept], parent: usize, value: usize) -> bool {
     match kept[value] {
         Kept::No => false,
@@ -158,7 +158,7 @@ fn is_shown(tree: &Tree<'_>, kept: &[Kept], parent: usize, value: usize) -> bool
     }
 }
 
-/// Whether what is left out takes less than the words for it: of an array, the elements from `value` to the next that
+/// True if what is left out takes less than the words for it: of an array, the elements from `value` to the next that
 /// is shown; of an object, all.
 fn is_small(tree: &Tree<'_>, kept: &[Kept], parent: usize, value: usize) -> bool {
     let is_array = tree.tape.node(parent).kind == Kind::Array;

@@ -19,7 +19,7 @@ impl<'a> Entry<'a> {
         self.size.parse().unwrap_or(0)
     }
 
-    /// Whether it has what files, programs, folders and links have where nobody set anything.
+    /// True if it has what files, programs, folders and links have where nobody set anything.
     pub(super) fn has_usual_mode(&self) -> bool {
         matches!(
             self.mode,

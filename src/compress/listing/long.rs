@@ -169,7 +169,7 @@ fn summary(inside: &[&Entry<'_>]) -> String {
     if parts.is_empty() { "empty".to_owned() } else { parts.join(", ") }
 }
 
-/// Who owns most of the entries.
+/// The owner of most entries.
 struct Usual {
     owner: String,
     group: String,

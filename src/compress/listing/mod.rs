@@ -18,7 +18,7 @@ const ENTRIES: usize = 80;
 /// Fewer lines are no list.
 const LEAST: usize = 8;
 
-/// Whether most lines are entries of one of the kinds.
+/// True if most lines are entries of one of the kinds.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     if sample.lines.len() < LEAST {
         return false;

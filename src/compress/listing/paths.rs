@@ -20,7 +20,7 @@ const RARE: usize = 30;
 /// Longer lines are no paths.
 const LONGEST: usize = 250;
 
-/// Whether a line may be a path: one word, or one with folders.
+/// True if a line may be a path: one word, or one with folders.
 pub(super) fn is_path(line: &str) -> bool {
     let line = line.trim_end();
     let has_folders = line.contains('/');

@@ -6,7 +6,7 @@ use super::super::ranked::{Ranked, Reports};
 /// Entries of a section that are essential.
 const SAMPLES: usize = 10;
 
-/// Whether this is the first line of the long form.
+/// True if this is the first line of the long form.
 pub(super) fn is_head(line: &str) -> bool {
     [
         "On branch ",
@@ -19,7 +19,7 @@ pub(super) fn is_head(line: &str) -> bool {
     .any(|start| line.starts_with(start))
 }
 
-/// Whether a line may stand in the long form.
+/// True if a line may stand in the long form.
 pub(super) fn is_line(line: &str) -> bool {
     is_head(line)
         || line.starts_with('\t')
@@ -29,7 +29,7 @@ pub(super) fn is_line(line: &str) -> bool {
             .any(|start| line.starts_with(start))
 }
 
-/// Whether a line is one of the short form: ` M path`, `?? path`.
+/// True if a line is one of the short form: ` M path`, `?? path`.
 pub(super) fn is_short(line: &str) -> bool {
     let bytes = line.as_bytes();
     let is_sign = |byte: u8| matches!(byte, b' ' | b'M' | b'A' | b'D' | b'R' | b'C' | b'U' | b'T' | b'?' | b'!');

@@ -1,4 +1,4 @@
-//! What kinds of files there are, by their suffixes.
+//! Counts files by suffix.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(super) fn suffix(name: &str) -> &str {
     }
 }
 
-/// How many files have a suffix.
+/// Counts the files of each suffix.
 #[derive(Debug, Default)]
 pub(super) struct Suffixes<'a> {
     counts: HashMap<&'a str, usize, RandomState>,
@@ -38,7 +38,7 @@ impl<'a> Suffixes<'a> {
         self.files += 1;
     }
 
-    /// Whether a list of many files has few like this one.
+    /// True if a list of many files has few like this one.
     pub(super) fn is_rare(&self, name: &str) -> bool {
         let suffix = suffix(name);
         self.files >= MANY && !suffix.is_empty() && self.counts.get(suffix).is_some_and(|count| *count <= FEW)

@@ -15,7 +15,7 @@ const DEEPEST: usize = 4;
 /// Files that are rare in the whole list are essential, so many of them.
 const RARE: usize = 30;
 
-/// How deep an entry stands; `None` if the line has no branch. Drawn with lines, or with `|--` where there are none.
+/// Returns the depth of an entry; `None` if the line has no branch. Branches are drawn with lines or with `|--`.
 pub(super) fn depth(line: &str) -> Option<usize> {
     let at = ["├── ", "└── ", "|-- ", "`-- "].iter().filter_map(|branch| line.find(branch)).min()?;
     // Each level is four characters wide, of which some are not ASCII.
@@ -37,7 +37,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut turns: HashMap<usize, usize, RandomState> = HashMap::default();
     let mut rare = 0;
     for (index, depth) in depths.iter().copied().enumerate() {
-        // What stood deeper belongs to a folder that has ended.
+        // Deeper entries belong to a folder that has ended.
         turns.retain(|deeper, _| *deeper <= depth);
         let turn = turns.entry(depth).or_default();
         *turn += usize::from(!is_folder(index));

@@ -218,7 +218,7 @@ impl Reader<'_> {
         None
     }
 
-    /// What was read, when the text is at its end.
+    /// Returns the lines at the end of the text.
     pub(super) fn into_lines(mut self) -> Lines {
         self.end_line(self.text.len());
         self.lines

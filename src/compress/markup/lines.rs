@@ -12,13 +12,13 @@ const LONGEST: usize = 400;
 /// A line.
 #[derive(Debug)]
 struct Line {
-    /// Where its source ends.
+    /// The end of its source.
     end: usize,
     text: String,
     sort: Sort,
 }
 
-/// What a line is.
+/// The type of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Heading,
@@ -91,9 +91,9 @@ impl Lines {
         Some(outline)
     }
 
-    /// How many lines of each sort say what the whole is: as many as fit `bytes`.
+    /// Returns the number of lines of each sort that fit `bytes` and outline the whole.
     fn essential_turns(&self, bytes: usize) -> usize {
-        /// Where so many lines of a sort fit, all do.
+        /// Above this number of lines of a sort, all of them fit.
         const MOST: usize = 10_000;
         let mut bytes_of_turn = vec![0; MOST];
         for line in &self.lines {
@@ -130,7 +130,7 @@ pub(super) fn told(text: &str) -> Vec<Told<'_>> {
     told
 }
 
-/// What a text between tags says.
+/// The meaning of a text between tags.
 pub(super) enum Told<'a> {
     Words(&'a str),
     Report(&'a str),

@@ -17,7 +17,7 @@ use super::sample::Sample;
 const PAGES: [&str; 2] = ["<!doctype html", "<html"];
 const FRAGMENTS: [&str; 9] = ["<head", "<body", "<div", "<p>", "<p ", "<span", "<table", "<ul", "<h1"];
 
-/// Whether the text begins with a tag and has some that end an element.
+/// True if the text begins with a tag and has some that end an element.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     let start = sample.start.trim_start();
     start

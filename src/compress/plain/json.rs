@@ -9,7 +9,7 @@ use super::{PlainContent, first, length};
 /// The upper layer of a JSON text in short.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonSample {
-    /// What it is.
+    /// The content type.
     pub content: PlainContent,
     /// Its first members or elements as JSON, without the brackets around them; long values as cut strings.
     pub members: String,
@@ -80,7 +80,7 @@ pub(super) fn clipped(value: &str, longest: usize) -> String {
     if length(value) <= longest {
         return value.to_owned();
     }
-    // What a string says, rather than how it is written.
+    // Uses the decoded text of a string rather than its source.
     let said: Option<String> = serde_json::from_str(value).ok();
     let said = said.as_deref().unwrap_or(value);
     string(&format!("{}...", first(said, longest)))

@@ -11,7 +11,7 @@ pub use json::{JsonSample, json_sample};
 use serde::{Deserialize, Serialize};
 use systems::{amplifier, cyber_autoagent, sre_agent, sre_agent_payload, supyagent, valis};
 
-/// What shortens a tool's output as it arrives.
+/// The way in which a tool's output is shortened as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compressor {
@@ -57,7 +57,7 @@ impl Compressor {
         }
     }
 
-    /// Whether it shortens what is above a number of tokens, and has no threshold of its own.
+    /// True if it shortens what is above a number of tokens, and has no threshold of its own.
     pub fn counts_tokens(self) -> bool {
         matches!(self, Compressor::Content | Compressor::Valis)
     }
@@ -81,13 +81,13 @@ impl Compressor {
 /// A text that was cut the plain way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plain {
-    /// What is left.
+    /// The shortened text.
     pub text: String,
-    /// What it was.
+    /// The content type of the original.
     pub content: PlainContent,
 }
 
-/// What a plain way takes a text for.
+/// The content types that the plain ways know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlainContent {
     /// Characters.

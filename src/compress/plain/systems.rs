@@ -1,4 +1,4 @@
-//! What each system does, with its numbers and its words.
+//! The rules of each system, with its numbers and its words.
 
 use std::fmt::Write;
 

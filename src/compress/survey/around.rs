@@ -1,4 +1,4 @@
-//! What a trace, a resource or a stream says of all the rows in it.
+//! Fields of a trace, a resource or a stream that hold for all the rows in it.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::names::{MESSAGE, SEVERITY, SOURCE, STREAM_SEVERITY, STREAM_SOURCE, TI
 use super::value::{Value, is_named};
 use crate::compress::json::Kind;
 
-/// What a trace, or a resource with its attributes, says of its spans.
+/// Fields of a trace, or of a resource, that hold for its spans.
 #[derive(Debug, Default)]
 pub(super) struct Trace<'a> {
     id: Option<Value<'a>>,
@@ -45,7 +45,7 @@ impl<'a> Trace<'a> {
     }
 }
 
-/// What a stream says of its lines.
+/// Labels of a stream that hold for its lines.
 #[derive(Debug, Default)]
 pub(super) struct Stream<'a> {
     has_lines: bool,
@@ -72,7 +72,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// What a row says: a line of the stream, or an entry with fields.
+    /// Reads a row: a line of the stream, or an entry with fields.
     pub(super) fn entry(&self, row: Value<'a>) -> Entry<'a> {
         let in_capitals = |severity: Option<Value<'_>>| severity.map(|severity| severity.said().to_uppercase());
         if let Some((time, text, own)) = line(row).filter(|_| self.has_lines) {
@@ -93,15 +93,15 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// What an entry says: its text, or that of the message in its structured payload.
+/// Returns the text of an entry, or the message in its structured payload.
 fn message(value: Value<'_>) -> String {
     let inner = if value.kind() == Kind::Object { value.field(&MESSAGE) } else { None };
     inner.unwrap_or(value).said().into_owned()
 }
 
-/// What an entry comes from: a name, or that of a resource.
+/// Returns the source of an entry: a name, or that of a resource.
 fn source(value: Value<'_>) -> Option<String> {
-    /// What a resource is told by.
+    /// Fields that identify a resource.
     const NAMES: [&str; 4] = ["name", "servicename", "type", "id"];
     let named = if value.kind() == Kind::Object { value.field(&NAMES)? } else { value };
     (!named.kind().is_container()).then(|| named.said().into_owned())

@@ -1,4 +1,4 @@
-//! How often each of many values occurs.
+//! Counts the occurrences of each of many values.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ impl Counts {
         }
     }
 
-    /// How many different values there are, as far as they were told apart, and whether there are more.
+    /// Returns the number of different values, and true if the count is incomplete because there are too many.
     pub(super) fn distinct(&self) -> (usize, bool) {
         (self.known.len(), self.is_full)
     }
@@ -46,7 +46,7 @@ impl Counts {
         all.into_iter().take(named).map(|(value, count, _)| (cut(value, SHOWN), count.into())).collect()
     }
 
-    /// Whether a value occurs more than once.
+    /// True if a value occurs more than once.
     pub(super) fn repeat(&self) -> bool {
         self.known.values().any(|(count, _)| *count > 1)
     }

@@ -1,4 +1,4 @@
-//! What is said of a payload: in numbers, by its first rows, and from outside.
+//! Describes a payload: in numbers, by its first rows, and by its shape.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -24,7 +24,7 @@ const SAMPLE: usize = 2_000;
 const SCHEMA: usize = 50;
 
 impl Payload {
-    /// What can be said of it as `kind`, or as what it is where few rows are of that kind, as JSON. O(length).
+    /// Describes the payload as `kind`, or as its own kind if few rows are of that kind. Returns JSON. O(length).
     pub fn survey(&self, kind: Option<PayloadKind>) -> String {
         let mut said = if self.kind == PayloadKind::Several {
             let parts = self.parts().into_iter().map(|(key, part)| (key.to_owned(), survey(part, kind).into()));
@@ -47,7 +47,7 @@ impl Payload {
         members.into_iter().filter(|(_, value)| value.kind().is_container()).collect()
     }
 
-    /// How many rows there are, the keys of the first with their types, and the first rows, as JSON.
+    /// Returns the number of rows, the keys of the first with their types, and the first rows, as JSON.
     pub fn sample(&self) -> String {
         let first = self.rows().next().map(|(_, row)| row);
         let keys = first.into_iter().flat_map(Value::members).take(SCHEMA);
@@ -64,7 +64,7 @@ impl Payload {
         json!({ "total_count": self.rows().count(), "schema_hint": schema, "sample_items": samples }).to_string()
     }
 
-    /// What it looks like from outside: where the rows are, and what they are.
+    /// Returns the place and the kind of the rows.
     fn shape(&self) -> Json {
         let rows = self.rows().count();
         let list = self.only_list();
@@ -112,7 +112,7 @@ impl Payload {
     }
 }
 
-/// What can be said of the rows in `main`.
+/// Describes the rows in `main`.
 fn survey(main: Value<'_>, kind: Option<PayloadKind>) -> Map<String, Json> {
     let values = || rows(main).map(|(_, row)| row);
     let judged = judge(main);
@@ -136,7 +136,7 @@ fn survey(main: Value<'_>, kind: Option<PayloadKind>) -> Map<String, Json> {
     said
 }
 
-/// What the rows in `main` are. Looks at the first of them.
+/// Returns the kind of the rows in `main`. Reads only the first of them.
 pub(super) fn judge(main: Value<'_>) -> PayloadKind {
     grouped(main).unwrap_or_else(|| shape::judge(rows(main).map(|(_, row)| row)))
 }

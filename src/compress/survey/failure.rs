@@ -1,6 +1,6 @@
-//! Whether a span failed: by its status, by an error, or by the labels on it.
+//! Recognizes failed spans by their status, an error, or their labels.
 //!
-//! The rule stands in docs/adk-data.md.
+//! The rule is in docs/adk-data.md.
 
 use super::value::{Value, is_named};
 use crate::compress::json::Kind;
@@ -24,7 +24,7 @@ const STATUSES: [&str; 9] = [
 const OWN_ERRORS: [&str; 3] = ["iserror", "haserror", "errormessage"];
 const ERRORS: [&str; 5] = ["error", "error.type", "error.message", "/error/message", "/error/name"];
 
-/// What holds the labels: a dict in Cloud Trace and Zipkin, a list in OTLP and Jaeger.
+/// Fields that hold the labels: a dict in Cloud Trace and Zipkin, a list in OTLP and Jaeger.
 const LABELS: [&str; 3] = ["labels", "attributes", "tags"];
 
 /// Cloud Trace has this between `attributes` and the labels.
@@ -33,7 +33,7 @@ const ATTRIBUTE_MAP: [&str; 1] = ["attributemap"];
 /// A label's value may be in `{"stringValue": {"value": ...}}`, as Cloud Trace has it, or in the outer one alone.
 const WRAPPED: usize = 2;
 
-/// What says that a span failed.
+/// A sign that a span failed.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Sign<'a> {
     /// A field of the span.
@@ -42,7 +42,7 @@ pub(super) enum Sign<'a> {
     Label(&'a str, Value<'a>),
 }
 
-/// What says that the span failed, if anything does. O(length of the span).
+/// Returns the sign that the span failed, if there is one. O(length of the span).
 pub(super) fn failure(row: Value<'_>) -> Option<Sign<'_>> {
     let own = |(key, value): (&str, Value<'_>)| {
         is_one_of(key, &OWN_STATUSES) && is_failure(value)
@@ -83,7 +83,7 @@ fn is_one_of(key: &str, names: &[&str]) -> bool {
     names.iter().any(|name| is_named(key, name))
 }
 
-/// Whether a status, or the code in it, is one of a failure.
+/// True if a status, or the code in it, is one of a failure.
 fn is_failure(status: Value<'_>) -> bool {
     /// 2 is an error in OpenTelemetry, and gRPC counts to 16. 1 is OK in the one and a cancelled call in the other,
     /// which has no fault in it.
@@ -126,7 +126,7 @@ fn is_word_of_failure(status: &str) -> bool {
     RPC.contains(&word.as_str()) || has(&FAILED) && !has(&NEGATED)
 }
 
-/// Whether a value under the name of an error is one.
+/// True if a value under the name of an error is one.
 fn is_error(value: Value<'_>) -> bool {
     const NONE: [&str; 8] = ["", "0", "no", "none", "null", "false", "[]", "{}"];
     match value.kind() {

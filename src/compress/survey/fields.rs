@@ -35,7 +35,7 @@ struct Field {
     lengths: Numbers,
 }
 
-/// What can be said of each field of the rows, by its path.
+/// Describes each field of the rows, by its path.
 pub(super) fn summary<'a>(rows: impl Iterator<Item = Value<'a>>) -> Map<String, Json> {
     let mut places: HashMap<String, usize, RandomState> = HashMap::default();
     let mut fields: Vec<(String, Field)> = Vec::new();

@@ -7,11 +7,11 @@ use super::shape::{self, PayloadKind};
 use super::value::Value;
 use crate::compress::json::Kind;
 
-/// Where a trace has its spans, and where a resource has the scopes that have them.
+/// The field of a trace that holds its spans, and of a resource that holds its scopes.
 const SPANS: [&str; 1] = ["spans"];
 const SCOPES: [&str; 2] = ["scopespans", "instrumentationlibraryspans"];
 
-/// What a stream of Loki is labelled with, and its lines.
+/// The fields of a Loki stream that hold its labels and its lines.
 pub(super) const STREAM: [&str; 1] = ["stream"];
 const LINES: [&str; 1] = ["values"];
 
@@ -45,7 +45,7 @@ enum Form {
     Plain,
 }
 
-/// What the groups in a value are of, where it consists of groups, or is one. Looks at the first of them.
+/// Returns the kind of the groups in a value that consists of groups or is one. Reads only the first of them.
 pub(super) fn grouped(main: Value<'_>) -> Option<PayloadKind> {
     match main.kind() {
         Kind::Object => kind_of(main).filter(|_| consists_of_rows(main, MOST_OF_ONE)),
@@ -79,7 +79,7 @@ pub(super) fn groups(main: Value<'_>) -> impl Iterator<Item = Group<'_>> {
 }
 
 impl<'a> Group<'a> {
-    /// What the rows are in, where that says something of them.
+    /// The value around the rows, if it describes them.
     pub(super) fn around(self) -> Option<Value<'a>> {
         (self.form == Form::Group).then_some(self.value)
     }
@@ -107,7 +107,7 @@ fn lists(group: Value<'_>) -> impl Iterator<Item = Value<'_>> {
     holders.filter_map(|holder| holder.field(names)).filter(|list| list.kind() == Kind::Array)
 }
 
-/// What the first row of a group is. A span may hold those that it called; it is no group.
+/// Returns the kind of a group by its first row. A span may hold the spans that it called, but is not a group.
 fn kind_of(group: Value<'_>) -> Option<PayloadKind> {
     if !is_group(group) {
         return None;
@@ -119,7 +119,7 @@ fn kind_of(group: Value<'_>) -> Option<PayloadKind> {
     shape::is(first, PayloadKind::Traces).then_some(PayloadKind::Traces)
 }
 
-/// Whether a value has the lists of a group, be they empty.
+/// True if a value has the lists of a group, be they empty.
 fn is_group(value: Value<'_>) -> bool {
     match value.field(&STREAM) {
         Some(stream) => stream.kind() == Kind::Object && lists(value).next().is_some(),

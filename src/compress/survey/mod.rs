@@ -94,7 +94,7 @@ impl Payload {
         self.items
     }
 
-    /// What its rows are.
+    /// The kind of its rows.
     pub fn kind(&self) -> PayloadKind {
         self.kind
     }
@@ -104,8 +104,8 @@ impl Payload {
         (self.form == Form::Text).then(|| self.main().said().into_owned())
     }
 
-    /// What is to be stored: the text, or the JSON with a line for each row, so that it can be searched by lines; and
-    /// whether anything of the whole is not in it. O(length).
+    /// Returns the text to store, and whether it is complete. JSON is stored with a line for each row, so that it can
+    /// be searched by lines. O(length).
     pub fn stored(&self) -> (String, Whole) {
         let source = self.source();
         let whole = if self.inner.is_some() || self.form == Form::Text { Whole::Framed } else { Whole::Stored };
@@ -156,7 +156,7 @@ fn list_of_lines(text: &str) -> Option<String> {
     (lines.len() > 1).then(|| format!("[{}]", lines.join(",\n")))
 }
 
-/// Whether what is stored is all of a payload.
+/// True if what is stored is all of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whole {
     /// It is.

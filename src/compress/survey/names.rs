@@ -1,6 +1,7 @@
-//! What the fields of logs, spans and metrics are called, in lower case and without what joins words.
+//! Names of the fields of logs, spans and metrics, in lower case and without separators.
 //!
-//! From the APIs of Google Cloud (Logging, Trace, Monitoring), OpenTelemetry, Prometheus, Jaeger, and what programs log.
+//! From the APIs of Google Cloud (Logging, Trace, Monitoring), OpenTelemetry, Prometheus, Jaeger, and common log
+//! libraries.
 
 pub(super) const TIME: [&str; 12] = [
     "timestamp",
@@ -55,7 +56,7 @@ pub(super) const END: [&str; 8] =
 pub(super) const STATUS: [&str; 5] = ["status", "statuscode", "httpstatuscode", "httpstatus", "code"];
 pub(super) const ERROR: [&str; 4] = ["error", "iserror", "haserror", "errormessage"];
 
-/// What took how long, and how many milliseconds its unit is; `None` where the name says no unit.
+/// Fields that hold durations, with the milliseconds in their unit; `None` if the name does not say the unit.
 pub(super) const DURATIONS: [(&str, Option<f64>); 16] = [
     ("durationms", Some(1.0)),
     ("latencyms", Some(1.0)),
@@ -83,6 +84,6 @@ pub(super) const TYPED_VALUE: [&str; 4] = ["doublevalue", "int64value", "distrib
 pub(super) const METRIC: [&str; 4] = ["metric", "metricname", "metrictype", "name"];
 /// The first of them, which only metrics have.
 pub(super) const METRIC_KEYS: usize = 3;
-/// What may stand beside the name and the value of a metric.
+/// Fields that may stand beside the name and the value of a metric.
 pub(super) const BESIDE_A_VALUE: [&str; 6] = ["unit", "type", "kind", "help", "description", "labels"];
 pub(super) const METRIC_NAME: [&str; 4] = ["__name__", "name", "type", "metricname"];

@@ -62,8 +62,8 @@ pub(super) fn time_series<'a>(rows: impl Iterator<Item = (Option<&'a str>, Value
     said
 }
 
-/// How far the value that is farthest from the median is from it, in distances between the quartiles: what is high all the
-/// time is no surprise, one peak is. Least for a series that has no numbers.
+/// Returns the distance from the median to the farthest value, in interquartile ranges. A series that is always high
+/// scores low; one with a single peak scores high. Lowest for a series without numbers.
 fn surprise(mut numbers: Vec<f64>) -> f64 {
     if numbers.is_empty() {
         return -1.0;
@@ -77,7 +77,7 @@ fn surprise(mut numbers: Vec<f64>) -> f64 {
     if farthest > 0.0 { farthest / (high - low) } else { 0.0 }
 }
 
-/// What a row says beside its points.
+/// The fields of a row beside its points.
 fn labels<'a>(key: Option<&'a str>, row: Value<'a>, points: Value<'a>) -> Json {
     let own = row.members().filter(|(_, value)| value.index() != points.index());
     let mut labels: Map<String, Json> =

@@ -1,4 +1,4 @@
-//! Where in a result its rows are: the list, or the object of like members, that most of it consists of.
+//! Finds the rows of a result: the list, or the object of similar members, that makes up most of it.
 
 use super::groups::grouped;
 use super::value::Value;
@@ -16,7 +16,7 @@ const FRAME: usize = 3;
 /// Levels that are gone down.
 const DEPTH: usize = 8;
 
-/// What the rows are.
+/// The form in which the rows are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// The elements of an array.
@@ -67,7 +67,7 @@ pub(super) fn find(text: &str, tape: &Tape) -> (usize, Form) {
     (at.index(), form)
 }
 
-/// What Prometheus or Loki answers, whatever statistics of the query stand beside it.
+/// Returns the result in an answer of Prometheus or Loki, without the statistics of the query.
 fn answer(value: Value<'_>) -> Option<Value<'_>> {
     value.field(&["resulttype"])?;
     let answer = value.field(&["result"])?;

@@ -1,4 +1,4 @@
-//! What rows are, by the fields that they have.
+//! Recognizes the kind of rows by their fields.
 
 use super::names::{
     BESIDE_A_VALUE, DURATIONS, END, MESSAGE, METRIC, METRIC_KEYS, METRIC_NAME, NAME, SEVERITY, SPAN_ID, START, TIME,
@@ -8,7 +8,7 @@ use super::points::{point, points_in};
 use super::value::{Value, is_named};
 use crate::compress::json::Kind;
 
-/// What a payload consists of.
+/// The kind of rows in a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PayloadKind {
     /// One value for each of many metrics or series.
@@ -55,7 +55,7 @@ const LOOKED_AT: usize = 64;
 /// Of a hundred of them, so many must be of the kind.
 const MOST: usize = 60;
 
-/// What the rows are. Looks at the first of them.
+/// Returns the kind of the rows. Reads only the first of them.
 pub(super) fn judge<'a>(rows: impl Iterator<Item = Value<'a>>) -> PayloadKind {
     let looked_at: Vec<Value<'a>> = rows.take(LOOKED_AT).collect();
     // A series is an object with points in it, whatever else it has; an entry of a log may name its span.
@@ -67,7 +67,7 @@ pub(super) fn judge<'a>(rows: impl Iterator<Item = Value<'a>>) -> PayloadKind {
     order.into_iter().find(fits).unwrap_or(PayloadKind::Other)
 }
 
-/// Whether a row is of the kind.
+/// True if a row is of the kind.
 pub(super) fn is(row: Value<'_>, kind: PayloadKind) -> bool {
     let has = |names: &[&str]| row.field(names).is_some();
     match kind {
@@ -86,7 +86,7 @@ pub(super) fn is(row: Value<'_>, kind: PayloadKind) -> bool {
     }
 }
 
-/// Whether a row with a name and a value says nothing else but when, in what unit and for what labels: other records have
+/// True if a row with a name and a value says nothing else but when, in what unit and for what labels: other records have
 /// names and values too.
 fn is_sample(row: Value<'_>) -> bool {
     row.members().all(|(key, value)| {

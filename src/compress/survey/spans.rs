@@ -47,7 +47,7 @@ pub(super) fn summary<'a>(groups: impl Iterator<Item = Group<'a>>) -> Map<String
     let (mut count, mut failures, mut unit) = (0_usize, 0_usize, Unit::Milliseconds);
     let read = groups.flat_map(|group| {
         let trace = Trace::of(group);
-        // What is no object among them is no span.
+        // Values that are not objects are not spans.
         let spans = group.rows().map(|(_, row)| row).filter(|row| row.kind() == Kind::Object);
         spans.map(move |row| (row, trace.id(row), trace.service(row)))
     });
@@ -141,7 +141,7 @@ fn name(row: Value<'_>) -> String {
     .unwrap_or_default()
 }
 
-/// What tells a span, and what its own fields say of its failure.
+/// Describes a span, with the fields of its own that report a failure.
 fn span(row: Value<'_>, trace: Option<Value<'_>>) -> Map<String, Json> {
     let mut said = Map::new();
     let fields = [

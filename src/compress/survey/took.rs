@@ -1,11 +1,11 @@
-//! How long a span took, in milliseconds where it says in which unit.
+//! Reads the duration of a span, in milliseconds if its unit is known.
 
 use super::names::{DURATIONS, END, START};
 use super::value::Value;
 use crate::compress::json::Kind;
 use crate::compress::table::Moment;
 
-/// What a duration is in. The greater is the less certain.
+/// The unit of a duration. Later ones are less certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Unit {
     /// Known to be milliseconds.

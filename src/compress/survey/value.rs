@@ -31,7 +31,7 @@ impl<'a> Value<'a> {
         self.tape.node(self.index).span()
     }
 
-    /// Whether the value at `index` is this one or in it.
+    /// True if the value at `index` is this one or in it.
     pub(super) fn holds(self, index: usize) -> bool {
         (self.index..self.tape.next(self.index)).contains(&index)
     }
@@ -47,7 +47,7 @@ impl<'a> Value<'a> {
         if self.kind() == Kind::String { &raw[1..raw.len() - 1] } else { raw }
     }
 
-    /// What a string says, and the source of anything else.
+    /// Returns the text of a string, and the source of anything else.
     pub(super) fn said(self) -> Cow<'a, str> {
         let inside = self.inside();
         if self.kind() != Kind::String || !inside.contains('\\') {
@@ -90,7 +90,7 @@ impl<'a> Value<'a> {
         self.children().step_by(2).filter(move |_| is_object)
     }
 
-    /// How many elements or members there are.
+    /// The number of elements or members.
     pub(super) fn len(self) -> usize {
         match self.kind() {
             Kind::Array => self.items().count(),
@@ -120,7 +120,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Whether `key` is `name`, which is in lower case, but for its case and what joins its words.
+/// True if `key` is `name`, which is in lower case, but for its case and what joins its words.
 pub(super) fn is_named(key: &str, name: &str) -> bool {
     let letters = key.bytes().filter(|byte| !matches!(byte, b'_' | b'-')).map(|byte| byte.to_ascii_lowercase());
     letters.eq(name.bytes())

@@ -11,8 +11,8 @@ const LONGEST_CATEGORY: usize = 60;
 /// A category of fewer than one in so many rows is rare.
 const RARE: usize = 50;
 
-/// How far beyond the quartiles, in distances between them, a number is an outlier: Tukey's outer fence (Exploratory
-/// Data Analysis, 1977).
+/// A number is an outlier if it is this many interquartile ranges beyond the quartiles: Tukey's outer fence
+/// (Exploratory Data Analysis, 1977).
 const FENCE: f64 = 3.0;
 
 /// Quartiles say something of so many numbers.
@@ -21,7 +21,7 @@ pub(super) const FEWEST_NUMBERS: usize = 8;
 /// So many outliers of a column are shown, the farthest.
 const OUTLIERS: usize = 3;
 
-/// What a cell is.
+/// The type of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::compress) enum CellKind {
     Number,
@@ -63,7 +63,7 @@ pub(in crate::compress) struct Column<'a> {
     pub(super) categories: Vec<Category<'a>>,
     has_categories: bool,
     last: usize,
-    /// Which end of a span it says, and when that was.
+    /// The end of a span that the column holds, and its times.
     pub(super) edge: Option<Edge>,
     pub(super) moments: Vec<(u32, Moment)>,
 }
@@ -170,12 +170,12 @@ impl<'a> Column<'a> {
         let [low, high] = self.percentiles([25, 75]);
         let fence = FENCE * (high - low);
         let beyond = |number: f64| (low - number).max(number - high) - fence;
-        // Where most numbers are the same, every other one is beyond: that says nothing.
+        // If most numbers are the same, every other number would be an outlier, so none is.
         let is_outlier = |number: f64| fence > 0.0 && beyond(number) > 0.0;
         let mut found: Vec<(u32, f64)> =
             self.numbers.iter().copied().filter(|(_, number)| is_outlier(*number)).collect();
         if is_duration(self.name) {
-            // What took longest is asked for, however near the others.
+            // The longest durations are needed, even if the others are close.
             found.clone_from(&self.numbers);
         }
         let most = OUTLIERS.min(found.len());
@@ -195,14 +195,14 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Whether a column of this name says how long something took.
+/// True if a column of this name says how long something took.
 pub(super) fn is_duration(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["duration", "elapsed", "latency"].iter().any(|word| name.contains(word))
         || ["_ms", "_us", "_ns"].iter().any(|unit| name.ends_with(unit))
 }
 
-/// Whether `text` begins as ISO 8601 does: such times sort as text.
+/// True if `text` begins as ISO 8601 does: such times sort as text.
 pub(in crate::compress) fn is_time(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() >= 10

@@ -21,7 +21,7 @@ const BACK: usize = 3;
 pub(super) struct Table<'a> {
     /// The columns in the order in which they came up.
     pub(super) columns: Vec<Column<'a>>,
-    /// How many rows there are.
+    /// The number of rows.
     pub(super) rows: usize,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Table<'a> {
         filled * 100 / (self.rows * self.columns.len()).max(1)
     }
 
-    /// What can be said of each column.
+    /// Describes each column.
     pub(super) fn summary(&self) -> Vec<String> {
         let columns = self.columns.iter().filter_map(|column| column.summary(self.rows));
         columns.chain(Spans::of(&self.columns).map(|spans| spans.summary())).collect()

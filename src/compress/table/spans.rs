@@ -1,4 +1,4 @@
-//! How long rows took that say when they began and ended, as spans of a trace do.
+//! Computes the durations of rows that have a start and an end, as spans of a trace do.
 
 use super::column::{Column, FEWEST_NUMBERS, is_duration};
 use crate::compress::series::rounded;
@@ -6,7 +6,7 @@ use crate::compress::series::rounded;
 /// So many rows are shown, those that took longest.
 const LONGEST: usize = 3;
 
-/// Which end of a span a column says.
+/// An end of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
     Start,
@@ -21,7 +21,7 @@ pub(in crate::compress) struct Moment {
     part: f64,
 }
 
-/// What rows took.
+/// The durations of the rows.
 #[derive(Debug)]
 pub(super) struct Spans {
     name: String,
@@ -70,7 +70,7 @@ impl Spans {
     }
 }
 
-/// Which end of a span a column of this name says, and what else its name says: `start_time`, `endTimeUnixNano`.
+/// Returns the end of a span that a column name stands for, and the rest of the name: `start_time`, `endTimeUnixNano`.
 pub(super) fn edge(name: &str) -> Option<(Edge, String)> {
     const STARTS: [&str; 4] = ["started", "start", "begin", "began"];
     const ENDS: [&str; 5] = ["ended", "end", "finished", "finish", "stop"];

@@ -1,4 +1,4 @@
-//! What can be said of a column in a line.
+//! Describes a column in one line.
 
 use super::column::{CellKind, Column, FEWEST_NUMBERS, is_duration};
 use crate::compress::series::rounded;
@@ -8,7 +8,7 @@ use crate::numbers::thousands;
 const NAMED: usize = 8;
 
 impl Column<'_> {
-    /// What can be said of the column in a line; nothing where its rows say as much.
+    /// Describes the column in one line; `None` if its rows say as much.
     pub(super) fn summary(&self, rows: usize) -> Option<String> {
         let name = self.name;
         if let Some(constant) = self.constant(rows) {
@@ -40,7 +40,7 @@ impl Column<'_> {
         Some(format!("{name}: {}{holes}\n", kinds.join(" or ")))
     }
 
-    /// Whether each number is above the one before, as of ids.
+    /// True if each number is above the one before, as of ids.
     fn is_rising(&self) -> bool {
         self.numbers.windows(2).all(|pair| pair[0].1 < pair[1].1)
     }

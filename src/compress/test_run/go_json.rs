@@ -31,7 +31,7 @@ fn event(line: &str) -> Option<Event<'_>> {
     line.starts_with('{').then(|| serde_json::from_str(line).ok()).flatten()
 }
 
-/// Whether most lines are events of a run.
+/// True if most lines are events of a run.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     sample.share(|line| line.starts_with('{') && line.contains("\"Action\":\"") && line.contains("\"Package\":\""))
         >= EVENTS
@@ -75,7 +75,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
                     () => (Rank::Sample, Reports::ByWords),
                 }
             }
-            // What an event says beside is printed as well.
+            // Other events are printed as output too.
             _ => (Rank::Bulk, Reports::Nothing),
         };
         run.set(index, rank);
@@ -84,7 +84,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     Some(run.outline().rewording(printed))
 }
 
-/// What the event says was printed.
+/// Returns the output in an event.
 fn printed(line: &str) -> String {
     let output = event(line.trim_end()).and_then(|event| event.output.map(Cow::into_owned));
     match output {

@@ -29,7 +29,7 @@ const COUNTED_RUNS: usize = 60;
 /// Tests skipped or expected to fail that are essential, for their reasons.
 const SKIPPED: usize = 5;
 
-/// Whether there is a line that only a run of tests prints, or most lines tell how a test went.
+/// True if there is a line that only a run of tests prints, or most lines tell how a test went.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     go_json::claims(sample) || sample.any(is_sign) || sample.share(|line| status(line).is_some()) >= STATUSES
 }
@@ -88,7 +88,7 @@ fn mark_statuses(run: &mut Ranked<'_>) {
                 run.set(*index, if counts.aside() <= SKIPPED { Rank::Sample } else { Rank::Ordinary });
                 run.reports(*index, Reports::Nothing);
             }
-            // What went wrong stands in a section of its own, which comes first.
+            // The failure itself is in a section of its own, which comes first.
             Status::Failed => {
                 run.set(*index, Rank::Key);
                 run.reports(*index, Reports::Failure);

@@ -23,7 +23,7 @@ const ALIKE: usize = 3;
 /// Lines of an assertion that come before everything else: what differs, without the whole of both sides.
 const ASSERTION: usize = 6;
 
-/// Where a line stands.
+/// The section that a line is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Section {
     /// In front of the first rule, or in the list of tests.
@@ -35,7 +35,7 @@ enum Section {
     Report,
 }
 
-/// Whether a rule of `=` is the last line: `=== 3 failed, 20 passed in 1.20s ===`.
+/// True if a rule of `=` is the last line: `=== 3 failed, 20 passed in 1.20s ===`.
 pub(super) fn is_final(line: &str) -> bool {
     let line = line.trim_matches(['=', ' ']);
     line.split_once(" in ").is_some_and(|(counts, time)| {
@@ -85,10 +85,10 @@ fn title(line: &str, rule: char) -> Option<&str> {
     (inner.ends_with(rule) && !title.is_empty()).then_some(title)
 }
 
-/// How often a kind of assertion or warning was seen.
+/// Counts each kind of assertion or warning.
 type Kinds = HashMap<u64, usize, RandomState>;
 
-/// How many like `line` there are so far, with it.
+/// Returns the number of lines like `line` so far, this one included.
 fn turn(kinds: &mut Kinds, line: &str) -> usize {
     let turns = kinds.entry(shape(line)).or_default();
     *turns += 1;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::numbers::thousands;
 
-/// How a test went.
+/// The outcome of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     Passed,
@@ -16,7 +16,7 @@ pub(super) enum Status {
     Failed,
 }
 
-/// How many tests went how.
+/// The number of tests with each outcome.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     pub passed: usize,
@@ -37,7 +37,7 @@ impl Counts {
         *self.of_mut(status) += 1;
     }
 
-    /// How many neither passed nor failed.
+    /// The number of tests that neither passed nor failed.
     pub(super) fn aside(&self) -> usize {
         self.skipped + self.xfailed + self.xpassed
     }
@@ -71,7 +71,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// How the test of this line went, and the file, module or class that it is in.
+/// Returns the outcome of the test on this line, and its file, module or class.
 pub(super) fn status(line: &str) -> Option<(Status, &str)> {
     let line = line.trim_end();
     let trimmed = line.trim_start();

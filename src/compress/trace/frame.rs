@@ -13,7 +13,7 @@ pub(super) struct Frame<'a> {
     /// The text that is the same each time the function is at the same place.
     pub name: &'a str,
     pub origin: Origin,
-    /// What the lines under it begin with that belong to it.
+    /// The beginning of the lines under a frame that belong to it.
     pub under: &'static str,
 }
 

@@ -29,7 +29,7 @@ const LONGEST_CYCLE: usize = 8;
 /// Repeated fewer times, frames stand for themselves.
 const LEAST_CYCLES: usize = 2;
 
-/// Whether most lines are frames.
+/// True if most lines are frames.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     let mut was_frame = false;
     let mut hits = 0;
@@ -104,14 +104,14 @@ fn read_stack<'a>(trace: &Ranked<'a>, start: usize) -> Vec<Placed<'a>> {
     stack
 }
 
-/// What a stack has in common with others like it: the state of the goroutine and the frames, without numbers.
+/// Returns a hash of a stack: the state of the goroutine and the frames, without numbers.
 fn key(trace: &Ranked<'_>, title: Option<usize>, stack: &[Placed<'_>]) -> u64 {
     let state = title.and_then(|index| goroutine(trace.line(index))).unwrap_or_default();
     let frames: String = stack.iter().map(|placed| placed.frame.name).collect();
     shape(&format!("{state} {frames}"))
 }
 
-/// What stands between stacks: the message is kept whole, one like an earlier one as a failure only.
+/// Marks the lines between stacks. A message is kept whole; one like an earlier one counts as a failure only.
 fn mark_message(trace: &mut Ranked<'_>, lines: Range<usize>, seen: &mut HashMap<u64, usize, RandomState>) {
     for index in lines {
         let line = trace.line(index);
@@ -175,7 +175,7 @@ fn mark_stack(trace: &mut Ranked<'_>, stack: &[Placed<'_>]) {
             trace.reports(index, Reports::Nothing);
         }
     }
-    // Where all is of libraries, the innermost frame says most.
+    // If all frames are from libraries, the innermost says the most.
     if own.is_empty()
         && let Some(first) = rest.first()
     {
@@ -183,7 +183,7 @@ fn mark_stack(trace: &mut Ranked<'_>, stack: &[Placed<'_>]) {
     }
 }
 
-/// How many frames from `at` on repeat, and how often in all. The shortest that repeats.
+/// Returns the length of the shortest cycle of frames from `at` on, and how often it repeats.
 fn cycle(stack: &[Placed<'_>], at: usize) -> Option<(usize, usize)> {
     (1..=LONGEST_CYCLE).find_map(|length| {
         let is_same =

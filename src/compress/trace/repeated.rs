@@ -31,7 +31,7 @@ struct Open {
 }
 
 impl Stacks {
-    /// Whether the line before belongs to what may be a stack.
+    /// True if the line before belongs to what may be a stack.
     pub(in crate::compress) fn is_open(&self) -> bool {
         self.open.is_some()
     }

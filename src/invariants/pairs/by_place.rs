@@ -1,4 +1,4 @@
-//! Which call a result without an id answers.
+//! Matches results without an id to calls.
 //!
 //! Gemini tells calls of one tool apart by their order alone
 //! (<https://ai.google.dev/gemini-api/docs/function-calling>): in a message, the earlier call is answered first.

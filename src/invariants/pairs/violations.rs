@@ -1,4 +1,4 @@
-//! Where calls and results do not belong together, in words.
+//! Describes calls and results that do not match.
 
 use super::{Awaits, CallSite, Pairs};
 use crate::error::shown;
@@ -15,7 +15,7 @@ impl Pairs {
             message,
             part: Some(part),
             problem: format!("{} has no call before it", named(conversation, message, part)),
-            remedy: "remove the result, or put its call back in front of it",
+            remedy: "remove the result, or put its call back before it",
         });
         let repeated = self.repeated.iter().map(|&(message, part)| Violation {
             rule: "ids-are-unique",
@@ -45,7 +45,7 @@ impl Pairs {
         conversation: &'a Conversation<T>,
         such: Between,
     ) -> impl Iterator<Item = Violation> + 'a {
-        // How many of the messages before each speak.
+        // The number of messages with a role before each message.
         let mut speakers = Vec::with_capacity(conversation.messages.len() + 1);
         speakers.push(0);
         for message in &conversation.messages {
@@ -65,7 +65,7 @@ impl Pairs {
             message: call.message,
             part: Some(call.part),
             problem: format!("{} is not answered by the next message", named(conversation, call.message, call.part)),
-            remedy: "put the result right behind the call",
+            remedy: "put the result right after the call",
         })
     }
 
@@ -138,7 +138,7 @@ impl Pairs {
 /// The rule that a call without a result breaks.
 const UNANSWERED: &str = "call-has-its-result";
 
-/// Whether a violation is no more than a call that may still be answered.
+/// True if a violation is no more than a call that may still be answered.
 pub fn waits(violation: &Violation, waiting_from: usize) -> bool {
     violation.rule == UNANSWERED && violation.message >= waiting_from
 }
@@ -152,7 +152,7 @@ pub fn waiting_from<T: Text>(conversation: &Conversation<T>) -> usize {
     last_word.unwrap_or(0)
 }
 
-/// What stands between a call and its late result.
+/// The content between a call and its late result.
 #[derive(Debug, Clone, Copy)]
 enum Between {
     /// Messages of the user or the model, whatever else.

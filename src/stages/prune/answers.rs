@@ -6,14 +6,14 @@ use crate::edit::Place;
 use crate::message::{Item, Outcome, Part, Text, digest_of};
 use crate::store::{Storing, is_superseded, marked};
 
-/// How much of the output is there.
+/// The part of the output that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
     /// All of it.
     Whole,
     /// All of it, and this compaction will leave less.
     Going,
-    /// What an earlier compaction left.
+    /// The rest that an earlier compaction left.
     Rest,
     /// Nothing: an earlier compaction found it superseded.
     Gone,
@@ -26,17 +26,17 @@ pub(super) struct Answer<'a> {
     pub call: (usize, usize),
     /// Its tool.
     pub tool: &'a str,
-    /// What it asks, tool and arguments together.
+    /// A hash of the question: tool and arguments together.
     pub question: u128,
-    /// What it says about files.
+    /// The files of the call.
     pub said: Call,
-    /// Where the output stands.
+    /// The place of the output.
     pub place: Place,
     /// The output, without the mark of an earlier compaction.
     pub text: &'a str,
-    /// How much of it that is.
+    /// The part of it that is there.
     pub extent: Extent,
-    /// Whether it says that the call failed.
+    /// True if it says that the call failed.
     pub failed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What calls wrote into files, and what they replaced there: by now it stands in the file, or no longer does.
+//! Finds texts that calls wrote into files or replaced there. By now the file has them, or no longer has them.
 
 use super::Form;
 use super::answers::Answer;
@@ -42,7 +42,7 @@ pub(super) fn find<T: Text>(
         let (message, part) = answer.call;
         let Part::Call { input, .. } = &draft.conversation.messages[message].parts[part] else { continue };
         let writes = answer.said.writing != Writing::Nothing && !answer.failed;
-        // What stands for characters that are none would not come back as it was.
+        // Replacement characters stand for bytes that cannot be restored.
         if !writes || input.len() < LEAST || input.contains(char::REPLACEMENT_CHARACTER) {
             continue;
         }

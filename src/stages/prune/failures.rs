@@ -8,7 +8,7 @@ use super::answers::{Answer, Extent};
 use super::{Form, Superseded, newest_first, successor};
 use crate::store::shown;
 
-/// What a call is to be done to, as far as a retry goes: the same file, the same command, or the same arguments.
+/// The target of a call, for recognizing a retry: the same file, the same command, or the same arguments.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Target<'a> {
     File(&'a str),

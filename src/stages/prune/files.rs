@@ -1,8 +1,8 @@
-//! What was read of files, and what was read, written and replaced there since.
+//! Finds reads of files that later reads and writes supersede.
 //!
-//! Walked backwards: for each line of each file it is known whether a later read shows it, and whether a later call has
-//! replaced it. What was read is superseded once each of its lines is one or the other; or else where the same was asked
-//! again, where a later read has its line numbers and more, or where the whole file was written since.
+//! The walk goes backwards. For each line of each file it knows whether a later read shows the line, and whether a later
+//! call replaced it. A read is superseded if each of its lines is one or the other; if the same read was made again; if
+//! a later read has its line numbers and more; or if the whole file was written since.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -24,7 +24,7 @@ const SPANS: usize = 8;
 /// A line of a file, by its content.
 type LineKey = u64;
 
-/// What came later, by the place that the walk has reached.
+/// Later events, up to the current position of the walk.
 #[derive(Debug, Default)]
 struct Later<'a> {
     ids: HashMap<&'a str, u64, RandomState>,
@@ -36,13 +36,13 @@ struct Later<'a> {
     replaced: HashMap<LineKey, usize, RandomState>,
     /// The newest answer to each question about a file.
     asked: HashMap<u128, usize, RandomState>,
-    /// What the newest reads of each file show.
+    /// The lines that the newest reads of each file show.
     spans: HashMap<u64, Vec<(RangeInclusive<u32>, usize)>, RandomState>,
     /// The newest call that wrote all of a file: its place among the answers.
     whole: HashMap<u64, usize, RandomState>,
 }
 
-/// What was found about files.
+/// The findings about files.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     superseded: Vec<Superseded>,
@@ -51,7 +51,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// What the answers say of files. O(length of those that do).
+    /// Collects the reads and writes of files. O(length of those answers).
     pub(super) fn of(answers: &[Answer<'_>]) -> Files {
         let (mut later, mut files) = (Later::default(), Files::default());
         // Writes that something was left out for.
@@ -90,7 +90,7 @@ impl Files {
         files
     }
 
-    /// What was read of files and is superseded, oldest first.
+    /// Returns the superseded reads, oldest first.
     pub(super) fn superseded(&self) -> impl Iterator<Item = Superseded> {
         self.superseded.iter().map(|found| Superseded { place: found.place, by: found.by.clone(), form: found.form })
     }
@@ -149,7 +149,8 @@ impl Later<'_> {
         form
     }
 
-    /// What supersedes a read, in what form it is still seen, and the write that is needed for it.
+    /// Returns the event that supersedes a read, the form in which the content is still visible, and the write that it
+    /// needs.
     fn supersedes(
         &self,
         file: u64,

@@ -50,15 +50,15 @@ enum Form {
     Elsewhere,
 }
 
-/// What is superseded, in the order in which it should go: what loses least first, and the older first. O(length).
+/// Proposes removals of superseded content, the least loss first, and the older first. O(length).
 pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, level: &Level, storing: Storing) -> Vec<Proposal> {
     let recent = draft.recent_start(level.recent);
     let goes = |form: Form| match form {
         Form::Copied => true,
         // Without a store, what goes is lost.
         Form::Newer => storing == Storing::On || level.superseded >= May::Newer,
-        // What was written is what the next edits have to quote: on recorded coding sessions, taking it at once cost a fifth
-        // of the edits that could still be made.
+        // The next edits have to quote written text: on recorded coding sessions, removing it at once made a fifth of
+        // the later edits impossible.
         Form::Elsewhere => level.superseded == May::Elsewhere,
     };
     let answers = answers::of(draft);

@@ -5,7 +5,7 @@ use crate::message::{Part, Text};
 
 /// Messages whose reasoning may go, oldest first. O(reasoning).
 pub(super) fn find<'d, T: Text>(draft: &'d Draft<'_, T>) -> impl Iterator<Item = usize> + 'd {
-    // What stands for characters that are none would not come back as it was.
+    // Replacement characters stand for bytes that cannot be restored.
     let comes_back = |(message, part): &(usize, usize)| match &draft.conversation.messages[*message].parts[*part] {
         Part::Reasoning { text, .. } => !text.contains(char::REPLACEMENT_CHARACTER),
         _ => false,

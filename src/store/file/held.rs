@@ -1,4 +1,4 @@
-//! What the conversations that share a store may still refer to.
+//! Tracks references that the conversations of a shared store may still hold.
 
 use std::collections::{BTreeSet, VecDeque};
 

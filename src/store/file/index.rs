@@ -1,4 +1,4 @@
-//! Which file holds what: a listing of the folder, and nothing else on the disk.
+//! The index of a store: a listing of the folder, and nothing else on the disk.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,7 +13,7 @@ pub(super) struct Index {
     /// The names of each, the oldest first. More than one where two processes stored the same content in different
     /// seconds.
     files: BTreeMap<Reference, Vec<String>>,
-    /// What stands under such a name and is no file: a folder, a link, a pipe.
+    /// Folders, links and pipes with the name of an artifact.
     others: BTreeMap<Reference, String>,
 }
 
@@ -45,7 +45,7 @@ impl Index {
             else {
                 continue;
             };
-            // What was deleted since it was listed has no kind any more; reading it will say so.
+            // An entry deleted since the listing has no type any more; reading it reports the error.
             if entry.file_type().is_ok_and(|kind| kind.is_file()) {
                 index.files.entry(reference).or_default().push(name.to_owned());
             } else {
@@ -58,7 +58,7 @@ impl Index {
         Ok(index)
     }
 
-    /// How many references there are.
+    /// The number of references.
     pub(super) fn len(&self) -> usize {
         self.files.len()
     }

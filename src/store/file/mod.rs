@@ -41,15 +41,15 @@ pub struct FileStore {
     state: Locked<State>,
 }
 
-/// What a store remembers of its folder. Nothing of it is needed: it saves looking.
+/// A cache of the folder's state. Everything in it can be read again.
 #[derive(Debug, Default)]
 struct State {
     index: Arc<Index>,
-    /// Whether files of crashed processes were looked for.
+    /// True if files of crashed processes were looked for.
     swept: bool,
-    /// What conversations may refer to.
+    /// References that conversations may hold.
     held: Held,
-    /// What threads are putting or giving back at the moment, and how many of them.
+    /// References that threads are putting or returning now, with the number of threads.
     busy: BTreeMap<Reference, usize>,
     /// Names that were given out before the file is there.
     promised: Newest<String>,
@@ -70,7 +70,7 @@ impl State {
         self.named.remove(reference);
     }
 
-    /// Whether a cleaning must leave `reference` alone, whatever it found to be reachable.
+    /// True if a cleaning must leave `reference` alone, whatever it found to be reachable.
     fn is_spared(&self, reference: &Reference, sparing: Sparing) -> bool {
         self.busy.contains_key(reference) || (sparing == Sparing::Own && self.held.has(reference))
     }

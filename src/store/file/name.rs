@@ -6,7 +6,7 @@ use crate::store::Reference;
 use crate::store::kind::ContentKind;
 use crate::store::reference::safe_name;
 
-/// What the name of a file said before it had a date: `{reference}.log`.
+/// The suffix of file names from before they had a date: `{reference}.log`.
 const UNDATED_SUFFIX: &str = "log";
 
 /// Digits of a date and of a time.

@@ -50,7 +50,7 @@ impl<T> Newest<T> {
         self.known.keys()
     }
 
-    /// How many notes there were.
+    /// The number of notes.
     pub(super) fn notes(&self) -> u64 {
         self.notes
     }

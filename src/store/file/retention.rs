@@ -1,4 +1,4 @@
-//! Which files go when there are too many.
+//! Chooses the files to delete when there are too many.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,7 +11,7 @@ use crate::store::Reference;
 use crate::store::disk::{self, failed};
 use crate::store::mentions::hashes;
 
-/// How many artifacts a folder keeps.
+/// The number of artifacts that a folder keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     keep: usize,
@@ -23,7 +23,7 @@ impl Retention {
     /// running with.
     pub const KEEP: usize = 100;
 
-    /// How many there are by default before the others go.
+    /// The default number of artifacts above which the folder is cleaned.
     pub const CLEAN_ABOVE: usize = 150;
 
     /// Keeps the newest `keep` once there are more than `clean_above`, which is at least `keep`.
@@ -38,17 +38,17 @@ impl Default for Retention {
     }
 }
 
-/// What a cleaning spares beside what is in use.
+/// The artifacts that a cleaning spares beside those in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sparing {
-    /// What other conversations of this store hold: see [`FileStore::clean`].
+    /// References that other conversations of this store hold: see [`FileStore::clean`].
     Own,
     /// Nothing: the caller names all that is in use.
     Nothing,
 }
 
 impl FileStore {
-    /// Whether there are more artifacts than [`FileStore::clean`] leaves alone, as far as it is known. O(1).
+    /// True if there are more artifacts than [`FileStore::clean`] leaves alone, as far as it is known. O(1).
     pub fn is_above_limit(&self) -> bool {
         self.retention.is_some_and(|retention| self.state.lock().index.len() > retention.clean_above)
     }

@@ -36,13 +36,13 @@ impl FileStore {
             if !self.settle(&directory, reference, &name, content)? {
                 return Ok(());
             }
-            // Where there are no links its file was moved away, and then removed.
+            // Without links its file was moved away, and then removed.
             draft = None;
         }
         Err(failed("write", &directory, &io::Error::other("others keep writing the same file")))
     }
 
-    /// Whether `content` is stored; what it says of a file that is gone, memory forgets.
+    /// True if `content` is stored; what it says of a file that is gone, memory forgets.
     fn is_known(&self, directory: &Path, reference: &Reference, content: &[u8]) -> Result<bool> {
         let Some(name) = self.find(directory, reference)? else { return Ok(false) };
         let path = directory.join(name);

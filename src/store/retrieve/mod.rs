@@ -26,8 +26,8 @@ pub const RETRIEVAL_LIMIT: usize = 20_000;
 /// Bytes of a pointer in the line in front: that line must stay short enough to be recognised.
 const LONGEST_POINTER: usize = 40;
 
-/// What to read of stored content. Everything that is given narrows it: a pointer chooses a value, `lines` are lines of
-/// it, of which those count that match `pattern`, of which `head` and `tail` are the first and the last.
+/// Selects a part of stored content. Each field narrows the selection: `pointer` chooses a value, `lines` choose lines
+/// of it, `pattern` those lines that match, and `head` and `tail` the first and the last of these.
 #[derive(Debug, Clone, Default)]
 pub struct Request<'a> {
     /// Only the value in the JSON that this JSON pointer leads to.
@@ -44,7 +44,7 @@ pub struct Request<'a> {
     pub tail: Option<usize>,
     /// Most characters to give back.
     pub limit: usize,
-    /// Where the content lies, for what cannot be shown as text.
+    /// The path of the content, for content that is not text.
     pub place: Option<&'a str>,
 }
 
@@ -54,15 +54,15 @@ impl Request<'_> {
     }
 }
 
-/// What `request` asks of `content`, behind a line that names the reference. Bytes that are not UTF-8 are replaced;
-/// pictures and the like are described. O(length), whatever the pattern, pointer and depth.
+/// Returns the requested part of `content`, after a line that names the reference. Bytes that are not UTF-8 are
+/// replaced; pictures and the like are described. O(length), whatever the pattern, pointer and depth.
 ///
 /// # Errors
 /// `Store` if the pattern is not a regular expression or too large, or if the pointer leads nowhere.
 pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) -> Result<String> {
     if let ContentKind::Binary { mime, .. } = ContentKind::of(content) {
         let description = described(content, mime, request.place);
-        return Ok(retrieval_marked(reference, "which is no text", &description));
+        return Ok(retrieval_marked(reference, "which is not text", &description));
     }
     let whole = String::from_utf8_lossy(content);
     let mut what = String::new();
@@ -76,7 +76,7 @@ pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) ->
         }
     };
     let total = text.lines().count();
-    let _ = write!(what, "{} lines in all", thousands(total));
+    let _ = write!(what, "{} {} in all", thousands(total), if total == 1 { "line" } else { "lines" });
     let regex = request.pattern.map(compiled).transpose()?;
     if !request.is_for_lines() {
         return Ok(retrieval_marked(reference, &what, &beginning(&text, request.limit)));
@@ -84,7 +84,7 @@ pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) ->
     let mut selection = Selection::of(request.lines.as_ref(), total);
     if let Some(regex) = &regex {
         let (found, matches) = selection.matching(&text, regex, request.context);
-        let _ = write!(what, ", {} match the pattern", thousands(matches));
+        let _ = write!(what, ", {} {} the pattern", thousands(matches), if matches == 1 { "matches" } else { "match" });
         selection = found;
     }
     let selection = selection.ends(request.head, request.tail);
@@ -93,7 +93,7 @@ pub fn retrieve(reference: &Reference, content: &[u8], request: &Request<'_>) ->
     Ok(retrieval_marked(reference, &what, &body))
 }
 
-/// What content is that is no text, in words.
+/// Describes content that is not text.
 fn described(content: &[u8], mime: &str, place: Option<&str>) -> String {
     let mut words = format!("[{mime}, {} bytes", thousands(content.len()));
     if let Size::Pixels { width, height } = Media::of(MediaKind::Image, &Raw(content)).size {

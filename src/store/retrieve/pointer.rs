@@ -33,7 +33,7 @@ pub(super) fn value_at<'a>(json: &'a str, pointer: &str) -> Result<Value<'a>> {
     // An array that is cut off has no end, and is still read up to where the pointer leads.
     let is_container = matches!(bytes.get(start), Some(b'{' | b'['));
     if end.is_none() && !is_container {
-        return Err(failed("the content is no JSON", "ask for lines or a pattern"));
+        return Err(failed("the content is not JSON", "ask for lines or a pattern"));
     }
     let many = end.is_some_and(|end| after_space(bytes, end) < bytes.len());
     let Some((first, rest)) = tokens.split_first().filter(|_| many) else {
@@ -50,7 +50,7 @@ fn tokens(pointer: &str) -> Result<Vec<Cow<'_, str>>> {
             return Ok(Vec::new());
         }
         return Err(failed(
-            &format!("'{}' is no JSON pointer", shown(pointer)),
+            &format!("'{}' is not a JSON pointer", shown(pointer)),
             "begin it with a slash, as in /items/0/name",
         ));
     };
@@ -65,7 +65,7 @@ fn unescaped<'a>(step: &'a str, pointer: &str) -> Result<Cow<'a, str>> {
     let after_tildes = step.split('~').skip(1);
     if after_tildes.into_iter().any(|after| !after.starts_with(['0', '1'])) {
         return Err(failed(
-            &format!("'{}' is no JSON pointer", shown(pointer)),
+            &format!("'{}' is not a JSON pointer", shown(pointer)),
             "write a tilde in a key as ~0 and a slash as ~1",
         ));
     }
@@ -96,7 +96,7 @@ fn walk<'a>(json: &'a str, mut at: usize, steps: &[Cow<'_, str>], walked: usize)
     Ok(Value { text: decoded.map_or(Cow::Borrowed(written), Cow::Owned), kind: kind_at(bytes, at) })
 }
 
-/// Where the value of the key `wanted` begins, in the object at `at`.
+/// Returns the start of the value of the key `wanted`, in the object at `at`.
 fn member(json: &str, at: usize, wanted: &str, path: &str) -> Result<usize> {
     let bytes = json.as_bytes();
     let mut keys = Vec::new();
@@ -124,7 +124,7 @@ fn member(json: &str, at: usize, wanted: &str, path: &str) -> Result<usize> {
     if bytes.get(next) != Some(&b'}') {
         return Err(broken(next));
     }
-    let problem = format!("there is no key '{}' in '{}'", shown(wanted), shown(path));
+    let problem = format!("no key '{}' in '{}'", shown(wanted), shown(path));
     let nearest: Vec<&str> = nearest(wanted, keys.iter().map(AsRef::as_ref));
     Err(match nearest.as_slice() {
         [] => failed(&problem, "it holds no keys at all"),
@@ -134,7 +134,7 @@ fn member(json: &str, at: usize, wanted: &str, path: &str) -> Result<usize> {
     })
 }
 
-/// What stands between the elements of a list.
+/// The separators of a list's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Separated {
     /// As in an array, which a bracket ends.
@@ -143,7 +143,7 @@ enum Separated {
     BySpace,
 }
 
-/// Where the element with the index `wanted` begins, of the list whose first element is at `at`.
+/// Returns the start of element `wanted` of the list whose first element is at `at`.
 fn element(bytes: &[u8], at: usize, separated: Separated, wanted: &str, path: &str) -> Result<usize> {
     let is_index = wanted == "0" || (!wanted.starts_with('0') && wanted.bytes().all(|b| b.is_ascii_digit()));
     let Some(index) = wanted.parse::<usize>().ok().filter(|_| is_index) else {
@@ -164,7 +164,7 @@ fn element(bytes: &[u8], at: usize, separated: Separated, wanted: &str, path: &s
         };
         passed += 1;
     }
-    let problem = format!("there is no item {} in '{}'", shown(wanted), shown(path));
+    let problem = format!("no item {} in '{}'", shown(wanted), shown(path));
     Err(failed(&problem, &format!("it holds {}, counted from 0", thousands(passed))))
 }
 
@@ -173,7 +173,7 @@ fn after_space(bytes: &[u8], at: usize) -> usize {
     at + space
 }
 
-/// Where the value at `at` ends; `None` if the text ends first, or there is no value.
+/// Returns the end of the value at `at`; `None` if the text ends first, or there is no value.
 fn after_value(bytes: &[u8], at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     let mut next = at;
@@ -198,7 +198,7 @@ fn after_value(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Where the string at `at` ends.
+/// Returns the end of the string at `at`.
 fn after_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut next = at + 1;
     loop {

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::numbers::thousands;
 use crate::store::{ContentKind, Reference, Store, retrieval_marked};
 
-/// What share of the room that is left one artifact may take, so that the first does not take all of it.
+/// One artifact may take this part of the remaining room, so that the first cannot take all of it.
 const SHARE: usize = 2;
 
 /// A search through artifacts, one after the other.
@@ -70,8 +70,8 @@ impl Search {
         }
     }
 
-    /// What was found, grouped by reference, behind a line that names the first of them: so it is known for something
-    /// that was retrieved, and not stored again.
+    /// Returns the matches by reference, after a line that names the first reference. By this line the text is
+    /// recognized as retrieved, and is not stored again.
     pub fn report(mut self) -> String {
         let searched = thousands(self.searched);
         let Some(first) = self.first else {
@@ -81,7 +81,8 @@ impl Search {
             self.body.push_str("[... more outputs match; search for a narrower pattern]\n");
         }
         let mut what = format!("found in {} of {searched} outputs", thousands(self.matching));
-        let _ = write!(what, ", {} lines match the pattern", thousands(self.matches)); // To a string: cannot fail.
+        let verb = if self.matches == 1 { "line matches" } else { "lines match" };
+        let _ = write!(what, ", {} {verb} the pattern", thousands(self.matches)); // To a string: cannot fail.
         retrieval_marked(&first, &what, &self.body)
     }
 }

@@ -1,4 +1,4 @@
-//! Which lines of a text are wanted.
+//! Selects lines of a text.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -68,7 +68,7 @@ impl Selection {
         self.ranges.iter().flat_map(Clone::clone)
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub(super) fn lines(&self) -> usize {
         self.ranges.iter().map(ExactSizeIterator::len).sum()
     }

@@ -13,7 +13,7 @@ const LONG_LINE: usize = 2_000;
 /// Bytes shown on each side of a match in a long line: about two lines of text.
 const AROUND: usize = 200;
 
-/// Which end of a selection that is too long is shown.
+/// The end of a long selection that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     First,
@@ -90,8 +90,8 @@ fn last(text: &str, selection: &Selection, limit: usize, entry: impl Fn(usize, &
     out.into_iter().collect()
 }
 
-/// What stands around the matches in a long line, such as a JSON result or a message of a transcript, which are one
-/// line each; the line itself where nothing in it matches. Stops once `limit` bytes are found.
+/// Returns the text around the matches in a long line, such as a JSON result or a message of a transcript; the line
+/// itself if nothing in it matches. Stops once `limit` bytes are found.
 fn excerpts(line: &str, regex: &Regex, limit: usize) -> String {
     let mut out = String::new();
     let mut shown = 0;

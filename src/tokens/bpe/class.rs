@@ -39,7 +39,7 @@ pub(super) fn class_at(text: &[u8], at: usize) -> (u8, usize) {
     if class == BEYOND_ASCII { class_beyond_ascii(text, at) } else { (class, 1) }
 }
 
-/// Where the run of characters with any of `flags` ends that begins at `at`.
+/// Returns the end of the run of characters with any of `flags` that begins at `at`.
 #[inline]
 pub(super) fn run(text: &[u8], mut at: usize, flags: u8) -> usize {
     loop {

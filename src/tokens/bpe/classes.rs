@@ -1,7 +1,7 @@
-//! What each of 64 bytes is, as words of bits: a row of classes for [`Window`](super::window::Window).
+//! The classes of 64 bytes, as words of bits: a row of classes for [`Window`](super::window::Window).
 //!
-//! Each byte is classified without a branch, one bit in each of eight words. Characters beyond ASCII are classified one by
-//! one, but for those whose first byte tells.
+//! Each byte is classified without a branch, one bit in each of eight words. Characters beyond ASCII are classified one
+//! by one, but for those whose first byte tells.
 
 use super::class::{ASCII, LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_of};
 use super::encoding::Encoding;
@@ -25,8 +25,8 @@ pub(super) const BLANKS_AND_APOSTROPHES: usize = 6;
 pub(super) const CONTRACTED: usize = 7;
 const WORDS: usize = 8;
 
-/// What no byte has, and so says that it begins characters of three bytes, which are all letters without case: most of
-/// Chinese and Korean, which is classified without a look at the other bytes.
+/// A combination that no byte has. It marks the first byte of three-byte letters without case: most of Chinese and
+/// Korean, which are classified without reading the other bytes.
 const CASELESS_LEAD: u64 = bit(true, LOWERS) | bit(true, SPACES);
 
 /// For each byte a bit in the byte of each word that it belongs to. Of bytes beyond ASCII, only [`CASELESS_LEAD`] has any.
@@ -142,7 +142,7 @@ impl Classes {
     }
 }
 
-// What a character beyond ASCII is here. What the scanner decides is of the first kind.
+// The class of a character beyond ASCII. Characters that the scanner must decide are `SCANNED`.
 const SCANNED: u8 = 0;
 const CAPITAL: u8 = 1;
 const SMALL: u8 = 2;

@@ -1,5 +1,5 @@
-//! Where a token may reach across two characters. Shared with the build script, which looks at every token and sets a bit
-//! for each two neighbours in it, of which either may be there in part.
+//! The pairs of characters that a token may reach across. Shared with the build script, which looks at every token and
+//! sets a bit for each two neighbours in it, of which either may be there in part.
 
 /// Bits of the table: 64 KB. `o200k_base` sets one in 23.
 pub(crate) const CROSSING_BITS: usize = 1 << HASH_BITS;

@@ -14,7 +14,7 @@ const THREE_BYTES: u32 = 0xE0_0000;
 /// Bytes from which on every piece of such characters is cut: a word is not so long.
 const LONGER_THAN_A_WORD: usize = 31;
 
-/// Whether it is faster to cut a long piece than to ask the memo for all of it. That depends on the script, which the
+/// True if it is faster to cut a long piece than to ask the memo for all of it. That depends on the script, which the
 /// last character tells; before a word there may be anything.
 #[inline]
 pub(super) fn seem_worthwhile(piece: &[u8]) -> bool {

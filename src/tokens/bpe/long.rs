@@ -51,7 +51,7 @@ struct Settled<'a> {
     tokens: Vec<u32>,
     /// Tokens before those held.
     before: usize,
-    /// Where the beginning ends.
+    /// The end of the counted beginning.
     done: usize,
     /// Bytes that went through windows.
     merged: usize,
@@ -84,13 +84,13 @@ impl Settled<'_> {
         }
     }
 
-    /// Whether two tokens that meet at `middle` are what their bytes merge to.
+    /// True if two tokens that meet at `middle` are what their bytes merge to.
     fn stands(&self, middle: usize, left: u32, right: u32) -> bool {
         let bytes = &self.piece[middle - self.vocabulary.length(left)..middle + self.vocabulary.length(right)];
         merge(self.vocabulary, bytes) == [left, right]
     }
 
-    /// Whether the whole piece certainly has more than `limit` tokens.
+    /// True if the whole piece certainly has more than `limit` tokens.
     ///
     /// Some token of the whole piece ends where the beginning ends, or less than a token's length before it. Up to that
     /// end, its tokens are those of the bytes up to there. So if each of those beginnings exceeds the limit, the whole does.

@@ -26,7 +26,7 @@ const LONGEST_SENTENCE: usize = 62;
 /// More than it holds, because many are too long.
 const GIVEN: usize = 100_000;
 
-/// Where the length and the count of a short piece are in its entry, above its bytes: four bits each.
+/// The position of a short piece's length and count in its entry, above its bytes: four bits each.
 const LENGTH_AT: u32 = 120;
 const COUNT_AT: u32 = 124;
 
@@ -103,7 +103,7 @@ impl Memo {
     }
 }
 
-/// What a new memo begins with: the common tokens, of which the lowest ranks stay where there is no room for all.
+/// The initial content of a memo: the common tokens; if there is no room for all, those with the lowest ranks.
 fn given_words(vocabulary: &Vocabulary) -> Words {
     let mut words: Words = boxed([0; 2]);
     for (bytes, length) in vocabulary.first_tokens(GIVEN, LONGEST_WORD).rev() {
@@ -114,7 +114,7 @@ fn given_words(vocabulary: &Vocabulary) -> Words {
     words
 }
 
-/// What [`Memo::count`] does, for a table of longer entries: the bytes of a piece, and in the last two bytes its length and its count.
+/// [`Memo::count`] for a table of longer entries: the bytes of a piece, and its length and count in the last two bytes.
 #[inline]
 fn remembered<const N: usize>(
     table: &mut [Set<[u128; N]>],

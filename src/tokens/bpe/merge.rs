@@ -133,7 +133,7 @@ pub(super) fn begin(vocabulary: &Vocabulary, piece: &[u8], mut give: impl FnMut(
     }
 }
 
-/// Whether it is a byte of a character that is not whole: a window may end anywhere.
+/// True if it is a byte of a character that is not whole: a window may end anywhere.
 #[inline]
 fn is_part(Character(number): Character) -> bool {
     (0x80..=0xFF).contains(&number)

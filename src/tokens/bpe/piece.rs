@@ -1,4 +1,4 @@
-//! How many tokens a piece has, counted in the way that suits its length. All ways lead to the same number.
+//! Counts the tokens of a piece in the way that suits its length. All ways lead to the same number.
 //!
 //! - a short piece is merged at once, in `merge`;
 //! - a longer one window by window, in `long`;

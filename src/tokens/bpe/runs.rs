@@ -17,7 +17,7 @@ struct Run {
     times: usize,
 }
 
-/// Whether `piece` looks like runs of one character.
+/// True if `piece` looks like runs of one character.
 pub(super) fn seem_likely(piece: &[u8]) -> bool {
     // The first byte of a character says how many more there are.
     let period = (piece[0].leading_ones() as usize).max(1);

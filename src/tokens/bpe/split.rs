@@ -75,7 +75,8 @@ impl Splitter {
         Self { window: Window::empty(), ends: 0, base: 0 }
     }
 
-    /// Where the piece ends that begins at `at`: 0 at first, then where the last one ended. `text` must be UTF-8.
+    /// Returns the end of the piece that begins at `at`: 0 at first, then the end of the last one. `text` must be
+    /// UTF-8.
     #[inline]
     fn piece_end(&mut self, encoding: Encoding, text: &[u8], at: usize) -> usize {
         if self.ends == 0 {
@@ -108,7 +109,8 @@ impl Encoding {
     }
 }
 
-/// Where the piece ends that begins at `at`. `text` must be UTF-8.
+/// Returns the end of the piece that begins at `at`. `text` must be UTF-8. Not inlined, so that the code for ASCII is
+/// small enough to be.
 // Out of line, so that what serves ASCII is small enough to go in line.
 #[inline(never)]
 pub(super) fn piece_end(encoding: Encoding, text: &[u8], at: usize) -> usize {
@@ -235,7 +237,7 @@ fn others_end(text: &[u8], at: usize, class: u8) -> Option<usize> {
     (end > at + 1).then_some(end)
 }
 
-/// Whether a slash may follow among the newlines.
+/// True if a slash may follow among the newlines.
 #[derive(Clone, Copy, PartialEq)]
 enum Slash {
     InTail,
@@ -253,7 +255,7 @@ fn tail_end(text: &[u8], mut at: usize, slash: Slash) -> usize {
     at
 }
 
-/// What the end of the text does to the spaces before it.
+/// The effect of the end of the text on the spaces before it.
 #[derive(Clone, Copy, PartialEq)]
 enum TextEnd {
     /// The last newline among them still ends a piece.

@@ -29,8 +29,8 @@ type Alone = [u8; (1 << 16) / 4];
 /// No token is longer, in bytes; the build script makes sure.
 pub(super) const LONGEST_TOKEN: usize = 128;
 
-/// What the build script bakes for a token: the rank of the right part above that of the left. For a single byte, the
-/// right part is [`NO_RIGHT`] and the left the byte.
+/// The size of a token's entry from the build script: the rank of the right part above that of the left. For a single
+/// byte, the right part is [`NO_RIGHT`] and the left the byte.
 const MERGE_BYTES: usize = 5;
 const RANK_BITS: u32 = 18;
 const RANK_MASK: u64 = (1 << RANK_BITS) - 1;
@@ -187,14 +187,14 @@ impl Vocabulary {
         }
     }
 
-    /// Whether a token may hold two neighbours, or parts of them. Now and then it says so where none does.
+    /// True if a token may hold two neighbours, or parts of them. Now and then it says so where none does.
     #[inline]
     pub(super) fn joins(&self, left: Character, right: Character) -> bool {
         // Two of ASCII stand side by side everywhere.
         ((left.0 | right.0) < 0x80) | self.crossing(whole_bit(left, right)) | self.breaks(left, right)
     }
 
-    /// Whether a token may hold two neighbours, but not all of one of them. Now and then it says so where none does.
+    /// True if a token may hold two neighbours, but not all of one of them. Now and then it says so where none does.
     #[inline]
     pub(super) fn breaks(&self, left: Character, right: Character) -> bool {
         self.crossing(leaving_bit(left, right)) | self.crossing(entering_bit(left, right))
@@ -220,7 +220,7 @@ impl Vocabulary {
     }
 }
 
-/// What the build script baked for a token.
+/// Reads a token's entry from the build script.
 #[inline]
 fn pair_of(merge: [u8; MERGE_BYTES]) -> u64 {
     let mut word = [0; 8];

@@ -1,9 +1,9 @@
-//! Where pieces end, for 64 bytes at once.
+//! Finds the ends of pieces, for 64 bytes at once.
 //!
 //! Pieces have four bytes on average, and a scanner that goes from byte to byte mispredicts a branch or two in each:
-//! half of the time of a count. Here a few dozen operations on whole words of [`Classes`] find every boundary, and the next
-//! piece is the next bit. What white space, numbers or marks beyond ASCII decide, and the end of the text, is left to the
-//! scanner in `split`.
+//! half of the time of a count. Here a few dozen operations on whole words of [`Classes`] find every boundary, and the
+//! next piece is the next bit. What white space, numbers or marks beyond ASCII decide, and the end of the text, is left
+//! to the scanner in `split`.
 
 use super::class::BEYOND_ASCII;
 use super::classes::{BLANKS_AND_APOSTROPHES, CONTRACTED, Classes, NEWLINES_AND_SLASHES, WIDTH, after, low_bits};
@@ -53,7 +53,7 @@ fn before(word: u64) -> u64 {
     word >> 1
 }
 
-/// Where a piece ends and the next begins, given that one begins at bit 0.
+/// Returns the ends of pieces, given that one begins at bit 0.
 #[inline]
 fn boundaries(encoding: Encoding, classes: &Classes) -> u64 {
     let Classes { words, either, inner } = *classes;
@@ -72,8 +72,8 @@ fn boundaries(encoding: Encoding, classes: &Classes) -> u64 {
     // `[\r\n]*` after it takes all newlines: the carry of an addition runs through them.
     let tail = newlines & !newlines.wrapping_add(newlines & after(others));
 
-    // What this cannot decide: contractions, also with a letter that has no class; in `o200k_base` a slash after the
-    // newlines of a tail, and a capital after what may be one or not.
+    // Cases that the scanner decides: contractions, also with a letter that has no class; in `o200k_base` a slash after
+    // the newlines of a tail, and a capital after a character that may or may not be one.
     let contracts = apostrophes & !before(known_bytes & !words[CONTRACTED]);
     let undecided = match encoding {
         Encoding::O200kBase => {

@@ -1,12 +1,12 @@
-//! What a provider's reports teach about a counter.
+//! Corrects a counter by the provider's reports.
 //!
-//! A provider reports the size of a whole prompt: the messages as its own tokenizer sees them, and beside them the system
-//! prompt, the tools and what it adds unseen. From one request of a conversation to the next only the messages grow. So
-//! how much the report grew, over how much the count grew, says how far the counter is off (the scale), and what is then
-//! left of the report is what stands beside the messages.
+//! A provider reports the size of a whole prompt: the messages as its own tokenizer sees them, and beside them the
+//! system prompt, the tools and what it adds unseen. From one request of a conversation to the next only the messages
+//! grow. So how much the report grew, over how much the count grew, says how far the counter is off (the scale), and
+//! what is then left of the report is what stands beside the messages.
 //!
-//! Both are medians, of ratios over many requests and of remainders over the last few, so that a report that is wrong, or
-//! a request with something hidden in it, moves them little.
+//! Both are medians, of ratios over many requests and of remainders over the last few, so that a report that is wrong,
+//! or a request with something hidden in it, moves them little.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use crate::shared::Shared;
 /// by a fifth with 16 of them, and by a twentieth with 64.
 const RATIOS: usize = 200;
 
-/// What every calibration begins with beside the ratios that it learns.
+/// The ratio that a calibration starts with.
 const RATIO_AT_FIRST: f64 = 1.0;
 
 /// A message that grows a conversation by less says more about the frame than about the text.
@@ -36,8 +36,8 @@ const CLOSE: f64 = 0.25;
 /// Remainders that are remembered for each conversation: with five, two wild reports change nothing.
 const REMAINDERS: usize = 5;
 
-/// What stands beside the messages is believed from this many reports of a conversation on: a single wild one, which may
-/// be the first, is then outvoted.
+/// The tokens beside the messages are used from this many reports of a conversation on, so that a single wild report,
+/// even the first, is outvoted.
 const REPORTS_BELIEVED: usize = 3;
 
 /// Conversations that are remembered; the one that was not observed for longest is forgotten.
@@ -48,7 +48,7 @@ const CONVERSATIONS: usize = 64;
 const MOST_TIMES: usize = 4;
 const MOST_BESIDE: usize = 200_000;
 
-/// Whether a report taught something.
+/// True if a report taught something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Learned {
     /// It is remembered. One that is only odd counts little among the others.
@@ -57,7 +57,7 @@ pub enum Learned {
     Nothing,
 }
 
-/// What was learned so far. Shared freely between threads.
+/// A counter's correction so far. Shared freely between threads.
 #[derive(Debug)]
 pub struct Calibration {
     /// The scale, in hundredths: a count has it without waiting.
@@ -86,12 +86,12 @@ struct Point {
     reported: usize,
 }
 
-/// What a conversation's reports say beyond the count of its messages.
+/// The part of a conversation's reports beyond the count of its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remainder {
-    /// What the provider reported.
+    /// The tokens that the provider reported.
     reported: usize,
-    /// What was counted for the messages, at the scale.
+    /// The count of the messages, at the scale.
     counted: usize,
 }
 
@@ -119,8 +119,8 @@ impl Calibration {
         Scale { hundredths: self.scale.load(Ordering::Relaxed) }
     }
 
-    /// What the provider counts beyond the messages of the conversation with this beginning: the median of what the last
-    /// reports leave over the scaled counts. `None` before three reports.
+    /// Returns the tokens that the provider counts beyond the messages of the conversation with this beginning: the
+    /// median of the last reports less the scaled counts. `None` before three reports.
     pub fn remainder(&self, beginning: u128) -> Option<Remainder> {
         let scale = self.scale();
         let known = self.known.lock()?;

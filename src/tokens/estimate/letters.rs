@@ -4,7 +4,7 @@
 //! this, random letters and ids would cost what words do. The lists are of the texts that the weights were fitted on, in
 //! English and twenty other languages, code and what tools print; each kind counts alike.
 
-/// How often a letter follows another.
+/// The frequency with which a letter follows another.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Following {
     /// At least once in a hundred times.
@@ -15,7 +15,7 @@ pub(super) enum Following {
     HardlyEver,
 }
 
-/// How often `letter` follows `before`; other bytes follow often.
+/// Returns the frequency with which `letter` follows `before`; other bytes follow often.
 pub(super) const fn following(before: u8, letter: u8) -> Following {
     if !before.is_ascii_lowercase() || !letter.is_ascii_lowercase() {
         return Following::Often;

@@ -39,7 +39,7 @@ pub fn ratio_named(name: &str) -> Result<f64> {
     let known = NAMED_RATIOS.iter().find(|(known, _)| *known == name);
     known.map(|(_, ratio)| *ratio).ok_or_else(|| Error::Policy {
         setting: "ratio".to_owned(),
-        problem: format!("there is no ratio '{name}'; known are {}", NAMED_RATIOS.map(|(name, _)| name).join(", ")),
+        problem: format!("unknown ratio '{name}'; known are {}", NAMED_RATIOS.map(|(name, _)| name).join(", ")),
     })
 }
 
@@ -48,7 +48,7 @@ pub fn ratio_named(name: &str) -> Result<f64> {
 const LEAST_RATIO: f64 = 0.1;
 const GREATEST_RATIO: f64 = 1_000.0;
 
-/// How an estimate reads a text.
+/// The way in which an estimate reads a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     /// Every byte by what stands before it.

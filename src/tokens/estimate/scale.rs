@@ -1,9 +1,9 @@
-//! How far a counter is off.
+//! The correction of a counter.
 
 /// A scale moves in steps of a hundredth: what was counted at the old one stays true until something was learned.
 const HUNDREDTHS: usize = 100;
 
-/// How many tokens of the provider one token of a counter is worth.
+/// The provider's tokens for each token of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scale {
     pub(super) hundredths: usize,

@@ -1,39 +1,39 @@
-//! What a byte costs after another: the table behind [`Estimate`](super::Estimate).
+//! The cost of a byte after another: the table behind [`Estimate`](super::Estimate).
 //!
-//! A tokenizer starts a token where the text changes: at a word, a capital, a digit after a letter, a sign after a space.
-//! So a table over pairs of neighbouring bytes, a few dozen classes of them, says most of what it does, and reading it
-//! costs one look-up for each byte. The weights were fitted (non-negative least absolute deviations) on the prompt sizes
-//! that Anthropic reported for 2,781 requests of coding agents, and on 62 kinds of text, from 20 languages to base64,
-//! whose tokens in `o200k_base` were taken times 1.28, the ratio between the two on agent text. They are then raised by
-//! 3.5 %, which takes the total from 4.5 % low to 1 % low: what a provider adds to a request unseen is in the total,
-//! and in no text. `docs/decisions` has the method and the errors.
+//! A tokenizer starts a token where the text changes: at a word, a capital, a digit after a letter, a sign after a
+//! space. So a table over pairs of neighbouring bytes, a few dozen classes of them, says most of what it does, and
+//! reading it costs one look-up for each byte. The weights were fitted (non-negative least absolute deviations) on the
+//! prompt sizes that Anthropic reported for 2,781 requests of coding agents, and on 62 kinds of text, from 20 languages
+//! to base64, whose tokens in `o200k_base` were taken times 1.28, the ratio between the two on agent text. They are
+//! then raised by 3.5 %, which takes the total from 4.5 % low to 1 % low: what a provider adds to a request unseen is
+//! in the total, and in no text. `docs/decisions` has the method and the errors.
 
 use super::letters::{Following, following};
 
 use Bytes::{Of, To};
 use Group::{Blank, Capital, Consonant, Digit, Inside, Lead, LineEnd, Rare, Sign, Vowel};
 
-/// What a weight is counted in: tokens times this.
+/// The unit of a weight: a token is this many.
 pub(super) const UNIT: u64 = 1_000;
 
 /// The class of each byte.
 pub(super) static CLASSES: [u8; 256] = classes();
 
-/// What a byte costs, by the class of the byte before it and its own: see [`pair`].
+/// The cost of a byte, by its class and that of the byte before it: see [`pair`].
 pub(super) static WEIGHTS: [u16; PAIRS] = weights();
 
 /// The class that a text is taken to begin after: a line end.
 pub(super) const BEGINNING: u8 = CLASSES[b'\n' as usize];
 
-/// Where the weight of two classes is.
+/// The index of two classes' weight.
 #[inline]
 pub(super) const fn pair(before: u8, class: u8) -> usize {
     // The mask is what the compiler needs to see that no pair is outside the table.
     ((before as usize) << CLASS_BITS | class as usize) & (PAIRS - 1)
 }
 
-/// What each byte costs where one byte is repeated for long. The published vocabularies have tokens of 8 letters, of 3
-/// digits and of 16 to 128 signs or blanks; these are their counts in `o200k_base`, times 1.28, rounded up.
+/// The cost of each byte in a long run of one byte. The published vocabularies have tokens of 8 letters, of 3 digits
+/// and of 16 to 128 signs or blanks; these are their counts in `o200k_base`, times 1.28, rounded up.
 pub(super) const fn in_a_run(byte: u8) -> u64 {
     match byte {
         b'0'..=b'9' => 430,
@@ -48,7 +48,7 @@ pub(super) const fn in_a_run(byte: u8) -> u64 {
 const CLASS_BITS: u32 = 6;
 const PAIRS: usize = 1 << (2 * CLASS_BITS);
 
-/// What stands before a byte, in the columns of the table.
+/// The class of the byte before, in the columns of the table.
 #[derive(Clone, Copy)]
 enum Group {
     Vowel,
@@ -123,13 +123,13 @@ const ROWS: [Row; 36] = [
     Row { bytes: To(0xF0, 0xF7), group: Lead, after: [2324, 2308, 2324, 2324, 2324, 2333, 2324, 2324, 2330, 2324], same: 2324 }, // emoji and the like
 ];
 
-/// What a small letter costs more where it follows another as it seldom or hardly ever does.
+/// The extra cost of a small letter that seldom or hardly ever follows the one before it.
 const SEVERED: (u16, u16) = (627, 1_506);
 
 /// The first classes are the small letters, each by itself.
 const LETTERS: usize = 26;
 
-/// Which row tells what a byte of a class costs; that of control characters is behind the others.
+/// The row of a class; that of control characters comes after the others.
 const fn row_of_class(class: usize) -> usize {
     if class >= LETTERS {
         return class - LETTERS;

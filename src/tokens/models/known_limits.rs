@@ -1,4 +1,4 @@
-//! What the makers of models state that they take and give.
+//! The limits of models, as their makers state them.
 //!
 //! Each group names the page on which the provider gives its figures. They were taken in November 2026 from the tables
 //! of models.dev and litellm, which cite these pages, and for a few retired models from the pages; where sources differ

@@ -1,4 +1,4 @@
-//! How many tokens a model takes and gives, by its id.
+//! Finds the token limits of a model by its id.
 
 use super::ids::by_beginning;
 use super::known_limits::{KNOWN_LIMITS, open};
@@ -7,24 +7,24 @@ use super::known_limits::{KNOWN_LIMITS, open};
 /// of a window of 8,192.
 const RESERVED_SHARE: usize = 4;
 
-/// How many tokens a model takes and gives.
+/// The token limits of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ModelLimits {
-    /// What a request and its answer may take together.
+    /// The most tokens of a request and its answer together.
     pub window: usize,
-    /// What a request may take; below `window` where the provider limits it by itself.
+    /// The most tokens of a request; below `window` if the provider limits it separately.
     pub max_input: usize,
-    /// What an answer may take; `None` where nobody states a limit but the window.
+    /// The most tokens of an answer; `None` if only the window limits it.
     pub max_output: Option<usize>,
 }
 
 impl ModelLimits {
-    /// What is assumed of a model that no table knows: 128,000, which nearly every hosted model that can call tools
-    /// has. Guessing too small costs an early compaction, guessing too large a rejected request; 200,000 would be too
-    /// large for about a third of those that models.dev lists.
+    /// The limits of an unknown model: 128,000, which nearly every hosted model that can call tools has. Too small a
+    /// window costs an early compaction, too large a one a rejected request; 200,000 would be too large for about a
+    /// third of the models that models.dev lists.
     pub const UNKNOWN: Self = open(128_000);
 
-    /// What to keep free for the answer where `wanted` would be: no more than the model can answer, and at most a
+    /// Returns the tokens to keep free for the answer: `wanted`, but not more than the model can answer, and at most a
     /// quarter of the window.
     pub fn reserve(self, wanted: usize) -> usize {
         wanted.min(self.max_output.unwrap_or(wanted)).min(self.window / RESERVED_SHARE)

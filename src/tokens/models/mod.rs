@@ -1,4 +1,4 @@
-//! Which counter a model has, by its id.
+//! Chooses the counter of a model by its id.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a tool result of the AI SDK holds, and what becomes of it when some is replaced.
+//! Reads the items of a tool result of the AI SDK, and replaces some of them.
 
 use super::{is_a, media_kind, read_file};
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::wire::media;
 use crate::wire::node::{Build, Kind, Node};
 use crate::wire::rewrite::replaced;
 
-/// Where a result has its items.
+/// The place of a result's items.
 enum Place<N> {
     /// `output: {type: "content", value: [...]}`.
     List(N),
@@ -42,7 +42,7 @@ fn places<N: Node>(part: &N) -> impl Iterator<Item = Place<N>> {
     [Some(place), None].into_iter().flatten()
 }
 
-/// What the part says of how it went: by a flag, or by the type of its output.
+/// Reads the outcome of a call: from a flag, or from the type of its output.
 pub(super) fn outcome<N: Node>(part: &N) -> Outcome {
     let output = part.present(Key::Output);
     let name = output.as_ref().and_then(|output| field(output, Key::Type));

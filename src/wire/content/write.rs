@@ -154,7 +154,7 @@ pub(in crate::wire) fn metadata<'a, N: Build + 'a>(
     match (sources.iter().find(|node| is_pinned(node)), like) {
         (Some(pinned), _) => {
             let own = like.and_then(of).filter(|own| own.kind() == Kind::Map);
-            // What has something else in place of the pin stands behind.
+            // A message with something else in place of the pin comes after.
             let is_taken = |custom: &N| custom.kind() != Kind::Map || custom.present(Key::Pinned).is_some();
             let says_not = |own: &N| own.present(Key::Custom).as_ref().is_some_and(is_taken);
             let (first, last) = if own.as_ref().is_some_and(says_not) { (None, own) } else { (own, None) };

@@ -84,7 +84,7 @@ fn replace_arguments<N: Build>(part: &N, new: &Arguments) -> Result<N::Out> {
 
 /// Responses are a content of their own, and what else there is comes behind it in one.
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
-    // What is made anew is of the kind of what it is made for: a content without parts says nothing of that.
+    // A new entry is of the same kind as the one that it is made for; a content without parts does not tell.
     let made_for = composition.materials.iter().filter_map(|material| match material {
         Material::Answer { call: node, .. } | Material::Part { node, .. } => Some(node),
         Material::Text { .. } | Material::Picture { .. } => None,

@@ -191,7 +191,7 @@ impl<N: Node> Spots<N> {
         self.0.get(&place.entry)?.get(place.part)
     }
 
-    /// Whether all reasoning of an entry is among what a message is put together from.
+    /// True if all reasoning of an entry is among what a message is put together from.
     fn keep_reasoning(&self, like: &N, composition: &Composition<'_, N>) -> bool {
         let kept = composition.materials.iter().filter(|material| match material {
             Material::Part { place, .. } => self.at(*place).is_some_and(|spot| is_reasoning(spot.key())),

@@ -1,4 +1,4 @@
-//! What a tool output of OpenAI Responses holds, and what becomes of it when some is replaced.
+//! Reads the items of a tool output of OpenAI Responses, and replaces some of them.
 
 use super::write::text_block;
 use crate::error::Result;
@@ -31,8 +31,8 @@ fn is_screenshot<N: Node>(item: &N) -> bool {
     field(item, Key::Type).is_some_and(|name| matches!(&*name, "computer_screenshot" | "input_image"))
 }
 
-/// What a block of an output holds, by the field: `{stdout, stderr, outcome}` of a shell has up to three items, any other
-/// block is one and has none.
+/// Returns the items of a block of an output by field: `{stdout, stderr, outcome}` of a shell has up to three items,
+/// any other block is one and has none.
 fn streams<N: Node>(block: &N) -> Vec<(Option<Key>, N)> {
     let texts = [Key::Stdout, Key::Stderr].into_iter().filter_map(|key| {
         let text = block.present(key).filter(|text| text.kind() == Kind::Text)?;

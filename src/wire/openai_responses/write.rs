@@ -10,7 +10,7 @@ use crate::wire::content::write::{edit_content, metadata, with_arguments};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 
-/// Where the items of calls have their arguments.
+/// The fields in which the items of calls have their arguments.
 const ARGUMENTS: [Key; 5] = [Key::Arguments, Key::Input, Key::Action, Key::Actions, Key::Operation];
 
 /// The item with the changes of `edit`, nothing where all of it goes away. Only a message has room for a text; behind any

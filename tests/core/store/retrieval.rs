@@ -45,12 +45,12 @@ fn what_is_asked_for_comes_back() {
         (
             "a pattern and what is around it",
             Request { pattern: Some("^line 1$"), context: 1, ..ALL },
-            format!("{mark}, 1 match the pattern]\n{}", line(&[1, 2])),
+            format!("{mark}, 1 matches the pattern]\n{}", line(&[1, 2])),
         ),
         (
             "a pattern at the end",
             Request { pattern: Some("20"), context: usize::MAX, lines: Some(18..=20), ..ALL },
-            format!("{mark}, 1 match the pattern]\n{}", line(&[18, 19, 20])),
+            format!("{mark}, 1 matches the pattern]\n{}", line(&[18, 19, 20])),
         ),
         ("no match", Request { pattern: Some("nothing"), ..ALL }, format!("{mark}, 0 match the pattern]\n")),
     ] {

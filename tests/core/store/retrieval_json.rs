@@ -63,9 +63,9 @@ fn a_pointer_that_leads_nowhere_says_why_and_what_is_near() {
         assert!(error.contains(words), "{pointer}: {error}");
     }
     for (content, words) in [
-        ("plain text\nof two lines", "no JSON"),
-        ("", "no JSON"),
-        ("<html>", "no JSON"),
+        ("plain text\nof two lines", "not JSON"),
+        ("", "not JSON"),
+        ("<html>", "not JSON"),
         ("[1, 2", "broken or cut off"),
         ("{\"a\": 1, \"b\"", "broken or cut off"),
         ("{\"a\" 1}", "broken or cut off"),

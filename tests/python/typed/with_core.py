@@ -229,6 +229,9 @@ def reading() -> None:
 
 
 def shortening() -> None:
+    one = ullage.compact([{"role": "user", "content": "a"}], model="gpt-4o")
+    assert_type(one, ullage.Compacted)
+    assert_type(one.report, ullage.Report)
     compressed = ullage.compress("a log\n" * 900, tool="bash", budget=100)
     assert_type(compressed, ullage.Compressed)
     assert_type(compressed.text, str)
