@@ -51,7 +51,7 @@ def settled(
         ("model", model, str),
         ("catalog", catalog, ModelCatalog),
     ):
-        if value is kind:
+        if isinstance(value, type):
             raise PolicyError(f"{name}: it is the class; give an instance, {kind.__name__}(...)")
         if value is not None and not isinstance(value, kind):
             raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
