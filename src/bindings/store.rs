@@ -138,7 +138,8 @@ impl PyFileStore {
             Some(id) => format!(", session={}", id.bind(py).repr()?),
             None => String::new(),
         };
-        Ok(format!("FileStore({:?}{session})", self.folder))
+        let folder = PyString::new(py, &self.folder.to_string_lossy()).repr()?;
+        Ok(format!("FileStore({folder}{session})"))
     }
 
     #[getter]

@@ -144,7 +144,7 @@ def test_objects_describe_themselves(tmp_path):
         " store=<MemoryStore: 0 artifacts>)"
     )
     files = ullage.FileStore(tmp_path, session="a")
-    assert repr(files) == f"FileStore(\"{tmp_path}\", session='a')"
+    assert repr(files) == f"FileStore({str(tmp_path)!r}, session='a')"
     assert repr(ullage.RetrievalTool(files)) == f"RetrievalTool({files!r}, name='retrieve')"
     assert repr(ullage.Recorder(name="run")) == "Recorder(name='run', entries=0)"
     assert repr(ullage.UsageTracker()) == "UsageTracker(budget=0, sessions=0)"
