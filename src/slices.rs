@@ -1,5 +1,7 @@
 //! Lines of a text, and slices of those that are too long to be kept or left out as one.
 
+use memchr::memmem;
+
 /// Where a slice of about `size` bytes from `start` of a line that ends at `end` ends: behind a sentence, or else behind a
 /// comma, a semicolon or a space, where there is one in its second half. O(size).
 pub fn end_of_slice(text: &str, start: usize, end: usize, size: usize) -> usize {
@@ -26,9 +28,11 @@ pub fn ends_line(character: char) -> bool {
     matches!(character, '\n' | '\u{b}'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// False for a text in which no character but `\n` ends a line. Looks at bytes, so it can be true of others. O(length).
-pub fn may_hold_line_ends(text: &str) -> bool {
-    text.bytes().any(|byte| matches!(byte, 0xb..=0xd | 0x1c..=0x1e | 0xc2 | 0xe2))
+/// True for a text in which another character than `\n` ends a line. O(length).
+pub fn has_other_line_ends(text: &str) -> bool {
+    let wide =
+        || ["\u{85}", "\u{2028}", "\u{2029}"].iter().any(|end| memmem::find(text.as_bytes(), end.as_bytes()).is_some());
+    text.bytes().any(|byte| matches!(byte, 0xb..=0xd | 0x1c..=0x1e)) || !text.is_ascii() && wide()
 }
 
 /// The sentences of one line, without the space around them. A full stop inside a name or a number ends none. O(length).
