@@ -37,14 +37,21 @@ pub fn has_other_line_ends(text: &str) -> bool {
 
 /// The sentences of one line, without the space around them. A full stop inside a name or a number ends none. O(length).
 pub fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line.trim();
+    sentences_with_space(line.trim()).map(str::trim_end)
+}
+
+/// The same with the space after each, so that together they are the line.
+pub fn sentences_with_space(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let (sentence, others) = rest.split_at(end_of_sentence(rest));
-        rest = others.trim_start();
-        Some(sentence.trim_end())
+        let end = end_of_sentence(rest);
+        let space = rest[end..].len() - rest[end..].trim_start().len();
+        let (sentence, others) = rest.split_at(end + space);
+        rest = others;
+        Some(sentence)
     })
 }
 

@@ -16,7 +16,7 @@ use super::numbers::{Numbering, numbered_line};
 use super::sources::{Origin, Source};
 use crate::anchors::{Anchor, anchors};
 use crate::message::{Role, Text};
-use crate::slices::{end_of_slice, ends_line, has_other_line_ends, lines_of};
+use crate::slices::{end_of_slice, ends_line, has_other_line_ends, lines_of, sentences, sentences_with_space};
 
 /// Bytes of a word that tells something.
 const LEAST_WORD: usize = 4;
@@ -39,7 +39,7 @@ const IN_ARGUMENTS: f64 = 0.5;
 /// By how much a mention counts less with each message of the model since.
 const FADING: f64 = 0.2;
 
-/// One line of a source.
+/// One line of a source, or of what was said one sentence.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     /// Its source.
@@ -81,6 +81,7 @@ impl<'a> Lines<'a> {
         mark: &Mark,
     ) -> Lines<'a> {
         let told = past.account.lines().map(|line| line.get(BULLET.len()..).unwrap_or_default());
+        let told = told.flat_map(|line| std::iter::once(line).chain(sentences(line)));
         let beside = past.beside.iter().flat_map(|text| text.lines()).chain(told).map(str::trim);
         let mut reading = Reading {
             lines: Lines::default(),
@@ -278,10 +279,14 @@ impl<'a> Reading<'a, '_> {
         if source.slot.is_none() || source.origin == Origin::Call {
             return;
         }
-        each_line(source, |text, number| {
-            let start = self.lines.anchors.len();
-            self.each_word(&source.text[text.clone()]);
-            self.line(source, text, number, start);
+        each_line(source, |line, number| {
+            let mut at = line.start;
+            for sentence in sentences_with_space(&source.text[line]) {
+                let start = self.lines.anchors.len();
+                self.each_word(sentence);
+                self.line(source, at..at + sentence.len(), number, start);
+                at += sentence.len();
+            }
         });
     }
 }
