@@ -1,5 +1,7 @@
 //! Lines of a text, and slices of those that are too long to be kept or left out as one.
 
+use memchr::memmem;
+
 /// Returns the end of a slice of about `size` bytes from `start`, in a line that ends at `end`. It is after a sentence,
 /// or else after a comma, a semicolon or a space, if one is in the second half. O(size).
 pub fn end_of_slice(text: &str, start: usize, end: usize, size: usize) -> usize {
@@ -26,21 +28,30 @@ pub fn ends_line(character: char) -> bool {
     matches!(character, '\n' | '\u{b}'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// False for a text in which no character but `\n` ends a line. Looks at bytes, so it can be true of others. O(length).
-pub fn may_hold_line_ends(text: &str) -> bool {
-    text.bytes().any(|byte| matches!(byte, 0xb..=0xd | 0x1c..=0x1e | 0xc2 | 0xe2))
+/// True for a text in which another character than `\n` ends a line. O(length).
+pub fn has_other_line_ends(text: &str) -> bool {
+    let wide =
+        || ["\u{85}", "\u{2028}", "\u{2029}"].iter().any(|end| memmem::find(text.as_bytes(), end.as_bytes()).is_some());
+    text.bytes().any(|byte| matches!(byte, 0xb..=0xd | 0x1c..=0x1e)) || !text.is_ascii() && wide()
 }
 
 /// The sentences of one line, without the space around them. A full stop inside a name or a number ends none. O(length).
 pub fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line.trim();
+    sentences_with_space(line.trim()).map(str::trim_end)
+}
+
+/// The same with the space after each, so that together they are the line.
+pub fn sentences_with_space(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let (sentence, others) = rest.split_at(end_of_sentence(rest));
-        rest = others.trim_start();
-        Some(sentence.trim_end())
+        let end = end_of_sentence(rest);
+        let space = rest[end..].len() - rest[end..].trim_start().len();
+        let (sentence, others) = rest.split_at(end + space);
+        rest = others;
+        Some(sentence)
     })
 }
 

@@ -1,6 +1,6 @@
 //! Taking lines greedily, by what they add for each token.
 
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
@@ -32,15 +32,15 @@ const NAMES: f64 = 0.05;
 /// The least that a line costs: its end.
 const LEAST: f64 = 0.5;
 
-/// What will never have room is left out when no more than this part of the room is left since it was done last.
-const SIFTED: f64 = 0.5;
+/// The part of the budget that may stay unused: to look for what still fits there would go through all that is left.
+const UNUSED: f64 = 0.01;
 
 /// By how much the worth of a line for edits grows when the lines on both sides of it are taken: an edit needs all of its
 /// lines.
 const HOLE: f64 = 0.49;
 
 /// What can be taken, by its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Item {
     /// A name without a line.
     Name(u32),
@@ -58,7 +58,7 @@ pub(super) struct Pick {
 }
 
 /// The lines and names worth most, the best first, in about `budget` tokens. `worths` is what each line is worth for a token
-/// beside its anchors. O(n log n) in lines and names.
+/// beside its anchors. O(n) in lines and names, and their anchors.
 pub(super) fn cover(
     sources: &[Source<'_>],
     lines: &Lines<'_>,
@@ -90,41 +90,38 @@ pub(super) fn cover(
     // Names stand behind the lines of a gap.
     let names = if titled > 0 { lines.names.len() } else { 0 };
     let items = (0..lines.all.len() as u32).map(Item::Line).chain((0..names as u32).map(Item::Name));
-    let mut heap: BinaryHeap<Candidate> = items.filter_map(|item| covering.candidate(item)).collect();
+    let mut ranked = Ranked::new();
+    items.for_each(|item| ranked.push(item, covering.worth(item)));
     let (mut picks, mut spent) = (Vec::new(), 0.0);
     let budget = budget as f64;
-    let (mut for_names, mut sifted_at) = (budget * NAMES, budget);
-    while let Some(best) = heap.pop() {
-        if covering.is_taken(best.item) {
+    let mut for_names = budget * NAMES;
+    while budget - spent > budget * UNUSED
+        && let Some((item, rank)) = ranked.pop()
+    {
+        if covering.is_taken(item) {
             continue;
         }
-        let Some(now) = covering.candidate(best.item) else { continue };
-        // What it adds can only have fallen since; if it is no longer the best, its turn comes later.
-        if now.worth < best.worth && heap.peek().is_some_and(|next| now < *next) {
-            heap.push(now);
+        // What it adds may have fallen since it was ranked.
+        let worth = covering.worth(item);
+        if Ranked::rank(worth).is_none_or(|now| now > rank) {
+            ranked.push(item, worth);
             continue;
         }
-        let cost = covering.cost(best.item);
-        if spent + cost > budget {
-            // Most of a long past is still in the heap when the budget is spent, and to take it out in order costs the most.
-            if budget - spent <= sifted_at * SIFTED {
-                sifted_at = budget - spent;
-                heap.retain(|other| spent + covering.least_cost(other.item) <= budget);
-            }
-            continue;
-        }
-        if matches!(best.item, Item::Name(_)) && cost > for_names {
+        let cost = covering.cost(item);
+        if spent + cost > budget || matches!(item, Item::Name(_)) && cost > for_names {
             continue;
         }
         // A name that a line brings needs no place of its own any more.
-        let freed = covering.take(best.item);
-        for_names += if let Item::Name(_) = best.item { -cost } else { freed };
+        let freed = covering.take(item);
+        for_names += if let Item::Name(_) = item { -cost } else { freed };
         spent += (cost - freed).max(0.0);
-        picks.push(Pick { item: best.item, cost_so_far: spent });
-        if let Item::Line(line) = best.item {
+        picks.push(Pick { item, cost_so_far: spent });
+        if let Item::Line(line) = item {
             // Beside a line that is taken its neighbours cost less.
-            let beside = covering.neighbours(line as usize).into_iter().flatten();
-            heap.extend(beside.filter_map(|line| covering.candidate(Item::Line(line as u32))));
+            for line in covering.neighbours(line as usize).into_iter().flatten() {
+                let beside = Item::Line(line as u32);
+                ranked.push(beside, covering.worth(beside));
+            }
         }
     }
     picks
@@ -139,12 +136,53 @@ fn title(source: &Source<'_>, titled: usize) -> (f64, f64) {
     (cost(&source.title), cost(short(path_of(&source.title))))
 }
 
-/// What can be taken, and what it adds for each token. Of two alike the newer one comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    /// The bits of a number above 0, which are in the order of the numbers and faster to compare.
-    worth: u64,
-    item: Item,
+/// What can be taken, in ranks by what it adds for each token. A rank holds worths within 2 % of each other: to put them
+/// in order too would take most of the time.
+struct Ranked {
+    ranks: Vec<Vec<Item>>,
+    /// No rank before this one holds anything.
+    best: usize,
+}
+
+/// Bits of the mantissa of a worth that tell ranks apart.
+const FINENESS: u32 = 6;
+
+/// The largest and the smallest worth with a rank of their own, as powers of two.
+const LARGEST: i32 = 16;
+const SMALLEST: i32 = -48;
+
+impl Ranked {
+    fn new() -> Ranked {
+        let ranks = vec![Vec::new(); (((LARGEST - SMALLEST) as usize) << FINENESS) + 1];
+        Ranked { best: ranks.len(), ranks }
+    }
+
+    /// The rank of what is worth so much; `None` if that is nothing.
+    fn rank(worth: f64) -> Option<usize> {
+        let lowest = ((LARGEST - SMALLEST) as u64) << FINENESS;
+        // The bits of a number above 0 are in the order of the numbers.
+        let step = |worth: f64| worth.to_bits() >> (f64::MANTISSA_DIGITS - 1 - FINENESS);
+        let below = step(f64::from(1_u32 << LARGEST)).saturating_sub(step(worth));
+        (worth > 0.0).then_some(below.min(lowest) as usize)
+    }
+
+    fn push(&mut self, item: Item, worth: f64) {
+        if let Some(rank) = Ranked::rank(worth) {
+            self.ranks[rank].push(item);
+            self.best = self.best.min(rank);
+        }
+    }
+
+    /// Removes an item of the best rank, the newest first.
+    fn pop(&mut self) -> Option<(Item, usize)> {
+        while self.best < self.ranks.len() {
+            if let Some(item) = self.ranks[self.best].pop() {
+                return Some((item, self.best));
+            }
+            self.best += 1;
+        }
+        None
+    }
 }
 
 /// How an anchor is kept.
@@ -185,25 +223,20 @@ struct Covering<'a> {
 }
 
 impl Covering<'_> {
-    /// What it adds now; `None` if that is nothing.
-    fn candidate(&self, item: Item) -> Option<Candidate> {
-        let (worth, cost, shared) = match item {
+    /// What an item adds now for each token.
+    fn worth(&self, item: Item) -> f64 {
+        match item {
             Item::Line(line) => {
                 let line = line as usize;
                 let (tokens, beside, title) = (self.tokens(line), self.beside(line), self.title_above(line));
-                (
-                    self.line(line, tokens, beside),
-                    run_on(tokens, self.number(line), beside) + title,
-                    title * (1.0 - FIRST),
-                )
+                let cost = run_on(tokens, self.number(line), beside) + title * FIRST;
+                self.line(line, tokens, beside) / (cost + EVEN)
             }
             Item::Name(anchor) => match self.kept[anchor as usize] {
-                Kept::Not => (self.lines.alone[anchor as usize], self.cost(item), 0.0),
-                Kept::Alone | Kept::InLine => return None,
+                Kept::Not => self.lines.alone[anchor as usize] / (self.cost(item) + EVEN),
+                Kept::Alone | Kept::InLine => 0.0,
             },
-        };
-        let worth = worth / (cost - shared + EVEN);
-        (worth > 0.0).then(|| Candidate { worth: worth.to_bits(), item })
+        }
     }
 
     /// What a line of so many tokens adds, beside lines that are taken or not.
@@ -234,14 +267,6 @@ impl Covering<'_> {
                 run_on(self.tokens(line), self.number(line), self.beside(line)) + self.title_above(line)
             }
             Item::Name(anchor) => names::cost(self.lines.names[anchor as usize]),
-        }
-    }
-
-    /// What taking it costs at the least, whatever is taken before.
-    fn least_cost(&self, item: Item) -> f64 {
-        match item {
-            Item::Line(line) => run_on(self.tokens(line as usize), self.number(line as usize), [true, true]),
-            Item::Name(_) => self.cost(item),
         }
     }
 

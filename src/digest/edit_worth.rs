@@ -16,7 +16,7 @@ const OF_REQUESTS: f64 = 0.009;
 const BEGINNING: f64 = 10.0;
 
 /// The same for a token of what the model said.
-const OF_STATEMENTS: f64 = 0.02;
+const OF_STATEMENTS: f64 = 0.2;
 
 /// The same for a token of any other output, and of a line that has changed since: more than nothing.
 const OF_OTHERS: f64 = 1e-4;

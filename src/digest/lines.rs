@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::Past;
 use super::age::Ages;
@@ -15,7 +16,7 @@ use super::numbers::{Numbering, numbered_line};
 use super::sources::{Origin, Source};
 use crate::anchors::{Anchor, anchors};
 use crate::message::{Role, Text};
-use crate::slices::{end_of_slice, ends_line, lines_of, may_hold_line_ends};
+use crate::slices::{end_of_slice, ends_line, has_other_line_ends, lines_of, sentences, sentences_with_space};
 
 /// Bytes of a word that tells something.
 const LEAST_WORD: usize = 4;
@@ -38,7 +39,7 @@ const IN_ARGUMENTS: f64 = 0.5;
 /// By how much a mention counts less with each message of the model since.
 const FADING: f64 = 0.2;
 
-/// One line of a source.
+/// One line of a source, or of what was said one sentence.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     /// Its source.
@@ -80,19 +81,22 @@ impl<'a> Lines<'a> {
         mark: &Mark,
     ) -> Lines<'a> {
         let told = past.account.lines().map(|line| line.get(BULLET.len()..).unwrap_or_default());
-        let beside = past.beside.iter().flat_map(|text| text.lines()).chain(told).map(str::trim).collect();
+        let told = told.flat_map(|line| std::iter::once(line).chain(sentences(line)));
+        let beside = past.beside.iter().flat_map(|text| text.lines()).chain(told).map(str::trim);
         let mut reading = Reading {
             lines: Lines::default(),
             ids: HashMap::default(),
             words: HashMap::default(),
             known: Vec::new(),
             rows: 0,
-            beside,
+            beside: Beside::of(beside),
             mark,
+            holds_mark: false,
         };
         let spoken = spoken_in(past);
         for source in sources {
             let start = reading.lines.all.len();
+            reading.holds_mark = mark.is_in(&source.text);
             let rank = source.file.map(|file| files.rank(file));
             match source.origin {
                 Origin::Output => reading.output(source, rank),
@@ -139,23 +143,45 @@ fn spoken_in<T: Text>(past: &Past<'_, T>) -> Vec<f64> {
 
 struct Reading<'a, 'm> {
     lines: Lines<'a>,
-    ids: HashMap<&'a str, u32, RandomState>,
+    /// The number of each anchor by its digest: two of one digest would at worst count as one, and the names of a long
+    /// history are slow to compare.
+    ids: HashMap<u64, u32, RandomState>,
     /// The words in what was said, which are numbered with the anchors.
     words: HashMap<&'a str, u32, RandomState>,
     known: Vec<Known>,
     /// Lines of outputs that were read, so that no two have one number.
     rows: u32,
     /// The lines that stand beside the conversation.
-    beside: HashSet<&'a str, RandomState>,
+    beside: Beside<'a>,
     /// What the headings of the digest begin with.
     mark: &'m Mark,
+    /// True if the source that is read may hold a line with the mark.
+    holds_mark: bool,
+}
+
+/// The lines that stand beside a conversation.
+struct Beside<'a> {
+    lines: HashSet<&'a str, RandomState>,
+    /// The lengths of these lines in bytes: most other lines are told apart by theirs.
+    lengths: HashSet<usize, RandomState>,
+}
+
+impl<'a> Beside<'a> {
+    fn of(lines: impl Iterator<Item = &'a str>) -> Beside<'a> {
+        let lines: HashSet<&str, RandomState> = lines.collect();
+        Beside { lengths: lines.iter().map(|line| line.len()).collect(), lines }
+    }
+
+    fn holds(&self, line: &str) -> bool {
+        self.lengths.contains(&line.len()) && self.lines.contains(line)
+    }
 }
 
 impl<'a> Reading<'a, '_> {
     fn id(&mut self, text: &'a str, anchor: &Anchor) -> usize {
         let name = &text[anchor.range.clone()];
         let next = self.known.len();
-        let id = *self.ids.entry(name).or_insert(next as u32);
+        let id = *self.ids.entry(xxh3_64(name.as_bytes())).or_insert(next as u32);
         if id as usize == next {
             self.known.push(Known::of(anchor.kind));
             self.lines.names.push(name);
@@ -175,8 +201,8 @@ impl<'a> Reading<'a, '_> {
 
     /// Notes a line of `source` and its anchors, from the one at `first` on, unless it cannot be kept or need not be.
     fn line(&mut self, source: &Source<'_>, text: Range<usize>, number: u32, first: usize) {
-        let is_beside = || !self.beside.is_empty() && self.beside.contains(source.text[text.clone()].trim());
-        if source.slot.is_none() || is_beside() || self.mark.is_in(&source.text[text.clone()]) {
+        let forges = || self.holds_mark && self.mark.is_in(&source.text[text.clone()]);
+        if source.slot.is_none() || self.beside.holds(source.text[text.clone()].trim()) || forges() {
             self.lines.anchors.truncate(first);
             return;
         }
@@ -253,10 +279,14 @@ impl<'a> Reading<'a, '_> {
         if source.slot.is_none() || source.origin == Origin::Call {
             return;
         }
-        each_line(source, |text, number| {
-            let start = self.lines.anchors.len();
-            self.each_word(&source.text[text.clone()]);
-            self.line(source, text, number, start);
+        each_line(source, |line, number| {
+            let mut at = line.start;
+            for sentence in sentences_with_space(&source.text[line]) {
+                let start = self.lines.anchors.len();
+                self.each_word(sentence);
+                self.line(source, at..at + sentence.len(), number, start);
+                at += sentence.len();
+            }
         });
     }
 }
@@ -265,7 +295,7 @@ impl<'a> Reading<'a, '_> {
 fn each_line(source: &Source<'_>, mut each: impl FnMut(Range<usize>, u32)) {
     let text = &*source.text;
     let (mut start, mut number) = (0, 0);
-    let is_broken = may_hold_line_ends(text);
+    let is_broken = has_other_line_ends(text);
     for line in lines_of(text) {
         let end = start + line.trim_end().len();
         let mut from = start;

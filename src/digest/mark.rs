@@ -4,6 +4,8 @@
 //! first line names. The number is made from the messages that the digest stands for, so that no tool knows it before, and
 //! no line is kept that could pass for a heading with it.
 
+use memchr::memmem;
+
 /// The titles of what was said.
 pub(super) const ASKED: &str = "the user";
 pub(super) const SAID: &str = "the assistant";
@@ -72,14 +74,16 @@ impl Mark {
         if [ASKED, SAID, NAMES].contains(&said) { Some(said) } else { from() }
     }
 
-    /// True for a line that a reader could take for a heading with this mark, or for the first line of a digest.
+    /// True for a line that a reader could take for a heading with this mark, or for the first line of a digest; and for
+    /// a text with such a line.
     pub(super) fn is_in(&self, line: &str) -> bool {
         let is_digit = |text: &str| text.chars().next().is_some_and(|c| c.is_ascii_digit());
         let is_mark = |at: usize| {
             let (before, after) = (&line[..at], &line[at + self.0.len()..]);
             !before.chars().next_back().is_some_and(|c| c.is_ascii_digit()) && !is_digit(after) && names_source(after)
         };
-        line.match_indices(&*self.0).any(|(at, _)| is_mark(at)) || line.contains(INTRODUCTION.1)
+        memmem::find_iter(line.as_bytes(), self.0.as_bytes()).any(is_mark)
+            || memmem::find(line.as_bytes(), INTRODUCTION.1.as_bytes()).is_some()
     }
 }
 

@@ -16,7 +16,7 @@ const JOINT: usize = 4;
 
 /// The share of the budget that the account takes where a quarter of a conversation stays or more, and where an eighth stays
 /// or less. The less there is room for, the more it matters to know what was going on. Found by replaying recorded sessions.
-const ACCOUNT: [f64; 2] = [0.13, 0.2];
+const ACCOUNT: [f64; 2] = [0.15, 0.25];
 const STAYS: [f64; 2] = [0.25, 0.125];
 
 /// The account of what goes, in the largest gap, and the lines for the gaps and cuts of a plan whose texts are empty so far, in

@@ -25,8 +25,7 @@ const EARLIER: usize = 5;
 
 /// The order in which sections get room, and the share of the whole that each may take at first. What is left goes to them
 /// again in the same order.
-const SHARES: [(usize, f64); 6] =
-    [(TASKS, 0.4), (0, 0.15), (EARLIER, 0.3), (DONE, 0.15), (FAILED, 0.05), (SPOKEN, 1.0)];
+const SHARES: [(usize, f64); 6] = [(TASKS, 0.4), (0, 0.15), (EARLIER, 0.3), (DONE, 0.3), (FAILED, 0.05), (SPOKEN, 1.0)];
 
 /// Tokens that each section may take at first however small the whole is.
 const LEAST: usize = 60;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::Removed;
-use super::cut::{first_line, shown};
+use super::cut::shown;
 use super::removed::Said;
 use crate::calls::{Call, Task, Tasks, Telling, Writing, has_failed, is_test, read, takes_effect};
 use crate::compress::reports;
@@ -16,6 +16,10 @@ use crate::slices::ends_line;
 const LINE: usize = 240;
 /// Characters of what a call was about.
 const ABOUT: usize = 100;
+/// Characters of a command. An agent repeats its commands, the long ones too.
+const COMMAND: usize = 1_000;
+/// Characters of a task.
+const TASK: usize = 600;
 /// Characters of what a test run came to.
 const OUTCOME: usize = 120;
 
@@ -96,6 +100,8 @@ enum Kind {
     Change,
     Test,
     Effect,
+    /// A command that neither tests nor changes anything.
+    Command,
 }
 
 /// The last result of everything that was done: only that one is read.
@@ -126,14 +132,16 @@ impl Facts {
                     Said::Result { tool, call, items, result } => {
                         let open = call.and_then(|call| open.remove(&call));
                         let open = open.unwrap_or_else(|| Open { subject: shown(tool, ABOUT), deed: None });
-                        match open.deed {
-                            Some(kind) => {
-                                deeds.push(open.subject.clone()).times += 1;
-                                runs.insert(open.subject, (kind, result, items));
+                        if let Some(kind) = open.deed.filter(|kind| *kind != Kind::Command) {
+                            deeds.push(open.subject.clone()).times += 1;
+                            runs.insert(open.subject, (kind, result, items));
+                        } else if message >= looked_at && is_removed && has_failed(result) {
+                            *failed.push(open.subject) = items;
+                        } else {
+                            failed.remove(&open.subject);
+                            if open.deed.is_some() {
+                                deeds.push(open.subject).times += 1;
                             }
-                            None if message < looked_at => {}
-                            None if is_removed && has_failed(result) => *failed.push(open.subject) = items,
-                            None => failed.remove(&open.subject),
                         }
                     }
                     Said::Words(_) | Said::Thought(_) | Said::Thing(_) => {}
@@ -149,7 +157,7 @@ impl Facts {
             }
         }
         for (subject, items) in failed.into_lines() {
-            facts.failures.push(format!("{subject}: {}", came_to(items)));
+            facts.failures.push(format!("{}: {}", shown(&subject, ABOUT), came_to(items)));
         }
         let is_told = !facts.tasks_stay && tasks.all().next().is_some();
         facts.tasks = is_told.then(|| tasks.all().map(task_line).collect());
@@ -172,7 +180,8 @@ fn kind(tool: &str, call: &Call) -> Option<Kind> {
     match &call.command {
         _ if call.writing != Writing::Nothing => Some(Kind::Change),
         Some(command) if is_test(command) => Some(Kind::Test),
-        Some(command) => takes_effect(command).then_some(Kind::Effect),
+        Some(command) if takes_effect(command) => Some(Kind::Effect),
+        Some(_) => Some(Kind::Command),
         None => takes_effect(&tool.replace(['_', '-', '.'], " ")).then_some(Kind::Effect),
     }
 }
@@ -181,7 +190,7 @@ fn kind(tool: &str, call: &Call) -> Option<Kind> {
 fn subject(tool: &str, call: &Call) -> String {
     match (&call.path, &call.command) {
         (Some(path), _) if call.writing != Writing::Nothing => shown(path, LINE),
-        (_, Some(command)) => format!("`{}`", shown(without_folder(command.trim()), ABOUT)),
+        (_, Some(command)) => format!("`{}`", shown(without_folder(command.trim()), COMMAND)),
         _ if call.about.is_empty() => shown(tool, ABOUT),
         _ => format!("{} `{}`", shown(tool, ABOUT), shown(&call.about, ABOUT)),
     }
@@ -221,7 +230,7 @@ fn failure(text: &str) -> Option<String> {
 }
 
 fn task_line(task: &Task) -> String {
-    let text = first_line(&task.text, LINE);
+    let text = shown(task.text.trim(), TASK);
     match &*task.status {
         _ if task.is_done() => format!("[x] {text}"),
         "" | "pending" | "todo" => format!("[ ] {text}"),

@@ -1,42 +1,24 @@
 //! The assistant's own words in an account: the newest, and findings and decisions from further back.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
+use regex::Regex;
 
 use super::cut::shown;
 use crate::slices::sentences;
 
 /// What a sentence holds that says what was found out, decided, or is to be done.
-const FINDINGS: [&str; 27] = [
-    "because",
-    "cause",
-    "decid",
-    "decision",
-    "conclu",
-    "found that",
-    "turns out",
-    "the problem",
-    "the issue",
-    "the fix",
-    "the reason",
-    "instead of",
-    "rather than",
-    "must ",
-    "will not",
-    "won't",
-    "i will",
-    "i'll",
-    "remains",
-    "still need",
-    "next step",
-    "important",
-    "confirmed",
-    "agreed",
-    "prefer",
-    "not yet",
-    "we need",
-];
+static FINDING: LazyLock<Regex> = LazyLock::new(|| {
+    const WORDS: [&str; 3] = [
+        r"cause|decid|decision|conclu|found that|turns out|the problem|the issue|the fix|the reason|confirmed|agreed",
+        r"instead of|rather than|must |will not|won't|i will|i'll|remains|still need|next step|not yet|we need",
+        "important|prefer",
+    ];
+    // OK because a fixed pattern compiles.
+    Regex::new(&format!("(?i-u){}", WORDS.join("|"))).expect("a fixed pattern compiles")
+});
 
 /// The share of the room that the newest words get before findings further back are looked for. Found by replaying recorded
 /// sessions.
@@ -70,10 +52,7 @@ pub(super) fn chosen(
     let mut taking = Taking { seen: HashSet::default(), used: 0, count };
     let newest = (room as f64 * NEWEST) as usize;
     taking.take(&mut all, newest, |_| true);
-    taking.take(&mut all, room, |text| {
-        let text = text.to_lowercase();
-        FINDINGS.iter().any(|word| text.contains(word))
-    });
+    taking.take(&mut all, room, |text| FINDING.is_match(text));
     taking.take(&mut all, room, |_| true);
     let mut entries: Vec<Vec<String>> = Vec::new();
     let mut last = None;

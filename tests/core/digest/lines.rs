@@ -340,7 +340,7 @@ fn every_format_keeps_the_same_and_so_does_every_engine() {
 /// Whether a line is in what a policy leaves of an eighth.
 fn is_left(messages: &[Message], policy: &Policy, line: &str) -> bool {
     let input = render(messages, Format::Anthropic);
-    let budget = fresh_count(&input, Format::Anthropic, &exact()) * 15 / 100;
+    let budget = fresh_count(&input, Format::Anthropic, &exact()) * 18 / 100;
     let engine = engine(policy, &exact(), Storing::On);
     let outcome = compact(&engine, &input, Format::Anthropic, budget, Urgency::Hard).unwrap();
     let mut texts = Vec::new();

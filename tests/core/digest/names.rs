@@ -169,7 +169,7 @@ fn names_that_were_kept_are_kept_again() {
     let after = fresh_count(&output, Format::Anthropic, &exact());
     let (again, others) = parts(&pressed(&output, before * 100 / after, &exact()));
     let known = again.iter().filter(|name| first.contains(name)).count();
-    assert!(known > 3, "{known} of {}: {again:?}", first.len());
+    assert!(known >= 3, "{known} of {}: {again:?}", first.len());
     assert!(others.iter().all(|text| !text.contains(&first[..2].join(" "))), "names became a line: {others:?}");
 }
 
