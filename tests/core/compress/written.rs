@@ -57,6 +57,15 @@ fn of_long_prose_the_middle_goes_and_instructions_stay() {
 }
 
 #[test]
+fn what_is_kept_of_prose_fills_its_room() {
+    let text: String = (0..200).map(|n| format!("In room {n} there were {} chairs. ", n * 7)).collect();
+    for keep in [100, 300, 900] {
+        let kept = tokens(&condense(&text, keep, &*exact()).expect("it is long"));
+        assert!((keep * 4 / 5..=keep).contains(&kept), "{kept} of {keep}");
+    }
+}
+
+#[test]
 fn what_fits_is_left_alone() {
     assert_eq!(condense("Fix it.", 10, &*exact()), None);
 }
