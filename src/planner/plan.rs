@@ -115,13 +115,15 @@ impl Plan {
 
     /// The plan that does nothing, for this reason.
     #[must_use]
-    pub fn postponed(self, reason: String) -> Plan {
+    pub fn postponed(self, reason: &str) -> Plan {
+        let warnings = std::iter::once(reason).chain(self.warnings.iter().map(String::as_str));
+        let warnings = vec![warnings.collect::<Vec<_>>().join("; ")];
         Plan {
             tokens_after: self.tokens_before,
             unchanged: self.tokens_before,
             edits: Vec::new(),
             artifacts: Vec::new(),
-            warnings: vec![reason],
+            warnings,
             ..self
         }
     }

@@ -2,7 +2,7 @@
 
 use super::fill::fill;
 use super::gap::{Gap, gaps};
-use super::occupant::occupant;
+use super::occupant::occupant_of;
 use super::plan::Plan;
 use super::prune::parts;
 use super::shorten::{Framed, Referring, SealedCut};
@@ -107,9 +107,9 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     if let Some(first) = plan.edits.iter().map(Edit::first_message).min() {
         plan.unchanged = (0..first).map(|message| draft.tokens.message(message)).sum();
     }
-    let asked = with.urgency == Urgency::Hard || !plan.edits.is_empty();
+    let asked = with.urgency == Urgency::Hard || !plan.edits.is_empty() || plan.tokens_before > with.budget.high;
     if asked && plan.tokens_after > with.budget.low {
-        let most = occupant(draft).map(|most| format!("; most of it: {most}")).unwrap_or_default();
+        let most = occupant_of(draft).map(|most| format!("; most of it: {most}")).unwrap_or_default();
         plan.warnings.push(format!(
             "more stays than the low mark of {}: what is left is pinned, recent or too small to shorten{most}",
             thousands(with.budget.low)

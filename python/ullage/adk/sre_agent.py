@@ -88,7 +88,7 @@ class Brake(ContextManager):
         super().__init__(policy, **shared)
         # By number, so that all of the middle goes; the low mark would bound the lines.
         condensing: dict[str, Any] = {
-            "stages": ["window", "summarize"],
+            "stages": ["window", "summarize", "trim"],
             "low": policy.high,
             "low_messages": 1.0,
             "levels": policy.levels[:1],
