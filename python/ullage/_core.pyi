@@ -34,6 +34,8 @@ __all__ = [
     "TranscriptFile",
     "UllageError",
     "View",
+    "ViewIndex",
+    "ViewLookup",
     "ViewRequest",
     "__version__",
     "audited_summary",
@@ -932,7 +934,10 @@ class View:
         is_sent: bool,
     ) -> ViewRequest: ...
     def observe(self, reported: int, *, cached: int | None) -> bool: ...
+    def accepted(self) -> None: ...
     def refused(self, tokens: int | None) -> None: ...
+    def fork(self) -> View: ...
+    def requests(self, history: Sequence[Any]) -> list[int]: ...
     def release(self) -> None: ...
     ceiling: int | None
     @property
@@ -941,6 +946,24 @@ class View:
 
 def share_compactions(one: int, other: int) -> bool:
     """Whether requests with these budgets have the same compactions in a ``View``."""
+
+@final
+class ViewLookup:
+    """A history that was looked up in a ``ViewIndex``."""
+
+    @property
+    def view(self) -> Any: ...
+    @property
+    def is_last(self) -> bool: ...
+
+@final
+class ViewIndex:
+    """Finds the view of a history among many."""
+
+    def __new__(cls, limit: int) -> Self: ...
+    def __len__(self) -> int: ...
+    def find(self, engine: Engine, history: Sequence[Any]) -> ViewLookup: ...
+    def note(self, lookup: ViewLookup, view: Any, *, tokens: int) -> list[Any]: ...
 
 @final
 class ViewRequest:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ullage._core import ViewIndex
 from ullage._engine.arguments import require_callable, settled
 from ullage._engine.components import Components
 from ullage._engine.fixed_tokens import number_of
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from ullage.stores.protocol import Store
     from ullage.summary import Summary
     from ullage.view import Compaction, View
+
+
+# Five hundred conversations of 100,000 tokens, or the decisions about some thousands.
+_VIEW_BYTES = 256 * 2**20
 
 
 class ContextManager:
@@ -68,6 +73,7 @@ class ContextManager:
             runs in the thread it is begun as a task). An error in it is logged and no more.
         recorder: Where compactions are recorded, results that are shortened as they arrive, and
             requests that :meth:`observe` is told of, for a report of the session.
+        view_bytes: The most bytes that the views of :meth:`view_of` hold together.
 
     Raises:
         PolicyError: If an argument is not what it should be.
@@ -88,6 +94,7 @@ class ContextManager:
         append_only: bool = False,
         on_compaction: OnCompaction | None = None,
         recorder: Recorder | None = None,
+        view_bytes: int = _VIEW_BYTES,
     ) -> None:
         self._policy, self._counter = settled(
             policy, counter, store=store, summarizer=summarizer, model=model, catalog=catalog
@@ -109,6 +116,7 @@ class ContextManager:
             append_only=self._append_only,
             recorder=recorder,
         )
+        self._views = ViewIndex(view_bytes)
         self._recorder = recorder
         if recorder is not None:
             recorder.attach(
@@ -260,6 +268,7 @@ class ContextManager:
         dump: Callable[[Any], Any] | None = None,
         load: Callable[[Any], Any] | None = None,
         compaction: Compaction | None = None,
+        replay: bool = False,
     ) -> View:
         """A view of one conversation: what to send for a history that grows.
 
@@ -275,6 +284,10 @@ class ContextManager:
                 same object. What it leaves is repaired where a provider would refuse it, and
                 compacted by the engine where it does not fit. It may return a ``Report`` for
                 :attr:`View.report`.
+            replay: For a view without a state whose first history is already long: first make the
+                requests again that led to it, one before each answer of the model. The bytes are
+                those of the first time if no summarizer wrote a part of them and the counter has
+                learned nothing since. Without it, a long history is compacted once.
 
         Raises:
             MessageError: If this is no state of a view.
@@ -290,7 +303,49 @@ class ContextManager:
             dump=dump,
             load=load,
             compaction=compaction,
+            replay=replay,
         )
+
+    def view_of(
+        self,
+        history: Sequence[Any],
+        *,
+        append_only: bool | None = None,
+        dump: Callable[[Any], Any] | None = None,
+        load: Callable[[Any], Any] | None = None,
+        compaction: Compaction | None = None,
+        replay: bool = False,
+    ) -> View:
+        """The view of the conversation that a history belongs to, for a host that serves many.
+
+        Call it before each request, and then ask the view for the messages. A conversation is found
+        by its longest beginning that was asked about before, whatever its ids. Each branch of a
+        conversation gets a view of its own, with the decisions about what the branches share. If
+        nothing is known of the history, a view is opened with the other arguments, which are those
+        of :meth:`open`.
+
+        The views of an engine hold at most ``view_bytes`` bytes together. Beyond that, the least
+        recently used ones let go of their messages, which :meth:`View.refused` needs, and then they
+        are dropped. O(length of the history) at memory speed.
+
+        Raises:
+            MessageError: If the messages cannot be read.
+        """
+        lookup = self._views.find(self._components.engine, history)
+        view: View | None = lookup.view
+        if view is None:
+            view = self.open(
+                append_only=append_only,
+                dump=dump,
+                load=load,
+                compaction=compaction,
+                replay=replay,
+            )
+        elif not lookup.is_last:
+            view = view._forked()  # noqa: SLF001
+        for dropped in self._views.note(lookup, view, tokens=view.tokens):
+            dropped.release()
+        return view
 
     def resume(self, plan: Plan, messages: Sequence[Any], summary: str | None = None) -> Plan:
         """A pending plan with the summary that it waits for; any other plan as it is.
@@ -464,9 +519,7 @@ class ContextManager:
             learned = self._components.engine.observe(
                 messages, reported_tokens, cached=cached_tokens, append_only=self._append_only
             )
-        if self._recorder is not None:
-            said = (reported_tokens, cached_tokens) if learned else ()
-            self._recorder.request(messages, *said)
+        self._listener.request(messages, reported_tokens, cached_tokens, is_plausible=learned)
         return learned
 
     @property

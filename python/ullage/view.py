@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from dataclasses import dataclass, replace
@@ -95,13 +96,17 @@ class View:
         dump: Callable[[Any], Any] | None,
         load: Callable[[Any], Any] | None,
         compaction: Compaction | None = None,
+        replay: bool = False,
     ) -> None:
         self._components = components
         self._compaction = compaction
+        # True until the requests before the first one are made again.
+        self._is_behind = replay and state is None
         self._ask = ask
         self._dump = dump
-        # What the last request was made of.
+        # The arguments of the last request, and its messages.
         self._last: _Wanted | None = None
+        self._sent: list[Any] = []
         self._report: Report | None = None
         view: dict[str, Any] | None = None
         messages: list[Any] = []
@@ -162,7 +167,8 @@ class View:
             StoreError: If the store cannot keep what would leave.
             SummaryError: If the policy requires a summarizer's text and there is none.
         """
-        return run(self._request(_Wanted(history, budget, pins, transient, system, tools, hard)))
+        wanted = _Wanted(history, budget, pins, transient, system, tools, hard)
+        return run(self._next(wanted))
 
     async def amessages(
         self,
@@ -177,7 +183,7 @@ class View:
     ) -> list[Any]:
         """:meth:`messages` without holding up the event loop."""
         wanted = _Wanted(history, budget, pins, transient, system, tools, hard)
-        return await arun(self._request(wanted))
+        return await arun(self._next(wanted))
 
     def outlook(
         self,
@@ -232,7 +238,12 @@ class View:
         Returns:
             Whether the counter learned something.
         """
-        return self._core.observe(reported_tokens, cached=cached_tokens)
+        learned = self._core.observe(reported_tokens, cached=cached_tokens)
+        if self._last is not None:
+            self._components.listener.request(
+                self._sent, reported_tokens, cached_tokens, is_plausible=learned
+            )
+        return learned
 
     def state(self) -> dict[str, Any]:
         """What another process needs to send the same requests, as JSON-like data.
@@ -250,18 +261,44 @@ class View:
 
         What was decided stays. For a host that keeps the views of many conversations.
         """
-        self._last = None
+        self._last, self._sent = None, []
         self._core.release()
 
+    def _forked(self) -> View:
+        """Another view with the same decisions, for another branch of the conversation."""
+        other = copy.copy(self)
+        other._core = self._core.fork()  # noqa: SLF001
+        other.release()
+        return other
+
+    def _next(self, wanted: _Wanted) -> Steps[list[Any]]:
+        """The request for a history. If it is longer than the last, the last was accepted."""
+        wanted = replace(wanted, history=_listed(wanted.history))
+        if self._last is not None and len(wanted.history) > len(self._last.history):
+            self._core.accepted()
+        if self._is_behind:
+            yield from self._replayed(wanted)
+        return (yield from self._request(wanted))
+
+    def _replayed(self, wanted: _Wanted) -> Steps[None]:
+        """Makes the requests again that led to a history."""
+        self._is_behind = False
+        for count in self._core.requests(wanted.history):
+            earlier = replace(wanted, history=wanted.history[:count], pins=(), transient=())
+            try:
+                yield from self._request(replace(earlier, hard=False))
+            except BudgetError as error:
+                logger.debug("error=<%s> | an earlier request was over its budget", error)
+
     def _request(self, wanted: _Wanted) -> Steps[list[Any]]:
-        ask, history = self._ask_of(wanted), _listed(wanted.history)
+        ask, history = self._ask_of(wanted), wanted.history
         messages: list[Any] | None = None
         if len(wanted.pins) == 0 and len(wanted.transient) == 0 and not wanted.hard:
             with self._components.stopwatch.running():
                 messages = self._core.next(history, budget=ask.budget, fixed=ask.fixed)
         if messages is None:
             messages = yield from self._whole(history, ask, wanted)
-        self._last = replace(wanted, history=history, hard=False)
+        self._last, self._sent = replace(wanted, hard=False), list(messages)
         return messages
 
     def _ask_of(self, wanted: _Wanted) -> PlanRequest:
@@ -274,7 +311,7 @@ class View:
         )
 
     def _read(
-        self, history: list[Any], ask: PlanRequest, wanted: _Wanted, *, is_sent: bool = True
+        self, history: Sequence[Any], ask: PlanRequest, wanted: _Wanted, *, is_sent: bool = True
     ) -> ViewRequest:
         with self._components.stopwatch.running():
             return self._core.request(
@@ -287,7 +324,7 @@ class View:
                 is_sent=is_sent,
             )
 
-    def _whole(self, history: list[Any], ask: PlanRequest, wanted: _Wanted) -> Steps[list[Any]]:
+    def _whole(self, history: Sequence[Any], ask: PlanRequest, wanted: _Wanted) -> Steps[list[Any]]:
         """The request where the history has to be read, and perhaps compacted."""
         request = yield from aside(self._read, history, ask, wanted)
         for repair in request.repairs:

@@ -11,11 +11,13 @@ use super::promise::{Counted, Promises, Settled};
 use super::raised::{host_error, nothing_raised};
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::fixed_tokens;
+use crate::engine::{demands_of_messages, fixed_tokens};
 use crate::error::Result;
+use crate::invariants::Demand;
 use crate::ledger::{self, Ledger};
 use crate::message::Conversation;
 use crate::tokens::{CountTokens, Learned};
+use crate::validity::{OpenCalls, broken, demands_of, validate};
 use crate::wire::{self, Format};
 
 /// A ledger, and what is known of the host's own objects.
@@ -40,32 +42,59 @@ impl Counting {
         self.identities.recall(py, conversation);
     }
 
-    /// What `messages` count. Where the host promises that it only appends, only what is new is read.
+    /// The counts of `messages`. Where the host promises that it only appends, only new messages are read, and messages that
+    /// have to be repaired are noticed.
     pub fn count(&self, messages: &Bound<'_, PyAny>, format: Option<Format>, history: History) -> Result<Counted> {
         let counter = self.ledger.now();
         let list = messages.cast::<PyList>().ok().filter(|_| history == History::AppendOnly);
-        let Some(list) = list else { return self.measure(messages, format, counter) };
+        let Some(list) = list else { return self.measure(messages, format, counter, History::MayChange) };
         // Taken once: while they are read, code of the host may run and change the list.
         let (entries, known) = self.promises.take(list).map_err(|error| host_error(&error))?;
         let all = entries.list(messages.py()).clone();
         let of_format = |known: &Counted| format.map_or(!known.is_named, |format| format == known.format);
-        let of_use = |known: &Counted| known.scale == counter.scale() && of_format(known);
-        let now = match known.filter(|(known, _)| of_use(known)) {
-            Some((known, count)) if count == all.len() => known,
-            // What cannot be read by itself is read with the rest, which says where it is; so is what tells another format:
-            // what came before may have told none.
+        let now = match known.filter(|(known, _)| of_format(known)) {
+            Some((known, count)) if count == all.len() && known.scale == counter.scale() => Some(known),
             Some((known, _)) => {
-                let rest = all.get_slice(known.settled.entries, all.len()).into_any();
-                let told = wire::detect_format(&PyNode(rest.clone()));
-                match self.measure(&rest, Some(known.format), counter) {
-                    Ok(rest) if told.is_err() || told == Ok(known.format) => known.and(rest),
-                    _ => self.measure(all.as_any(), format, counter)?,
-                }
+                let rest = all.get_slice(known.settled.entries, all.len());
+                self.continued(known, &rest, counter, OpenCalls::Wait)?
             }
-            None => self.measure(all.as_any(), format, counter)?,
+            None => None,
+        };
+        let now = match now {
+            Some(now) => now,
+            None => self.measure(all.as_any(), format, counter, History::AppendOnly)?,
         };
         self.promises.remember(entries, now);
         Ok(now)
+    }
+
+    /// The counts of a list that goes on from a counted one. `rest` are its messages from the settled entries on. `None`
+    /// where all has to be read: another scale, messages of another format, or some that cannot be read by themselves.
+    pub fn continued(
+        &self,
+        known: Counted,
+        rest: &Bound<'_, PyList>,
+        counter: ledger::Counting<'_>,
+        open: OpenCalls,
+    ) -> Result<Option<Counted>> {
+        let node = PyNode(rest.clone().into_any());
+        let format = known.format;
+        if known.scale != counter.scale() || wire::formats_of(&node).is_ok_and(|of| !of.contains(&format)) {
+            return Ok(None);
+        }
+        let Ok(conversation) = wire::read(&node, format) else { return Ok(None) };
+        nothing_raised()?;
+        let is_inner = known.settled.entries > 0;
+        let demands = demands_of(format).iter().filter(|demand| !(is_inner && **demand == Demand::FirstIsUsers));
+        let demands: Vec<Demand> = demands.filter(|demand| **demand != Demand::SystemApart).copied().collect();
+        let is_valid = match open {
+            OpenCalls::Wait => broken(&conversation, &demands).is_empty(),
+            OpenCalls::Answer | OpenCalls::Remove => validate(&conversation, &demands).is_empty(),
+        };
+        self.recall(rest.py(), &conversation);
+        let measured = rest.py().detach(|| counter.measure(&conversation));
+        let rest = Counted::of(&measured, counter.scale(), format);
+        Ok(Some(known.and(Counted { is_valid, settled: Settled::of(&conversation, &measured), ..rest })))
     }
 
     /// Is told that a compaction may be written into a list that was counted.
@@ -97,30 +126,27 @@ impl Counting {
     fn measure(
         &self,
         messages: &Bound<'_, PyAny>,
-        format: Option<Format>,
+        named: Option<Format>,
         counter: ledger::Counting<'_>,
+        history: History,
     ) -> Result<Counted> {
         let node = PyNode(messages.clone());
-        let is_named = format.is_some();
-        let format = match format {
-            Some(format) => format,
-            None => wire::format_to_read(&node)?,
+        let is_named = named.is_some();
+        let (format, demands) = match (history, named) {
+            (History::MayChange, Some(format)) => (format, Vec::new()),
+            (History::MayChange, None) => (wire::format_to_read(&node)?, Vec::new()),
+            (History::AppendOnly, _) => demands_of_messages(&node, named)?,
         };
         let conversation = wire::read(&node, format)?;
         nothing_raised()?;
         self.recall(messages.py(), &conversation);
         let measured = messages.py().detach(|| counter.measure(&conversation));
-        let (total, unscaled) = (measured.total(), measured.unscaled());
-        let settled = match conversation.messages.len().checked_sub(1) {
-            Some(last) => Settled {
-                entries: conversation.entry(last),
-                total: total - measured.message(last),
-                unscaled: unscaled - measured.message_unscaled(last),
-            },
-            None => Settled::default(),
-        };
-        let (scale, beginning) = (counter.scale(), measured.beginning());
-        Ok(Counted { format, is_named, total, unscaled, scale, beginning, settled })
+        let size = Counted { is_named, ..Counted::of(&measured, counter.scale(), format) };
+        if history == History::MayChange {
+            return Ok(size);
+        }
+        let is_valid = broken(&conversation, &demands).is_empty();
+        Ok(Counted { is_valid, settled: Settled::of(&conversation, &measured), ..size })
     }
 }
 

@@ -157,6 +157,9 @@ impl PyEngine {
         fixed: usize,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let counted = self.counting.count(messages, self.format, History::AppendOnly)?;
+        if !counted.is_valid {
+            return Ok(None);
+        }
         let report = self.engine.idle(counted.total, 0, messages.len()?, counted.beginning, room(budget, fixed))?;
         Ok(report.map(|report| pythonize(py, &report)).transpose()?)
     }

@@ -77,7 +77,7 @@ mod _core {
     #[pymodule_export]
     use super::validity::{repair, validate};
     #[pymodule_export]
-    use super::view::{PyView, PyViewRequest, share_compactions};
+    use super::view::{PyView, PyViewIndex, PyViewLookup, PyViewRequest, share_compactions};
 
     use super::forks;
     use pyo3::prelude::*;

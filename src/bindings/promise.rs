@@ -8,6 +8,10 @@ use std::fmt;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use super::text::PyText;
+use crate::invariants::{CutPoints, Pairs};
+use crate::ledger::Measured;
+use crate::message::Conversation;
 use crate::shared::Shared;
 use crate::tokens::Scale;
 use crate::wire::Format;
@@ -32,25 +36,27 @@ const ASKED: usize = 8;
 pub struct Counted {
     /// The wire format.
     pub format: Format,
-    /// Whether the host has named it, so that the messages may tell another one.
+    /// True if the host has named it, so that the messages may be detected as another one.
     pub is_named: bool,
+    /// True if nothing in the list has to be repaired.
+    pub is_valid: bool,
     /// Tokens of all messages.
     pub total: usize,
     /// Their tokens before any scale.
     pub unscaled: usize,
     /// The scale of the totals.
     pub scale: Scale,
-    /// What the conversation is recognized by.
+    /// The conversation is recognized by it.
     pub beginning: u128,
-    /// What of it no later entry of the list changes.
+    /// The part that no later entry of the list changes.
     pub settled: Settled,
 }
 
-/// What was counted up to the last message. The last one may go on in the entries that come next: where every result has
-/// an entry of its own, those in a row are one message.
+/// The messages before the last ones that belong together: an answer to the last calls may come next, and where every result
+/// has an entry of its own, those in a row are one message.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Settled {
-    /// Entries of the list before those of the last message.
+    /// Their entries in the list.
     pub entries: usize,
     /// Their tokens.
     pub total: usize,
@@ -58,12 +64,47 @@ pub struct Settled {
     pub unscaled: usize,
 }
 
+impl Settled {
+    /// The part of a conversation that no later message changes. O(parts).
+    pub fn of(conversation: &Conversation<PyText>, measured: &Measured) -> Settled {
+        let groups = CutPoints::of(conversation, &Pairs::of(conversation)).groups();
+        let Some(last) = groups.last().map(|group| group.start).filter(|start| *start > 0) else {
+            return Settled::default();
+        };
+        Settled {
+            entries: conversation.entry(last),
+            total: (0..last).map(|message| measured.message(message)).sum(),
+            unscaled: (0..last).map(|message| measured.message_unscaled(message)).sum(),
+        }
+    }
+}
+
 impl Counted {
-    /// What a list counts that begins like this one, where `rest` is what it counts from the settled entries on.
+    /// The counts of a conversation in `format`. Nothing of it is settled.
+    pub fn of(measured: &Measured, scale: Scale, format: Format) -> Counted {
+        Counted {
+            format,
+            is_named: true,
+            is_valid: true,
+            total: measured.total(),
+            unscaled: measured.unscaled(),
+            scale,
+            beginning: measured.beginning(),
+            settled: Settled::default(),
+        }
+    }
+
+    /// Tokens of messages that count so many before any scale.
+    pub fn scaled(self, unscaled: usize) -> usize {
+        self.total.saturating_mul(unscaled).checked_div(self.unscaled).unwrap_or(0)
+    }
+
+    /// The counts of a list that begins like this one. `rest` are those from the settled entries on.
     pub fn and(self, rest: Counted) -> Counted {
         let Settled { entries, total, unscaled } = self.settled;
         Counted {
             is_named: self.is_named,
+            is_valid: self.is_valid && rest.is_valid,
             total: total + rest.total,
             unscaled: unscaled + rest.unscaled,
             // The first message may have been all that there was.

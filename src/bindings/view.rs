@@ -2,6 +2,7 @@
 
 mod contents;
 mod history;
+mod index;
 mod request;
 
 use std::collections::HashMap;
@@ -16,23 +17,25 @@ use pythonize::{depythonize, pythonize};
 use super::counting::History as Promise;
 use super::engine::{PyEngine, indices};
 use super::node::PyNode;
-use super::promise::Entries;
+use super::promise::{Counted, Entries, Settled};
 use super::raised::nothing_raised;
 use super::reading::{PyReading, room};
 use super::text::PyText;
 use super::whole::Amount;
+use crate::draft::requests;
 use crate::engine::{CacheAnswer, Reading, Room, demands_of_messages, require_entry};
-use crate::invariants::{CutPoints, Demand, Pairs};
-use crate::ledger::{Measured, entry_digests};
-use crate::message::{Conversation, Pin};
+use crate::invariants::Pairs;
+use crate::ledger::entry_digests;
+use crate::message::{Conversation, Pin, Role};
 use crate::shared::{Locked, Shared};
-use crate::tokens::{Learned, Scale};
-use crate::validity::{OpenCalls, demands_of, repair, validate};
+use crate::tokens::Learned;
+use crate::validity::{OpenCalls, repair, validate};
 use crate::view;
 use crate::view::{Compaction, Prefixes, State, Units, View, not_a_state, of_another};
-use crate::wire::{self, Change, Format, Piece, Rewritten};
+use crate::wire::{self, Change, Piece, Rewritten};
 use contents::Contents;
 use history::{History, shown};
+pub use index::{PyViewIndex, PyViewLookup};
 pub use request::PyViewRequest;
 use request::{Due, outputs};
 
@@ -66,45 +69,7 @@ struct Ready {
     contents: Option<Contents>,
     /// Its messages. A list of our own, which only grows.
     list: Py<PyList>,
-    format: Format,
-    /// Where the last calls begin. From there on all is read again with what is new: an answer may come next, and no role
-    /// may follow on itself.
-    open_from: usize,
-    /// What is counted of the messages before.
-    closed: Size,
-}
-
-/// What messages count.
-#[derive(Debug, Clone, Copy)]
-struct Size {
-    total: usize,
-    /// Before any scale.
-    unscaled: usize,
-    scale: Scale,
-    /// What the conversation is recognized by.
-    beginning: u128,
-}
-
-impl Size {
-    /// What messages count.
-    fn of(measured: &Measured, messages: usize, scale: Scale) -> Size {
-        Size { total: 0, unscaled: 0, scale, beginning: measured.beginning() }.and(measured, messages)
-    }
-
-    /// Tokens of messages that count so many before any scale.
-    fn scaled(self, unscaled: usize) -> usize {
-        self.total.saturating_mul(unscaled).checked_div(self.unscaled).unwrap_or(0)
-    }
-
-    /// With some messages behind them.
-    fn and(self, measured: &Measured, messages: usize) -> Size {
-        let messages = 0..messages;
-        Size {
-            total: self.total + messages.clone().map(|message| measured.message(message)).sum::<usize>(),
-            unscaled: self.unscaled + messages.map(|message| measured.message_unscaled(message)).sum::<usize>(),
-            ..self
-        }
-    }
+    counted: Counted,
 }
 
 #[pyclass(frozen, name = "View", module = "ullage._core")]
@@ -118,7 +83,7 @@ pub struct PyView {
     /// What the next requests are likely to go on with. Every request comes out the same without.
     ready: Shared<Vec<Ready>>,
     /// What was sent last.
-    sent: Locked<Option<Size>>,
+    sent: Locked<Option<Counted>>,
     promise: Promise,
 }
 
@@ -203,6 +168,11 @@ impl PyView {
         engine.counting.ledger.observe(sent.beginning, sent.unscaled, reported.0) == Learned::Something
     }
 
+    /// Notes that the last request was accepted.
+    fn accepted(&self) {
+        self.view.lock().answered();
+    }
+
     /// Notes that the last request was refused, as one of so many tokens where the provider says so.
     #[pyo3(signature = (tokens))]
     fn refused(&self, tokens: Option<Amount>) {
@@ -211,6 +181,31 @@ impl PyView {
             self.engine.get().counting.ledger.observe(sent.beginning, sent.unscaled, tokens);
         }
         self.view.lock().refused(sent.total);
+    }
+
+    /// Another view with the same decisions.
+    fn fork(&self, py: Python<'_>) -> PyView {
+        PyView {
+            engine: self.engine.clone_ref(py),
+            view: Locked::new(self.view.lock().clone()),
+            compactions: AtomicUsize::new(0),
+            is_unproven: AtomicBool::new(false),
+            ready: Shared::default(),
+            sent: Locked::default(),
+            promise: self.promise,
+        }
+    }
+
+    /// The places in a history at which a request was made for it: before each answer of the model.
+    fn requests(&self, history: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+        let engine = self.engine.get();
+        let (format, _) = demands_of_messages(&PyNode(history.clone()), engine.format)?;
+        let conversation = engine.read_as(history, format, &[])?.conversation;
+        let answers = (1..conversation.messages.len()).filter(|message| {
+            let roles = [message - 1, *message].map(|message| conversation.messages[message].role);
+            roles[0] != Role::Assistant && roles[1] == Role::Assistant
+        });
+        Ok(answers.map(|message| conversation.entry(message)).collect())
     }
 
     /// Lets go of the last requests. What was decided stays.
@@ -266,33 +261,17 @@ impl PyView {
         }
         let list = ready.list.bind(py).clone();
         list.set_slice(list.len(), list.len(), new.as_any())?;
-        let rest = list.get_slice(ready.open_from, list.len());
+        let rest = list.get_slice(ready.counted.settled.entries, list.len());
         let engine = self.engine.get();
         let counter = engine.counting.ledger.now();
-        let node = PyNode(rest.into_any());
-        if counter.scale() != ready.closed.scale || wire::formats_of(&node).is_ok_and(|of| !of.contains(&ready.format))
-        {
-            return Ok(None);
-        }
-        // What cannot be read by itself is read with the rest, which says where it is.
-        let Ok(conversation) = wire::read(&node, ready.format) else { return Ok(None) };
-        nothing_raised()?;
-        let inner = |demand: &&Demand| !matches!(demand, Demand::FirstIsUsers | Demand::SystemApart);
-        let demands: Vec<Demand> = demands_of(ready.format).iter().filter(inner).copied().collect();
-        if !validate(&conversation, &demands).is_empty() {
-            return Ok(None);
-        }
-        engine.counting.recall(py, &conversation);
-        let measured = py.detach(|| counter.measure(&conversation));
-        let size = ready.closed.and(&measured, conversation.messages.len());
+        let size = engine.counting.continued(ready.counted, &rest, counter, OpenCalls::Answer)?;
+        let Some(size) = size.filter(|size| size.is_valid) else { return Ok(None) };
         let left = size.scaled(ready.shows.left);
         if engine.engine.idle(size.total, left, list.len(), size.beginning, room)?.is_none() {
             return Ok(None);
         }
         let request = list.get_slice(0, list.len()).unbind();
-        let closed = closed_messages(&conversation);
-        ready.closed = ready.closed.and(&measured, closed);
-        ready.open_from += entry_of(&conversation, closed);
+        ready.counted = size;
         self.keep(ready);
         *self.sent.lock() = Some(size);
         Ok(Some(request))
@@ -314,15 +293,23 @@ impl PyView {
         let (format, demands) = demands_of_messages(&all, engine.format)?;
         let mut reading = engine.read_as(history.lasting.as_any(), format, &[])?;
         let prefixes = Prefixes::of(entry_digests(&reading.conversation));
-        let Compaction { pieces, left } = {
+        let asked = requests(&reading.conversation).next_back().map(|last| reading.conversation.entry(last));
+        let mut forgotten = None;
+        let Compaction { pieces, left: unscaled, .. } = {
             let mut view = own.view.lock();
             if own.is_unproven.load(Ordering::Acquire) && view.is_of_another(&prefixes) {
                 return Err(of_another().into());
             }
             own.is_unproven.store(false, Ordering::Release);
             view.update(&prefixes);
-            view.request(room.budget, &prefixes)
+            let view::Request { compaction, is_cut } = view.request(room.budget, &prefixes, asked);
+            if is_cut && is_sent {
+                forgotten = Some(view.compacted(room.budget, compaction.clone(), &prefixes));
+            }
+            compaction
         };
+        // After the lock: with the last reference to a message, code of the host may run.
+        drop(forgotten);
         let is_untouched = pieces.is_empty() && history.transient.is_empty();
         let mut units = Units::of(pieces, prefixes.len(), history.transient());
         let mut list = history.lasting.clone();
@@ -365,15 +352,15 @@ impl PyView {
         for message in pinned {
             reading.conversation.messages[message].pin = Pin::Pinned;
         }
-        let (size, measured) = own.measured(py, &reading);
-        let is_idle = engine.engine.idle(size.total, size.scaled(left), list.len(), size.beginning, room)?.is_some();
-        let limit = engine.engine.limit(room, size.beginning)?;
+        let counted = own.counted(py, &reading);
+        let left = counted.scaled(unscaled);
+        let is_idle = engine.engine.idle(counted.total, left, list.len(), counted.beginning, room)?.is_some();
+        let limit = engine.engine.limit(room, counted.beginning)?;
         let is_due = hard || !is_idle;
         if is_sent {
             // What is due is compacted next, and nothing goes on from it.
             let lasting = (!is_due && history.transient.is_empty()).then_some(&history.lasting);
-            let shows = Shows { budget: room.budget, left, compactions };
-            own.note_sent(lasting, &list, &reading, size, &measured, shows)?;
+            own.note_sent(lasting, &list, counted, Shows { budget: room.budget, left: unscaled, compactions })?;
         }
         let list = list.unbind();
         let due = is_due.then(|| {
@@ -381,16 +368,27 @@ impl PyView {
             let reading = PyReading::new(own.engine.clone_ref(py), list.clone_ref(py), reading, room, None, places);
             let (view, is_transient) = (handle.clone().unbind(), !history.transient.is_empty());
             let (history, reading) = (history.lasting.clone().unbind(), Py::new(py, reading)?);
-            PyResult::Ok(Due { view, history, is_transient, reading, units, prefixes, budget: room.budget, limit })
+            PyResult::Ok(Due {
+                view,
+                history,
+                is_transient,
+                reading,
+                units,
+                prefixes,
+                asked,
+                budget: room.budget,
+                limit,
+            })
         });
-        Ok(PyViewRequest { list, repairs, tokens: size.total, due: due.transpose()? })
+        Ok(PyViewRequest { list, repairs, tokens: counted.total, due: due.transpose()? })
     }
 
-    /// What a request counts.
-    fn measured(&self, py: Python<'_>, reading: &Reading<PyText>) -> (Size, Measured) {
+    /// The counts of a request.
+    fn counted(&self, py: Python<'_>, reading: &Reading<PyText>) -> Counted {
         let counter = self.engine.get().counting.ledger.now();
         let measured = py.detach(|| counter.measure(&reading.conversation));
-        (Size::of(&measured, reading.conversation.messages.len(), counter.scale()), measured)
+        let settled = Settled::of(&reading.conversation, &measured);
+        Counted { settled, ..Counted::of(&measured, counter.scale(), reading.format) }
     }
 
     /// Notes what is sent, and keeps it to be gone on with where it shows a history and nothing else.
@@ -398,27 +396,17 @@ impl PyView {
         &self,
         history: Option<&Bound<'_, PyList>>,
         list: &Bound<'_, PyList>,
-        reading: &Reading<PyText>,
-        size: Size,
-        measured: &Measured,
+        counted: Counted,
         shows: Shows,
     ) -> PyResult<()> {
-        *self.sent.lock() = Some(size);
+        *self.sent.lock() = Some(counted);
         let Some(history) = history else { return Ok(()) };
         let mut contents = (self.promise == Promise::MayChange).then(Contents::default);
         if contents.as_mut().is_some_and(|contents| !contents.follow(history)) {
             return Ok(());
         }
-        let closed = closed_messages(&reading.conversation);
-        self.keep(Ready {
-            shows,
-            history: Entries::of(history)?,
-            contents,
-            list: list.get_slice(0, list.len()).unbind(),
-            format: reading.format,
-            open_from: entry_of(&reading.conversation, closed),
-            closed: Size::of(measured, closed, size.scale),
-        });
+        let (history, list) = (Entries::of(history)?, list.get_slice(0, list.len()).unbind());
+        self.keep(Ready { shows, history, contents, list, counted });
         Ok(())
     }
 
@@ -455,16 +443,6 @@ impl PyView {
 #[pyfunction]
 pub fn share_compactions(one: Amount, other: Amount) -> bool {
     view::share_compactions(Some(one.0), Some(other.0))
-}
-
-/// How many of the messages no later one changes, or is judged by: those before the last that belong together.
-fn closed_messages(conversation: &Conversation<PyText>) -> usize {
-    let groups = CutPoints::of(conversation, &Pairs::of(conversation)).groups();
-    groups.last().map_or(0, |group| group.start)
-}
-
-fn entry_of(conversation: &Conversation<PyText>, message: usize) -> usize {
-    conversation.messages.get(message).map_or(0, |message| message.span.entries().start)
 }
 
 /// Where the newest calls stand in a repaired list that nobody answered, so that a repair did.

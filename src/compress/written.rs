@@ -121,13 +121,13 @@ pub fn condense(text: &str, keep: usize, counter: &dyn CountTokens) -> Option<St
             prose(text, &segments, room, counter)
         };
         let tokens = count(&short);
-        if tokens <= keep {
-            return (short.len() < text.len()).then_some(short);
+        if tokens <= keep && short.len() < text.len() {
+            return Some(short);
         }
         if room == 0 {
             return None;
         }
-        room = room.saturating_sub((tokens - keep).max(1));
+        room = room.saturating_sub(tokens.saturating_sub(keep).max(1));
     }
 }
 

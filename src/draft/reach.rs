@@ -2,7 +2,7 @@
 
 use super::Draft;
 use crate::edit::Place;
-use crate::message::{Conversation, Item, Part, Pin, Role, Text};
+use crate::message::{Conversation, Item, Message, Part, Pin, Role, Text};
 use crate::numbers::share;
 use crate::policy::{Level, Policy};
 use crate::store::{Noted, noted_removals};
@@ -65,21 +65,23 @@ pub fn noted<T: Text>(part: &Part<T>) -> Option<Noted<'_>> {
     }
 }
 
+/// The places of the requests of people, oldest first.
+pub fn requests<T: Text>(conversation: &Conversation<T>) -> impl DoubleEndedIterator<Item = usize> {
+    // A person's words, a picture or a file. Results of tools have the same role, and so do our notes.
+    let asks =
+        |part: &Part<T>| matches!(part, Part::Text(_) | Part::Media(_) | Part::Document(_)) && noted(part).is_none();
+    let messages = conversation.messages.iter().enumerate();
+    let is_request = move |message: &Message<T>| message.role == Role::User && message.parts.iter().any(asks);
+    messages.filter(move |(_, message)| is_request(message)).map(|(place, _)| place)
+}
+
 /// The messages that every plan keeps: system messages, the first ones, the task, the last request, pins.
 pub(super) fn musts<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> Vec<usize> {
     let messages = &conversation.messages;
-    let is_request = |index: &usize| {
-        // A person's words, a picture or a file; the results of tools travel under the same role, and so do our notes.
-        let asks = |part: &Part<T>| {
-            matches!(part, Part::Text(_) | Part::Media(_) | Part::Document(_)) && noted(part).is_none()
-        };
-        messages[*index].role == Role::User && messages[*index].parts.iter().any(asks)
-    };
-    let requests = || (0..messages.len()).filter(is_request);
     let stands_above = |index: &usize| messages[*index].role == Role::System || messages[*index].pin == Pin::Pinned;
     let mut musts: Vec<usize> = (0..messages.len()).filter(stands_above).collect();
     musts.extend((0..messages.len()).filter(|i| messages[*i].role != Role::System).take(policy.keep_first));
-    musts.extend(requests().next());
-    musts.extend(requests().next_back());
+    musts.extend(requests(conversation).next());
+    musts.extend(requests(conversation).next_back());
     musts
 }

@@ -9,14 +9,17 @@
 //! Nothing here depends on time, threads or the order of requests with other budgets: [`View::request`] is a function of the
 //! history, the budget, and what the compactions for that budget left.
 
+mod index;
 mod pieces;
 mod state;
 mod units;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::ledger::EntryDigest;
+pub use index::{Dropped, Found, Index};
 pub use pieces::{Piece, Prefixes, Shown};
 pub use state::{State, not_a_state, of_another};
 pub use units::{Output, Unit, Units};
@@ -48,6 +51,24 @@ pub struct Compaction<M> {
     pub pieces: Vec<Piece<M>>,
     /// Tokens of the whole request, before any scale; 0 where they are not known.
     pub left: usize,
+    /// Entry of the last request of a person. The pieces show it, if only in part.
+    pub asked: Option<usize>,
+}
+
+/// The pieces that stand for a history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request<M> {
+    /// The pieces, and what is known of them.
+    pub compaction: Compaction<M>,
+    /// True if blocks were left out because they would hide the newest messages. Remember such a request with
+    /// [`View::compacted`]: those blocks would be shown again when the history grows.
+    pub is_cut: bool,
+}
+
+impl<M> Default for Request<M> {
+    fn default() -> Request<M> {
+        Request { compaction: Compaction { pieces: Vec::new(), left: 0, asked: None }, is_cut: false }
+    }
 }
 
 /// A compaction, and the history that it was made of.
@@ -95,20 +116,24 @@ impl<M> Default for View<M> {
 }
 
 impl<M: Clone> View<M> {
-    /// What stands for a history with these prefixes, for a budget. Its last piece may be shorter than what is left of the
-    /// history, and never is longer. O(pieces).
-    pub fn request(&self, budget: Option<usize>, prefixes: &Prefixes) -> Compaction<M> {
-        let nothing = Compaction { pieces: Vec::new(), left: 0 };
-        let Some(track) = self.tracks.iter().find(|track| share_compactions(track.budget, budget)) else {
-            return nothing;
+    /// The pieces that stand for a history with these prefixes, for a budget. The last piece may end before the history
+    /// does. `asked` is the entry of the last request of a person. O(pieces).
+    pub fn request(&self, budget: Option<usize>, prefixes: &Prefixes, asked: Option<usize>) -> Request<M> {
+        let track = self.tracks.iter().find(|track| share_compactions(track.budget, budget));
+        let known = track.into_iter().flat_map(|track| track.compactions.iter().rev());
+        // The newest compaction of the longest beginning of this history. Without one, the longest beginning of a
+        // compaction: a request of this history must not change because another branch was compacted since.
+        let rank = |known: &&Arc<Known<M>>| {
+            (known.is_beginning_of(prefixes).then_some(known.entries), end(known.serving(prefixes)))
         };
-        let fitting = track.compactions.iter().rev().map(|known| (known.serving(prefixes), &known.compaction));
-        // The newest of those that go furthest. One that was made of less may still serve where a newer one does not.
-        let best = fitting.reduce(|best, other| if end(other.0) > end(best.0) { other } else { best });
-        best.map_or(nothing, |(pieces, of)| {
-            let is_whole = pieces.len() == of.pieces.len() && !pieces.is_empty();
-            Compaction { pieces: pieces.to_vec(), left: if is_whole { of.left } else { 0 } }
-        })
+        let best = known.reduce(|best, other| if rank(&other) > rank(&best) { other } else { best });
+        let Some(known) = best else { return Request::default() };
+        let serving = known.serving(prefixes);
+        let pieces = if known.is_beginning_of(prefixes) { serving } else { known.showing(serving, prefixes, asked) };
+        let is_whole = pieces.len() == known.compaction.pieces.len() && !pieces.is_empty();
+        let left = if is_whole { known.compaction.left } else { 0 };
+        let compaction = Compaction { pieces: until_last_block(pieces.to_vec()), left, asked };
+        Request { compaction, is_cut: pieces.len() < serving.len() }
     }
 
     /// Whether what is remembered was made of another history: no message of that one is in this one. A single message may
@@ -148,12 +173,15 @@ impl<M: Clone> View<M> {
         let mut track = at.map_or_else(|| Track { budget, compactions: VecDeque::new() }, |at| self.tracks.remove(at));
         let pieces = until_last_block(compaction.pieces);
         // A compaction of the same entries stands in for the one before: a branch has other prefixes.
-        let same = track.compactions.iter().position(|other| ends_alike(&other.compaction.pieces, &pieces));
+        let (entries, prefix) = (prefixes.len(), prefixes.last());
+        let is_same = |other: &Arc<Known<M>>| {
+            (other.entries, other.prefix) == (entries, prefix) || ends_alike(&other.compaction.pieces, &pieces)
+        };
+        let same = track.compactions.iter().position(is_same);
         forgotten.extend(same.and_then(|at| track.compactions.remove(at)));
         if track.compactions.len() == COMPACTIONS {
             forgotten.extend(track.compactions.pop_front());
         }
-        let (entries, prefix) = (prefixes.len(), prefixes.last());
         let compaction = Compaction { pieces, ..compaction };
         track.compactions.push_back(Arc::new(Known { compaction, entries, prefix }));
         if self.tracks.len() == BUDGETS {
@@ -188,12 +216,17 @@ impl<M: Clone> View<M> {
 }
 
 impl<M> Known<M> {
+    /// True if a history goes on from that of the compaction.
+    fn is_beginning_of(&self, prefixes: &Prefixes) -> bool {
+        prefixes.at(self.entries) == Some(self.prefix)
+    }
+
     /// The first pieces that serve a history: all of them where it goes on from that of the compaction, otherwise those up to
     /// the last block that stands for what it begins with. What was put between two entries is about what came behind, so
     /// it does not serve by itself.
     fn serving(&self, prefixes: &Prefixes) -> &[Piece<M>] {
         let pieces = &self.compaction.pieces;
-        if prefixes.at(self.entries) == Some(self.prefix) {
+        if self.is_beginning_of(prefixes) {
             return pieces;
         }
         let serves = |piece: &Piece<M>| match piece {
@@ -203,6 +236,16 @@ impl<M> Known<M> {
             }
         };
         &pieces[..pieces.iter().rposition(serves).map_or(0, |last| last + 1)]
+    }
+
+    /// The first of these pieces, up to the one that would hide the newest entry of a history or its last request. After a
+    /// rewind those may be entries that the compaction removed.
+    fn showing<'a>(&self, pieces: &'a [Piece<M>], prefixes: &Prefixes, asked: Option<usize>) -> &'a [Piece<M>] {
+        let newest = prefixes.len().checked_sub(1);
+        let asked = asked.filter(|_| asked != self.compaction.asked);
+        let is_hidden = |entries: &Range<usize>| newest.into_iter().chain(asked).any(|entry| entries.contains(&entry));
+        let hides = |piece: &Piece<M>| matches!(piece, Piece::Block { stands_for, .. } if is_hidden(stands_for));
+        &pieces[..pieces.iter().position(hides).unwrap_or(pieces.len())]
     }
 }
 
@@ -225,6 +268,6 @@ fn ends_alike<M>(one: &[Piece<M>], other: &[Piece<M>]) -> bool {
             Some(Piece::Block { stands_for, prefix, .. }),
             Some(Piece::Block { stands_for: other_stands_for, prefix: other_prefix, .. }),
         ) => stands_for.end == other_stands_for.end && prefix == other_prefix,
-        (one, other) => one.is_none() && other.is_none(),
+        _ => false,
     }
 }

@@ -37,6 +37,7 @@ struct CompactionState {
     /// Entries of the history that it was made of, and their digest.
     of: (usize, String),
     left: usize,
+    asked: Option<usize>,
     pieces: Vec<PieceState>,
 }
 
@@ -77,6 +78,7 @@ impl<M> View<M> {
         let mut compaction = |known: &Known<M>| CompactionState {
             of: (known.entries, hex(known.prefix)),
             left: known.compaction.left,
+            asked: known.compaction.asked,
             pieces: known.compaction.pieces.iter().map(&mut piece).collect(),
         };
         let mut compactions = |track: &Track<M>| track.compactions.iter().map(|of| compaction(of)).collect();
@@ -113,7 +115,7 @@ impl<M> View<M> {
                 return Err(not_a_state("it has too many compactions"));
             }
             let mut restored = VecDeque::with_capacity(compactions.len());
-            for CompactionState { of: (entries, prefix), left, pieces } in compactions {
+            for CompactionState { of: (entries, prefix), left, asked, pieces } in compactions {
                 let mut end = 0;
                 let mut read = Vec::with_capacity(pieces.len());
                 for piece in pieces {
@@ -131,7 +133,7 @@ impl<M> View<M> {
                         },
                     });
                 }
-                let compaction = Compaction { pieces: read, left: *left };
+                let compaction = Compaction { pieces: read, left: *left, asked: *asked };
                 restored.push_back(Arc::new(Known { compaction, entries: *entries, prefix: digest(prefix)? }));
             }
             tracks.push(Track { budget: *budget, compactions: restored });

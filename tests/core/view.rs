@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ullage::ledger::{EntryDigest, entry_digests};
 use ullage::message::{Conversation, Message, Part, Pin, Role, Span};
-use ullage::view::{Compaction, Output, Piece, Prefixes, Shown, Units, View, share_compactions};
+use ullage::view::{Compaction, Index, Output, Piece, Prefixes, Shown, Units, View, share_compactions};
 
 /// A message that is not in the history, named by a number.
 type Made = u32;
@@ -14,7 +14,7 @@ fn prefixes(entries: &[u128]) -> Prefixes {
 
 /// A compaction that left these pieces.
 fn left(pieces: Vec<Piece<Made>>) -> Compaction<Made> {
-    Compaction { pieces, left: 1_000 }
+    Compaction { pieces, left: 1_000, asked: None }
 }
 
 fn shown(units: &Units<Made>) -> Vec<Shown<Made>> {
@@ -68,6 +68,15 @@ fn rewritten(fates: &[Fate], count: usize) -> Vec<Output<Made>> {
     outputs
 }
 
+/// What is remembered of a history of so many entries that was rewritten.
+fn pieces_of(fates: &[Fate], count: usize) -> Vec<Piece<Made>> {
+    let history: Vec<u128> = (1..=count as u128).collect();
+    let request = Units::<Made>::of(Vec::new(), count, Vec::new());
+    let mut pieces = request.compacted(rewritten(fates, count), &prefixes(&history)).pieces();
+    pieces.truncate(pieces.iter().rposition(|piece| matches!(piece, Piece::Block { .. })).map_or(0, |last| last + 1));
+    pieces
+}
+
 fn fates() -> impl Strategy<Value = Vec<Fate>> {
     let fate = prop_oneof![
         4 => Just(Fate::Stays),
@@ -100,7 +109,7 @@ proptest! {
         let mut view = View::default();
         view.compacted(None, left(after.pieces()), &prefixes(&history));
         history.extend((0..more as u128).map(|entry| 1_000 + entry));
-        let pieces = view.request(None, &prefixes(&history)).pieces;
+        let pieces = view.request(None, &prefixes(&history), None).compaction.pieces;
         let again = shown(&Units::of(pieces, history.len(), Vec::new()));
         prop_assert_eq!(&again[..expected.len()], &expected[..]);
         let rest: Vec<Shown<Made>> = (count..history.len()).map(Shown::Entry).collect();
@@ -131,7 +140,7 @@ proptest! {
         view.compacted(None, left(after.pieces()), &prefixes(&history));
         let changed = at.index(count);
         history[changed] = 5_000;
-        let pieces = view.request(None, &prefixes(&history)).pieces;
+        let pieces = view.request(None, &prefixes(&history), None).compaction.pieces;
         let end = pieces.last().map_or(0, |piece| piece.entries().end);
         prop_assert!(end <= changed, "a block that stands for the changed entry is gone");
         // Every block that ends before the change is there, but for what was put between two entries.
@@ -139,6 +148,35 @@ proptest! {
         let kept = after.pieces().into_iter().filter(|piece| is_block(piece) && piece.entries().end <= changed);
         let last = kept.map(|piece| piece.entries().end).max().unwrap_or(0);
         prop_assert_eq!(end, last);
+    }
+
+    #[test]
+    fn after_a_rewind_the_newest_entry_and_the_last_request_are_shown_and_stay_as_they_are(
+        count in 2usize..40, fates in fates(), length in any::<prop::sample::Index>(), asked in any::<prop::sample::Index>()
+    ) {
+        let history: Vec<u128> = (1..=count as u128).collect();
+        let request = Units::<Made>::of(Vec::new(), count, Vec::new());
+        let mut view = View::default();
+        let pieces = request.compacted(rewritten(&fates, count), &prefixes(&history)).pieces();
+        view.compacted(None, Compaction { pieces, left: 1_000, asked: Some(count - 1) }, &prefixes(&history));
+
+        let mut rewound = history[..=length.index(count - 1)].to_vec();
+        let asked = asked.index(rewound.len());
+        let first = view.request(None, &prefixes(&rewound), Some(asked));
+        let units = Units::of(first.compaction.pieces.clone(), rewound.len(), Vec::new());
+        let before = shown(&units);
+        prop_assert!(before.contains(&Shown::Entry(rewound.len() - 1)));
+        prop_assert!(before.contains(&Shown::Entry(asked)));
+        if first.is_cut {
+            view.compacted(None, first.compaction, &prefixes(&rewound));
+        }
+        rewound.extend([1_000, 1_001]);
+        let grown = view.request(None, &prefixes(&rewound), Some(rewound.len() - 1)).compaction.pieces;
+        let after = shown(&Units::of(grown, rewound.len(), Vec::new()));
+        prop_assert_eq!(&after[..before.len()], &before[..]);
+        // The branch that was compacted first is as it was.
+        let old = view.request(None, &prefixes(&history), Some(count - 1)).compaction.pieces;
+        prop_assert_eq!(old, pieces_of(&fates, count));
     }
 
     #[test]
@@ -167,7 +205,7 @@ proptest! {
         });
         let text = serde_json::to_string(&state).unwrap();
         let restored = View::restored(&serde_json::from_str(&text).unwrap(), |place| messages.get(place).copied()).unwrap();
-        prop_assert_eq!(restored.request(budget, &prefixes(&history)), view.request(budget, &prefixes(&history)));
+        prop_assert_eq!(restored.request(budget, &prefixes(&history), None), view.request(budget, &prefixes(&history), None));
         prop_assert_eq!(restored.ceiling(), view.ceiling());
     }
 }
@@ -184,7 +222,7 @@ proptest! {
         }
         let mut view = View::<Made>::default();
         view.compacted(Some(budget), left(vec![Piece::Block { stands_for: 0..1, shows: vec![], prefix: 0 }]), &prefixes(&[0]));
-        let is_shown = !view.request(Some(other), &prefixes(&[0])).pieces.is_empty();
+        let is_shown = !view.request(Some(other), &prefixes(&[0]), None).compaction.pieces.is_empty();
         prop_assert_eq!(is_shown, share_compactions(Some(budget), Some(other)));
     }
 }
@@ -198,8 +236,8 @@ fn what_a_compaction_left_is_known_as_long_as_all_of_it_is_shown() {
     };
     let mut view = View::<Made>::default();
     view.compacted(None, left(vec![block(1), block(2)]), &prefixes(&[1, 2]));
-    assert_eq!(view.request(None, &prefixes(&[1, 2, 3])).left, 1_000);
-    let edited = view.request(None, &prefixes(&[1, 7, 3]));
+    assert_eq!(view.request(None, &prefixes(&[1, 2, 3]), None).compaction.left, 1_000);
+    let edited = view.request(None, &prefixes(&[1, 7, 3]), None).compaction;
     assert_eq!((edited.pieces.len(), edited.left), (1, 0));
 }
 
@@ -259,8 +297,65 @@ fn what_was_put_in_serves_no_other_history() {
     for pieces in [vec![inserted.clone()], vec![inserted, Piece::Same(0..1), gone]] {
         let mut view = View::<Made>::default();
         view.compacted(None, left(pieces.clone()), &prefixes(&[1, 2, 3, 4]));
-        assert_eq!(view.request(None, &prefixes(&[1, 2, 3, 4, 5])).pieces, pieces);
-        assert_eq!(view.request(None, &prefixes(&[7, 8, 9])).pieces, []);
-        assert_eq!(view.request(None, &prefixes(&[1, 8, 9, 10])).pieces, []);
+        assert_eq!(view.request(None, &prefixes(&[1, 2, 3, 4, 5]), None).compaction.pieces, pieces);
+        assert_eq!(view.request(None, &prefixes(&[7, 8, 9]), None).compaction.pieces, []);
+        assert_eq!(view.request(None, &prefixes(&[1, 8, 9, 10]), None).compaction.pieces, []);
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_history_finds_the_view_of_its_longest_beginning(
+        turns in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..40)
+    ) {
+        // A model of the index: the histories that each view was asked about.
+        let mut asked: Vec<(u64, Vec<u128>)> = Vec::new();
+        let mut index = Index::<u64>::new(usize::MAX);
+        for (turn, (from, length)) in turns.into_iter().enumerate() {
+            let mut history = match asked.len() {
+                0 => Vec::new(),
+                count => asked[from.index(count)].1.clone(),
+            };
+            history.truncate(length.index(history.len() + 1));
+            history.push(turn as u128 % 7 + 1);
+            let begins = |(_, other): &&(u64, Vec<u128>)| history.starts_with(other);
+            // The newest of the longest.
+            let longest = asked.iter().filter(begins).max_by_key(|(_, other)| other.len());
+            let found = index.find(&prefixes(&history));
+            prop_assert_eq!(found.as_ref().map(|found| found.view), longest.map(|(view, _)| *view));
+            let last_of = |view: u64| asked.iter().rev().find(|(other, _)| *other == view);
+            let is_last = longest.is_some_and(|longest| last_of(longest.0).map(|(_, last)| last) == Some(&longest.1));
+            prop_assert_eq!(found.as_ref().is_some_and(|found| found.is_last), is_last);
+            let known = found.as_ref().filter(|found| found.is_last).map(|found| found.number);
+            let number = known.unwrap_or_else(|| index.add(turn as u64));
+            let view = found.filter(|found| found.is_last).map_or(turn as u64, |found| found.view);
+            let dropped = index.note(number, &prefixes(&history), 1, 1);
+            prop_assert!(dropped.released.is_empty() && dropped.forgotten.is_empty());
+            asked.push((view, history));
+        }
+    }
+
+    #[test]
+    fn an_index_stays_within_its_bytes_and_drops_what_was_not_used_for_longest(
+        sizes in prop::collection::vec((0usize..2_000, 0usize..200), 1..40), limit in 1_000usize..5_000
+    ) {
+        let mut index = Index::<usize>::new(limit);
+        let mut held = std::collections::BTreeMap::new();
+        for (view, (bytes, decided)) in sizes.into_iter().enumerate() {
+            let number = index.add(view);
+            let dropped = index.note(number, &prefixes(&[view as u128]), bytes, decided);
+            held.insert(view, bytes + decided);
+            for released in dropped.released {
+                prop_assert!(released < view);
+                held.insert(released, 0);
+            }
+            for forgotten in dropped.forgotten {
+                prop_assert_eq!(held.keys().next().copied(), Some(forgotten));
+                held.remove(&forgotten);
+            }
+            prop_assert_eq!(index.len(), held.len());
+            prop_assert!(index.len() == 1 || held.values().sum::<usize>() <= limit);
+            prop_assert_eq!(index.find(&prefixes(&[view as u128])).map(|found| found.view), Some(view));
+        }
     }
 }

@@ -11,6 +11,7 @@ import pytest
 
 import ullage
 
+from . import six_formats
 from .conversations import long_conversation, render
 from .judges import Snapshot, count, faults
 
@@ -194,6 +195,20 @@ def test_a_call_that_may_still_be_answered_is_no_fault():
     half.append({"role": "user", "content": "Go on."})
     assert engine().compact(half).repairs != []
     assert ullage.validate(half) == []
+
+
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+def test_a_promise_that_messages_stay_hides_no_broken_message(format):
+    messages, _ = six_formats.written(tuple(long_conversation(3, 20, parallel=2)), format)
+    promised = ullage.ContextManager(POLICY, format=format, append_only=True)
+    for missing in range(1, len(messages)):
+        history = []
+        for message in copy.deepcopy([*messages[:missing], *messages[missing + 1 :]]):
+            history.append(message)
+            expected = copy.deepcopy(history)
+            plain = ullage.ContextManager(POLICY, format=format).compact(expected)
+            assert promised.compact(history).repairs == plain.repairs
+            assert history == expected
 
 
 def _shape(message: Any) -> str:

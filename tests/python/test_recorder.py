@@ -78,6 +78,15 @@ def test_a_report_that_cannot_be_the_size_of_a_request_is_not_drawn():
     assert [(one.prompt, one.tokens) for one in kinds(recorder, SentRequest)] == [(509, 509)]
 
 
+def test_a_view_records_the_requests_that_are_reported_to_it():
+    recorder = ullage.Recorder()
+    view = ullage.ContextManager(recorder=recorder).open()
+    tokens = ullage.TokenCounter().count_messages(view.messages([ask("word " * 500)]))
+    view.observe(tokens + 20, 10)
+    [request] = kinds(recorder, SentRequest)
+    assert (request.tokens, request.prompt, request.read) == (tokens, tokens + 20, 10)
+
+
 def test_without_ullage_a_session_is_as_long_as_everything_in_it():
     recorder, plain = ullage.Recorder(), ullage.Recorder()
     record(recorder, ullage.MemoryStore(), text="plain words")

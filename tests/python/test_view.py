@@ -204,6 +204,32 @@ def test_two_branches_share_what_they_begin_with_and_neither_is_lost():
     assert other != branch[: len(other)]
 
 
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+def test_after_a_rewind_the_newest_message_is_shown_and_the_prefix_stays(format):
+    host, manager = Host(), engine(format=format)
+    for _ in range(6):
+        host.grow(16, 1)
+        host.talk(3, 1)
+    messages = host.history
+    for length in range(3, len(messages), 2):
+        view = manager.open()
+        host.history = messages
+        compacted = view.messages(host.written(format))
+        host.history = messages[:length]
+        rewound = view.messages(host.written(format))
+        newest = messages[length - 1].blocks[0]
+        newest = newest.items[0] if isinstance(newest, Result) else newest
+        assert isinstance(newest, Text)
+        assert newest.text.splitlines()[-1] in json.dumps(rewound), "the newest message is shown"
+        host.grow(1, 1)
+        grown = view.messages(host.written(format))
+        if manager.status(rewound, budget=limit(None)).tokens <= POLICY.high * limit(None):
+            kept = without_host_fields(grown[: len(rewound)])
+            assert kept == without_host_fields(rewound)
+        host.history = messages
+        assert view.messages(host.written(format)) == compacted, "the other branch is as it was"
+
+
 def test_after_an_edit_all_before_it_stays():
     host, view = Host(), engine().open()
     for _ in range(14):
@@ -279,6 +305,21 @@ def test_refusals_make_the_request_smaller_until_nothing_is_left():
     assert 1 < len(sizes) < 10
     assert all(after <= before * 0.71 for before, after in itertools.pairwise(sizes))
     assert view.ceiling is not None
+
+
+def test_a_longer_history_ends_a_row_of_refusals():
+    host, manager = Host(), engine()
+    view = manager.open()
+    for _ in range(6):
+        host.grow(12, 1)
+    view.messages(host.written("anthropic"))
+    view.refused()
+    host.grow(12, 1)
+    view.messages(host.written("anthropic"))
+    before = view.tokens
+    view.refused()
+    assert view.ceiling is not None
+    assert 0.6 * before < view.ceiling <= 0.7 * before, "as after a first refusal"
 
 
 def test_the_ceiling_goes_with_the_state_and_holds():
@@ -682,3 +723,45 @@ def test_a_refusal_brings_a_request_as_far_down_as_it_goes():
     with pytest.raises(ullage.BudgetError):
         view.refused()
     assert view.messages(history, pins=range(7)) == request
+
+
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+@given(st.lists(st.tuples(st.integers(0, 2), ACTIONS), min_size=4, max_size=30))
+def test_a_conversation_among_many_is_found_by_its_history(format, actions):
+    """Three conversations that begin alike take turns; each gets what it gets from a view of its own."""
+    manager = engine(format=format)
+    hosts = [Host() for _ in range(3)]
+    views = [engine(format=format).open() for _ in hosts]
+    for which, (action, size, parallel) in actions:
+        host = hosts[which]
+        if action in {"edit", "rewind", "insert"}:
+            continue
+        # The conversations differ from their second message on.
+        host.made = max(host.made, 100 * which)
+        getattr(host, action)(size, parallel)
+        history = host.written(format)
+        assert asked(manager.view_of(history), history) == asked(views[which], history)
+
+
+def test_the_views_of_many_conversations_stay_within_their_bytes():
+    manager = ullage.ContextManager(POLICY, view_bytes=200)
+    histories = [[{"role": "user", "content": f"{number} " + "word " * 400}] for number in range(9)]
+    views = [manager.view_of(history) for history in histories]
+    assert manager.view_of(histories[-1]) is views[-1]
+    assert manager.view_of(histories[0]) is not views[0], "it was dropped"
+    with pytest.raises(ullage.MessageError):
+        views[0].refused()
+
+
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+@given(st.lists(ACTIONS.filter(lambda a: a[0] in {"grow", "talk"}), min_size=4, max_size=24))
+def test_a_history_that_is_replayed_gives_the_bytes_of_the_first_time(format, actions):
+    host, first = Host(), engine(format=format).open()
+    requests = [first.messages(host.written(format))]
+    for action, size, parallel in actions:
+        getattr(host, action)(size, parallel)
+        requests.append(first.messages(host.written(format)))
+    history = host.written(format)
+    assert engine(format=format).open(replay=True).messages(history) == requests[-1]
+    replayed = asyncio.run(engine(format=format).open(replay=True).amessages(history))
+    assert replayed == requests[-1]

@@ -17,7 +17,7 @@ from ullage.report.reports import Report
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Sequence
 
     from ullage._core import Plan
     from ullage.report.recorder import Recorder
@@ -40,12 +40,26 @@ class Listener:
 
     Args:
         function: The host's, or None: then it is not called.
-        recorder: Records each report first, whatever the host's function does with it.
+        recorder: Records each report first, whatever the host's function does with it, and the
+            requests to the model.
     """
 
     def __init__(self, function: OnCompaction | None, recorder: Recorder | None = None) -> None:
         self.function = function
         self._recorder = recorder
+
+    def request(
+        self,
+        messages: Sequence[Any],
+        reported_tokens: int,
+        cached_tokens: int | None,
+        *,
+        is_plausible: bool,
+    ) -> None:
+        """Records a request to the model, with what the provider reported if that is plausible."""
+        if self._recorder is not None:
+            said = (reported_tokens, cached_tokens) if is_plausible else ()
+            self._recorder.request(messages, *said)
 
     def telling(self, report: Report, plan: Plan | None) -> Step:
         """:meth:`tell`, or :meth:`atell` beside an event loop."""

@@ -85,10 +85,8 @@ class _AgentView:
 
     def answered(self, reported: int | None, cached: int | None) -> None:
         """Ends a row of refusals, and learns from the tokens that were reported, if any were."""
-        learned = self._tracked.view.observe(reported or 0, cached)
-        recorder = self._engine.recorder
-        if recorder is not None and reported is not None:
-            recorder.request(self._sent, *((reported, cached) if learned else ()))
+        if reported is not None:
+            self._tracked.view.observe(reported, cached)
 
 
 class ContextView(EngineSeam, Plugin):

@@ -25,6 +25,8 @@ pub(super) struct Due {
     pub reading: Py<PyReading>,
     pub units: Units<Made>,
     pub prefixes: Prefixes,
+    /// Entry of the last request of a person.
+    pub asked: Option<usize>,
     pub budget: Option<usize>,
     /// Tokens that the messages may take.
     pub limit: usize,
@@ -132,15 +134,15 @@ impl Due {
         let (view, history) = (self.view.get(), self.history.bind(py));
         let list = shown(history, &units)?;
         let reading = view.engine.get().read_as(list.as_any(), format, &[])?;
-        let (size, measured) = view.measured(py, &reading);
-        let compaction = Compaction { pieces: units.pieces(), left: size.unscaled };
+        let counted = view.counted(py, &reading);
+        let compaction = Compaction { pieces: units.pieces(), left: counted.unscaled, asked: self.asked };
         let forgotten = view.view.lock().compacted(self.budget, compaction, &self.prefixes);
         // After the lock: with the last reference to a message, code of the host may run.
         drop(forgotten);
         let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
         let lasting = (!self.is_transient).then_some(history);
-        let shows = Shows { budget: self.budget, left: size.unscaled, compactions };
-        view.note_sent(lasting, &list, &reading, size, &measured, shows)?;
+        let shows = Shows { budget: self.budget, left: counted.unscaled, compactions };
+        view.note_sent(lasting, &list, counted, shows)?;
         Ok(list)
     }
 }

@@ -66,6 +66,13 @@ fn what_is_kept_of_prose_fills_its_room() {
 }
 
 #[test]
+fn a_text_in_which_every_letter_is_a_token_becomes_shorter_too() {
+    let text = "|a  a|>\n><<a\na\n|<\n> <a<o\na<|>a\n>e. a.>|>\na\n|a`|>a..><<a\n>c\na/ae\n`a\n .<a>c >? ?<.a/ae|.  a\na\na\na|\n/<  <.>a";
+    let short = condense(text, 78, &*exact()).unwrap();
+    assert!(tokens(&short) <= 78 && short.len() < text.len(), "{short}");
+}
+
+#[test]
 fn what_fits_is_left_alone() {
     assert_eq!(condense("Fix it.", 10, &*exact()), None);
 }

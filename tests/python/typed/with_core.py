@@ -135,6 +135,7 @@ def running(engine: ullage.ContextManager) -> None:
     if plan.is_pending:
         assert_type(engine.resume(plan, messages, "All went well."), ullage.Plan)
     view = engine.open(append_only=True)
+    assert_type(engine.view_of(messages), ullage.View)
     assert_type(view, ullage.View)
     assert_type(view.messages(messages, 10_000, pins=[0], transient=[1]), list[Any])
     assert_type(view.refused(12_000), list[Any])

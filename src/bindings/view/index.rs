@@ -1,0 +1,92 @@
+//! `ViewIndex`: finds the view of a history among many.
+
+use std::fmt;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+
+use crate::bindings::engine::PyEngine;
+use crate::bindings::node::PyNode;
+use crate::engine::demands_of_messages;
+use crate::ledger::entry_digests;
+use crate::shared::Locked;
+use crate::view::{Found, Index, Prefixes};
+
+/// Bytes of a token in a decision, by which the size of a view's decisions is estimated.
+const TOKEN_BYTES: usize = 4;
+
+#[pyclass(frozen, name = "ViewIndex", module = "ullage._core")]
+pub struct PyViewIndex {
+    index: Locked<Index<Arc<Py<PyAny>>>>,
+}
+
+impl fmt::Debug for PyViewIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ViewIndex").finish_non_exhaustive()
+    }
+}
+
+/// A history that was looked up.
+#[pyclass(frozen, name = "ViewLookup", module = "ullage._core")]
+#[derive(Debug)]
+pub struct PyViewLookup {
+    prefixes: Prefixes,
+    /// Bytes of its texts.
+    bytes: usize,
+    found: Option<Found<Arc<Py<PyAny>>>>,
+}
+
+#[pymethods]
+impl PyViewLookup {
+    /// The view that was asked about the longest beginning of the history.
+    #[getter]
+    fn view(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.found.as_ref().map(|found| found.view.clone_ref(py))
+    }
+
+    /// True if the history goes on from the last one of that view.
+    #[getter]
+    fn is_last(&self) -> bool {
+        self.found.as_ref().is_some_and(|found| found.is_last)
+    }
+}
+
+#[pymethods]
+impl PyViewIndex {
+    #[new]
+    #[pyo3(signature = (limit))]
+    fn new(limit: usize) -> PyViewIndex {
+        PyViewIndex { index: Locked::new(Index::new(limit)) }
+    }
+
+    fn __len__(&self) -> usize {
+        self.index.lock().len()
+    }
+
+    /// Looks a history up. O(length of the history) at memory speed.
+    #[pyo3(signature = (engine, history))]
+    fn find(&self, engine: &PyEngine, history: &Bound<'_, PyAny>) -> PyResult<PyViewLookup> {
+        let (format, _) = demands_of_messages(&PyNode(history.clone()), engine.format)?;
+        let reading = engine.read_as(history, format, &[])?;
+        let mut bytes = 0;
+        for message in &reading.conversation.messages {
+            message.texts(|text, _| bytes += text.len());
+        }
+        let prefixes = Prefixes::of(entry_digests(&reading.conversation));
+        let found = self.index.lock().find(&prefixes);
+        Ok(PyViewLookup { prefixes, bytes, found })
+    }
+
+    /// Notes that a view is asked about a history: the one that was found, or another one, which is added. `tokens` are
+    /// those of its last request. Returns the views that are to let go of their messages, whether they stay or not.
+    #[pyo3(signature = (lookup, view, *, tokens))]
+    fn note(&self, py: Python<'_>, lookup: &PyViewLookup, view: Py<PyAny>, tokens: usize) -> Vec<Py<PyAny>> {
+        let known = lookup.found.as_ref().filter(|found| found.view.is(&view));
+        let dropped = {
+            let mut index = self.index.lock();
+            let number = known.map_or_else(|| index.add(Arc::new(view)), |found| found.number);
+            index.note(number, &lookup.prefixes, lookup.bytes, tokens.saturating_mul(TOKEN_BYTES))
+        };
+        dropped.released.iter().chain(&dropped.forgotten).map(|view| view.clone_ref(py)).collect()
+    }
+}
