@@ -15,15 +15,17 @@ mod pending;
 mod plan;
 mod prune;
 mod seal;
+mod sealing;
 mod shorten;
 mod tools;
 
 pub use deadline::Deadline;
 pub use occupant::occupant;
-pub use pending::{Answer, Pending, request_of, reserve, resumed, wait_for_summary, worded};
-pub use plan::{Artifact, Plan, Source};
-pub use seal::{Sealing, seal};
-pub use shorten::{Referring, ShortText, marked_short, shorten};
+pub use pending::{Answer, request_of, reserve, resumed, wait_for_summary, worded};
+pub use plan::{Artifact, Pending, Plan, Source};
+pub use seal::seal;
+pub use sealing::{Referring, Sealing, Urgency};
+pub use shorten::{ShortText, marked_short, shorten};
 
 use crate::budget::{Budget, progressed};
 use crate::draft::{Bounds, Draft, Proposal};
@@ -35,15 +37,6 @@ use crate::numbers::{part_of, share};
 use crate::policy::{Level, Policy, StageName};
 use crate::stages::propose;
 use crate::store::Storing;
-
-/// Whether a compaction waits for the high mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Urgency {
-    /// Nothing happens below the high mark.
-    Soft,
-    /// Down to the low mark, whatever the fill.
-    Hard,
-}
 
 /// The draft that brings `conversation` as far inside the budget that is aimed at as it can be brought; `unused` tokens were
 /// left over by one before. O(length) for each level of the ladder.
