@@ -25,6 +25,17 @@ pub struct Budget {
 /// then leave room to work in. Who has tools that take more says so by giving them.
 const LEARNED_SHARE: f64 = 0.75;
 
+/// A compaction that was due saves at least this share of the tokens, or the report says why not. A smaller one would soon be
+/// due again, and each throws away the provider's prompt cache.
+pub const PROGRESS: f64 = 0.15;
+
+/// A smaller budget has the low mark of a budget of so many tokens, as far as [`MOST_LOW`] allows: the account of what was
+/// removed takes about as much room in a small budget as in a larger one.
+const SMALL: usize = 10_000;
+
+/// The most that this makes of the low mark, as a share of the high mark: a compaction must leave room to work in.
+const MOST_LOW: f64 = 0.6;
+
 impl Budget {
     /// What the policy's window leaves: `window - reserve_output - fixed`, where `fixed` is what the system prompt and
     /// the tool definitions take. Where the provider was found to count more beside the messages, that is taken instead,
@@ -101,14 +112,17 @@ impl Budget {
         Budget { low: self.limit, ..self }
     }
 
+    /// The marks of a limit. A larger limit never has a lower mark.
     fn with_marks(limit: usize, policy: &Policy) -> Budget {
-        let mark = |part| share(limit, part);
-        Budget {
-            limit,
-            high: mark(policy.high),
-            low: mark(policy.low),
-            escalate: mark(policy.escalate.unwrap_or(policy.high).max(policy.low)),
-            learned: 0,
-        }
+        let high = share(limit, policy.high);
+        let small = share(SMALL, policy.low).min(share(high, MOST_LOW));
+        let low = share(limit, policy.low).max(small).min(progressed(high));
+        let escalate = share(limit, policy.escalate.unwrap_or(policy.high)).max(low);
+        Budget { limit, high, low, escalate, learned: 0 }
     }
+}
+
+/// The most that a conversation of `total` tokens comes to after a compaction with [`PROGRESS`].
+pub fn progressed(total: usize) -> usize {
+    total - share(total, PROGRESS)
 }

@@ -1,6 +1,8 @@
 //! Errors as data. The text is made in `Display`; Python has one exception class for each kind.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::numbers::thousands;
 
@@ -41,6 +43,31 @@ impl Error {
             other => other,
         }
     }
+
+    /// The same error where the caller's list is another than the one that was read: `places` has the index in it of each
+    /// message that was read, `None` for one that is not in it. Messages with one place are one.
+    #[must_use]
+    pub fn in_list(self, places: &[Option<usize>]) -> Error {
+        let place = |index: usize| places.get(index).copied().flatten();
+        match self {
+            Error::Budget { budget, learned, floor, messages, cause } => {
+                let mut tokens: BTreeMap<usize, usize> = BTreeMap::new();
+                for (index, taken) in messages {
+                    if let Some(index) = place(index) {
+                        *tokens.entry(index).or_default() += taken;
+                    }
+                }
+                let mut messages: Vec<_> = tokens.into_iter().collect();
+                messages.sort_by_key(|(index, tokens)| (std::cmp::Reverse(*tokens), *index));
+                let cause = cause.and_then(|cause| Some(Occupant { index: place(cause.index)?, ..cause }));
+                Error::Budget { budget, learned, floor, messages, cause }
+            }
+            Error::Message { index, problem, remedy } => {
+                Error::Message { index: place(index).unwrap_or(index), problem, remedy }
+            }
+            other => other,
+        }
+    }
 }
 
 /// Everything that the core refuses, by kind.
@@ -50,8 +77,8 @@ pub enum Error {
     /// The conversation cannot be brought inside its budget.
     #[error(
         "the conversation cannot be made smaller than {} tokens, over its budget of {}{}: {} must stay; \
-         raise the budget, shorten those messages or unpin them ({cause})",
-        thousands(*floor), thousands(*budget), kept_free(*learned), largest(messages)
+         raise the budget, shorten those messages or unpin them{}",
+        thousands(*floor), thousands(*budget), kept_free(*learned), largest(messages), in_brackets(cause.as_ref())
     )]
     Budget {
         /// Tokens that may be used.
@@ -63,7 +90,7 @@ pub enum Error {
         /// The messages that make up the floor, largest first: index in the caller's list, and tokens.
         messages: Vec<(usize, usize)>,
         /// The largest content, and a way to make it smaller.
-        cause: String,
+        cause: Option<Occupant>,
     },
 
     /// The budget leaves no room for any message.
@@ -132,6 +159,30 @@ pub enum Error {
         /// A way to fix it.
         remedy: String,
     },
+}
+
+/// The message that takes the most room, why, and what would help: a sentence for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Occupant {
+    /// Index of the message in the caller's list.
+    pub index: usize,
+    /// What it is called where it is better known than by its index.
+    pub name: Option<&'static str>,
+    /// What it has, and what would help.
+    pub content: String,
+}
+
+impl fmt::Display for Occupant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name {
+            Some(name) => write!(f, "{name} {}", self.content),
+            None => write!(f, "message {} {}", self.index, self.content),
+        }
+    }
+}
+
+fn in_brackets(cause: Option<&Occupant>) -> String {
+    cause.map(|cause| format!(" ({cause})")).unwrap_or_default()
 }
 
 /// A problem with one setting.

@@ -83,6 +83,8 @@ pub struct Status {
     pub due: &'static str,
     /// Tokens by kind of content.
     pub parts: BTreeMap<&'static str, usize>,
+    /// The message that takes the most room, and what would help: a sentence for people.
+    pub largest: Option<String>,
 }
 
 /// The totals of an engine.

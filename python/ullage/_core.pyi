@@ -557,9 +557,12 @@ class Policy:
 
     Args:
         window: Context window of the model.
-        reserve_output: Room kept free for the answer; must be below ``window``.
+        reserve_output: Room kept free for the answer; must be below ``window``. If ``window`` is
+            given without it, at most a quarter of the window.
         high: Share of the budget at which compaction starts.
-        low: Share of the budget to which it goes down.
+        low: Share of the budget to which it goes down. A budget below 10,000 tokens has the low
+            mark of 10,000, but at most 60 % of its high mark. No low mark is above 85 % of the
+            high mark.
         escalate: Share of the budget above which the next of ``levels`` is tried, where the one
             before left so much; ``high`` if None, never less than ``low``.
             Where it is given, what the first level leaves alone stays whole up to there;
@@ -744,7 +747,8 @@ class Policy:
     def replace(self, **changes: Any) -> Policy:
         """Returns a checked policy with some settings changed. This policy stays as it is.
 
-        A new value or list replaces the old one. ``levels`` can also be a dict that maps the
+        A new value or list replaces the old one. ``window`` without ``reserve_output`` limits the
+        reserve to a quarter of the window. ``levels`` can also be a dict that maps the
         number of a level to changes of that level. It is merged into the ladder: the level's
         other settings and all other levels stay as they are.
 

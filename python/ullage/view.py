@@ -351,11 +351,7 @@ class View:
             request = yield from aside(self._read, history, ask, wanted)
         if request.reading is None:
             return request.messages
-        try:
-            return (yield from self._compacted(request, request.reading, ask))
-        except BudgetError as error:
-            error.messages = request.places(error.messages)
-            raise
+        return (yield from self._compacted(request, request.reading, ask))
 
     def _compacted(
         self, request: ViewRequest, reading: Reading, ask: PlanRequest

@@ -85,6 +85,7 @@ impl PyEngine {
         let mut reading = engine.read_as(read, format, &pins)?;
         let mut list = list.unwrap_or_else(|| PyList::empty(slf.py()));
         let mut before = None;
+        let mut places: Vec<Option<usize>> = (0..list.len()).map(Some).collect();
         if let Some(repaired) = engine.engine.repaired(&reading, &demands)? {
             let entries = rewrite(&node, &reading.conversation, format, &repaired.changes)?;
             nothing_raised()?;
@@ -94,10 +95,11 @@ impl PyEngine {
             pins.retain(|pin| *pin != usize::MAX);
             let what = repaired.repairs.into_iter().map(|repair| repair.what).collect();
             before = Some(Repaired { count: list.len(), fingerprint: fingerprint(&reading.conversation), what });
+            places = entries.iter().map(|entry| entry.of.clone().next()).collect();
             list = PyList::new(slf.py(), entries.into_iter().map(|entry| entry.value))?;
             reading = engine.read_as(list.as_any(), format, &pins)?;
         }
-        Ok(PyReading::new(slf.clone().unbind(), list.unbind(), reading, room(budget, fixed), before))
+        Ok(PyReading::new(slf.clone().unbind(), list.unbind(), reading, room(budget, fixed), before, places))
     }
 
     /// The request for a summary of the messages from `start` to before `end`, as the fields of a `SummaryRequest`.

@@ -40,6 +40,8 @@ pub struct PyReading {
     room: Room,
     /// The repaired messages.
     repaired: Option<Repaired>,
+    /// Where each message stands in the list that an error names places in; `None` for one that is not in it.
+    places: Vec<Option<usize>>,
     /// The fingerprint of the messages, once it was asked for.
     fingerprint: OnceLock<u128>,
 }
@@ -51,8 +53,14 @@ impl PyReading {
         reading: Reading<PyText>,
         room: Room,
         repaired: Option<Repaired>,
+        places: Vec<Option<usize>>,
     ) -> PyReading {
-        PyReading { engine, list, reading, room, repaired, fingerprint: OnceLock::new() }
+        PyReading { engine, list, reading, room, repaired, places, fingerprint: OnceLock::new() }
+    }
+
+    /// Where this message stands in the list that an error names places in.
+    pub fn place(&self, message: usize) -> Option<usize> {
+        self.places.get(message).copied().flatten()
     }
 
     /// What `plan` leaves of the messages.
@@ -119,7 +127,8 @@ impl PyReading {
         let engine = self.engine.get();
         let mut plan = py.detach(|| {
             let idle = if hard { None } else { engine.engine.nothing_due(&self.reading, self.room)? };
-            idle.map_or_else(|| engine.engine.plan(&self.reading, ask), Ok)
+            let plan = idle.map_or_else(|| engine.engine.plan(&self.reading, ask), Ok);
+            plan.map_err(|error| error.in_list(&self.places))
         })?;
         plan.repairs = self.repaired.as_ref().map(|repaired| repaired.what.clone()).unwrap_or_default();
         engine.counting.compacting();

@@ -372,7 +372,8 @@ impl PyView {
         }
         let list = list.unbind();
         let due = is_due.then(|| {
-            let reading = PyReading::new(own.engine.clone_ref(py), list.clone_ref(py), reading, room, None);
+            let places = history.places(&units);
+            let reading = PyReading::new(own.engine.clone_ref(py), list.clone_ref(py), reading, room, None, places);
             let (view, is_transient) = (handle.clone().unbind(), !history.transient.is_empty());
             let (history, reading) = (history.lasting.clone().unbind(), Py::new(py, reading)?);
             PyResult::Ok(Due {

@@ -193,9 +193,15 @@ fn prose(text: &str, segments: &[Segment], room: usize, counter: &dyn CountToken
     let mut left = room.saturating_sub(GAP);
     for index in order {
         let tokens = counter.count(&text[pieces[index].0.clone()], TextKind::Prose);
-        // Every piece that is kept can part a gap in two.
-        if tokens + GAP <= left {
-            left -= tokens + GAP;
+        // A piece within a gap parts it in two, one beside what is kept does not, and one between two such pieces closes it.
+        let ends = [index == 0 || kept[index - 1], index + 1 == count || kept[index + 1]];
+        let (opened, closed) = match ends {
+            [false, false] => (GAP, 0),
+            [true, true] => (0, GAP),
+            _ => (0, 0),
+        };
+        if tokens + opened <= left + closed {
+            left = left + closed - tokens - opened;
             kept[index] = true;
         }
     }

@@ -8,12 +8,16 @@ use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
 use crate::numbers::share;
 use crate::planner::{Plan, Sealing, floor, outline, seal, trim};
-use crate::policy::StageName;
+use crate::policy::{Policy, StageName};
 
 /// A plan that leaves more than this share of its target unused is made again with more that stays whole.
 const UNUSED: f64 = 0.03;
 
-/// Times that this is done at the most: by then what is left is little, or nothing more can stay.
+/// The share of the budget up to which what must stay is shortened less than it could be. The rest is for the account of what
+/// was removed.
+const MOST_TRIMMED: f64 = 0.9;
+
+/// Times that a plan is made again to use more: by then what is left is little, or nothing more can stay.
 const REFILLS: usize = 3;
 
 /// Times the tokens by which lines came out too long are left free when they are chosen again.
@@ -35,77 +39,142 @@ impl Engine {
         bounds: Bounds,
         with: &mut Sealing<'_>,
     ) -> Result<Plan> {
-        let budget = with.budget;
-        let (mut least, mut unused, mut refills, mut best) = (usize::MAX, 0, 0, None::<Plan>);
-        loop {
-            let draft = outline(conversation, tokens, &self.policy, bounds, with, unused)?;
-            let plan = seal(&draft, with);
-            if plan.tokens_after > budget.limit {
-                if let Some(best) = best {
-                    return Ok(best);
-                }
-                let over = plan.tokens_after - budget.limit;
-                if draft.is_digested() && with.spare < budget.limit {
-                    let spare = (with.spare + over) * SPARED;
-                    with.spare = if spare < budget.low / LEAST_LINES { spare } else { budget.limit };
-                    continue;
-                }
-                if plan.tokens_after >= least {
-                    return self.trimmed(draft, least, with);
-                }
-                least = plan.tokens_after;
-                with.aim = with.aim.lowered(least - budget.limit);
-                continue;
-            }
-            let left = unused_by(&plan, &draft, with);
-            // Where room to stay whole changed nothing, more of it does not either.
-            let again = best.as_ref().is_some_and(|best| best.tokens_after == plan.tokens_after);
-            if best.as_ref().is_none_or(|best| plan.tokens_after > best.tokens_after) {
-                best = Some(plan);
-            }
-            if refills == REFILLS || left == 0 || again || with.deadline.is_over() {
-                return best.ok_or_else(|| floor(&draft, budget, least));
-            }
-            refills += 1;
-            unused += left;
+        let history = History { conversation, tokens, policy: &self.policy, bounds };
+        match history.lowered(with)? {
+            Lowered::Fits(draft, plan) => history.filled(&draft, plan, with),
+            Lowered::TooLarge(..) if self.policy.stages.contains(&StageName::Trim) => history.trimmed(with),
+            Lowered::TooLarge(draft, least) => Err(floor(&draft, with.budget, least)),
         }
     }
 }
 
-impl Engine {
-    /// The plan of the last level, for a draft that comes to `least` at best: what must stay is shortened as little as the
-    /// budget allows, and lines of what goes take what that leaves.
-    fn trimmed<T: Text + Sync>(&self, draft: Draft<'_, T>, least: usize, with: &mut Sealing<'_>) -> Result<Plan> {
-        let budget = with.budget;
-        if !self.policy.stages.contains(&StageName::Trim) {
-            return Err(floor(&draft, budget, least));
-        }
-        with.aim = Budget { low: budget.limit, ..budget };
-        let (mut draft, mut target, mut before) = (draft, budget.limit, usize::MAX);
-        let bare = loop {
-            trim(&mut draft, target, with);
-            with.spare = budget.limit;
+/// What a plan is made for.
+struct History<'a, T> {
+    conversation: &'a Conversation<T>,
+    tokens: &'a Measured,
+    policy: &'a Policy,
+    bounds: Bounds,
+}
+
+/// What the levels of the policy come to.
+enum Lowered<'a, T> {
+    /// A plan within its budget.
+    Fits(Draft<'a, T>, Plan),
+    /// This many tokens at best, which is over the budget.
+    TooLarge(Draft<'a, T>, usize),
+}
+
+impl<'a, T: Text + Sync> History<'a, T> {
+    fn outlined(&self, unused: usize, with: &Sealing<'_>) -> Result<Draft<'a, T>> {
+        outline(self.conversation, self.tokens, self.policy, self.bounds, with, unused)
+    }
+
+    /// Lowers what is aimed at until the plan fits. It ends: `spare` at least doubles up to the budget, and then every plan
+    /// is smaller than the one before.
+    fn lowered(&self, with: &mut Sealing<'_>) -> Result<Lowered<'a, T>> {
+        let (limit, mut least) = (with.budget.limit, usize::MAX);
+        loop {
+            let draft = self.outlined(0, with)?;
             let plan = seal(&draft, with);
+            let over = plan.tokens_after.saturating_sub(limit);
+            if over == 0 {
+                return Ok(Lowered::Fits(draft, plan));
+            }
+            if draft.is_digested() && with.spare < limit {
+                let spare = (with.spare + over) * SPARED;
+                with.spare = if spare < with.budget.low / LEAST_LINES { spare } else { limit };
+            } else if plan.tokens_after < least {
+                least = plan.tokens_after;
+                with.aim = with.aim.lowered(over);
+            } else {
+                return Ok(Lowered::TooLarge(draft, least));
+            }
+        }
+    }
+
+    /// The fullest of some plans that use what the lines of `plan` leave: at most [`REFILLS`] more.
+    fn filled(&self, draft: &Draft<'a, T>, plan: Plan, with: &Sealing<'_>) -> Result<Plan> {
+        let (mut left, mut unused, mut best) = (unused_by(&plan, draft, with), 0, plan);
+        for _ in 0..REFILLS {
+            if left == 0 || with.deadline.is_over() {
+                break;
+            }
+            unused += left;
+            let draft = self.outlined(unused, with)?;
+            let plan = seal(&draft, with);
+            // Where room to stay whole changed nothing, more of it does not either.
+            if plan.tokens_after > with.budget.limit || plan.tokens_after == best.tokens_after {
+                break;
+            }
+            left = unused_by(&plan, &draft, with);
+            if plan.tokens_after > best.tokens_after {
+                best = plan;
+            }
+        }
+        Ok(best)
+    }
+
+    /// The plan of the last level: what must stay is shortened as little as the budget allows, and lines of what was removed
+    /// take what that leaves.
+    fn trimmed(&self, with: &mut Sealing<'_>) -> Result<Plan> {
+        let limit = with.budget.limit;
+        with.aim = Budget { low: limit, ..with.budget };
+        with.spare = limit;
+        let (draft, bare) = self.bare(with)?;
+        let (draft, bare) = self.loosened(draft, bare, with)?;
+        with.spare = 0;
+        // It ends, since `spare` at least doubles.
+        while with.spare < limit && draft.is_digested() {
+            let plan = seal(&draft, with);
+            if plan.tokens_after <= limit {
+                return Ok(plan);
+            }
+            with.spare = (with.spare + plan.tokens_after - limit) * SPARED;
+        }
+        Ok(bare)
+    }
+
+    fn trimmed_to(&self, target: usize, with: &Sealing<'_>) -> Result<(Draft<'a, T>, Plan)> {
+        let mut draft = self.outlined(0, with)?;
+        trim(&mut draft, target, with);
+        let plan = seal(&draft, with);
+        Ok((draft, plan))
+    }
+
+    /// A plan without lines that fits. It ends, since its target falls each time.
+    fn bare(&self, with: &Sealing<'_>) -> Result<(Draft<'a, T>, Plan)> {
+        let (limit, mut target, mut before) = (with.budget.limit, with.budget.limit, usize::MAX);
+        loop {
+            let (draft, plan) = self.trimmed_to(target, with)?;
             match plan.tokens_after {
-                tokens if tokens <= budget.limit => break plan,
-                tokens if target == 0 => return Err(floor(&draft, budget, tokens)),
+                tokens if tokens <= limit => return Ok((draft, plan)),
+                tokens if target == 0 => return Err(floor(&draft, with.budget, tokens)),
                 // Where less came of nothing, all of it is taken once.
                 tokens if tokens >= before => target = 0,
                 tokens => {
-                    target = target.min(draft.total()).saturating_sub(tokens - budget.limit);
+                    target = target.min(draft.total()).saturating_sub(tokens - limit);
                     before = tokens;
                 }
             }
-        };
-        with.spare = 0;
-        while with.spare < budget.limit && draft.is_digested() {
-            let plan = seal(&draft, with);
-            if plan.tokens_after <= budget.limit {
-                return Ok(plan);
-            }
-            with.spare = (with.spare + plan.tokens_after - budget.limit) * SPARED;
         }
-        Ok(bare)
+    }
+
+    /// The same plan, or one that shortens less and fits too: a draft counts more than its texts come to. At most
+    /// [`REFILLS`] are tried.
+    fn loosened(&self, draft: Draft<'a, T>, plan: Plan, with: &Sealing<'_>) -> Result<(Draft<'a, T>, Plan)> {
+        let most = share(with.budget.limit, MOST_TRIMMED);
+        let mut best = (draft, plan);
+        for tries in 0..REFILLS {
+            let left = most.saturating_sub(best.1.tokens_after) >> tries;
+            if left <= share(most, UNUSED) || with.deadline.is_over() {
+                break;
+            }
+            let looser = self.trimmed_to(best.0.total() + left, with)?;
+            if looser.1.tokens_after <= most && looser.1.tokens_after > best.1.tokens_after {
+                best = looser;
+            }
+        }
+        Ok(best)
     }
 }
 

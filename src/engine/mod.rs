@@ -5,6 +5,7 @@ mod arrival;
 mod caching;
 mod fitting;
 mod fixed;
+mod progress;
 mod repairing;
 mod summaries;
 
@@ -12,14 +13,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use caching::{CacheHits, reason_to_wait};
+use progress::shortfall;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, PROGRESS};
 use crate::draft::Bounds;
 use crate::error::{Error, Result};
+use crate::invariants::Pairs;
 use crate::ledger::Ledger;
 use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::numbers::share;
-use crate::planner::{Answer, Deadline, Plan, Referring, Sealing, Urgency, reserve, resumed, wait_for_summary};
+use crate::planner::{
+    Answer, Deadline, Plan, Referring, Sealing, Urgency, occupant, reserve, resumed, wait_for_summary,
+};
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
 use crate::shared::Locked;
@@ -34,9 +39,8 @@ pub use fixed::fixed_tokens;
 pub use repairing::demands_of_messages;
 pub use summaries::{Chosen, RangeSummary, Summarizer};
 
-/// What must come in after a compaction before the next, as a share of what it left. One that cannot get below the high mark
-/// would otherwise be made again for each request, and change the whole prompt each time.
-const GROWTH: f64 = 0.05;
+/// A message that takes a smaller share of the budget is not worth a sentence about what takes the room.
+const NOTABLE: f64 = 0.1;
 
 /// What a plan may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -178,13 +182,20 @@ impl Engine {
             urgency: ask.urgency,
         };
         let mut plan = self.fitted(&reading.conversation, &tokens, bounds, &mut with)?;
-        if ask.urgency == Urgency::Soft
-            && ask.room.budget.is_none()
-            && self.cache_hits.has(tokens.beginning())
-            && !self.is_crowded(reading.conversation.messages.len())
-            && let Some(reason) = reason_to_wait(&plan, &self.policy)
-        {
-            return Ok(plan.postponed(reason));
+        if ask.urgency == Urgency::Soft {
+            if let Some(shortfall) = shortfall(&plan, summary, &self.policy) {
+                if plan.tokens_before <= plan.budget.limit {
+                    return Ok(plan.postponed(&format!("{shortfall}: it waits until it must")));
+                }
+                plan.warnings.insert(0, shortfall);
+            }
+            if ask.room.budget.is_none()
+                && self.cache_hits.has(tokens.beginning())
+                && !self.is_crowded(reading.conversation.messages.len())
+                && let Some(reason) = reason_to_wait(&plan, &self.policy)
+            {
+                return Ok(plan.postponed(&reason));
+            }
         }
         if self.summarizes() {
             wait_for_summary(&mut plan, &reading.conversation, &self.policy, counter);
@@ -243,7 +254,8 @@ impl Engine {
     ) -> Result<Option<Report>> {
         let budget = self.budget(room, beginning)?;
         let idle = || Report { tokens_before: total, tokens_after: total, budget: budget.limit, ..Report::default() };
-        let high = budget.high.max(left + share(left, GROWTH)).min(budget.limit);
+        // Before so much has come in, another compaction cannot save enough.
+        let high = budget.high.max(left + share(left, PROGRESS)).min(budget.limit);
         Ok((total <= high && !self.is_crowded(entries)).then(idle))
     }
 
@@ -280,6 +292,10 @@ impl Engine {
             tokens if tokens > budget.high || self.is_crowded(reading.conversation.messages.len()) => "soft",
             _ => "none",
         };
+        let pairs = Pairs::of(&reading.conversation);
+        let notable = crate::numbers::share(budget.limit, NOTABLE);
+        let size = |message| Some(measured.message(message)).filter(|tokens| *tokens >= notable);
+        let largest = occupant(&reading.conversation, &measured, &pairs, size);
         Ok(Status {
             tokens,
             window: self.policy.window,
@@ -289,6 +305,7 @@ impl Engine {
             low: budget.low,
             due,
             parts,
+            largest: largest.map(|largest| largest.to_string()),
         })
     }
 }

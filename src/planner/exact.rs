@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::Plan;
+use super::plan::Plan;
 use crate::error::{Error, Result};
 
 /// The key under which [`Plan::to_json`] has the exact plan.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Plan;
+use super::plan::Plan;
 use crate::edit::{Action, Edit};
 use crate::message::Spans;
 use crate::numbers::thousands;

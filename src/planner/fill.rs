@@ -8,7 +8,7 @@ use crate::summary::{Removed, account, body, parts};
 use crate::tokens::{CountTokens, TextKind};
 
 use super::gap::{Gap, older_notes, replaced_notes};
-use super::seal::Sealing;
+use super::sealing::Sealing;
 use super::shorten::Framed;
 
 /// Tokens that a body adds to its frame beside its own: the digits that say how long it is, and the joint.

@@ -3,8 +3,7 @@
 
 use std::ops::Range;
 
-use super::Plan;
-use super::plan::Source;
+use super::plan::{Plan, Source};
 use crate::edit::{Action, Edit, Place, Standing};
 use crate::error::{Error, Result};
 use crate::message::{Conversation, Part, Text};

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 
 use super::neighbours::{Neighbour, Neighbours};
 use super::plan::{Artifact, Source};
-use super::seal::Sealing;
+use super::sealing::Sealing;
 use crate::draft::{Draft, noted};
 use crate::edit::{Action, Answer, Edit, Note, Standing};
 use crate::invariants::{Seam, seam};

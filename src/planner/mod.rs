@@ -15,16 +15,19 @@ mod pending;
 mod plan;
 mod prune;
 mod seal;
+mod sealing;
 mod shorten;
 mod tools;
 
 pub use deadline::Deadline;
-pub use pending::{Answer, Pending, request_of, reserve, resumed, wait_for_summary, worded};
-pub use plan::{Artifact, Plan, Source};
-pub use seal::{Sealing, seal};
-pub use shorten::{Referring, ShortText, marked_short, shorten};
+pub use occupant::occupant;
+pub use pending::{Answer, request_of, reserve, resumed, wait_for_summary, worded};
+pub use plan::{Artifact, Pending, Plan, Source};
+pub use seal::seal;
+pub use sealing::{Referring, Sealing, Urgency};
+pub use shorten::{ShortText, marked_short, shorten};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, progressed};
 use crate::draft::{Bounds, Draft, Proposal};
 use crate::error::{Error, Result};
 use crate::invariants::Pairs;
@@ -34,15 +37,6 @@ use crate::numbers::{part_of, share};
 use crate::policy::{Level, Policy, StageName};
 use crate::stages::propose;
 use crate::store::Storing;
-
-/// Whether a compaction waits for the high mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Urgency {
-    /// Nothing happens below the high mark.
-    Soft,
-    /// Down to the low mark, whatever the fill.
-    Hard,
-}
 
 /// The draft that brings `conversation` as far inside the budget that is aimed at as it can be brought; `unused` tokens were
 /// left over by one before. O(length) for each level of the ladder.
@@ -71,7 +65,7 @@ pub fn outline<'a, T: Text>(
     // First, since the number of messages that stay is not to depend on the budget.
     thin_out(&mut draft, storing);
     if draft.total() > starts_at {
-        let aims = Aims::of(&draft, budget, unused);
+        let aims = Aims::of(&draft, budget, unused, with.urgency);
         climb(&mut draft, aims, with);
     }
     Ok(draft)
@@ -83,7 +77,7 @@ fn climb<T: Text>(draft: &mut Draft<'_, T>, aims: Aims, with: &Sealing<'_>) {
     let mut next = 0;
     while next < levels.len() {
         run_stages(draft, aims.structure, &levels[..=next], with.referring.storing);
-        let enough = if next == 0 { aims.enough } else { aims.enough.max(with.aim.escalate) };
+        let enough = if next == 0 { aims.enough } else { aims.enough.max(aims.last) };
         if draft.total() <= enough {
             break;
         }
@@ -118,6 +112,8 @@ struct Aims {
     structure: usize,
     /// More than this after the first level asks for the next.
     enough: usize,
+    /// More than this after a later one does, where it is more.
+    last: usize,
 }
 
 /// Of the target, the part that stays whole is this times the part of the whole that the target is: the less can stay, the
@@ -129,19 +125,25 @@ const LEAST_STRUCTURE: f64 = 0.1;
 
 impl Aims {
     /// `unused` tokens were left over when less was to stay whole.
-    fn of<T: Text>(draft: &Draft<'_, T>, budget: Budget, unused: usize) -> Aims {
+    fn of<T: Text>(draft: &Draft<'_, T>, budget: Budget, unused: usize, urgency: Urgency) -> Aims {
+        let before = draft.tokens.total();
+        // A compaction that waited for its mark must get away from it.
+        let last = match urgency {
+            Urgency::Soft if before > budget.escalate => budget.escalate.min(progressed(before)),
+            Urgency::Soft | Urgency::Hard => budget.escalate,
+        };
         if !draft.is_digested() {
             // Below that mark the next turn has room; more would take what the model still works with.
-            return Aims { structure: budget.low, enough: budget.escalate };
+            return Aims { structure: budget.low, enough: last, last };
         }
         let part = part_of(budget.low, draft.tokens.total());
         let structure = share(budget.low, part * STRUCTURE) + unused;
         let enough = match draft.policy.escalate {
             // Who says when the next level is due means it: what the first one leaves alone stays whole.
-            Some(_) => budget.escalate,
+            Some(_) => last,
             None => structure.max(share(budget.low, LEAST_STRUCTURE)),
         };
-        Aims { structure, enough }
+        Aims { structure, enough, last }
     }
 }
 
@@ -187,6 +189,6 @@ fn run<T: Text>(draft: &mut Draft<'_, T>, stage: StageName, target: usize, level
 
 /// The error for a draft that comes to `floor` tokens and does not fit: what takes the room.
 pub fn floor<T: Text>(draft: &Draft<'_, T>, budget: Budget, floor: usize) -> Error {
-    let cause = occupant::occupant(draft).unwrap_or_default();
+    let cause = occupant::occupant_of(draft);
     Error::Budget { budget: budget.limit, learned: budget.learned, floor, messages: draft.remaining(), cause }
 }

@@ -2,19 +2,26 @@
 
 use crate::compress::pasted;
 use crate::draft::Draft;
-use crate::message::{Part, Pin, Role, Text};
+use crate::error::Occupant;
+use crate::invariants::Pairs;
+use crate::ledger::Measured;
+use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::numbers::thousands;
 
-/// What a draft leaves that takes the most room, and what would help; `None` for a draft that leaves nothing.
-pub(super) fn occupant<T: Text>(draft: &Draft<'_, T>) -> Option<String> {
-    let messages = &draft.conversation.messages;
-    let staying = (0..messages.len()).filter(|message| !draft.is_removed(*message));
-    let message = staying.max_by_key(|message| (draft.message_tokens(*message), std::cmp::Reverse(*message)))?;
-    let (content, tokens) = (&messages[message], draft.tokens);
+/// What takes the most room in a conversation of which each message takes `size` tokens, `None` for one that is removed;
+/// and what would help. `None` where no message takes any. O(messages + calls).
+pub fn occupant<T: Text>(
+    conversation: &Conversation<T>,
+    tokens: &Measured,
+    pairs: &Pairs,
+    size: impl Fn(usize) -> Option<usize>,
+) -> Option<Occupant> {
+    let messages = &conversation.messages;
+    let sizes = (0..messages.len()).filter_map(|message| Some((size(message)?, message)));
+    let (_, message) = sizes.max_by_key(|(tokens, message)| (*tokens, std::cmp::Reverse(*message)))?;
+    let content = &messages[message];
     let part = (0..content.parts.len()).max_by_key(|part| tokens.part(message, *part))?;
-    let waits =
-        draft.pairs.calls().iter().any(|call| (call.message, call.part) == (message, part) && call.result.is_none());
-    let entry = draft.conversation.entry(message);
+    let waits = pairs.calls().iter().any(|call| (call.message, call.part) == (message, part) && call.result.is_none());
     let characters = |text: &str| thousands(text.chars().count());
     let (what, help) = match &content.parts[part] {
         Part::Text(text) => match pasted(text).max_by_key(ExactSizeIterator::len) {
@@ -40,11 +47,18 @@ pub(super) fn occupant<T: Text>(draft: &Draft<'_, T>) -> Option<String> {
     let help = if content.pin == Pin::Pinned { "unpin it" } else { help };
     let asks = |index: &usize| messages[*index].role == Role::User && !messages[*index].has_result();
     let name = match content.role {
-        Role::System => "the system prompt".to_owned(),
-        Role::User if (0..messages.len()).find(asks) == Some(message) => "the first request".to_owned(),
-        Role::User if (0..messages.len()).rfind(asks) == Some(message) => "the last request".to_owned(),
-        Role::User | Role::Assistant => format!("message {entry}"),
+        Role::System => Some("the system prompt"),
+        Role::User if (0..messages.len()).find(asks) == Some(message) => Some("the first request"),
+        Role::User if (0..messages.len()).rfind(asks) == Some(message) => Some("the last request"),
+        Role::User | Role::Assistant => None,
     };
-    let pinned = if content.pin == Pin::Pinned { " is pinned and" } else { "" };
-    Some(format!("{name}{pinned} {what} ({} tokens): {help}", thousands(tokens.message(message))))
+    let pinned = if content.pin == Pin::Pinned { "is pinned and " } else { "" };
+    let content = format!("{pinned}{what} ({} tokens): {help}", thousands(tokens.message(message)));
+    Some(Occupant { index: conversation.entry(message), name, content })
+}
+
+/// The same for what a draft leaves.
+pub(super) fn occupant_of<T: Text>(draft: &Draft<'_, T>) -> Option<Occupant> {
+    let size = |message: usize| (!draft.is_removed(message)).then(|| draft.message_tokens(message));
+    occupant(draft.conversation, draft.tokens, &draft.pairs, size)
 }

@@ -1,9 +1,7 @@
 //! A plan that waits for a summary: how much room there is for one, what to ask for, and how the plan goes on.
 
-use serde::{Deserialize, Serialize};
-
-use super::Plan;
 use super::gap::older_notes;
+use super::plan::{Pending, Plan};
 use crate::budget::Budget;
 use crate::edit::{Action, Edit, Standing};
 use crate::ledger::{Counting, Measured};
@@ -26,26 +24,6 @@ const LEAST: usize = 32;
 
 /// Tokens that the note takes for saying how much follows, and the headings behind it.
 const FRAMING: usize = 32;
-
-/// A summary that a plan waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pending {
-    /// The edit in whose note it will stand.
-    edit: usize,
-    /// Tokens that may come to the note.
-    room: usize,
-    /// Tokens that the summary may take.
-    pub tokens: usize,
-}
-
-impl Pending {
-    /// Whether the edit in whose note it will stand is one of these, and has a note.
-    /// And whether it takes no more than the `room` that is left in the budget.
-    pub(super) fn fits(self, edits: &[Edit], room: usize) -> bool {
-        let is_noted = edits.get(self.edit).is_some_and(|edit| matches!(edit.action, Action::Remove { .. }));
-        is_noted && self.tokens <= self.room && self.room <= room
-    }
-}
 
 /// What came of asking for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,6 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::pending::Pending;
 use crate::budget::Budget;
 use crate::edit::{Action, Answer, Edit, Place, Standing};
 use crate::ledger::Measured;
@@ -46,6 +45,26 @@ pub struct Artifact {
     pub tool: String,
     /// Where the content is.
     pub source: Source,
+}
+
+/// A summary that a plan waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// The edit in whose note it will stand.
+    pub(super) edit: usize,
+    /// Tokens that may come to the note.
+    pub(super) room: usize,
+    /// Tokens that the summary may take.
+    pub tokens: usize,
+}
+
+impl Pending {
+    /// Whether the edit in whose note it will stand is one of these, and has a note.
+    /// And whether it takes no more than the `room` that is left in the budget.
+    pub(super) fn fits(self, edits: &[Edit], room: usize) -> bool {
+        let is_noted = edits.get(self.edit).is_some_and(|edit| matches!(edit.action, Action::Remove { .. }));
+        is_noted && self.tokens <= self.room && self.room <= room
+    }
 }
 
 /// What to do to a conversation, why, and what it comes to. Nothing has happened yet.
@@ -115,13 +134,15 @@ impl Plan {
 
     /// The plan that does nothing, for this reason.
     #[must_use]
-    pub fn postponed(self, reason: String) -> Plan {
+    pub fn postponed(self, reason: &str) -> Plan {
+        let warnings = std::iter::once(reason).chain(self.warnings.iter().map(String::as_str));
+        let warnings = vec![warnings.collect::<Vec<_>>().join("; ")];
         Plan {
             tokens_after: self.tokens_before,
             unchanged: self.tokens_before,
             edits: Vec::new(),
             artifacts: Vec::new(),
-            warnings: vec![reason],
+            warnings,
             ..self
         }
     }

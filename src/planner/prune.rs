@@ -1,8 +1,7 @@
 //! Making the texts of what is pruned outside of results: shorter arguments of calls, and reasoning that goes.
 
 use super::plan::{Artifact, Source};
-use super::seal::Sealing;
-use super::shorten::Referring;
+use super::sealing::{Referring, Sealing};
 use super::shorten::SealedCut;
 use crate::compress::condense;
 use crate::draft::{Draft, PartChange, PartCut, Rewriting};

@@ -2,48 +2,24 @@
 
 use super::fill::fill;
 use super::gap::{Gap, gaps};
-use super::occupant::occupant;
+use super::occupant::occupant_of;
 use super::plan::Plan;
 use super::prune::parts;
-use super::shorten::{Framed, Referring, SealedCut};
+use super::sealing::{Sealing, Urgency};
+use super::shorten::{Framed, SealedCut};
 use super::tools::ToolNames;
-use super::{Deadline, Urgency};
-use crate::budget::Budget;
 use crate::digest::Digest;
 use crate::draft::Draft;
 use crate::edit::Edit;
-use crate::ledger::Counting;
 use crate::message::Text;
 use crate::numbers::{share, thousands};
 use crate::parallel;
-use crate::wire::Format;
 
 /// From this many texts on, cutting them is shared among threads: about a millisecond of work.
 const CUTS_WORTH_A_THREAD: usize = 64;
 
 /// Lines are kept of at most this share of what goes.
 const MOST_LINES: f64 = 0.5;
-
-/// What the plan of a draft is made with.
-#[derive(Debug)]
-pub struct Sealing<'a> {
-    /// The wire format of the conversation.
-    pub format: Format,
-    /// What the draft fits.
-    pub budget: Budget,
-    /// What is aimed at: the same, or less where the plan before this one came out too large.
-    pub aim: Budget,
-    /// Tokens that lines of what goes leave free, since their frames can come out longer than estimated.
-    pub spare: usize,
-    /// What counts.
-    pub counter: Counting<'a>,
-    /// How references are made.
-    pub referring: Referring<'a>,
-    /// When it must be done.
-    pub deadline: Deadline<'a>,
-    /// Whether the low mark was asked for at once, so that missing it is worth a word.
-    pub urgency: Urgency,
-}
 
 /// The texts of the gaps, and the cuts that come out shorter, with the lines that are kept of what goes from `tokens`.
 fn filled<T: Text + Sync>(
@@ -107,9 +83,9 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
     if let Some(first) = plan.edits.iter().map(Edit::first_message).min() {
         plan.unchanged = (0..first).map(|message| draft.tokens.message(message)).sum();
     }
-    let asked = with.urgency == Urgency::Hard || !plan.edits.is_empty();
+    let asked = with.urgency == Urgency::Hard || !plan.edits.is_empty() || plan.tokens_before > with.budget.high;
     if asked && plan.tokens_after > with.budget.low {
-        let most = occupant(draft).map(|most| format!("; most of it: {most}")).unwrap_or_default();
+        let most = occupant_of(draft).map(|most| format!("; most of it: {most}")).unwrap_or_default();
         plan.warnings.push(format!(
             "more stays than the low mark of {}: what is left is pinned, recent or too small to shorten{most}",
             thousands(with.budget.low)

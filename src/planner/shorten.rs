@@ -2,13 +2,13 @@
 
 use super::gap::SOME;
 use super::plan::{Artifact, Source};
-use super::seal::Sealing;
+use super::sealing::{Referring, Sealing};
 use super::tools::ToolNames;
 use crate::compress::{Aim, Request, compress};
 use crate::draft::Cut;
 use crate::edit::{Action, Edit, Place};
 use crate::message::{Conversation, Part, Text};
-use crate::store::{MarkStyle, Places, Reference, Storing, Whereabouts, marked, superseded_marked};
+use crate::store::{Reference, Storing, Whereabouts, marked, superseded_marked};
 use crate::tokens::{CountTokens, TextKind};
 
 /// A text that was shortened, and where the whole of it is.
@@ -20,21 +20,6 @@ pub struct ShortText {
     pub to_store: Option<Reference>,
     /// The reference under which it is stored already.
     pub stored_before: Option<Reference>,
-}
-
-/// How references are made, and which of those that stand in a text are believed.
-#[derive(Debug, Clone, Copy)]
-pub struct Referring<'a> {
-    /// Whether there is a store.
-    pub storing: Storing,
-    /// See [`Reference::salted`].
-    pub salt: u64,
-    /// References that the store does not have: a mark with one of these is text like any other.
-    pub distrusted: &'a [Reference],
-    /// How what is left is framed.
-    pub style: MarkStyle,
-    /// Where the store keeps things, for styles that say so.
-    pub places: Option<&'a dyn Places>,
 }
 
 /// The output of `tool`, cut to `keep` tokens behind a line that says what it was and where the whole is; `None`

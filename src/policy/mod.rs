@@ -22,12 +22,14 @@ pub use stage::StageName;
 pub struct Policy {
     /// Context window of the model.
     pub window: usize,
-    /// Room kept free for the answer.
+    /// Room kept free for the answer. In another window, where none is given, at most a quarter of it: see
+    /// [`Policy::in_window`].
     pub reserve_output: usize,
     /// Share of the budget at which compaction starts.
     pub high: f64,
     /// Share of the budget to which it goes down. Far below `high`, because every compaction throws away the
-    /// provider's prompt cache: rarely and deeply beats a little on every turn.
+    /// provider's prompt cache: rarely and deeply beats a little on every turn. A budget below 10,000 tokens has the low
+    /// mark of 10,000, but at most 60 % of its high mark; and no low mark is above 85 % of the high one.
     pub low: f64,
     /// Share of the budget above which the next level of the ladder is tried, where the level before left so much; `high`
     /// if not given, so that no turn begins with the work of the one before. Never less than `low`. Where it is given, what the

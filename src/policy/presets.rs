@@ -11,6 +11,10 @@ use crate::tokens::ModelLimits;
 const GEMINI_WINDOW: usize = 1_048_576;
 const GEMINI_OUTPUT: usize = 65_536;
 
+/// Where a window is given without a reserve, at most this part of it is reserved: a quarter. The usual 8,000 tokens would leave
+/// nothing of a window of 8,192.
+const MOST_RESERVED: usize = 4;
+
 impl Policy {
     /// The names that [`Policy::preset`] knows.
     pub const PRESETS: [&'static str; 8] = [
@@ -45,14 +49,23 @@ impl Policy {
         }
     }
 
+    /// This policy in another window, for which no reserve is given: as much as before is reserved for the answer, but at
+    /// most a quarter of the window.
+    #[must_use]
+    pub fn in_window(self, window: usize) -> Policy {
+        Policy { window, reserve_output: self.reserve_output.min(window / MOST_RESERVED), ..self }
+    }
+
     /// The default policy in the window of a model: what the window leaves beside the reserve is never more than the
     /// model takes as input. The reserve, where none is given, is the default one, but no more than the model can
     /// answer and at most a quarter of the window.
     #[must_use]
     pub fn for_limits(limits: ModelLimits, reserve_output: Option<usize>) -> Policy {
         let default = Policy::default();
-        let reserve_output = reserve_output.unwrap_or_else(|| limits.reserve(default.reserve_output));
-        Policy { window: limits.window_beside(reserve_output), reserve_output, ..default }
+        let most = limits.max_output.unwrap_or(default.reserve_output).min(default.reserve_output);
+        let usual = Policy { reserve_output: most, ..default }.in_window(limits.window);
+        let reserve_output = reserve_output.unwrap_or(usual.reserve_output);
+        Policy { window: limits.window_beside(reserve_output), reserve_output, ..usual }
     }
 }
 

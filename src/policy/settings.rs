@@ -11,11 +11,16 @@ use crate::store::nearest;
 /// Settings by name.
 pub type Settings = Map<String, Value>;
 
+/// A window that is given without a reserve limits that: see [`Policy::in_window`].
+const WINDOW: &str = "window";
+const RESERVE: &str = "reserve_output";
+
 /// The setting whose values are settings themselves.
 const LEVELS: &str = "levels";
 
 impl Policy {
-    /// This policy with some settings changed. A value takes the place of the one before. `levels` may be a list, which is
+    /// This policy with some settings changed. A value takes the place of the one before. A `window` without a
+    /// `reserve_output` leaves the reserve as it is, but at most a quarter of the window. `levels` may be a list, which is
     /// the new ladder, or an object that changes some levels by their number: `{"2": {"recent": 0.5}}`.
     ///
     /// # Errors
@@ -23,7 +28,12 @@ impl Policy {
     pub fn replace(&self, mut changes: Settings) -> Result<Policy> {
         let mut problems = Vec::new();
         let levels = changes.shift_remove(LEVELS);
+        let has_usual_reserve = changes.contains_key(WINDOW) && !changes.contains_key(RESERVE);
         let mut policy = replaced(self, "", changes, &mut problems);
+        if has_usual_reserve {
+            let window = policy.window;
+            policy = policy.in_window(window);
+        }
         if let Some(levels) = levels {
             policy.levels = self.ladder(levels, &mut problems);
         }

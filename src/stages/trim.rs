@@ -19,6 +19,9 @@ const LEAST_TEXT: usize = 48;
 const MOST_TEXT: usize = 16_384;
 const STEP: (usize, usize) = (4, 5);
 
+/// A share of the tokens of what was not pasted by which they can be more than its share of the bytes: an eighth.
+const MARGIN: usize = 8;
+
 /// Tokens that the line in place of a pasted block takes.
 const GAP: usize = 12;
 
@@ -60,7 +63,8 @@ fn texts<T: Text>(draft: &Draft<'_, T>) -> (Vec<(usize, usize)>, Vec<Written>) {
         if tokens > LEAST_TEXT && !text.contains(char::REPLACEMENT_CHARACTER) {
             let pastes: Vec<_> = pasted(text).collect();
             let bytes = text.len() - pastes.iter().map(ExactSizeIterator::len).sum::<usize>();
-            let said = tokens * bytes / text.len() + pastes.len() * GAP;
+            let said = tokens * bytes / text.len();
+            let said = said + said / MARGIN + pastes.len() * GAP;
             texts.push(Written { message, part, tokens, said: said.max(LEAST_TEXT) });
         }
     }

@@ -32,6 +32,28 @@ const FLOORS: &[(Neighbours, &[&str])] = &[
     (Neighbours::Apart, &["bindings"]),
 ];
 
+/// Within a folder, each file may use those named before it; `mod.rs` uses all of them.
+const FILES_IN_ORDER: (&str, &[&str]) = (
+    "planner",
+    &[
+        "deadline",
+        "tools",
+        "occupant",
+        "plan",
+        "sealing",
+        "neighbours",
+        "gap",
+        "shorten",
+        "prune",
+        "fill",
+        "seal",
+        "exact",
+        "explain",
+        "fits",
+        "pending",
+    ],
+);
+
 /// The crates of the boundary, and the only room that may name them.
 const BOUNDARY: (&[&str], &str) = (&["pyo3", "pythonize"], "bindings");
 
@@ -49,6 +71,27 @@ fn a_module_uses_only_lower_floors() {
     let violations: Vec<String> =
         sources.iter().flat_map(|(path, text)| check(path, text)).map(|violation| violation.to_string()).collect();
     assert!(violations.is_empty(), "the floors are broken:\n{}", violations.join("\n"));
+}
+
+#[test]
+fn the_files_of_a_folder_use_only_those_before_them() {
+    let (folder, order) = FILES_IN_ORDER;
+    let place = |name: &str| order.iter().position(|other| *other == name);
+    for (path, text) in sources() {
+        let rooms = rooms(&path);
+        let [room, file] = &rooms[..] else { continue };
+        if room != folder {
+            continue;
+        }
+        let own = place(file).unwrap_or_else(|| panic!("{file} has no place in FILES_IN_ORDER"));
+        for (line, used) in paths(&tokens(&blank(&text))) {
+            if let [up, name, ..] = &used[..]
+                && up == "super"
+            {
+                assert!(place(name).is_some_and(|place| place < own), "{}:{line}: {}", path.display(), used.join("::"));
+            }
+        }
+    }
 }
 
 #[test]

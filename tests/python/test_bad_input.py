@@ -485,10 +485,10 @@ class Silent(ullage.MemoryStore):
 
 
 class Later(ullage.MemoryStore):
-    """Keeps two things and then no more."""
+    """Keeps one thing and then no more."""
 
     def put(self, content, *, reference, tool=None, **_):
-        if len(self.list()) >= 2:
+        if len(self.list()) >= 1:
             raise OSError(28, "No space left on device")
         return super().put(content, reference=reference, tool=tool)
 

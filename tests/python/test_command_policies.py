@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 import ullage
+from ullage.cli import report
 from ullage.cli.policy import PRESETS
 from ullage.cli.program import parser_of_commands
 
@@ -44,6 +45,33 @@ def test_what_is_shown_can_be_read_again(preset, form, tmp_path):
     assert inside("policy", "check", file) == (0, "", "")
     shown = json.loads(inside("policy", "show", file, "--json")[1])
     assert shown == ullage.Policy.preset(preset).to_dict()
+
+
+@pytest.mark.parametrize("window", [2_000, 8_192, 16_000, 64_000])
+def test_a_window_without_a_reserve_has_one_reserve_everywhere(window, tmp_path, monkeypatch):
+    conversation, file = tmp_path / "list.json", tmp_path / "policy.json"
+    conversation.write_text(json.dumps(MESSAGES))
+    file.write_text(json.dumps({"window": window}))
+    monkeypatch.setenv("ULLAGE_WINDOW", str(window))
+    catalog = ullage.ModelCatalog(overrides={"mine": {"window": window}})
+    policies = [
+        ullage.Policy(window=window),
+        ullage.Policy.preset("default").replace(window=window),
+        ullage.Policy.from_dict({"window": window}),
+        ullage.Policy.from_env(),
+        ullage.model_limits("claude-sonnet-4-5").policy(window=window),
+        catalog.limits("mine").policy(),
+    ]
+    for options in (["--window", str(window)], ["--window", str(window), "--model", "gpt-4"]):
+        asked = parser_of_commands().parse_args(["report", str(conversation), *options])
+        policy, _ = report.policy_of(asked)
+        assert policy is not None
+        policies.append(policy)
+    assert {policy.reserve_output for policy in policies} == {min(8_000, window // 4)}
+    for options in (["--set", f"window={window}"], ["--policy", str(file)]):
+        for model in ([], ["--model", "gpt-4"]):
+            status = json.loads(inside("status", conversation, "--json", *options, *model)[1])
+            assert status["available"] == window - min(8_000, window // 4), (options, model)
 
 
 def test_toml_is_what_is_shown_where_nothing_is_asked_for():

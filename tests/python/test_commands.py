@@ -124,6 +124,19 @@ def test_a_dry_run_stores_nothing(file, tmp_path):
     assert not (tmp_path / "store").exists()
 
 
+def test_status_says_what_takes_the_room(file):
+    largest = json.loads(inside("status", file, *SMALL, "--json")[1])["largest"]
+    _, out, _ = inside("status", file, *SMALL)
+    assert largest.startswith("message ")
+    assert "characters" in largest or "result" in largest
+    assert out.rstrip().endswith(f"The most room: {largest}.")
+    assert largest not in inside("status", file, *SMALL, "--tokens")[1]
+    assert "most room" not in inside("status", file)[1], "no message takes a tenth of the budget"
+    file.write_text("[]")
+    assert json.loads(inside("status", file, "--json", "--format", "openai")[1])["largest"] is None
+    assert "The most room" not in inside("status", file, "--format", "openai")[1]
+
+
 def test_budget_pins_and_what_stands_beside_are_heeded(file, tmp_path):
     (tmp_path / "system.txt").write_text("Be brief. " * 500)
     (tmp_path / "tools.json").write_text('[{"name": "read", "input_schema": {}}]')

@@ -63,8 +63,8 @@ def test_a_changed_policy_differs_in_the_changes_alone(name):
     preset = ullage.Policy.preset(name)
     before = preset.to_dict()
     assert preset.replace() == preset == ullage.Policy().replace(**before)
-    changed = preset.replace(window=90_000, levels={0: {"recent": 0.3}})
-    expected = {**before, "window": 90_000}
+    changed = preset.replace(keep_recent=9, levels={0: {"recent": 0.3}})
+    expected = {**before, "keep_recent": 9}
     expected["levels"] = [{**before["levels"][0], "recent": 0.3}, *before["levels"][1:]]
     assert changed.to_dict() == expected
     assert preset.to_dict() == before
@@ -254,7 +254,7 @@ def test_a_smaller_high_mark_takes_the_low_one_with_it(preset):
         ("LEVELS", '[{"recent": NaN}]'),
         ("STAGES", '"window"'),
         ("WINDOW", "-1"),
-        ("WINDOW", "3000"),
+        ("WINDOW", "0"),
         ("MAX_MESSAGES", "true"),
         ("CONVERSATION_WINDOW", "0"),
         ("TOOL_COMPRESS_TRUNCATE", "9" * 4_000),

@@ -188,7 +188,7 @@ def test_a_promise_that_messages_stay_changes_no_request(format, actions):
 
 def test_two_branches_share_what_they_begin_with_and_neither_is_lost():
     host, view = Host(), engine().open()
-    for _ in range(12):
+    for _ in range(11):
         host.grow(20, 1)
         view.messages(host.written("anthropic"))
     trunk = copy.deepcopy(host.history)
@@ -464,7 +464,7 @@ def test_a_system_message_in_the_list_stays_where_it_is():
 
 def test_untouched_messages_are_the_hosts_own():
     host, view = Host(), engine().open()
-    for _ in range(14):
+    for _ in range(16):
         host.grow(12, 1)
         history = host.written("anthropic")
         request = view.messages(history)
@@ -589,6 +589,27 @@ def test_an_error_names_messages_by_their_places_in_the_history():
     with pytest.raises(ullage.BudgetError) as raised:
         view.messages(history, pins=[81])
     assert raised.value.messages[0] == 81
+    assert "message 81 (" in str(raised.value)
+
+
+def test_an_error_names_places_in_the_history_after_a_repair_and_beside_what_is_transient():
+    lost = {"role": "tool", "tool_call_id": "nobody's", "content": "A result without a call."}
+    note = {"role": "user", "content": "A reminder for this request."}
+    large = {"role": "assistant", "content": WORDS * 900}
+    history = [*long_history(8), lost, lost, note, large, {"role": "user", "content": "Go on."}]
+    with pytest.raises(ullage.BudgetError) as raised:
+        engine().open().messages(history, transient=[10], pins=[11])
+    assert raised.value.messages[0] == 11
+    assert "(message 11 is pinned" in str(raised.value)
+    for ask in (engine().plan, engine().compact):
+        with pytest.raises(ullage.BudgetError) as raised:
+            ask(list(history), pins=[11])
+        assert raised.value.messages[0] == 11
+        assert "(message 11 is pinned" in str(raised.value)
+    history[10] = {"role": "user", "content": WORDS * 900}
+    with pytest.raises(ullage.BudgetError) as raised:
+        engine().open().messages(history, transient=[10])
+    assert raised.value.messages[0] == 10
 
 
 def test_a_compaction_that_stays_above_the_high_mark_waits_for_growth():

@@ -104,7 +104,10 @@ def _agreeing(ground: dict[str, Any], given: dict[str, Any], firm: set[str]) -> 
     if "low" not in firm and is_above("low", "high"):
         # At the high mark itself, every turn would compact.
         settings["low"] = settings["high"] * (ground["low"] / ground["high"])
-    return settings
+    # What nobody gave stays as the policy would have it beside what was given.
+    return {
+        name: value for name, value in settings.items() if name in given or value != ground[name]
+    }
 
 
 def _named(problems: Iterable[tuple[str, str]], sources: dict[str, str]) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ import ullage
 from ullage.cli.codes import told
 from ullage.cli.conversations import system_in, tools_in
 from ullage.cli.errors import CommandError
-from ullage.cli.policies import chosen
+from ullage.cli.policies import changed, chosen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,10 +143,7 @@ def policy_of(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | 
     """The policy, None for that of the model, and the model, which an agent's file may name."""
     policy, model = chosen(options.policy, options.model)
     changes = dict(_setting(given) for given in options.set)
-    if changes:
-        ground = policy or (ullage.model_limits(model).policy() if model else ullage.Policy())
-        policy = ground.replace(**changes)
-    return policy, model
+    return (changed(policy, model, changes) if changes else policy), model
 
 
 def add_planning(parser: argparse.ArgumentParser) -> None:

@@ -40,6 +40,19 @@ def chosen(source: str | None, model: str | None) -> tuple[ullage.Policy | None,
         raise ullage.PolicyError(f"{source}: {error}") from error
 
 
+def changed(
+    policy: ullage.Policy | None, model: str | None, changes: dict[str, Any]
+) -> ullage.Policy:
+    """The policy, or that of the model if it is None, with some settings changed.
+
+    Raises:
+        PolicyError: If a setting is unknown or out of range.
+    """
+    if policy is not None:
+        return policy.replace(**changes)
+    return ullage.model_limits(model).policy(**changes) if model else ullage.Policy(**changes)
+
+
 def of_agent(settings: dict[str, Any]) -> ContextSettings | None:
     """The settings of an agent, if that is what these are.
 

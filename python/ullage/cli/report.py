@@ -14,7 +14,7 @@ from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
 from ullage.cli.options import add_file, add_policy, at_least, command, completed, store_of
 from ullage.cli.overwriting import add_force, require_new
-from ullage.cli.policies import chosen
+from ullage.cli.policies import changed, chosen
 from ullage.cli.unread import Unread
 from ullage.report.recording import is_recording
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from ullage.sessions import Session
 
 _STANDARD_OUTPUT = "-"
-# Of a window, what stays free for the answer where only the window is given: as much as the share
-# that the default policy reserves of its own.
-_RESERVED = 0.04
 
 
 def add_to(commands: Any) -> None:
@@ -92,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         if unread and not sessions:
             return unread.ended(FINE, did=False)
         session = _session(sessions, options.session)
-        policy, model = _policy(options)
+        policy, model = policy_of(options)
         with progress("requests") as work:
             recorder = follow(session, policy, model=model, store=store, progress=work.at)
             page = recorder.html(store=store, folder=folder).encode()
@@ -119,11 +116,9 @@ def _session(found: list[Session], number: int) -> Session:
     return found[number - 1]
 
 
-def _policy(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | None]:
+def policy_of(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | None]:
     """The policy that is asked for, None for that of the model, and the model."""
     policy, model = chosen(options.policy, options.model)
     if options.window is None:
         return policy, model
-    ground = policy or (ullage.model_limits(model).policy() if model else ullage.Policy())
-    reserve = min(ground.reserve_output, int(options.window * _RESERVED))
-    return ground.replace(window=options.window, reserve_output=reserve), model
+    return changed(policy, model, {"window": options.window}), model

@@ -91,8 +91,11 @@ def run(options: argparse.Namespace) -> int:
                 said = ""
                 if options.summarize:
                     said = summary_of(session.messages, engine.policy, options.format)
+                elif options.tokens:
+                    said = drawn.tokens_line()
                 elif not options.json:
-                    said = drawn.tokens_line() if options.tokens else drawn.render()
+                    largest = f"\n\nThe most room: {status.largest}." if status.largest else ""
+                    said = drawn.render() + largest
                 found.append((session.name, status, said))
                 is_due = is_due or (due and not options.summarize)
             work()
@@ -112,7 +115,7 @@ def summary_of(messages: Sequence[Any], policy: ullage.Policy, format: str | Non
         max_messages=1,
         low_messages=1.0,
         summaries="always",
-        stages=["window", "summarize"],
+        stages=["window", "summarize", "trim"],
         levels=[{}],
     )
     engine = ullage.ContextManager(policy, format=format)

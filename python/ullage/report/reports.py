@@ -114,6 +114,8 @@ class Status:
         low: Down to this it goes.
         due: What the fill asks for: "soft" above the high mark, "hard" above what is available.
         parts: Tokens by kind of content.
+        largest: The message that takes the most room and what would help, in a sentence; None
+            if no message takes a tenth of ``available``.
         messages: Number of messages.
         max_messages: More than these are too many; None for any number.
         tools: Number of tool definitions beside them.
@@ -129,6 +131,7 @@ class Status:
     low: int
     due: Literal["none", "soft", "hard"]
     parts: dict[str, int]
+    largest: str | None = None
     messages: int = 0
     max_messages: int | None = None
     tools: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +44,6 @@ class _Request:
         conversation: The view of the conversation.
         has_pointers: Whether pointers may take the place of what calls wrote.
         tail: The calls at the end whose results may still come, and the results that came.
-        places: The places of the messages that a ``BudgetError`` names, the system messages among
-            them.
     """
 
     limit: int
@@ -53,7 +51,6 @@ class _Request:
     conversation: ConversationView
     has_pointers: bool
     tail: list[Any]
-    places: list[int] = field(default_factory=list)
 
 
 # The request for which a view asks for a compaction.
@@ -268,10 +265,6 @@ class ContextManagementMiddleware:
         token = _request.set(request)
         try:
             left = await view.amessages(shown, **options, hard=is_due)
-        except ullage.BudgetError as error:
-            found = zip(request.places, error.messages, strict=False)
-            error.messages = [n if n < begin else begin + place for n, place in found]
-            raise
         finally:
             _request.reset(token)
         left = summary_first([*left, *request.tail])
@@ -292,11 +285,7 @@ class ContextManagementMiddleware:
                 self._done(done)
         tokens, most = self.count_message_tokens(left), self.config.summarizes_at(limit)
         if tokens > most or (tokens == most and not request.has_pointers):
-            try:
-                condensed = await self._condensed(left, request)
-            except ullage.BudgetError as error:
-                request.places = list(error.messages)
-                raise
+            condensed = await self._condensed(left, request)
             if condensed is not None and condensed.left is not None:
                 left, newest = condensed.left, condensed.newest - len(request.tail)
         end = len(left) - len(request.tail)

@@ -44,6 +44,26 @@ impl<'py> History<'py> {
         place - self.transient.iter().enumerate().filter(|(index, (before, _))| before + index < place).count()
     }
 
+    /// The place in all of the history of each message of a request; one that stands for several is at the first, and one
+    /// that stands for none at no place.
+    pub fn places(&self, units: &Units<Made>) -> Vec<Option<usize>> {
+        let before = |entry: usize| self.transient.partition_point(|(before, _)| *before < entry);
+        let mut transient = 0;
+        let places = units.iter().flat_map(|unit| {
+            let start = unit.stands_for.start;
+            let place = match (unit.stands_for.is_empty(), unit.is_transient) {
+                (false, _) => Some(start + before(start + 1)),
+                (true, true) => {
+                    transient = before(start).max(transient) + 1;
+                    Some(start + transient - 1)
+                }
+                (true, false) => None,
+            };
+            unit.shows.iter().map(move |_| place)
+        });
+        places.collect()
+    }
+
     pub fn transient(&self) -> Vec<(usize, Made)> {
         self.transient.iter().map(|(before, entry)| (*before, Arc::new(entry.clone().unbind()))).collect()
     }

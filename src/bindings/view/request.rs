@@ -84,9 +84,7 @@ impl PyViewRequest {
     #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
     fn places(&self, messages: Vec<usize>) -> Vec<usize> {
         let Some(due) = &self.due else { return messages };
-        let stands_for = due.units.iter().flat_map(|unit| unit.shows.iter().map(|_| unit.stands_for.start));
-        let places: Vec<usize> = stands_for.collect();
-        messages.into_iter().filter_map(|message| places.get(message).copied()).collect()
+        messages.into_iter().filter_map(|message| due.reading.get().place(message)).collect()
     }
 
     /// What a plan is made for, where it has to be compacted.

@@ -3,10 +3,6 @@
 use super::ids::by_beginning;
 use super::known_limits::{KNOWN_LIMITS, open};
 
-/// The most of a window that is kept free for the answer: a quarter. Without it the usual reserve would leave nothing
-/// of a window of 8,192.
-const RESERVED_SHARE: usize = 4;
-
 /// The token limits of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ModelLimits {
@@ -24,12 +20,7 @@ impl ModelLimits {
     /// third of the models that models.dev lists.
     pub const UNKNOWN: Self = open(128_000);
 
-    /// Returns the tokens to keep free for the answer: `wanted`, but not more than the model can answer, and at most a
-    /// quarter of the window.
-    pub fn reserve(self, wanted: usize) -> usize {
-        wanted.min(self.max_output.unwrap_or(wanted)).min(self.window / RESERVED_SHARE)
-    }
-
+    /// The token limits of a model.
     /// The window to plan with when `reserve` of it is kept free: what that leaves is never more than the provider
     /// takes as input.
     pub fn window_beside(self, reserve: usize) -> usize {

@@ -57,6 +57,15 @@ fn of_long_prose_the_middle_goes_and_instructions_stay() {
 }
 
 #[test]
+fn what_is_kept_of_prose_fills_its_room() {
+    let text: String = (0..200).map(|n| format!("In room {n} there were {} chairs. ", n * 7)).collect();
+    for keep in [100, 300, 900] {
+        let kept = tokens(&condense(&text, keep, &*exact()).expect("it is long"));
+        assert!((keep * 4 / 5..=keep).contains(&kept), "{kept} of {keep}");
+    }
+}
+
+#[test]
 fn a_text_in_which_every_letter_is_a_token_becomes_shorter_too() {
     let text = "|a  a|>\n><<a\na\n|<\n> <a<o\na<|>a\n>e. a.>|>\na\n|a`|>a..><<a\n>c\na/ae\n`a\n .<a>c >? ?<.a/ae|.  a\na\na\na|\n/<  <.>a";
     let short = condense(text, 78, &*exact()).unwrap();

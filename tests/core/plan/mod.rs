@@ -6,6 +6,7 @@ mod last_level;
 mod ledger;
 mod plan_json;
 mod policy;
+mod progress;
 mod properties;
 mod prune;
 mod recovery;

@@ -2,11 +2,13 @@
 
 use crate::support::{Message, compact, engine, exact, render, small_policy, undigested};
 use serde_json::json;
-use ullage::budget::Budget;
-use ullage::error::{Error, Result};
+use ullage::budget::{Budget, progressed};
+use ullage::error::{Error, Occupant, Result};
+use ullage::numbers::share;
 use ullage::planner::Urgency;
 use ullage::policy::{Level, Policy, Settings, StageName};
 use ullage::store::Storing;
+use ullage::tokens::ModelLimits;
 use ullage::wire::Format;
 
 #[test]
@@ -137,8 +139,8 @@ fn a_changed_policy_has_the_changes_and_is_otherwise_the_same() {
         for other in Policy::PRESETS.map(|other| Policy::preset(other).expect("it is known")) {
             assert_eq!(other.replace(changes(&whole)), Ok(preset.clone()));
         }
-        let changed = preset.replace(changes(&json!({ "window": 90_000, "time_limit": 7 })));
-        assert_eq!(changed, Ok(Policy { window: 90_000, time_limit: 7.0, ..preset }));
+        let changed = preset.replace(changes(&json!({ "keep_recent": 9, "time_limit": 7 })));
+        assert_eq!(changed, Ok(Policy { keep_recent: 9, time_limit: 7.0, ..preset }));
     }
 }
 
@@ -228,14 +230,56 @@ fn what_reports_say_takes_at_most_three_quarters_of_the_room() {
 }
 
 #[test]
+fn the_low_mark_of_a_small_budget_leaves_room_for_an_account() {
+    for name in Policy::PRESETS {
+        let policy = Policy::preset(name).unwrap();
+        let mut before = 0;
+        for limit in (0..30_000).step_by(97).skip(1) {
+            let Budget { low, high, escalate, .. } = Budget::given(limit, &policy).unwrap().limited(limit, &policy);
+            assert!(low >= before, "{name}: {low} of {limit}, {before} of less");
+            assert!(low <= escalate && low <= progressed(high), "{name}: {low} of {limit}");
+            assert!(low <= share(limit, policy.low).max(share(limit, policy.high * 0.6)), "{name}: {low} of {limit}");
+            before = low;
+        }
+    }
+    let low = |limit| Budget::given(limit, &Policy::default()).unwrap().low;
+    assert_eq!((low(2_000), low(7_000), low(10_000), low(40_000)), (1_020, 2_500, 2_500, 10_000));
+}
+
+#[test]
+fn a_window_without_a_reserve_reserves_at_most_a_quarter() {
+    for name in Policy::PRESETS {
+        let preset = Policy::preset(name).unwrap();
+        let usual = preset.reserve_output;
+        for window in [1, 3, 4, 2_000, 8_000, 8_192, 16_000, 31_999, 32_000, 1_000_000] {
+            let policy = preset.replace(changes(&json!({ "window": window }))).unwrap();
+            assert_eq!(policy, preset.clone().in_window(window), "{name}, {window}");
+            assert_eq!(policy.reserve_output, usual.min(window / 4), "{name}, {window}");
+            assert_eq!(
+                policy.replace(changes(&json!({ "high": policy.high }))),
+                Ok(policy.clone()),
+                "{name}, {window}"
+            );
+            let given = preset.replace(changes(&json!({ "window": window, "reserve_output": window - 1 })));
+            assert_eq!(given.map(|policy| policy.reserve_output), Ok(window - 1), "{name}, {window}");
+        }
+    }
+    for window in [4_000, 8_192, 64_000] {
+        let limits = ModelLimits { window, max_input: window, max_output: None };
+        assert_eq!(Policy::for_limits(limits, None), Policy::default().in_window(window));
+    }
+}
+
+#[test]
 fn an_error_says_what_was_learned() {
-    let cause = "the first request is pinned";
+    let cause = Occupant { index: 0, name: Some("the first request"), content: "is pinned".to_owned() };
     let error = |learned| {
         let messages = vec![(0, 1_200)];
-        Error::Budget { budget: 900, learned, floor: 1_200, messages, cause: cause.to_owned() }.to_string()
+        Error::Budget { budget: 900, learned, floor: 1_200, messages, cause: Some(cause.clone()) }.to_string()
     };
     assert!(error(15_000).contains("its budget of 900 (15,000 more are kept free for what the provider has reported"));
     assert!(!error(0).contains("kept free"));
+    assert!(error(0).ends_with("(the first request is pinned)"), "{}", error(0));
 }
 
 #[test]

@@ -305,7 +305,7 @@ fn reasoning_goes_where_its_turn_is_over_and_nobody_wants_it_back() {
 fn reasoning_stays_with_what_openai_has_stored_with_it() {
     let answer = Message::new("assistant", vec![thinking(true), Block::Text("so it is".to_owned())]);
     let messages = [
-        Message::text("user", &file("q", 0..40)),
+        Message::text("user", &file("q", 0..20)),
         Message { stored: true, ..answer.clone() },
         Message::text("user", "and why is that?"),
         answer,
@@ -339,8 +339,8 @@ fn reasoning_stays_with_what_openai_has_stored_with_it() {
     // A picture that OpenAI has made is such an item too.
     let said = |text: &str| json!({ "role": "user", "content": text });
     let drawn = json!([
-        said(&file("q", 0..40)),
-        { "type": "reasoning", "id": "rs_1", "summary": [{ "type": "summary_text", "text": "hm ".repeat(200) }] },
+        said(&file("q", 0..20)),
+        { "type": "reasoning", "id": "rs_1", "summary": [{ "type": "summary_text", "text": "hm ".repeat(900) }] },
         { "type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "AAAA" },
         { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "there" }] },
         said("and now?"),
@@ -471,7 +471,7 @@ fn the_line_for_what_is_superseded_is_recognised() {
 /// A result that was stored before keeps its reference, and its content is stored no second time.
 #[test]
 fn what_was_stored_before_keeps_its_reference() {
-    let (old, new) = (file("old", 0..400), file("new", 0..40));
+    let (old, new) = (file("old", 0..400), file("new", 0..25));
     for style in [MarkStyle::Ullage, MarkStyle::CyberAutoagent, MarkStyle::Valis] {
         let store = MemoryStore::default();
         let policy = Policy { stages: vec![StageName::Offload], offload_preview: 140, marks: style, ..policy() };
