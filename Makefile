@@ -60,7 +60,7 @@ test: $(STAMPS)/extension $(STAMPS)/group-test ## Run the tests of both language
 
 .PHONY: test-all
 test-all: $(STAMPS)/extension $(STAMPS)/group-test ## Run the long tests too: thousands of turns, hundreds of kills
-	cargo test
+	ULLAGE_LONG_TESTS=1 cargo test
 	$(PYTEST) -m 'not lint and not wheel' --hypothesis-profile=long
 
 .PHONY: lint

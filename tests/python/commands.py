@@ -57,6 +57,7 @@ def inside(*arguments, stdin=b""):
     for stream in streams[1:]:
         stream.flush()
         found.append(stream.buffer.getvalue().decode())
+    assert "Traceback" not in found[1], found[1]
     return code, *found
 
 

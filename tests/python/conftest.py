@@ -39,5 +39,5 @@ def ears(caplog):
     from .spans import exported
 
     caplog.set_level(logging.DEBUG, "ullage")
-    exported().clear()
-    return Ears(caplog, exported())
+    with exported().listening() as seen:
+        yield Ears(caplog, seen)

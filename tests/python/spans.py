@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import metrics, trace
 from opentelemetry.sdk.metrics import MeterProvider
@@ -11,21 +12,56 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, SamplingResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class WhileAsked(Sampler):
+    """Records spans while a test listens; a host's spans cost every other test a fifth of its time."""
+
+    asked = False
+
+    def should_sample(self, *args: Any, **more: Any) -> SamplingResult:
+        return (ALWAYS_ON if self.asked else ALWAYS_OFF).should_sample(*args, **more)
+
+    def get_description(self) -> str:
+        return "while a test listens"
+
+
+class OnlyOurs(MeterProvider):
+    """Keeps the metrics of ullage; those of the hosts would be collected at each look."""
+
+    def get_meter(self, name: str, *args: Any, **more: Any) -> metrics.Meter:
+        ours = name == "ullage"
+        return super().get_meter(name, *args, **more) if ours else metrics.NoOpMeter(name)
 
 
 class Exported:
-    """What left the process, were there anybody to send it to.
+    """The spans and metrics of this process.
 
-    A provider is set once in the life of a process, so it listens from its first use on.
+    A provider is set once in the life of a process, so the tests share this one.
     """
 
     def __init__(self) -> None:
         self._spans = InMemorySpanExporter()
-        provider = TracerProvider()
+        self._sampler = WhileAsked()
+        provider = TracerProvider(self._sampler)
         provider.add_span_processor(SimpleSpanProcessor(self._spans))
         trace.set_tracer_provider(provider)
         self._metrics = InMemoryMetricReader()
-        metrics.set_meter_provider(MeterProvider([self._metrics]))
+        metrics.set_meter_provider(OnlyOurs([self._metrics]))
+
+    @contextmanager
+    def listening(self) -> Iterator[Exported]:
+        """Records spans meanwhile, from none on."""
+        self.clear()
+        self._sampler.asked = True
+        try:
+            yield self
+        finally:
+            self._sampler.asked = False
 
     def clear(self) -> None:
         """Forgets the spans so far."""

@@ -127,7 +127,7 @@ def test_links_and_permissions_stay(tmp_path):
     path.write_text(json.dumps(MESSAGES))
     path.chmod(0o640)
     link.symlink_to(path.name)
-    assert run("compact", "-i", "--force", link, *SMALL)[0] == 0
+    assert inside("compact", "-i", "--force", link, *SMALL)[0] == 0
     assert link.is_symlink()
     assert max(tokens(path)) <= 3_500
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -154,7 +154,7 @@ def test_nobody_reads_a_file_meanwhile_who_could_not_read_it_before(tmp_path, mo
 def test_what_is_no_file_is_written_to_as_it_is(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(MESSAGES))
-    assert run("compact", path, "-q", "-o", os.devnull) == (0, "", "")
+    assert inside("compact", path, "-q", "-o", os.devnull) == (0, "", "")
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
     _, out, _ = run("compact", path, "-q", "-o", "/dev/stdout")
     assert json.loads(out) == MESSAGES
@@ -177,7 +177,7 @@ def test_a_file_that_may_not_be_written_stays(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(MESSAGES))
     path.chmod(0o440)
-    code, _, err = run("compact", "-i", "--force", path, *SMALL)
+    code, _, err = inside("compact", "-i", "--force", path, *SMALL)
     assert (code, "Permission denied" in err) == (2, True)
 
 

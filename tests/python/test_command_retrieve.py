@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .commands import BEDROCK, MESSAGES, ROUNDS, gemini, inside, responses, run
+from .commands import BEDROCK, MESSAGES, ROUNDS, gemini, inside, responses
 from .histories import history
 
 ONLY_REMOVE = ("--set", "window=4000", "--set", "reserve_output=500", "--set", 'stages=["window"]')
@@ -22,14 +22,14 @@ def removed(messages, tmp_path):
     """A store with the messages that a compaction removed, and their reference."""
     file, store = tmp_path / "a.json", tmp_path / "store"
     file.write_text(json.dumps(messages))
-    code, _, err = run("compact", file, "-i", "--store", store, *ONLY_REMOVE)
+    code, _, err = inside("compact", file, "-i", "--store", store, *ONLY_REMOVE)
     assert code == 0, err
     names = inside("retrieve", "--store", store)[1].split()
     return store, next(name for name in names if "transcript" in name)
 
 
 def found(store, *arguments):
-    code, out, err = run("retrieve", "--store", store, *arguments)
+    code, out, err = inside("retrieve", "--store", store, *arguments)
     assert (code, err) == (0, "")
     return out
 
@@ -69,13 +69,13 @@ def test_a_pointer_leads_into_the_json_of_removed_messages(tmp_path):
 def test_a_status_has_tokens_and_shares_above_the_whole(tmp_path):
     file = tmp_path / "a.json"
     file.write_text(json.dumps(MESSAGES))
-    tokens = json.loads(run("status", file, "--json")[1])["tokens"]
+    tokens = json.loads(inside("status", file, "--json")[1])["tokens"]
     window, reserve = 4_000, 500
     more = ("--set", f"window={window}", "--set", f"reserve_output={reserve}")
-    _, out, _ = run("status", file, *more)
-    high = json.loads(run("status", file, "--json", *more)[1])["high"]
+    _, out, _ = inside("status", file, *more)
+    high = json.loads(inside("status", file, "--json", *more)[1])["high"]
     assert tokens > high
     assert f"{tokens:,} / {high:,} ({tokens * 100 // high}%)" in out
     assert "K tokens" not in out
     assert "triggers (tokens)" in out.lower()
-    assert f"({tokens * 100 // window}%)" in run("status", file, "--tokens", *more)[1]
+    assert f"({tokens * 100 // window}%)" in inside("status", file, "--tokens", *more)[1]

@@ -9,7 +9,7 @@ import ullage
 from ullage import replay
 from ullage.sessions import UnreadableSessionError, read_sessions
 
-from .commands import BEDROCK, MESSAGES, SMALL, inside, lines, run
+from .commands import BEDROCK, MESSAGES, SMALL, inside, lines
 from .test_replay import long_session
 
 GOOD = {"role": "user", "content": "Hello"}
@@ -47,7 +47,7 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_can_be_read_is_read_and_the_rest_is_listed(name, folder):
-    code, out, err = run(*COMMANDS[name], folder, "--json")
+    code, out, err = inside(*COMMANDS[name], folder, "--json")
     assert code == 3
     if name != "lint":
         read = [json.loads(line)["file"] for line in out.splitlines()]
@@ -67,7 +67,7 @@ def test_a_damaged_line_is_named_and_the_others_are_counted(name, tmp_path):
     line, says = DAMAGED[name]
     file = tmp_path / "a.jsonl"
     file.write_text(lines([GOOD]) + line + "\n" + lines([GOOD]))
-    code, out, err = run("count", "--json", file)
+    code, out, err = inside("count", "--json", file)
     assert (code, json.loads(out)["messages"]) == (3, 2)
     assert f"{file}:2: " in err
     assert says in err
@@ -77,7 +77,7 @@ def test_all_values_on_one_line_are_read_and_the_line_is_named(tmp_path):
     file = tmp_path / "a.jsonl"
     for text, number in ((TWICE, 1), (lines([GOOD]) + TWICE + "\n", 2)):
         file.write_text(text)
-        code, out, err = run("count", "--json", file)
+        code, out, err = inside("count", "--json", file)
         assert (code, json.loads(out)["messages"]) == (3, number + 1)
         assert f"{file}:{number}: 2 JSON values are on one line" in err
 
@@ -89,7 +89,7 @@ def test_a_replay_measures_the_sessions_that_can_be_read(tmp_path):
     (tmp_path / "b.jsonl").write_text(first.rstrip() + second + "".join(others))
     (tmp_path / "c.json").write_text("[{}")
     (tmp_path / "d.json").write_text('[{"role": "user", "content": 5}]')
-    code, out, err = run("replay", tmp_path, "--context", "4000", "--budget", ".5", "--json")
+    code, out, err = inside("replay", tmp_path, "--context", "4000", "--budget", ".5", "--json")
     assert code == 3
     cuts = [cut for cut in json.loads(out)["cuts"] if cut["context"] == 4_000]
     assert {cut["session"] for cut in cuts} == {str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")}  # fmt: skip
@@ -142,14 +142,14 @@ def test_what_cannot_be_read_is_never_written_over(tmp_path):
 
 def test_files_of_policies_and_of_strands_are_read_one_by_one(tmp_path):
     (tmp_path / "good.json").write_text("{}")
-    code, _, err = run("policy", "check", tmp_path / "none.json", tmp_path / "good.json")
+    code, _, err = inside("policy", "check", tmp_path / "none.json", tmp_path / "good.json")
     assert (code, "none.json" in err) == (3, True)
     messages = tmp_path / "agents" / "agent_a" / "messages"
     messages.mkdir(parents=True)
     for number, message in enumerate(BEDROCK[:3]):
         text = json.dumps({"message": message}) if number != 1 else "{"
         (messages / f"message_{number}.json").write_text(text)
-    code, out, err = run("count", "--json", tmp_path)
+    code, out, err = inside("count", "--json", tmp_path)
     assert (code, json.loads(out)["messages"]) == (3, 2)
     assert f"{messages / 'message_1.json'}: " in err
 
@@ -171,7 +171,7 @@ def test_lines_that_a_crash_left_in_a_transcript_are_listed(tmp_path):
         transcript.hide(0, 1)
     with file.open("a") as opened:
         opened.write('{"role"')
-    code, out, err = run("count", "--json", file)
+    code, out, err = inside("count", "--json", file)
     assert (code, json.loads(out)["messages"]) == (3, len(MESSAGES) - 1)
     assert f"{file}: " in err
 

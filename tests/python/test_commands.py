@@ -101,7 +101,7 @@ def test_counts_are_those_of_the_counter(file, tmp_path):
 
 
 def test_a_conversation_can_be_counted_as_text(file):
-    _, out, _ = run("count", "--text", "--json", file)
+    _, out, _ = inside("count", "--text", "--json", file)
     assert json.loads(out)["tokens"] == ullage.count_tokens(file.read_text())
 
 
@@ -120,7 +120,7 @@ def test_a_plan_is_short_and_explains_itself(file):
 
 
 def test_a_dry_run_stores_nothing(file, tmp_path):
-    assert run("plan", file, *SMALL, "--store", tmp_path / "store")[0] == 1
+    assert inside("plan", file, *SMALL, "--store", tmp_path / "store")[0] == 1
     assert not (tmp_path / "store").exists()
 
 
@@ -358,7 +358,7 @@ def test_colours_are_for_terminals_that_want_them(file, tmp_path):
     for arguments in (["lint", broken], ["count", file], ["plan", tmp_path / "nothing.json"]):
         assert ESCAPE in on_terminal(*arguments)
         assert ESCAPE not in on_terminal(*arguments, NO_COLOR="1")
-        assert ESCAPE not in "".join(map(str, run(*arguments)))
+        assert ESCAPE not in "".join(map(str, inside(*arguments)))
 
 
 @pytest.mark.skipif(pty is None, reason="terminals of POSIX")

@@ -3,11 +3,12 @@
 import json
 import os
 import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from .commands import COMMAND, inside, run
 from .conversations import long_conversation, render
 from .lengths import first
 
@@ -15,19 +16,14 @@ FULL = Path("/dev/full")
 FINE = render(long_conversation(2), "bedrock")
 # Its last call has no result.
 BROKEN = FINE[: next(i for i, message in enumerate(FINE) if "toolUse" in json.dumps(message)) + 1]
-COMMAND = [sys.executable, "-m", "ullage", "lint"]
+LINT = [*COMMAND, "lint"]
 
 
-def lint(*arguments, stdin="", **more):
-    data = stdin if isinstance(stdin, bytes) else stdin.encode()
-    run = subprocess.run(
-        [*COMMAND, *arguments], input=data, capture_output=True, check=False, **more
-    )
-    return run.returncode, run.stdout.decode(), run.stderr.decode()
+lint = partial(inside, "lint")
 
 
-def fails(run, says):
-    code, _, errors = run
+def fails(found, says):
+    code, _, errors = found
     return code == 2 and says in errors and "Traceback" not in errors
 
 
@@ -98,16 +94,16 @@ def test_a_bad_file_does_not_stop_the_rest(tmp_path):
     bad.write_text("{")
     mixed.write_text('{"messages": 3}')
     broken.write_text(json.dumps(BROKEN))
-    run = lint(*map(str, (missing, bad, mixed, broken)))
-    assert run[0] == 3
-    assert all(f"{file}: " in run[2] for file in (missing, bad, mixed))
-    assert "call-has-its-result" in run[1]
+    found = lint(*map(str, (missing, bad, mixed, broken)))
+    assert found[0] == 3
+    assert all(f"{file}: " in found[2] for file in (missing, bad, mixed))
+    assert "call-has-its-result" in found[1]
 
 
 def test_an_unknown_format_is_said_once(tmp_path):
-    run = lint("-", "-", "--format", "morse", stdin=json.dumps(FINE))
-    assert fails(run, "morse")
-    assert run[2].count("morse") == 1
+    found = lint("-", "-", "--format", "morse", stdin=json.dumps(FINE))
+    assert fails(found, "morse")
+    assert found[2].count("morse") == 1
 
 
 def test_a_reader_may_stop_early(tmp_path):
@@ -115,7 +111,7 @@ def test_a_reader_may_stop_early(tmp_path):
     file.write_text(json.dumps(BROKEN))
     many = [str(file)] * 500  # More than a pipe holds, also where it was closed at once.
     with subprocess.Popen(
-        [*COMMAND, *many], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*LINT, *many], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout
         assert process.stderr
@@ -127,30 +123,30 @@ def test_a_reader_may_stop_early(tmp_path):
 @pytest.mark.skipif(not FULL.exists(), reason="a device of Linux")
 def test_a_full_disk_is_an_error():
     with FULL.open("w") as full:
-        run = subprocess.run(
-            [*COMMAND, "-"],
+        done = subprocess.run(
+            [*LINT, "-"],
             input=json.dumps(BROKEN).encode(),
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,
         )
-    assert run.returncode == 2
-    assert run.stderr.startswith(b"ullage: cannot print")
-    assert b"Traceback" not in run.stderr
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"ullage: cannot print")
+    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell closes it")
 def test_a_closed_input_is_an_error():
-    command = ["/bin/sh", "-c", '"$@" <&-', "sh", *COMMAND, "-"]
-    run = subprocess.run(command, capture_output=True, check=False)
-    assert fails((run.returncode, run.stdout, run.stderr.decode()), "standard input is closed")
+    command = ["/bin/sh", "-c", '"$@" <&-', "sh", *LINT, "-"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert fails((done.returncode, done.stdout, done.stderr.decode()), "standard input is closed")
 
 
 def test_what_the_terminal_cannot_show_is_escaped():
     broken = json.dumps(BROKEN).replace('"toolUseId": "', '"toolUseId": "é\\ud800')
     for encoding in ["ascii", "utf-8"]:
-        code, out, errors = lint(
-            "-", stdin=broken, env={**os.environ, "PYTHONIOENCODING": encoding}
+        code, out, errors = run(
+            "lint", "-", stdin=broken, env={**os.environ, "PYTHONIOENCODING": encoding}
         )
         assert (code, errors) == (1, "")
         assert ("\\xe9" if encoding == "ascii" else "é") in out

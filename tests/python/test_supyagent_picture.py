@@ -1,10 +1,8 @@
 """The picture of a context as Supyagent's chat draws it, of a session, an engine and a file."""
 
 import json
-import os
-import subprocess
-import sys
 from datetime import datetime
+from functools import partial
 
 import ullage
 from ullage.report.reports import LastSummary
@@ -17,6 +15,7 @@ from ullage.supyagent import (
 )
 from ullage.supyagent.summary import save
 
+from .commands import inside
 from .histories import Client, history
 from .test_supyagent_files import AGENT
 
@@ -120,14 +119,7 @@ def test_the_status_of_any_engine_is_drawn():
     assert "0 / 163,200 (0%)" in plain.render()
 
 
-def run(*arguments):
-    command = [sys.executable, "-m", "ullage", "status", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        command, capture_output=True, encoding="utf-8", check=False, env=environment
-    )
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout, done.stderr
+run = partial(inside, "status")
 
 
 def test_the_command_draws_a_file(tmp_path):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,9 +20,9 @@ POLICY = ullage.Policy(window=6_000, reserve_output=1_000)
 
 
 @pytest.fixture
-def seen() -> Exported:
-    exported().clear()
-    return exported()
+def seen() -> Iterator[Exported]:
+    with exported().listening() as listened:
+        yield listened
 
 
 def conversation() -> list[Any]:

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
-use crate::support::{Block, Item, Message, Outcome, compact, engine, estimate, exact, fresh_count, render};
+use crate::support::{Block, Item, Message, Outcome, compact, engine, estimate, exact, fresh_count, is_long, render};
 use serde_json::{Value, json};
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
@@ -296,7 +296,7 @@ fn counters() -> Vec<Arc<dyn CountTokens>> {
 fn no_counter_finds_more_than_the_budget_and_little_of_it_is_left() {
     let input = render(&session(60).messages, Format::Anthropic);
     for counter in counters() {
-        for share in (5..=100).step_by(5) {
+        for share in (5..=100).step_by(if is_long() { 5 } else { 19 }) {
             let outcome = pressed(&input, share, &counter);
             let plan = &outcome.plan;
             let counted = fresh_count(&outcome.output, Format::Anthropic, &counter);
@@ -312,7 +312,7 @@ fn no_counter_finds_more_than_the_budget_and_little_of_it_is_left() {
 fn a_larger_budget_keeps_no_less_but_for_what_may_stay_unused() {
     let input = render(&session(60).messages, Format::Anthropic);
     let mut last = 0;
-    for share in 5..=100 {
+    for share in (5..=100).step_by(if is_long() { 1 } else { 5 }) {
         let plan = pressed(&input, share, &exact()).plan;
         let unused = plan.budget.limit * 3 / 100;
         assert!(plan.tokens_after + unused > last, "{share} %: {} after {last}", plan.tokens_after);
@@ -498,7 +498,8 @@ fn unpleasant() -> Vec<(&'static str, String)> {
 #[test]
 fn no_output_is_too_unpleasant() {
     for (kind, text) in unpleasant() {
-        for counter in [exact(), estimate()] {
+        let counters = [estimate(), exact()];
+        for counter in &counters[..if is_long() { 2 } else { 1 }] {
             let mut session = Session::new("Have a look.");
             session.call("First this.", "bash", json!({ "command": "cat it" }), &text);
             session.call("Then as a file.", "read_file", json!({ "path": "/srv/it" }), &text);
@@ -506,8 +507,8 @@ fn no_output_is_too_unpleasant() {
             session.say("I see.", "And now?");
             let mut input = render(&session.messages, Format::Anthropic);
             for share in [60, 30, 30] {
-                let outcome = pressed(&input, share, &counter);
-                let counted = fresh_count(&outcome.output, Format::Anthropic, &counter);
+                let outcome = pressed(&input, share, counter);
+                let counted = fresh_count(&outcome.output, Format::Anthropic, counter);
                 assert_eq!(counted, outcome.plan.tokens_after, "{kind}");
                 assert!(counted <= outcome.plan.budget.limit, "{kind}");
                 input = outcome.output;

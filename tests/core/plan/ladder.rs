@@ -1,7 +1,9 @@
 //! The ladder of escalation, the window by number of messages, and the time limit.
 
 use crate::support::check::unpaired;
-use crate::support::{Message, ask, ask_window, compact_in_window, engine, exact, fresh_count, render, undigested};
+use crate::support::{
+    Message, ask, ask_window, compact_in_window, engine, exact, fresh_count, is_long, render, undigested,
+};
 use serde_json::Value;
 use ullage::engine::{Ask, Engine, Summarizer};
 use ullage::planner::{Answer, Deadline, Plan, Urgency};
@@ -53,7 +55,8 @@ fn every_preset_keeps_its_budget_and_a_valid_history() {
             let input = render(&messages, format);
             for storing in [Storing::On, Storing::Off] {
                 let engine = engine(&preset, &exact(), storing);
-                for budget in [600, 1_500, 3_000, 6_000] {
+                let budgets = [600, 3_000, 1_500, 6_000];
+                for &budget in &budgets[..if is_long() { 4 } else { 2 }] {
                     for urgency in [Urgency::Soft, Urgency::Hard] {
                         let what = format!("{name}, {}, {budget}, {urgency:?}", format.name());
                         let outcome = crate::support::compact(&engine, &input, format, budget, urgency);

@@ -113,7 +113,7 @@ fn two_names_of_one_reference_are_one_artifact() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
+    #![proptest_config(crate::support::cases(60))]
 
     #[test]
     fn whatever_a_tool_or_session_is_called_it_stays_in_the_folder(

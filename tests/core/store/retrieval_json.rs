@@ -146,7 +146,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+    #![proptest_config(crate::support::cases(200))]
 
     #[test]
     fn every_value_is_found_where_serde_json_has_it(value in any_value(), pretty in any::<bool>()) {

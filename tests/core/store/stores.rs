@@ -119,7 +119,7 @@ fn only_a_reference_is_read_as_one() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+    #![proptest_config(crate::support::cases(300))]
 
     #[test]
     fn whatever_a_tool_is_called_its_reference_is_one(tool in any::<String>(), content in any::<Vec<u8>>()) {

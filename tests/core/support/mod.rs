@@ -214,7 +214,13 @@ pub fn slice(messages: &Value, range: std::ops::Range<usize>) -> Value {
     Value::Array(messages.as_array().unwrap()[range].to_vec())
 }
 
-/// Proptest without files beside the sources.
+/// True in `make test-all`, which tries every case; `make test` tries a part of them.
+pub fn is_long() -> bool {
+    std::env::var_os("ULLAGE_LONG_TESTS").is_some()
+}
+
+/// Proptest without files beside the sources, with a quarter of the cases unless the run is long.
 pub fn cases(cases: u32) -> ProptestConfig {
+    let cases = if is_long() { cases } else { cases.div_ceil(4) };
     ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 4_000, ..ProptestConfig::default() }
 }

@@ -109,7 +109,7 @@ fn a_report_below_the_count_lowers_a_shorter_history_in_proportion() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::cases(256))]
 
     #[test]
     fn what_fits_at_a_scale_is_what_counts_so_much(factor in 0.4_f64..2.5, limit in 0_usize..5_000, tokens in 0_usize..5_000) {

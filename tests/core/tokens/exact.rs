@@ -147,7 +147,7 @@ fn every_character_has_the_class_that_the_published_patterns_give_it() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(crate::support::cases(2_000))]
 
     #[test]
     fn counts_and_boundaries_equal_the_published_ones_on_random_nasty_text(text in nasty_text()) {

@@ -81,7 +81,7 @@ fn megabytes(length: usize) -> Vec<(&'static str, String)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(crate::support::cases(300))]
 
     #[test]
     fn counts_equal_the_published_ones_on_long_words(text in long_word()) {

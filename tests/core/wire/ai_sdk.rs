@@ -521,7 +521,7 @@ fn messages() -> impl Strategy<Value = Vec<Value>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_500))]
+    #![proptest_config(crate::support::cases(1_500))]
 
     #[test]
     fn any_tree_is_read_or_refused(

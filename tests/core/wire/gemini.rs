@@ -528,7 +528,7 @@ fn edits<T: ullage::message::Text>(conversation: &Conversation<T>) -> Vec<Change
 
 proptest! {
     // Cheap, and the mistakes worth finding are in pairs of odd values.
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(crate::support::cases(2_000))]
 
     #[test]
     fn contents_that_are_nearly_right_are_refused_or_read_and_written(messages in vec(any_content(), 0..5)) {

@@ -499,7 +499,7 @@ fn outputs() -> impl Strategy<Value = Vec<Value>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_500))]
+    #![proptest_config(crate::support::cases(1_500))]
 
     #[test]
     fn any_tree_is_read_or_refused(tree in tree(TYPES, ROLES, FIELDS), items in entries(TYPES, ROLES, FIELDS)) {
