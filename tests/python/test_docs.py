@@ -104,7 +104,18 @@ def test_the_readme_is_short():
     assert len(text_of("README.md").splitlines()) <= 150
 
 
-@pytest.mark.parametrize("example", [name for name in EXAMPLES if name != "local_provider.py"])
+# The blocks of the README run the same hosts.
+OF_HOSTS = ("strands_agent.py", "adk_agent.py")
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in OF_HOSTS else ())
+        for name in EXAMPLES
+        if name != "local_provider.py"
+    ],
+)
 def test_an_example_runs(example, tmp_path):
     run_with_local_provider(ROOT / "examples" / example, tmp_path)
 

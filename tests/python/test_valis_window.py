@@ -94,7 +94,7 @@ def test_what_cannot_fit_is_refused_before_anybody_is_asked(tmp_path):
 
 
 def test_a_full_history_that_grows_costs_as_many_summaries_as_one_that_was_taken_over(tmp_path):
-    full = conversation(80, lines=20)
+    full = conversation(40, lines=20)
     asked, prompts = [], []
     for takes_over in (True, False):
         made, agent = middleware(tmp_path / str(takes_over), 6_000), Agent()
