@@ -8,11 +8,11 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 1 words | [`numbers`], [`slices`], [`anchors`], [`error`], [`parallel`], [`shared`], [`media`], [`tokens`] |
+//! | 1 words | [`numbers`], [`text`], [`anchors`], [`error`], [`parallel`], [`shared`], [`media`], [`tokens`] |
 //! | 2 conversation | [`message`] |
 //! | 3 reading and judging | [`wire`], [`invariants`], [`ledger`] |
 //! | 4 means | [`compress`], [`store`], [`validity`], and above them [`calls`], [`digest`], [`history`] |
-//! | 5 decisions as data | [`summary`], [`policy`], [`economics`], [`budget`], [`edit`], [`draft`], [`report`] |
+//! | 5 decisions as data | [`summary`], [`policy`], [`economics`], [`budget`], [`edit`], [`working_copy`], [`report`] |
 //! | 6 stages | [`stages`] |
 //! | 7 planner | [`planner`] |
 //! | 8 front door | [`engine`], [`replay`] |
@@ -23,7 +23,6 @@ pub mod budget;
 pub mod calls;
 pub mod compress;
 pub mod digest;
-pub mod draft;
 pub mod economics;
 pub mod edit;
 pub mod engine;
@@ -40,14 +39,15 @@ pub mod policy;
 pub mod replay;
 pub mod report;
 pub mod shared;
-pub mod slices;
 pub mod stages;
 pub mod store;
 pub mod summary;
+pub mod text;
 pub mod tokens;
 pub mod validity;
 pub mod view;
 pub mod wire;
+pub mod working_copy;
 
 #[cfg(feature = "python")]
 mod bindings;

@@ -84,13 +84,13 @@ fn plain_kind(content: PlainContent) -> &'static str {
 }
 
 fn parts(left_out: &LeftOut) -> LeftOutParts {
-    let alarms = left_out.alarms;
+    let failure_words = left_out.failure_words;
     match &left_out.gap {
         Gap::Lines(lines) | Gap::Numbered(lines, _) => {
-            (Some((lines.start, lines.end - 1)), lines.len(), "lines", alarms)
+            (Some((lines.start, lines.end - 1)), lines.len(), "lines", failure_words)
         }
-        Gap::Items(count, noun) => (None, *count, noun, alarms),
-        Gap::Characters(count) => (None, *count, "characters", alarms),
+        Gap::Items(count, noun) => (None, *count, noun, failure_words),
+        Gap::Characters(count) => (None, *count, "characters", failure_words),
     }
 }
 

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::format::named_format;
 use super::node::PyNode;
-use super::raised::nothing_raised;
+use super::pending_exception::nothing_raised;
 use super::text::PyText;
 use crate::calls;
 use crate::history::{History, Place, ResultSite};

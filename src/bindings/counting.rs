@@ -5,10 +5,10 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use super::append_only::{Counted, KnownLists, Settled};
 use super::identity::Identities;
 use super::node::PyNode;
-use super::promise::{Counted, Promises, Settled};
-use super::raised::{host_error, nothing_raised};
+use super::pending_exception::{host_error, nothing_raised};
 use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::{demands_of_messages, fixed_tokens};
@@ -25,7 +25,7 @@ use crate::wire::{self, Format};
 pub struct Counting {
     pub ledger: Arc<Ledger>,
     identities: Identities,
-    promises: Promises,
+    promises: KnownLists,
 }
 
 impl Counting {
@@ -33,7 +33,7 @@ impl Counting {
         Counting {
             ledger: Arc::new(Ledger::new(counter)),
             identities: Identities::default(),
-            promises: Promises::default(),
+            promises: KnownLists::default(),
         }
     }
 

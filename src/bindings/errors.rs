@@ -5,7 +5,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::raised;
+use super::pending_exception;
 use crate::error::{Error, SettingProblem};
 
 create_exception!(ullage, UllageError, PyException, "Base of everything that ullage raises.");
@@ -24,7 +24,7 @@ create_exception!(ullage, ReferenceTakenError, StoreError, "A store has other co
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
-        if let Some(raised) = raised::take() {
+        if let Some(raised) = pending_exception::take() {
             return of_host(raised);
         }
         let text = error.to_string();
@@ -55,7 +55,7 @@ fn of_host(raised: PyErr) -> PyErr {
         if !raised.is_instance_of::<PyException>(py) {
             return raised;
         }
-        let error = message_error(raised::unusable(&raised).to_string(), None);
+        let error = message_error(pending_exception::unusable(&raised).to_string(), None);
         error.set_cause(py, Some(raised));
         error
     })

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use super::node::PyNode;
-use super::raised::nothing_raised;
+use super::pending_exception::nothing_raised;
 use crate::error::Error;
 use crate::wire::{self, Format};
 

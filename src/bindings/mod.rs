@@ -1,5 +1,6 @@
 //! The Python extension module `ullage._core`: names, types and errors. No decision is taken here.
 
+mod append_only;
 mod compress;
 mod conversation;
 mod counter;
@@ -15,10 +16,9 @@ mod limits;
 mod marks;
 mod node;
 mod payload;
+mod pending_exception;
 mod plan;
 mod policy;
-mod promise;
-mod raised;
 mod reading;
 mod replay;
 mod retrieve;

@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, 
 
 pub use render::plain;
 
-use super::raised;
+use super::pending_exception;
 use super::text::PyText;
 use crate::error::Result;
 use crate::media::{Content, Raw};
@@ -33,7 +33,7 @@ fn name(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
 /// Returns the value of a look-up, and keeps an exception.
 fn found(value: PyResult<Option<Bound<'_, PyAny>>>) -> Option<Bound<'_, PyAny>> {
     value.unwrap_or_else(|error| {
-        raised::keep(error);
+        pending_exception::keep(error);
         None
     })
 }

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::node::PyNode;
-use super::raised::nothing_raised;
+use super::pending_exception::nothing_raised;
 use super::whole::Amount;
 use crate::compress::{Payload, PayloadKind, Whole};
 use crate::error::Error;

@@ -5,7 +5,7 @@ use pyo3::types::{PyBytes, PyList};
 use pythonize::pythonize;
 
 use super::node::PyNode;
-use super::raised::nothing_raised;
+use super::pending_exception::nothing_raised;
 use crate::engine::{apply, check, content, demands_of_messages};
 use crate::error::Error;
 use crate::planner::Plan;

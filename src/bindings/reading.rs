@@ -9,8 +9,8 @@ use pythonize::pythonize;
 
 use super::engine::{PyEngine, references};
 use super::node::PyNode;
+use super::pending_exception::nothing_raised;
 use super::plan::{PyPlan, ToStore};
-use super::raised::nothing_raised;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::{Ask, Reading, Room, content, rewritten};

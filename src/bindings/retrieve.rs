@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use super::node::{PyNode, plain};
-use super::raised::nothing_raised;
+use super::pending_exception::nothing_raised;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::error::Error;

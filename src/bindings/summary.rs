@@ -9,7 +9,7 @@ use serde::de::value::{Error as Unknown, StrDeserializer};
 use super::counter::PyTokenCounter;
 use super::format::named_format;
 use super::node::PyNode;
-use super::raised::nothing_raised;
+use super::pending_exception::nothing_raised;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::error::{Error, Result};

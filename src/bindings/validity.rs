@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 
 use super::format::named_format;
 use super::node::PyNode;
-use super::raised::nothing_raised;
+use super::pending_exception::nothing_raised;
 use crate::error::{Error, Result as CoreResult};
 use crate::invariants::Demand;
 use crate::message::Conversation;

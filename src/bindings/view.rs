@@ -15,11 +15,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use pythonize::{depythonize, pythonize};
 
+use super::append_only::{Counted, Settled};
 use super::counting::History as Promise;
 use super::engine::{PyEngine, indices};
 use super::node::PyNode;
-use super::promise::{Counted, Settled};
-use super::raised::nothing_raised;
+use super::pending_exception::nothing_raised;
 use super::reading::{PyReading, room};
 use super::text::PyText;
 use super::whole::Amount;

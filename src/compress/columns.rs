@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use foldhash::fast::RandomState;
 
-use super::alarms::{Cursor, alarms};
+use super::failure_words::{Cursor, failure_words};
 use super::outline::{Outline, Rank, Unit, lines};
 use super::sample::Sample;
 use super::table::{CellKind, Table};
@@ -69,7 +69,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
         }
         table.rows += 1;
     }
-    let found = alarms(text);
+    let found = failure_words(text);
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
     let here = cursor.until(first.end);
@@ -91,7 +91,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
         };
         // A quoted cell may hold lines: each is whole, so that what one reports is not cut in two.
         for line in lines(&text[record.clone()]).map(|line| record.start + line.start..record.start + line.end) {
-            let [from, to] = [line.start, line.end].map(|end| here.partition_point(|alarm| *alarm < end));
+            let [from, to] = [line.start, line.end].map(|end| here.partition_point(|failure_word| *failure_word < end));
             outline.push_line(text, line, rank, &here[from..to]);
         }
     }

@@ -33,11 +33,11 @@ pub struct LeftOut {
     /// The missing content.
     pub gap: Gap,
     /// The number of its pieces that report a failure.
-    pub alarms: usize,
+    pub failure_words: usize,
 }
 
-/// The line in place of a gap in which `alarms` pieces report a failure.
-pub(super) fn gap_line(gap: &Gap, alarms: usize) -> String {
+/// The line in place of a gap in which `failure_words` pieces report a failure.
+pub(super) fn gap_line(gap: &Gap, failure_words: usize) -> String {
     let mut line = GAP.to_owned();
     // Writing to a string cannot fail.
     let _ = match gap {
@@ -59,24 +59,24 @@ pub(super) fn gap_line(gap: &Gap, alarms: usize) -> String {
         Gap::Characters(1) => line.write_str("1 character left out"),
         Gap::Characters(count) => write!(line, "{} characters left out", thousands(*count)),
     };
-    push_errors(&mut line, alarms);
+    push_errors(&mut line, failure_words);
     line.push_str(GAP_END);
     line
 }
 
 /// Writes how many of what is left out report a failure.
-pub(super) fn push_errors(out: &mut String, alarms: usize) {
+pub(super) fn push_errors(out: &mut String, failure_words: usize) {
     // Writing to a string cannot fail.
-    let _ = match alarms {
+    let _ = match failure_words {
         0 => Ok(()),
         1 => out.write_str(", 1 of them an error"),
-        _ => write!(out, ", {} of them errors", thousands(alarms)),
+        _ => write!(out, ", {} of them errors", thousands(failure_words)),
     };
 }
 
 /// The most tokens that a line in a gap of this text takes, its line ends included. O(length).
 pub(super) fn gap_tokens(outline: &Outline<'_>, text: &str, counter: &dyn CountTokens) -> usize {
-    let alarms = outline.pieces.iter().filter(|piece| piece.alarm).count();
+    let failure_words = outline.pieces.iter().filter(|piece| piece.failure_word).count();
     // No number in a gap is above these, and none takes more tokens. A piece of a line has no more characters than bytes.
     let gaps = match (outline.unit, outline.first_number) {
         (Unit::Items(noun), _) => vec![Gap::Items(outline.pieces.len(), noun)],
@@ -91,7 +91,7 @@ pub(super) fn gap_tokens(outline: &Outline<'_>, text: &str, counter: &dyn CountT
         }
     };
     let ends = counter.count("\n", TextKind::ToolOutput) * 2;
-    let tokens = |gap| counter.count(&gap_line(gap, alarms), TextKind::ToolOutput);
+    let tokens = |gap| counter.count(&gap_line(gap, failure_words), TextKind::ToolOutput);
     gaps.iter().map(tokens).max().unwrap_or_default() + ends
 }
 

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::ContentKind;
-use super::alarms::{Cursor, alarms};
 use super::alike::{MOST_ALIKE, shape};
+use super::failure_words::{Cursor, failure_words};
 use super::outline::{Outline, Rank, Unit, lines};
 use super::trace::Stacks;
 use crate::numbers::thousands;
@@ -58,7 +58,7 @@ impl Shapes {
 /// A text of lines as pieces, and what it is. O(length).
 pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
     let shapes = Shapes::of(text);
-    let (found, repeats) = (alarms(text), shapes.repeat());
+    let (found, repeats) = (failure_words(text), shapes.repeat());
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
     let mut seen = vec![0_usize; shapes.lines.len()];

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::alarms::{Cursor, alarms};
+use super::failure_words::{Cursor, failure_words};
 use super::outline::{Outline, Rank, Unit, lines};
 use super::sample::Sample;
 use super::series::Series;
@@ -26,7 +26,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
 
 /// A line for each family and its series. `None` if there are none. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
-    let found = alarms(text);
+    let found = failure_words(text);
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
     let all: Vec<Range<usize>> = lines(text).collect();

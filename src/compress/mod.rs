@@ -7,7 +7,6 @@
 //! that reports a failure is kept, or counted where it was left out; shortened text is not shortened again to the same
 //! budget; the same input gives the same bytes.
 
-mod alarms;
 mod alike;
 mod blob;
 mod build;
@@ -15,7 +14,9 @@ mod choose;
 mod clean;
 mod code;
 mod columns;
+mod detect;
 mod diff;
+mod failure_words;
 mod focus;
 mod gap;
 mod json;
@@ -28,7 +29,6 @@ mod outline;
 mod plain;
 mod ranked;
 mod render;
-mod rooms;
 mod sample;
 mod search;
 mod series;
@@ -38,8 +38,8 @@ mod test_run;
 mod trace;
 mod written;
 
-pub use alarms::{reports, reports_own_failure};
 pub use choose::Aim;
+pub use failure_words::{reports, reports_own_failure};
 pub use focus::Focus;
 pub use gap::{Gap, LeftOut, is_gap_line};
 pub use kind::ContentKind;
@@ -48,10 +48,10 @@ pub use survey::{Payload, PayloadKind, Whole};
 pub use written::{condense, pasted};
 
 use choose::Choosing;
+use detect::{Taken, take};
 use gap::{SPARED, has_gap_line};
 use outline::{Outline, Unit};
 use render::{Rendered, render};
-use rooms::{Taken, take};
 
 use crate::tokens::{CountTokens, TextKind};
 

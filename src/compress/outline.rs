@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use super::alarms::Cursor;
-use crate::slices::end_of_slice;
+use super::failure_words::Cursor;
+use crate::text::end_of_slice;
 
 /// A line longer than this many bytes is cut into slices, so that no line can take a whole budget.
 const LONGEST_LINE: usize = 400;
@@ -73,7 +73,7 @@ pub struct Piece {
     /// Its priority.
     pub rank: Rank,
     /// True if it reports a failure: such pieces are counted where they are left out.
-    pub alarm: bool,
+    pub failure_word: bool,
     /// Its contribution to the gap line if it is left out.
     pub absence: Absence,
     /// True if it is kept where there is no budget.
@@ -116,7 +116,7 @@ type Reword<'a> = dyn Fn(&str) -> String + 'a;
 impl Piece {
     /// True if a line must stand where it is left out.
     pub fn is_marked(&self) -> bool {
-        self.absence == Absence::Marked || self.alarm
+        self.absence == Absence::Marked || self.failure_word
     }
 }
 
@@ -133,55 +133,59 @@ impl<'a> Outline<'a> {
     }
 
     /// Adds `source` as it is.
-    pub fn push(&mut self, source: Range<usize>, rank: Rank, alarm: bool) {
+    pub fn push(&mut self, source: Range<usize>, rank: Rank, failure_word: bool) {
         self.pieces.push(Piece {
             source,
             wording: Wording::Source,
             rank,
-            alarm,
+            failure_word,
             absence: Absence::Marked,
             essence: Essence::ByRank,
         });
     }
 
     /// Adds `text` in place of `source`. `text` must end with a line end.
-    pub fn push_made(&mut self, source: Range<usize>, text: impl Into<Box<str>>, rank: Rank, alarm: bool) {
+    pub fn push_made(&mut self, source: Range<usize>, text: impl Into<Box<str>>, rank: Rank, failure_word: bool) {
         self.pieces.push(Piece {
             source,
             wording: Wording::Made(text.into()),
             rank,
-            alarm,
+            failure_word,
             absence: Absence::Marked,
             essence: Essence::ByRank,
         });
     }
 
     /// Adds what will be made of `source` if it is kept.
-    pub fn push_reworded(&mut self, source: Range<usize>, rank: Rank, alarm: bool) {
+    pub fn push_reworded(&mut self, source: Range<usize>, rank: Rank, failure_word: bool) {
         self.pieces.push(Piece {
             source,
             wording: Wording::Reworded,
             rank,
-            alarm,
+            failure_word,
             absence: Absence::Marked,
             essence: Essence::ByRank,
         });
     }
 
-    /// Adds a line of `text` with its line end; a long one in slices, of which those that hold one of `alarms` (offsets
+    /// Adds a line of `text` with its line end; a long one in slices, of which those that hold one of `failure_words` (offsets
     /// in `text`, sorted) and the first have `rank`, and the others are ordinary if the line reports a failure. O(line).
-    pub fn push_line(&mut self, text: &str, line: Range<usize>, rank: Rank, alarms: &[usize]) {
+    pub fn push_line(&mut self, text: &str, line: Range<usize>, rank: Rank, failure_words: &[usize]) {
         if line.len() <= LONGEST_LINE {
-            self.push(line, rank, !alarms.is_empty());
+            self.push(line, rank, !failure_words.is_empty());
             return;
         }
         let mut start = line.start;
-        let mut cursor = Cursor::of(alarms);
+        let mut cursor = Cursor::of(failure_words);
         while start < line.end {
             let end = end_of_slice(text, start, line.end, SLICE);
-            let alarm = !cursor.until(end).is_empty();
-            let rank = if alarms.is_empty() || alarm || start == line.start { rank } else { rank.max(Rank::Ordinary) };
-            self.push(start..end, rank, alarm);
+            let failure_word = !cursor.until(end).is_empty();
+            let rank = if failure_words.is_empty() || failure_word || start == line.start {
+                rank
+            } else {
+                rank.max(Rank::Ordinary)
+            };
+            self.push(start..end, rank, failure_word);
             start = end;
         }
     }

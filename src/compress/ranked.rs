@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::alarms::{Cursor, alarms, reports};
+use super::failure_words::{Cursor, failure_words, reports};
 use super::log::LONGEST_TRAIL;
 use super::outline::{Outline, Rank, Unit, lines};
 
@@ -117,7 +117,7 @@ impl<'a> Ranked<'a> {
     /// The pieces. A line whose words report a failure is at least [`Rank::Failure`]. O(length).
     pub(super) fn outline(mut self) -> Outline<'a> {
         let is_read = self.marks.iter().any(|mark| matches!(mark.reports, Reports::ByWords | Reports::Aside));
-        let found = if is_read { alarms(self.text) } else { Vec::new() };
+        let found = if is_read { failure_words(self.text) } else { Vec::new() };
         let mut cursor = Cursor::of(&found);
         let is_formed = self.marks.iter().any(|mark| mark.reports == Reports::ByForm);
         let formed = if is_formed { reports(self.text) } else { Vec::new() };

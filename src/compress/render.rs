@@ -30,7 +30,7 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> Render
         piece += kept[first..].iter().take_while(|kept| !**kept).count();
         let missing = &outline.pieces[first..piece];
         let (start, end) = (missing[0].source.start, missing[missing.len() - 1].source.end);
-        let alarms = missing.iter().filter(|piece| piece.alarm).count();
+        let failure_words = missing.iter().filter(|piece| piece.failure_word).count();
         let gap = match outline.unit {
             Unit::Items(noun) => {
                 // Pieces without a source of their own describe other items, so they are not counted.
@@ -53,12 +53,12 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> Render
             out.push('\n');
         }
         if missing.iter().any(Piece::is_marked) {
-            out.push_str(&gap_line(&gap, alarms));
+            out.push_str(&gap_line(&gap, failure_words));
             if piece < kept.len() {
                 out.push('\n');
             }
         }
-        gaps.push(LeftOut { gap, alarms });
+        gaps.push(LeftOut { gap, failure_words });
     }
     Rendered { text: out, left_out: gaps }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::alarms::{Cursor, alarms};
+use super::failure_words::{Cursor, failure_words};
 use super::gap::newlines;
 use super::outline::{Outline, Rank, Unit, lines};
 use super::sample::Sample;
@@ -39,7 +39,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
 /// The results, each file named once. `None` if they are no results. O(length).
 #[expect(clippy::unnecessary_wraps, reason = "other rooms take a closer look")]
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
-    let found = alarms(text);
+    let found = failure_words(text);
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
     // Whoever searched for errors found nothing else; among other results they stand out.
@@ -73,13 +73,13 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
         cursor.until(named.end);
         outline.push_made(named, heading(path, matches), Rank::Key, false);
         for (turn, (line, _)) in in_file.iter().skip(usize::from(has_heading)).enumerate() {
-            let alarm = !cursor.until(line.end).is_empty();
+            let failure_word = !cursor.until(line.end).is_empty();
             let rank = match () {
-                () if alarm && are_rare => Rank::Failure,
+                () if failure_word && are_rare => Rank::Failure,
                 () if turn < SAMPLES => Rank::Sample,
                 () => Rank::Ordinary,
             };
-            outline.push_reworded(line.clone(), rank, alarm);
+            outline.push_reworded(line.clone(), rank, failure_word);
         }
         next += in_file.len();
     }

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::numbers::{Numbering, numbered_line};
 use super::sources::{Origin, Source};
-use crate::slices::lines_of;
+use crate::text::lines_of;
 
 /// A line of a file, by its content.
 type LineKey = u64;

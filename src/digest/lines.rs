@@ -16,7 +16,7 @@ use super::numbers::{Numbering, numbered_line};
 use super::sources::{Origin, Source};
 use crate::anchors::{Anchor, anchors};
 use crate::message::{Role, Text};
-use crate::slices::{end_of_slice, ends_line, has_other_line_ends, lines_of, sentences, sentences_with_space};
+use crate::text::{end_of_slice, ends_line, has_other_line_ends, lines_of, sentences, sentences_with_space};
 
 /// Bytes of a word that tells something.
 const LEAST_WORD: usize = 4;

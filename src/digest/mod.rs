@@ -92,7 +92,7 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
     let sources = sources::of(past);
     let ages = Ages::of(past.tokens, past.conversation.messages.len());
     let files = Files::of(&sources);
-    let mark = Mark::of(past.gaps.iter().map(|gap| past.tokens.told(gap.clone())));
+    let mark = Mark::of(past.gaps.iter().map(|gap| past.tokens.text_digest(gap.clone())));
     let lines = Lines::of(&sources, past, &ages, &files, &mark);
     let worths = edit_worth::of(&sources, &lines, &ages, &files);
     // Estimates decide what is taken, counts how much.

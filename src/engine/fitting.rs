@@ -2,13 +2,13 @@
 
 use super::Engine;
 use crate::budget::Budget;
-use crate::draft::{Bounds, Draft};
 use crate::error::Result;
 use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
 use crate::numbers::share;
-use crate::planner::{Plan, Sealing, floor, outline, seal, trim};
+use crate::planner::{Plan, Rendering, floor, outline, render, trim};
 use crate::policy::{Policy, StageName};
+use crate::working_copy::{Bounds, WorkingCopy};
 
 /// A plan that leaves more than this share of its target unused is made again with more that stays whole.
 const UNUSED: f64 = 0.03;
@@ -29,7 +29,7 @@ const LEAST_LINES: usize = 2;
 impl Engine {
     /// The plan for a conversation, within the budget of `with`.
     ///
-    /// A draft counts what its texts take at the most, so it is the sealed plan that is judged. Where a mark turns out longer
+    /// A working copy counts what its texts take at the most, so it is the rendered plan that is judged. Where a mark turns out longer
     /// than its bound, the plan is made again for as much less; where the lines that are kept of what goes leave room, for
     /// as much more that stays whole.
     pub(super) fn fitted<T: Text + Sync>(
@@ -37,13 +37,13 @@ impl Engine {
         conversation: &Conversation<T>,
         tokens: &Measured,
         bounds: Bounds,
-        with: &mut Sealing<'_>,
+        with: &mut Rendering<'_>,
     ) -> Result<Plan> {
         let history = History { conversation, tokens, policy: &self.policy, bounds };
         match history.lowered(with)? {
-            Lowered::Fits(draft, plan) => history.filled(&draft, plan, with),
+            Lowered::Fits(working_copy, plan) => history.filled(&working_copy, plan, with),
             Lowered::TooLarge(..) if self.policy.stages.contains(&StageName::Trim) => history.trimmed(with),
-            Lowered::TooLarge(draft, least) => Err(floor(&draft, with.budget, least)),
+            Lowered::TooLarge(working_copy, least) => Err(floor(&working_copy, with.budget, least)),
         }
     }
 }
@@ -59,54 +59,54 @@ struct History<'a, T> {
 /// What the levels of the policy come to.
 enum Lowered<'a, T> {
     /// A plan within its budget.
-    Fits(Draft<'a, T>, Plan),
+    Fits(WorkingCopy<'a, T>, Plan),
     /// This many tokens at best, which is over the budget.
-    TooLarge(Draft<'a, T>, usize),
+    TooLarge(WorkingCopy<'a, T>, usize),
 }
 
 impl<'a, T: Text + Sync> History<'a, T> {
-    fn outlined(&self, unused: usize, with: &Sealing<'_>) -> Result<Draft<'a, T>> {
+    fn outlined(&self, unused: usize, with: &Rendering<'_>) -> Result<WorkingCopy<'a, T>> {
         outline(self.conversation, self.tokens, self.policy, self.bounds, with, unused)
     }
 
-    /// Lowers what is aimed at until the plan fits. It ends: `spare` at least doubles up to the budget, and then every plan
+    /// Lowers what is aimed at until the plan fits. It ends: `margin` at least doubles up to the budget, and then every plan
     /// is smaller than the one before.
-    fn lowered(&self, with: &mut Sealing<'_>) -> Result<Lowered<'a, T>> {
+    fn lowered(&self, with: &mut Rendering<'_>) -> Result<Lowered<'a, T>> {
         let (limit, mut least) = (with.budget.limit, usize::MAX);
         loop {
-            let draft = self.outlined(0, with)?;
-            let plan = seal(&draft, with);
+            let working_copy = self.outlined(0, with)?;
+            let plan = render(&working_copy, with);
             let over = plan.tokens_after.saturating_sub(limit);
             if over == 0 {
-                return Ok(Lowered::Fits(draft, plan));
+                return Ok(Lowered::Fits(working_copy, plan));
             }
-            if draft.is_digested() && with.spare < limit {
-                let spare = (with.spare + over) * SPARED;
-                with.spare = if spare < with.budget.low / LEAST_LINES { spare } else { limit };
+            if working_copy.is_digested() && with.margin < limit {
+                let margin = (with.margin + over) * SPARED;
+                with.margin = if margin < with.budget.low / LEAST_LINES { margin } else { limit };
             } else if plan.tokens_after < least {
                 least = plan.tokens_after;
                 with.aim = with.aim.lowered(over);
             } else {
-                return Ok(Lowered::TooLarge(draft, least));
+                return Ok(Lowered::TooLarge(working_copy, least));
             }
         }
     }
 
     /// The fullest of some plans that use what the lines of `plan` leave: at most [`REFILLS`] more.
-    fn filled(&self, draft: &Draft<'a, T>, plan: Plan, with: &Sealing<'_>) -> Result<Plan> {
-        let (mut left, mut unused, mut best) = (unused_by(&plan, draft, with), 0, plan);
+    fn filled(&self, working_copy: &WorkingCopy<'a, T>, plan: Plan, with: &Rendering<'_>) -> Result<Plan> {
+        let (mut left, mut unused, mut best) = (unused_by(&plan, working_copy, with), 0, plan);
         for _ in 0..REFILLS {
             if left == 0 || with.deadline.is_over() {
                 break;
             }
             unused += left;
-            let draft = self.outlined(unused, with)?;
-            let plan = seal(&draft, with);
+            let working_copy = self.outlined(unused, with)?;
+            let plan = render(&working_copy, with);
             // Where room to stay whole changed nothing, more of it does not either.
             if plan.tokens_after > with.budget.limit || plan.tokens_after == best.tokens_after {
                 break;
             }
-            left = unused_by(&plan, &draft, with);
+            left = unused_by(&plan, &working_copy, with);
             if plan.tokens_after > best.tokens_after {
                 best = plan;
             }
@@ -116,54 +116,59 @@ impl<'a, T: Text + Sync> History<'a, T> {
 
     /// The plan of the last level: what must stay is shortened as little as the budget allows, and lines of what was removed
     /// take what that leaves.
-    fn trimmed(&self, with: &mut Sealing<'_>) -> Result<Plan> {
+    fn trimmed(&self, with: &mut Rendering<'_>) -> Result<Plan> {
         let limit = with.budget.limit;
         with.aim = Budget { low: limit, ..with.budget };
-        with.spare = limit;
-        let (draft, bare) = self.bare(with)?;
-        let (draft, bare) = self.loosened(draft, bare, with)?;
-        with.spare = 0;
-        // It ends, since `spare` at least doubles.
-        while with.spare < limit && draft.is_digested() {
-            let plan = seal(&draft, with);
+        with.margin = limit;
+        let (working_copy, bare) = self.bare(with)?;
+        let (working_copy, bare) = self.loosened(working_copy, bare, with)?;
+        with.margin = 0;
+        // It ends, since `margin` at least doubles.
+        while with.margin < limit && working_copy.is_digested() {
+            let plan = render(&working_copy, with);
             if plan.tokens_after <= limit {
                 return Ok(plan);
             }
-            with.spare = (with.spare + plan.tokens_after - limit) * SPARED;
+            with.margin = (with.margin + plan.tokens_after - limit) * SPARED;
         }
         Ok(bare)
     }
 
-    fn trimmed_to(&self, target: usize, with: &Sealing<'_>) -> Result<(Draft<'a, T>, Plan)> {
-        let mut draft = self.outlined(0, with)?;
-        trim(&mut draft, target, with);
-        let plan = seal(&draft, with);
-        Ok((draft, plan))
+    fn trimmed_to(&self, target: usize, with: &Rendering<'_>) -> Result<(WorkingCopy<'a, T>, Plan)> {
+        let mut working_copy = self.outlined(0, with)?;
+        trim(&mut working_copy, target, with);
+        let plan = render(&working_copy, with);
+        Ok((working_copy, plan))
     }
 
     /// A plan without lines that fits. It ends, since its target falls each time.
-    fn bare(&self, with: &Sealing<'_>) -> Result<(Draft<'a, T>, Plan)> {
+    fn bare(&self, with: &Rendering<'_>) -> Result<(WorkingCopy<'a, T>, Plan)> {
         let (limit, mut target, mut before) = (with.budget.limit, with.budget.limit, usize::MAX);
         loop {
-            let (draft, plan) = self.trimmed_to(target, with)?;
+            let (working_copy, plan) = self.trimmed_to(target, with)?;
             match plan.tokens_after {
-                tokens if tokens <= limit => return Ok((draft, plan)),
-                tokens if target == 0 => return Err(floor(&draft, with.budget, tokens)),
+                tokens if tokens <= limit => return Ok((working_copy, plan)),
+                tokens if target == 0 => return Err(floor(&working_copy, with.budget, tokens)),
                 // Where less came of nothing, all of it is taken once.
                 tokens if tokens >= before => target = 0,
                 tokens => {
-                    target = target.min(draft.total()).saturating_sub(tokens - limit);
+                    target = target.min(working_copy.total()).saturating_sub(tokens - limit);
                     before = tokens;
                 }
             }
         }
     }
 
-    /// The same plan, or one that shortens less and fits too: a draft counts more than its texts come to. At most
+    /// The same plan, or one that shortens less and fits too: a working copy counts more than its texts come to. At most
     /// [`REFILLS`] are tried.
-    fn loosened(&self, draft: Draft<'a, T>, plan: Plan, with: &Sealing<'_>) -> Result<(Draft<'a, T>, Plan)> {
+    fn loosened(
+        &self,
+        working_copy: WorkingCopy<'a, T>,
+        plan: Plan,
+        with: &Rendering<'_>,
+    ) -> Result<(WorkingCopy<'a, T>, Plan)> {
         let most = share(with.budget.limit, MOST_TRIMMED);
-        let mut best = (draft, plan);
+        let mut best = (working_copy, plan);
         for tries in 0..REFILLS {
             let left = most.saturating_sub(best.1.tokens_after) >> tries;
             if left <= share(most, UNUSED) || with.deadline.is_over() {
@@ -179,11 +184,11 @@ impl<'a, T: Text + Sync> History<'a, T> {
 }
 
 /// Tokens that more could stay whole in; 0 where they are too few to matter.
-fn unused_by<T: Text>(plan: &Plan, draft: &Draft<'_, T>, with: &Sealing<'_>) -> usize {
-    if !draft.is_digested() || plan.edits.is_empty() {
+fn unused_by<T: Text>(plan: &Plan, working_copy: &WorkingCopy<'_, T>, with: &Rendering<'_>) -> usize {
+    if !working_copy.is_digested() || plan.edits.is_empty() {
         return 0;
     }
-    let summary = if draft.gaps().is_empty() { 0 } else { draft.bounds.summary };
+    let summary = if working_copy.gaps().is_empty() { 0 } else { working_copy.bounds.summary };
     let left = with.budget.low.saturating_sub(plan.tokens_after + summary);
     if left <= share(with.budget.low, UNUSED) { 0 } else { left }
 }

@@ -16,14 +16,13 @@ use caching::{CacheHits, reason_to_wait};
 use progress::shortfall;
 
 use crate::budget::{Budget, PROGRESS};
-use crate::draft::Bounds;
 use crate::error::{Error, Result};
 use crate::invariants::Pairs;
 use crate::ledger::Ledger;
 use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::numbers::share;
 use crate::planner::{
-    Answer, Deadline, Plan, Referring, Sealing, Urgency, occupant, reserve, resumed, wait_for_summary,
+    Answer, Deadline, Plan, Referring, Rendering, Urgency, occupant, reserve, resumed, wait_for_summary,
 };
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
@@ -31,6 +30,7 @@ use crate::shared::Locked;
 use crate::store::{Places, Reference, Storing};
 use crate::tokens::CountTokens;
 use crate::wire::{self, Format, Node};
+use crate::working_copy::Bounds;
 
 pub use apply::{apply, check, content, rewritten};
 pub use arrival::{Content, Shrunk};
@@ -171,11 +171,11 @@ impl Engine {
         }
         let summary = if self.summarizes() { reserve(&self.policy, budget) } else { 0 };
         let bounds = Bounds { summary, ..Bounds::of(&counter, self.policy.marks) };
-        let mut with = Sealing {
+        let mut with = Rendering {
             format: reading.format,
             budget,
             aim: budget,
-            spare: 0,
+            margin: 0,
             counter,
             referring: self.referring(ask.salt, ask.distrusted),
             deadline: ask.deadline,

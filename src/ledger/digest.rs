@@ -135,7 +135,7 @@ pub(super) fn digest<T>(message: &Message<T>, keys: &[u128]) -> u128 {
 /// Chat says reasoning, words and calls in fields of their own, and so forgets which came first; Chat and the AI SDK say
 /// results before all else; and not every format marks where a cache ends. One conversation must have one name in all of
 /// them. O(parts).
-pub(super) fn told<T>(message: &Message<T>, keys: &[u128], digest_as_it_stands: u128) -> u128 {
+pub(super) fn text_digest<T>(message: &Message<T>, keys: &[u128], digest_as_it_stands: u128) -> u128 {
     if message.parts.is_sorted_by_key(Part::turn) && message.parts.last().is_none_or(|part| part.turn() < Turn::Mark) {
         return digest_as_it_stands;
     }

@@ -20,7 +20,7 @@ pub(super) struct MeasuredMessage {
     pub unscaled: usize,
     pub first_part: usize,
     pub digest: u128,
-    pub told: u128,
+    pub text_digest: u128,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Measured {
 
     /// The same, equal in every format that the messages are written in: the order of what a format has fields for, and
     /// marks of a cache, say nothing here.
-    pub fn told(&self, messages: Range<usize>) -> u128 {
-        self.messages[messages].iter().fold(0, |digest, message| mix(digest, message.told))
+    pub fn text_digest(&self, messages: Range<usize>) -> u128 {
+        self.messages[messages].iter().fold(0, |digest, message| mix(digest, message.text_digest))
     }
 }

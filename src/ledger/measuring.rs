@@ -3,7 +3,7 @@
 use crate::message::{Conversation, Document, Item, Part, Text};
 use crate::tokens::{CountTokens, MediaRule, Overhead, Scale, TextKind};
 
-use super::digest::{beginning, digest, key, told};
+use super::digest::{beginning, digest, key, text_digest};
 use super::measured::{Measured, MeasuredMessage, MeasuredPart};
 
 /// Adds up the counts of the texts of a conversation.
@@ -38,10 +38,10 @@ pub(super) fn add_up<T: Text>(
         let seen = counts.len() - measuring.counts.len();
         let keys = &texts.keys[digested..seen];
         let digest = digest(message, keys);
-        let told = told(message, keys, digest);
+        let text_digest = text_digest(message, keys, digest);
         digested = seen;
         let unscaled = measuring.unscaled - unscaled_before;
-        measured.messages.push(MeasuredMessage { total, unscaled, first_part, digest, told });
+        measured.messages.push(MeasuredMessage { total, unscaled, first_part, digest, text_digest });
     }
     measured
 }

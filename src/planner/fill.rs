@@ -1,14 +1,14 @@
 //! What stands for that which a plan takes away: the lines that are most likely needed, in whatever room is left.
 
 use crate::digest::{Digest, Past, digest};
-use crate::draft::Draft;
 use crate::message::Text;
 use crate::numbers::{part_of, share};
 use crate::summary::{Removed, account, body, parts};
 use crate::tokens::{CountTokens, TextKind};
+use crate::working_copy::WorkingCopy;
 
 use super::gap::{Gap, older_notes, replaced_notes};
-use super::sealing::Sealing;
+use super::rendering::Rendering;
 use super::shorten::Framed;
 
 /// Tokens that a body adds to its frame beside its own: the digits that say how long it is, and the joint.
@@ -22,26 +22,26 @@ const STAYS: [f64; 2] = [0.25, 0.125];
 /// The account of what goes, in the largest gap, and the lines for the gaps and cuts of a plan whose texts are empty so far, in
 /// `room` tokens. O(length of the conversation).
 pub(super) fn fill<T: Text>(
-    draft: &Draft<'_, T>,
+    working_copy: &WorkingCopy<'_, T>,
     gaps: &[Gap],
     cuts: &[Framed<'_>],
     room: usize,
-    with: &Sealing<'_>,
+    with: &Rendering<'_>,
 ) -> Digest {
     let ranges: Vec<_> = gaps.iter().map(|gap| gap.messages.clone()).collect();
     let items: Vec<_> = cuts.iter().map(|cut| (cut.place.message, cut.place.part, cut.place.item)).collect();
     let older = gaps.iter().enumerate().flat_map(|(index, gap)| {
-        let notes = replaced_notes(&draft.conversation.messages, &gap.standing);
+        let notes = replaced_notes(&working_copy.conversation.messages, &gap.standing);
         // An older summary is for the next one to go on from, where there will be one.
-        let goes_on = draft.bounds.summary > 0;
+        let goes_on = working_copy.bounds.summary > 0;
         notes.map(move |note| (index, if goes_on { parts(note.body).1 } else { note.body }))
     });
     let room = room.saturating_sub((gaps.len() + cuts.len()) * JOINT);
-    let (at, account) = told(draft, gaps, room, with);
+    let (at, account) = account_of(working_copy, gaps, room, with);
     let past = Past {
-        conversation: draft.conversation,
-        tokens: draft.tokens,
-        pairs: &draft.pairs,
+        conversation: working_copy.conversation,
+        tokens: working_copy.tokens,
+        pairs: &working_copy.pairs,
         gaps: &ranges,
         cuts: &items,
         older: older.collect(),
@@ -57,15 +57,20 @@ pub(super) fn fill<T: Text>(
 }
 
 /// The gap that removes most, and the account of all that is removed; empty where a summary will say it.
-fn told<T: Text>(draft: &Draft<'_, T>, gaps: &[Gap], room: usize, with: &Sealing<'_>) -> (usize, String) {
-    let freed = |gap: &Gap| gap.messages.clone().map(|message| draft.tokens.message(message)).sum::<usize>();
-    let largest = (0..gaps.len()).max_by_key(|gap| freed(&gaps[*gap])).filter(|_| draft.bounds.summary == 0);
+fn account_of<T: Text>(
+    working_copy: &WorkingCopy<'_, T>,
+    gaps: &[Gap],
+    room: usize,
+    with: &Rendering<'_>,
+) -> (usize, String) {
+    let freed = |gap: &Gap| gap.messages.clone().map(|message| working_copy.tokens.message(message)).sum::<usize>();
+    let largest = (0..gaps.len()).max_by_key(|gap| freed(&gaps[*gap])).filter(|_| working_copy.bounds.summary == 0);
     let Some(largest) = largest else { return (0, String::new()) };
-    let messages = &draft.conversation.messages;
+    let messages = &working_copy.conversation.messages;
     let older = gaps.iter().flat_map(|gap| older_notes(messages, &gap.messages, &gap.standing));
     let ranges = gaps.iter().map(|gap| gap.messages.clone()).collect();
-    let removed = Removed::of(draft.conversation, ranges, older.map(|note| note.body));
-    let stays = part_of(with.aim.low, draft.tokens.total()).clamp(STAYS[1], STAYS[0]);
+    let removed = Removed::of(working_copy.conversation, ranges, older.map(|note| note.body));
+    let stays = part_of(with.aim.low, working_copy.tokens.total()).clamp(STAYS[1], STAYS[0]);
     let part = ACCOUNT[0] + (ACCOUNT[1] - ACCOUNT[0]) * (STAYS[0] - stays) / (STAYS[0] - STAYS[1]);
     (largest, account(&removed, share(with.aim.low, part).min(room), &with.counter))
 }

@@ -7,14 +7,14 @@ use foldhash::fast::RandomState;
 
 use super::neighbours::{Neighbour, Neighbours};
 use super::plan::{Artifact, Source};
-use super::sealing::Sealing;
-use crate::draft::{Draft, noted};
+use super::rendering::Rendering;
 use crate::edit::{Action, Answer, Edit, Note, Standing};
 use crate::invariants::{Seam, seam};
 use crate::message::{Message, Part, Pin, Role, Text};
 use crate::policy::StageName;
 use crate::store::{NOTE_ANSWER, Noted, Reference, Storing, Whereabouts, removal_note};
 use crate::tokens::{CountTokens, TextKind};
+use crate::working_copy::{WorkingCopy, noted};
 
 /// A body, for what stands around one.
 pub(super) const SOME: &str = "-";
@@ -37,26 +37,26 @@ pub(super) struct Gap {
     freed: usize,
 }
 
-/// The gaps of `draft`, and what must be stored of them. O(messages).
-pub(super) fn gaps<T: Text>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> (Vec<Gap>, Vec<Artifact>) {
+/// The gaps of `working_copy`, and what must be stored of them. O(messages).
+pub(super) fn gaps<T: Text>(working_copy: &WorkingCopy<'_, T>, with: &Rendering<'_>) -> (Vec<Gap>, Vec<Artifact>) {
     let mut neighbours = Neighbours::default();
     let mut noted_in = HashSet::default();
     let (mut gaps, mut artifacts) = (Vec::new(), Vec::new());
-    for messages in draft.gaps() {
-        let beside = neighbours.of(&messages, draft);
-        let standing = match draft.opening_before(messages.start) {
-            Some(opening) => with_request(draft, opening.request, &mut noted_in),
-            None => standing(&draft.conversation.messages, messages.start, beside, &mut noted_in),
+    for messages in working_copy.gaps() {
+        let beside = neighbours.of(&messages, working_copy);
+        let standing = match working_copy.opening_before(messages.start) {
+            Some(opening) => with_request(working_copy, opening.request, &mut noted_in),
+            None => standing(&working_copy.conversation.messages, messages.start, beside, &mut noted_in),
         };
         neighbours.add(&standing);
         let artifact = match with.referring.storing {
-            Storing::On => Some(transcript(draft, &messages, &standing, with)),
+            Storing::On => Some(transcript(working_copy, &messages, &standing, with)),
             Storing::Off => None,
         };
         let reference = artifact.as_ref().map(|artifact| artifact.reference.clone());
         artifacts.extend(artifact);
-        let removed = removed_in_all(draft, &messages, &standing);
-        let freed = freed(draft, &messages, &standing);
+        let removed = removed_in_all(working_copy, &messages, &standing);
+        let freed = freed(working_copy, &messages, &standing);
         gaps.push(Gap { messages, standing, reference, removed, freed });
     }
     (gaps, artifacts)
@@ -64,7 +64,7 @@ pub(super) fn gaps<T: Text>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> (Vec<Ga
 
 impl Gap {
     /// The edit that removes the messages, with a note that has this body, if it is shorter with it. O(body).
-    pub(super) fn edit(self, body: &str, with: &Sealing<'_>) -> Edit {
+    pub(super) fn edit(self, body: &str, with: &Rendering<'_>) -> Edit {
         let mut text = self.note(body);
         let mut tokens_after = self.added(&text, with);
         if tokens_after >= self.freed {
@@ -82,7 +82,7 @@ impl Gap {
     }
 
     /// Tokens that it frees while its note has hardly a body.
-    pub(super) fn saves(&self, with: &Sealing<'_>) -> usize {
+    pub(super) fn saves(&self, with: &Rendering<'_>) -> usize {
         self.freed.saturating_sub(self.added(&self.note(SOME), with))
     }
 
@@ -92,7 +92,7 @@ impl Gap {
     }
 
     /// Tokens that its note adds.
-    fn added(&self, text: &str, with: &Sealing<'_>) -> usize {
+    fn added(&self, text: &str, with: &Rendering<'_>) -> usize {
         let overhead = with.counter.overhead();
         let count = |text: &str| with.counter.count(text, TextKind::Prose) + overhead.block;
         match &self.standing {
@@ -108,12 +108,17 @@ impl Gap {
 
 /// Where the note stands about messages that go from a tool loop in which the model has thought: with the request of its turn,
 /// or in front of it where that is pinned.
-fn with_request<T: Text>(draft: &Draft<'_, T>, request: usize, noted_in: &mut HashSet<usize, RandomState>) -> Standing {
-    let messages = &draft.conversation.messages;
-    let holds = |message: usize| messages[message].pin == Pin::Free && !draft.is_removed(message);
+fn with_request<T: Text>(
+    working_copy: &WorkingCopy<'_, T>,
+    request: usize,
+    noted_in: &mut HashSet<usize, RandomState>,
+) -> Standing {
+    let messages = &working_copy.conversation.messages;
+    let holds = |message: usize| messages[message].pin == Pin::Free && !working_copy.is_removed(message);
     // The note of an earlier compaction may stand in front of it, and its answer between them.
     let earlier = request.checked_sub(2).filter(|note| {
-        messages[*note].role == Role::User && (*note..request).all(|message| draft.is_note(message) && holds(message))
+        messages[*note].role == Role::User
+            && (*note..request).all(|message| working_copy.is_note(message) && holds(message))
     });
     match if holds(request) { Some(request) } else { earlier } {
         Some(message) => {
@@ -171,17 +176,22 @@ fn notes_in<T: Text>(message: &Message<T>) -> Vec<usize> {
 ///
 /// The reference is made from the digest of the messages, which is at hand, rather than from the bytes: rendering a long
 /// history takes longer than deciding about it, and a dry run needs the reference but not the bytes.
-fn transcript<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Standing, with: &Sealing<'_>) -> Artifact {
+fn transcript<T: Text>(
+    working_copy: &WorkingCopy<'_, T>,
+    gap: &Range<usize>,
+    standing: &Standing,
+    with: &Rendering<'_>,
+) -> Artifact {
     let mut notes = String::new();
     if let Standing::In { message, instead_of, .. } = standing {
         for part in instead_of {
-            if let Part::Text(text) = &draft.conversation.messages[*message].parts[*part] {
+            if let Part::Text(text) = &working_copy.conversation.messages[*message].parts[*part] {
                 notes.push_str(&serde_json::json!({ "ullage": &**text }).to_string());
                 notes.push('\n');
             }
         }
     }
-    let digest = draft.tokens.told(gap.clone());
+    let digest = working_copy.tokens.text_digest(gap.clone());
     // Two gaps of one plan may hold the same words; their places tell them apart.
     let place = gap.start.to_le_bytes();
     let identity = [&digest.to_le_bytes(), &place[..], notes.as_bytes()].concat();
@@ -194,9 +204,10 @@ fn transcript<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Stan
 
 /// The removals that the note speaks of: the messages that go now, and those that older notes spoke of. Anybody can write
 /// a note with any number, so the sum saturates.
-fn removed_in_all<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Standing) -> usize {
-    let gone = gap.clone().filter(|message| !draft.is_note(*message)).count();
-    older_notes(&draft.conversation.messages, gap, standing).fold(gone, |sum, note| sum.saturating_add(note.messages))
+fn removed_in_all<T: Text>(working_copy: &WorkingCopy<'_, T>, gap: &Range<usize>, standing: &Standing) -> usize {
+    let gone = gap.clone().filter(|message| !working_copy.is_note(*message)).count();
+    older_notes(&working_copy.conversation.messages, gap, standing)
+        .fold(gone, |sum, note| sum.saturating_add(note.messages))
 }
 
 /// The notes that go with a gap, in their order: those in a message that stays, which the new one replaces, and those in
@@ -223,11 +234,11 @@ pub(super) fn replaced_notes<'d, T: Text>(
 }
 
 /// Tokens that a gap frees, older notes included.
-fn freed<T: Text>(draft: &Draft<'_, T>, gap: &Range<usize>, standing: &Standing) -> usize {
-    let messages = gap.clone().map(|message| draft.tokens.message(message));
+fn freed<T: Text>(working_copy: &WorkingCopy<'_, T>, gap: &Range<usize>, standing: &Standing) -> usize {
+    let messages = gap.clone().map(|message| working_copy.tokens.message(message));
     match standing {
         Standing::In { message, instead_of, .. } => {
-            messages.chain(instead_of.iter().map(|part| draft.tokens.part(*message, *part))).sum()
+            messages.chain(instead_of.iter().map(|part| working_copy.tokens.part(*message, *part))).sum()
         }
         Standing::Own { .. } => messages.sum(),
     }

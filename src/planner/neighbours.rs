@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::draft::Draft;
 use crate::edit::{Answer, Standing};
 use crate::message::{Role, Text};
+use crate::working_copy::WorkingCopy;
 
 /// What stands beside a gap. System messages stand above the conversation and do not count.
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ pub(super) enum Neighbour {
     Inserted(Role),
 }
 
-/// Finds the neighbours of the gaps of a draft, which come in their order: every message is looked at once on each side.
+/// Finds the neighbours of the gaps of a working copy, which come in their order: every message is looked at once on each side.
 #[derive(Default)]
 pub(super) struct Neighbours {
     /// What stands last in front of `seen`.
@@ -31,10 +31,10 @@ impl Neighbours {
     pub(super) fn of<T: Text>(
         &mut self,
         gap: &Range<usize>,
-        draft: &Draft<'_, T>,
+        working_copy: &WorkingCopy<'_, T>,
     ) -> (Option<Neighbour>, Option<Neighbour>) {
-        let messages = &draft.conversation.messages;
-        let stays = |index: &usize| !draft.is_removed(*index) && messages[*index].role != Role::System;
+        let messages = &working_copy.conversation.messages;
+        let stays = |index: &usize| !working_copy.is_removed(*index) && messages[*index].role != Role::System;
         let between = (self.seen..gap.start).rev().find(stays);
         self.before = between.map(Neighbour::Message).or(self.before);
         self.seen = gap.end;

@@ -1,12 +1,12 @@
 //! What takes the most room, in one sentence for people.
 
 use crate::compress::pasted;
-use crate::draft::Draft;
 use crate::error::Occupant;
 use crate::invariants::Pairs;
 use crate::ledger::Measured;
 use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::numbers::thousands;
+use crate::working_copy::WorkingCopy;
 
 /// What takes the most room in a conversation of which each message takes `size` tokens, `None` for one that is removed;
 /// and what would help. `None` where no message takes any. O(messages + calls).
@@ -57,8 +57,8 @@ pub fn occupant<T: Text>(
     Some(Occupant { index: conversation.entry(message), name, content })
 }
 
-/// The same for what a draft leaves.
-pub(super) fn occupant_of<T: Text>(draft: &Draft<'_, T>) -> Option<Occupant> {
-    let size = |message: usize| (!draft.is_removed(message)).then(|| draft.message_tokens(message));
-    occupant(draft.conversation, draft.tokens, &draft.pairs, size)
+/// The same for what a working copy leaves.
+pub(super) fn occupant_of<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Option<Occupant> {
+    let size = |message: usize| (!working_copy.is_removed(message)).then(|| working_copy.message_tokens(message));
+    occupant(working_copy.conversation, working_copy.tokens, &working_copy.pairs, size)
 }

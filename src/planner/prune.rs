@@ -1,10 +1,9 @@
 //! Making the texts of what is pruned outside of results: shorter arguments of calls, and reasoning that goes.
 
 use super::plan::{Artifact, Source};
-use super::sealing::{Referring, Sealing};
-use super::shorten::SealedCut;
+use super::rendering::{Referring, Rendering};
+use super::shorten::RenderedCut;
 use crate::compress::condense;
-use crate::draft::{Draft, PartChange, PartCut, Rewriting};
 use crate::edit::{Action, Edit, Place};
 use crate::message::{Part, Role, Text};
 use crate::store::{
@@ -12,6 +11,7 @@ use crate::store::{
 };
 use crate::tokens::{CountTokens, TextKind};
 use crate::wire::{Arguments, Step};
+use crate::working_copy::{PartChange, PartCut, Rewriting, WorkingCopy};
 
 /// The tool that reasoning is stored under.
 const REASONING: &str = "reasoning";
@@ -20,17 +20,17 @@ const REASONING: &str = "reasoning";
 const REQUEST: &str = "request";
 const ANSWER: &str = "answer";
 
-/// What becomes of the parts that `draft` changes; `None` where that is no shorter. O(length of those parts).
-pub(super) fn parts<T: Text>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Vec<Option<SealedCut>> {
-    let sealed = |((message, part), cut): ((usize, usize), &PartCut)| {
-        let (stored, change) = match (&draft.conversation.messages[message].parts[part], &cut.change) {
+/// What becomes of the parts that `working_copy` changes; `None` where that is no shorter. O(length of those parts).
+pub(super) fn parts<T: Text>(working_copy: &WorkingCopy<'_, T>, with: &Rendering<'_>) -> Vec<Option<RenderedCut>> {
+    let rendered = |((message, part), cut): ((usize, usize), &PartCut)| {
+        let (stored, change) = match (&working_copy.conversation.messages[message].parts[part], &cut.change) {
             (Part::Reasoning { text, .. }, PartChange::Drop) => ((REASONING, &**text), None),
             (Part::Call { name, input, .. }, PartChange::Rewrite(rewriting)) => {
                 ((&**name, &**input), Some((rewriting, input)))
             }
             (Part::Text(text), PartChange::Condense(keep)) => {
                 let written = Written { place: Place { message, part, item: 0 }, text, keep: *keep };
-                return written.sealed(draft.conversation.messages[message].role, cut, with);
+                return written.rendered(working_copy.conversation.messages[message].role, cut, with);
             }
             _ => return None, // A draft changes only these.
         };
@@ -59,7 +59,7 @@ pub(super) fn parts<T: Text>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Vec<Op
         let (stage, tokens_before) = (cut.stage, cut.tokens_before);
         Some((Edit { stage, action, tokens_before, tokens_after, reference, superseded_by: None }, artifact))
     };
-    draft.part_cuts().map(sealed).collect()
+    working_copy.part_cuts().map(rendered).collect()
 }
 
 /// A text of a message that is to be shortened.
@@ -71,7 +71,7 @@ struct Written<'a> {
 
 impl Written<'_> {
     /// What becomes of it; `None` where that is no shorter.
-    fn sealed(&self, role: Role, cut: &PartCut, with: &Sealing<'_>) -> Option<SealedCut> {
+    fn rendered(&self, role: Role, cut: &PartCut, with: &Rendering<'_>) -> Option<RenderedCut> {
         let (text, to_store, stored_before) = self.short(role, with)?;
         let count = |text: &str| with.counter.count(text, TextKind::Prose);
         let tokens_after = cut.tokens_before.checked_sub(count(self.text))? + count(&text);
@@ -95,7 +95,7 @@ impl Written<'_> {
     }
 
     /// The shorter text, where the whole must be stored, and where it is already.
-    fn short(&self, role: Role, with: &Sealing<'_>) -> Option<(String, Option<Reference>, Option<Reference>)> {
+    fn short(&self, role: Role, with: &Rendering<'_>) -> Option<(String, Option<Reference>, Option<Reference>)> {
         let Referring { storing, salt, distrusted, .. } = with.referring;
         if let Some(noted) = noted_removals(self.text) {
             let whereabouts = noted.reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);

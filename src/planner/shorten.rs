@@ -2,14 +2,14 @@
 
 use super::gap::SOME;
 use super::plan::{Artifact, Source};
-use super::sealing::{Referring, Sealing};
+use super::rendering::{Referring, Rendering};
 use super::tools::ToolNames;
 use crate::compress::{Aim, Request, compress};
-use crate::draft::Cut;
 use crate::edit::{Action, Edit, Place};
 use crate::message::{Conversation, Part, Text};
 use crate::store::{Reference, Storing, Whereabouts, marked, superseded_marked};
 use crate::tokens::{CountTokens, TextKind};
+use crate::working_copy::Cut;
 
 /// A text that was shortened, and where the whole of it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,10 +64,10 @@ pub(super) struct Framed<'a> {
 }
 
 /// What a cut becomes: its edit, and what must be stored first.
-pub(super) type SealedCut = (Edit, Option<Artifact>);
+pub(super) type RenderedCut = (Edit, Option<Artifact>);
 
 impl<'a> Framed<'a> {
-    /// The cut of `place`; `None` where that is no text, which a draft does not cut.
+    /// The cut of `place`; `None` where that is no text, which a working copy does not cut.
     pub(super) fn of<T: Text>(
         conversation: &'a Conversation<T>,
         (place, cut): (Place, Cut),
@@ -79,13 +79,13 @@ impl<'a> Framed<'a> {
     }
 
     /// Tokens that the cut saves while hardly anything stands behind its mark.
-    pub(super) fn saves(&self, with: &Sealing<'_>) -> usize {
+    pub(super) fn saves(&self, with: &Rendering<'_>) -> usize {
         let mark = self.around(SOME, with).text;
         self.cut.tokens_before.saturating_sub(with.counter.count(&mark, TextKind::ToolOutput))
     }
 
     /// What the cut becomes if its text is cut by itself; `None` where that is no shorter.
-    pub(super) fn sealed(&self, with: &Sealing<'_>) -> Option<SealedCut> {
+    pub(super) fn rendered(&self, with: &Rendering<'_>) -> Option<RenderedCut> {
         self.edit(shorten(self.tool, self.text, self.cut.keep, &with.counter, with.referring)?, with)
     }
 
@@ -100,7 +100,7 @@ impl<'a> Framed<'a> {
     }
 
     /// What it becomes where it is superseded: the line that says so.
-    pub(super) fn superseded(&self, with: &Sealing<'_>) -> Option<SealedCut> {
+    pub(super) fn superseded(&self, with: &Rendering<'_>) -> Option<RenderedCut> {
         let by = self.cut.superseded_by.as_deref()?;
         let Referring { storing, salt, distrusted, style, places } = with.referring;
         if let Some(marked) = marked(self.text, storing, distrusted) {
@@ -118,18 +118,18 @@ impl<'a> Framed<'a> {
     }
 
     /// What it becomes with `body` behind its mark; `None` where that is no shorter.
-    pub(super) fn with_body(&self, body: &str, with: &Sealing<'_>) -> Option<SealedCut> {
+    pub(super) fn with_body(&self, body: &str, with: &Rendering<'_>) -> Option<RenderedCut> {
         self.edit(self.around(body, with), with)
     }
 
-    fn around(&self, body: &str, with: &Sealing<'_>) -> ShortText {
+    fn around(&self, body: &str, with: &Rendering<'_>) -> ShortText {
         match marked(self.text, with.referring.storing, with.referring.distrusted) {
             Some(marked) => ShortText { text: marked.around(body), to_store: None, stored_before: marked.reference },
             None => marked_short(self.tool, self.text, body, with.referring),
         }
     }
 
-    fn edit(&self, short: ShortText, with: &Sealing<'_>) -> Option<SealedCut> {
+    fn edit(&self, short: ShortText, with: &Rendering<'_>) -> Option<RenderedCut> {
         let tokens_after = with.counter.count(&short.text, TextKind::ToolOutput);
         if tokens_after >= self.cut.tokens_before {
             return None;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Share;
 use crate::calls::{Tasks, Writing, read};
 use crate::message::{Message, Part, Role, Text};
-use crate::slices::sentences;
+use crate::text::sentences;
 
 /// Messages before the cut whose sentences count.
 const LAST: usize = 20;

@@ -1,17 +1,17 @@
 //! Shortens long tool results where they stand: the older ones first, on the ladder the recent ones too.
 
-use crate::draft::{Draft, Proposal};
 use crate::message::Text;
 use crate::policy::{Level, ShortenTo};
+use crate::working_copy::{Proposal, WorkingCopy};
 
-pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, level: &Level) -> Vec<Proposal> {
-    let policy = draft.policy;
-    let recent = draft.recent_start(level.recent_results);
+pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>, level: &Level) -> Vec<Proposal> {
+    let policy = working_copy.policy;
+    let recent = working_copy.recent_start(level.recent_results);
     let keep = match level.shorten_to {
         ShortenTo::CompressTo => policy.compress_to,
         ShortenTo::OffloadPreview => policy.offload_preview.min(policy.compress_to),
     };
-    draft
+    working_copy
         .shortenable(level)
         .filter(|(place, tokens)| place.message < recent && *tokens > keep)
         .map(|(place, _)| Proposal::Shorten { place, keep })

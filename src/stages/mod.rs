@@ -1,4 +1,4 @@
-//! The stages: each looks at a draft and proposes edits, nothing else.
+//! The stages: each looks at a working copy and proposes edits, nothing else.
 //!
 //! The proposals of a stage do not depend on the budget: the planner takes them in order and stops at its target. So a
 //! bigger budget takes fewer of the same proposals, and never keeps less.
@@ -9,23 +9,28 @@ mod prune;
 mod trim;
 mod window;
 
-use crate::draft::{Draft, Proposal};
 use crate::message::Text;
 use crate::policy::{Level, StageName};
 use crate::store::Storing;
+use crate::working_copy::{Proposal, WorkingCopy};
 
-/// Returns the proposals of the stage `name` for `draft` at `level`, in order of preference. O(parts), and for
+/// Returns the proposals of the stage `name` for `working_copy` at `level`, in order of preference. O(parts), and for
 /// superseded content O(length).
-pub fn propose<T: Text>(name: StageName, draft: &Draft<'_, T>, level: &Level, storing: Storing) -> Vec<Proposal> {
+pub fn propose<T: Text>(
+    name: StageName,
+    working_copy: &WorkingCopy<'_, T>,
+    level: &Level,
+    storing: Storing,
+) -> Vec<Proposal> {
     match name {
         StageName::Offload => match storing {
-            Storing::On => offload::propose(draft, level),
+            Storing::On => offload::propose(working_copy, level),
             Storing::Off => Vec::new(),
         },
-        StageName::Compress => compress::propose(draft, level),
-        StageName::Prune => prune::propose(draft, level, storing),
-        StageName::Window => window::propose(draft, level),
-        StageName::Trim => trim::propose(draft),
+        StageName::Compress => compress::propose(working_copy, level),
+        StageName::Prune => prune::propose(working_copy, level, storing),
+        StageName::Window => window::propose(working_copy, level),
+        StageName::Trim => trim::propose(working_copy),
         // They take nothing away: the planner keeps lines, and asks for words, once it is known what goes.
         StageName::Digest | StageName::Summarize => Vec::new(),
     }

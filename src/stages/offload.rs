@@ -1,13 +1,13 @@
 //! Moves tool results out of the older part of the conversation, oldest first. Reversible: a preview and a reference stay.
 
-use crate::draft::{Draft, Proposal};
 use crate::message::Text;
 use crate::policy::Level;
+use crate::working_copy::{Proposal, WorkingCopy};
 
-pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, level: &Level) -> Vec<Proposal> {
-    let policy = draft.policy;
-    let recent = draft.recent_start(level.recent);
-    draft
+pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>, level: &Level) -> Vec<Proposal> {
+    let policy = working_copy.policy;
+    let recent = working_copy.recent_start(level.recent);
+    working_copy
         .shortenable(level)
         .filter(|(place, tokens)| place.message < recent && *tokens > policy.offload_above)
         .map(|(place, _)| Proposal::Shorten { place, keep: policy.offload_preview })

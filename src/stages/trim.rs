@@ -4,10 +4,10 @@
 
 use crate::calls::long_strings;
 use crate::compress::pasted;
-use crate::draft::{Draft, Proposal, Rewriting, Rewritten, noted};
 use crate::message::{Message, Part, Pin, Role, Text};
 use crate::policy::Level;
 use crate::store::{Went, is_ours};
+use crate::working_copy::{Proposal, Rewriting, Rewritten, WorkingCopy, noted};
 
 /// A shorter argument is hardly longer than the line that would stand for it.
 const LEAST_ARGUMENT: usize = 240;
@@ -26,12 +26,12 @@ const MARGIN: usize = 8;
 const GAP: usize = 12;
 
 /// See the module's documentation. O(length).
-pub(super) fn propose<T: Text>(draft: &Draft<'_, T>) -> Vec<Proposal> {
+pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Proposal> {
     let level = Level::least();
-    let preview = draft.policy.offload_preview;
-    let results = |keep| draft.shortenable(&level).map(move |(place, _)| Proposal::Shorten { place, keep });
-    let (notes, texts) = texts(draft);
-    let mut proposals = arguments(draft);
+    let preview = working_copy.policy.offload_preview;
+    let results = |keep| working_copy.shortenable(&level).map(move |(place, _)| Proposal::Shorten { place, keep });
+    let (notes, texts) = texts(working_copy);
+    let mut proposals = arguments(working_copy);
     proposals.extend(results(preview));
     proposals.extend(notes.into_iter().map(|(message, part)| Proposal::Condense { message, part, keep: 0 }));
     proposals.extend(condensing(&texts, |text| text.said));
@@ -50,15 +50,15 @@ struct Written {
 }
 
 /// The notes of earlier compactions, and the texts that somebody wrote, the model's first and of those the longest.
-fn texts<T: Text>(draft: &Draft<'_, T>) -> (Vec<(usize, usize)>, Vec<Written>) {
+fn texts<T: Text>(working_copy: &WorkingCopy<'_, T>) -> (Vec<(usize, usize)>, Vec<Written>) {
     let (mut notes, mut texts) = (Vec::new(), Vec::new());
-    for (message, part, block) in parts(draft) {
+    for (message, part, block) in parts(working_copy) {
         let Part::Text(text) = block else { continue };
         if noted(block).is_some() {
             notes.push((message, part));
             continue;
         }
-        let tokens = draft.tokens.part(message, part);
+        let tokens = working_copy.tokens.part(message, part);
         // Replacement characters stand for bytes that cannot be restored.
         if tokens > LEAST_TEXT && !text.contains(char::REPLACEMENT_CHARACTER) {
             let pastes: Vec<_> = pasted(text).collect();
@@ -68,7 +68,7 @@ fn texts<T: Text>(draft: &Draft<'_, T>) -> (Vec<(usize, usize)>, Vec<Written>) {
             texts.push(Written { message, part, tokens, said: said.max(LEAST_TEXT) });
         }
     }
-    let role = |text: &Written| draft.conversation.messages[text.message].role;
+    let role = |text: &Written| working_copy.conversation.messages[text.message].role;
     texts.sort_by_key(|text| (role(text) == Role::User, std::cmp::Reverse(text.tokens)));
     (notes, texts)
 }
@@ -86,10 +86,16 @@ fn condensing<'a>(
 }
 
 /// Every long string in the arguments of calls that are answered, oldest first.
-fn arguments<T: Text>(draft: &Draft<'_, T>) -> Vec<Proposal> {
-    let answered = draft.pairs.calls().iter().filter(|call| call.result.is_some() && !draft.is_removed(call.message));
+fn arguments<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Proposal> {
+    let answered = working_copy
+        .pairs
+        .calls()
+        .iter()
+        .filter(|call| call.result.is_some() && !working_copy.is_removed(call.message));
     let rewriting = answered.filter_map(|call| {
-        let Part::Call { input, .. } = &draft.conversation.messages[call.message].parts[call.part] else { return None };
+        let Part::Call { input, .. } = &working_copy.conversation.messages[call.message].parts[call.part] else {
+            return None;
+        };
         if input.len() < LEAST_ARGUMENT || input.contains(char::REPLACEMENT_CHARACTER) {
             return None;
         }
@@ -106,11 +112,11 @@ fn arguments<T: Text>(draft: &Draft<'_, T>) -> Vec<Proposal> {
 }
 
 /// The parts of messages that stay and may be touched.
-fn parts<'d, T: Text>(draft: &'d Draft<'_, T>) -> impl Iterator<Item = (usize, usize, &'d Part<T>)> {
+fn parts<'d, T: Text>(working_copy: &'d WorkingCopy<'_, T>) -> impl Iterator<Item = (usize, usize, &'d Part<T>)> {
     let may_touch = |(index, message): &(usize, &Message<T>)| {
-        !draft.is_removed(*index) && message.pin == Pin::Free && message.role != Role::System
+        !working_copy.is_removed(*index) && message.pin == Pin::Free && message.role != Role::System
     };
-    let messages = draft.conversation.messages.iter().enumerate().filter(may_touch);
+    let messages = working_copy.conversation.messages.iter().enumerate().filter(may_touch);
     messages.flat_map(|(message, content)| {
         content.parts.iter().enumerate().map(move |(part, block)| (message, part, block))
     })

@@ -94,21 +94,21 @@ pub(super) fn modified(path: &Path) -> io::Result<SystemTime> {
 
 /// A file that is whole and on the disk, and has no name yet. It is gone when this is dropped.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct WorkingCopy {
     path: PathBuf,
 }
 
-impl Draft {
-    pub(super) fn write(folder: &Path, content: &[u8]) -> io::Result<Draft> {
-        let (draft, mut file) = Draft::create(folder)?;
+impl WorkingCopy {
+    pub(super) fn write(folder: &Path, content: &[u8]) -> io::Result<WorkingCopy> {
+        let (working_copy, mut file) = WorkingCopy::create(folder)?;
         file.write_all(content)?;
         file.sync_all()?;
-        Ok(draft)
+        Ok(working_copy)
     }
 
     /// A file that is nobody else's. The counter tells the threads of this process apart and the process id the
     /// processes of this machine; where two machines share the folder, the one that comes second takes the next name.
-    fn create(folder: &Path) -> io::Result<(Draft, File)> {
+    fn create(folder: &Path) -> io::Result<(WorkingCopy, File)> {
         static WRITTEN: AtomicU64 = AtomicU64::new(0);
         loop {
             let turn = WRITTEN.fetch_add(1, Ordering::Relaxed);
@@ -120,7 +120,7 @@ impl Draft {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             match options.open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                outcome => return outcome.map(|file| (Draft { path }, file)),
+                outcome => return outcome.map(|file| (WorkingCopy { path }, file)),
             }
         }
     }
@@ -136,7 +136,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for WorkingCopy {
     fn drop(&mut self) {
         // It has its second name, or was moved there, or the failure is what the caller hears of.
         let _ = fs::remove_file(&self.path);

@@ -8,7 +8,7 @@ use super::facts::{Deed, Facts, Newest};
 use super::{Removed, words};
 use crate::digest::{ACCOUNT, BULLET, INDENT, REQUESTS, TIMES, WORDS};
 use crate::message::Text;
-use crate::slices::sentences;
+use crate::text::sentences;
 use crate::tokens::{CountTokens, TextKind};
 
 /// Characters of a line that an older summary is taken over with.

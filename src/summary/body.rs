@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::one_liners;
 use crate::digest::{ACCOUNT, continued, looks_like_heading, split_account};
-use crate::slices::ends_line;
 use crate::store::MARK;
+use crate::text::ends_line;
 
 /// What a summary stands behind, so that the next one tells it from lines that are kept.
 const SUMMARY: &str = "Summary of them:";

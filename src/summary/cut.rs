@@ -1,6 +1,6 @@
 //! Cutting a text to a number of tokens.
 
-use crate::slices::ends_line;
+use crate::text::ends_line;
 use crate::tokens::{CountTokens, TextKind};
 
 /// What stands behind a summary that was longer than it may be.

@@ -10,7 +10,7 @@ use super::removed::Said;
 use crate::calls::{Call, Task, Tasks, Telling, Writing, has_failed, is_test, read, takes_effect};
 use crate::compress::reports;
 use crate::message::{Item, Part, Role, Text};
-use crate::slices::ends_line;
+use crate::text::ends_line;
 
 /// Characters of a line.
 const LINE: usize = 240;

@@ -8,7 +8,7 @@ use super::removed::Said;
 use crate::compress::{Aim, Request, compress};
 use crate::message::{Item, Text};
 use crate::numbers::thousands;
-use crate::slices::ends_line;
+use crate::text::ends_line;
 use crate::tokens::{CountTokens, TextKind};
 
 /// Tokens of each message that are given even where the rest of it has no room: who says what.

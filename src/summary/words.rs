@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use regex::Regex;
 
 use super::cut::shown;
-use crate::slices::sentences;
+use crate::text::sentences;
 
 /// What a sentence holds that says what was found out, decided, or is to be done.
 static FINDING: LazyLock<Regex> = LazyLock::new(|| {

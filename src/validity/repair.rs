@@ -4,7 +4,7 @@
 //! behind its call, one without a call becomes words, and messages of one role in a row become one where roles must
 //! alternate.
 
-use super::working::{Draft, part_of};
+use super::working::{WorkingCopy, part_of};
 use crate::invariants::{Demand, first_accompanied, first_apart, is_blank};
 use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::wire::{Change, Piece};
@@ -62,13 +62,13 @@ pub fn repair<T: Text>(conversation: &Conversation<T>, demands: &[Demand], open:
     mending.order_results();
     mending.begin_with_user();
     mending.repairs.sort_by_key(|repair| repair.message);
-    Repaired { changes: mending.drafts.into_iter().map(Draft::into_change).collect(), repairs: mending.repairs }
+    Repaired { changes: mending.drafts.into_iter().map(WorkingCopy::into_change).collect(), repairs: mending.repairs }
 }
 
 pub(super) struct Mending<'a, T> {
     pub(super) conversation: &'a Conversation<T>,
     demands: &'a [Demand],
-    pub(super) drafts: Vec<Draft>,
+    pub(super) drafts: Vec<WorkingCopy>,
     repairs: Vec<Repair>,
 }
 
@@ -84,7 +84,7 @@ impl<T: Text> Mending<'_, T> {
     /// Calls and reasoning are the model's, results the user's: a message that mixes them becomes several.
     fn split_by_role(&mut self) {
         for message in 0..self.conversation.messages.len() {
-            let whole = Draft::of(self.conversation, message);
+            let whole = WorkingCopy::of(self.conversation, message);
             let role_of = |piece: &Piece| match part_of(self.conversation, piece) {
                 Some(Part::Call { .. } | Part::Reasoning { .. }) => Role::Assistant,
                 Some(Part::Result { .. }) => Role::User,
@@ -99,7 +99,9 @@ impl<T: Text> Mending<'_, T> {
                 let role = role_of(&piece);
                 match self.drafts[first..].last_mut() {
                     Some(last) if last.role == role => last.pieces.push(piece),
-                    _ => self.drafts.push(Draft { like: Some(message), role, pieces: vec![piece], changed: true }),
+                    _ => {
+                        self.drafts.push(WorkingCopy { like: Some(message), role, pieces: vec![piece], changed: true })
+                    }
                 }
             }
             self.note("block-is-of-its-role", Some(message), "its blocks were put into messages of their roles");
@@ -112,11 +114,11 @@ impl<T: Text> Mending<'_, T> {
         }
         for index in 0..self.drafts.len() {
             let conversation = self.conversation;
-            let draft = &mut self.drafts[index];
-            let before = draft.pieces.len();
-            draft.retain(|piece| part_of(conversation, piece).is_none_or(|part| !is_blank(part)));
-            if draft.pieces.len() < before {
-                let like = draft.like;
+            let working_copy = &mut self.drafts[index];
+            let before = working_copy.pieces.len();
+            working_copy.retain(|piece| part_of(conversation, piece).is_none_or(|part| !is_blank(part)));
+            if working_copy.pieces.len() < before {
+                let like = working_copy.like;
                 self.note("text-is-not-blank", like, "its blank texts were removed");
             }
         }
@@ -141,13 +143,13 @@ impl<T: Text> Mending<'_, T> {
         let gone: Vec<Option<usize>> = self
             .drafts
             .iter()
-            .filter(|draft| draft.pieces.is_empty() && all && !draft.changed)
-            .map(|draft| draft.like)
+            .filter(|working_copy| working_copy.pieces.is_empty() && all && !working_copy.changed)
+            .map(|working_copy| working_copy.like)
             .collect();
         for like in gone {
             self.note("message-is-not-empty", like, "the empty message was removed");
         }
-        self.drafts.retain(|draft| !draft.pieces.is_empty() || !draft.changed && !all);
+        self.drafts.retain(|working_copy| !working_copy.pieces.is_empty() || !working_copy.changed && !all);
     }
 
     fn end_reasoning(&mut self) {
@@ -169,30 +171,30 @@ impl<T: Text> Mending<'_, T> {
         if !self.demanded(Demand::Alternation) {
             return;
         }
-        let mut joined: Vec<Draft> = Vec::with_capacity(self.drafts.len());
-        for mut draft in std::mem::take(&mut self.drafts) {
-            if let Some(message) = draft.like
+        let mut joined: Vec<WorkingCopy> = Vec::with_capacity(self.drafts.len());
+        for mut working_copy in std::mem::take(&mut self.drafts) {
+            if let Some(message) = working_copy.like
                 && !self.conversation.messages[message].span.later_entries().is_empty()
             {
-                draft.changed = true;
+                working_copy.changed = true;
                 self.note("roles-alternate", Some(message), "it was joined with the next message of the same role");
             }
             match joined.last_mut() {
-                Some(before) if before.role == draft.role => {
+                Some(before) if before.role == working_copy.role => {
                     // One of the two gives its other fields: that which is pinned, or the first.
                     let is_pinned = |like: &usize| self.conversation.messages[*like].pin == Pin::Pinned;
                     if before.like.is_none_or(|like| !is_pinned(&like)) {
-                        before.like = draft.like.filter(is_pinned).or(before.like);
+                        before.like = working_copy.like.filter(is_pinned).or(before.like);
                     }
-                    before.pieces.extend(draft.pieces);
+                    before.pieces.extend(working_copy.pieces);
                     before.changed = true;
                     self.note(
                         "roles-alternate",
-                        draft.like.or(before.like),
+                        working_copy.like.or(before.like),
                         "it was joined with the message before it",
                     );
                 }
-                _ => joined.push(draft),
+                _ => joined.push(working_copy),
             }
         }
         self.drafts = joined;
@@ -233,29 +235,30 @@ impl<T: Text> Mending<'_, T> {
     fn order_results(&mut self) {
         for index in 0..self.drafts.len() {
             let conversation = self.conversation;
-            let draft = &mut self.drafts[index];
-            let before = draft.pieces.clone();
-            draft.pieces.sort_by_key(|piece| !piece.is_result(conversation));
-            if draft.pieces == before {
+            let working_copy = &mut self.drafts[index];
+            let before = working_copy.pieces.clone();
+            working_copy.pieces.sort_by_key(|piece| !piece.is_result(conversation));
+            if working_copy.pieces == before {
                 continue;
             }
-            if draft.changed || self.demands.contains(&Demand::ResultsFirst) {
-                draft.changed = true;
-                let like = draft.like;
+            if working_copy.changed || self.demands.contains(&Demand::ResultsFirst) {
+                working_copy.changed = true;
+                let like = working_copy.like;
                 self.note("results-come-first", like, "its results were put in front");
             } else {
-                draft.pieces = before;
+                working_copy.pieces = before;
             }
         }
     }
 
     fn begin_with_user(&mut self) {
-        let first = self.drafts.iter().position(|draft| draft.role != Role::System);
+        let first = self.drafts.iter().position(|working_copy| working_copy.role != Role::System);
         if let Some(at) = first.filter(|at| self.drafts[*at].role != Role::User && self.demanded(Demand::FirstIsUsers))
         {
             let like = self.drafts[at].like;
             self.note("first-is-the-users", like, "a message of the user was put in front");
-            self.drafts.insert(at, Draft::new(Role::User, vec![Piece::Text { text: BEGINNING.to_owned(), of: None }]));
+            self.drafts
+                .insert(at, WorkingCopy::new(Role::User, vec![Piece::Text { text: BEGINNING.to_owned(), of: None }]));
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::wire::{Change, Piece};
 
 /// A message while it is mended.
 #[derive(Debug, Clone)]
-pub(super) struct Draft {
+pub(super) struct WorkingCopy {
     /// The message that it was.
     pub(super) like: Option<usize>,
     pub(super) role: Role,
@@ -14,16 +14,16 @@ pub(super) struct Draft {
     pub(super) changed: bool,
 }
 
-impl Draft {
+impl WorkingCopy {
     /// The message as it is.
-    pub(super) fn of<T>(conversation: &Conversation<T>, message: usize) -> Draft {
+    pub(super) fn of<T>(conversation: &Conversation<T>, message: usize) -> WorkingCopy {
         let content = &conversation.messages[message];
         let pieces = (0..content.parts.len()).map(|part| Piece::Part { message, part, id: None, tool: None }).collect();
-        Draft { like: Some(message), role: content.role, pieces, changed: false }
+        WorkingCopy { like: Some(message), role: content.role, pieces, changed: false }
     }
 
-    pub(super) fn new(role: Role, pieces: Vec<Piece>) -> Draft {
-        Draft { like: None, role, pieces, changed: true }
+    pub(super) fn new(role: Role, pieces: Vec<Piece>) -> WorkingCopy {
+        WorkingCopy { like: None, role, pieces, changed: true }
     }
 
     /// Keeps only some of the pieces.
@@ -35,8 +35,8 @@ impl Draft {
 
     pub(super) fn into_change<'a>(self) -> Change<'a> {
         match self {
-            Draft { like: Some(message), changed: false, .. } => Change::Keep { message },
-            Draft { like, role, pieces, .. } => Change::Compose { like, role, pieces },
+            WorkingCopy { like: Some(message), changed: false, .. } => Change::Keep { message },
+            WorkingCopy { like, role, pieces, .. } => Change::Compose { like, role, pieces },
         }
     }
 }

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
 
 use super::{PyNode, name};
-use crate::bindings::raised::host_error;
+use crate::bindings::pending_exception::host_error;
 use crate::error::Result;
 use crate::wire::{Build, Key, Kind, Node, UNITED};
 

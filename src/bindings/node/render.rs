@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
 use super::{PyNode, attribute};
-use crate::bindings::raised::host_error;
+use crate::bindings::pending_exception::host_error;
 use crate::bindings::text::PyText;
 use crate::error::Result;
 use crate::wire::{Bytes, Kind, Node, too_deep};

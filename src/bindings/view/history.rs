@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::Made;
-use crate::bindings::raised::host_error;
+use crate::bindings::pending_exception::host_error;
 use crate::engine::require_entry;
 use crate::error::Result as CoreResult;
 use crate::view::{Shown, Units};

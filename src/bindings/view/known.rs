@@ -4,16 +4,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::contents::Contents;
+use crate::bindings::append_only::{Counted, Entries};
 use crate::bindings::counting::History as Promise;
-use crate::bindings::promise::{Counted, Entries};
 use crate::bindings::text::PyText;
-use crate::draft::requests;
 use crate::ledger::entry_digests;
 use crate::message::Conversation;
 use crate::shared::Shared;
 use crate::view;
 use crate::view::Prefixes;
 use crate::wire::Format;
+use crate::working_copy::requests;
 
 /// Histories that are kept, and requests for each of them. Two models may take turns; with more than these, each request
 /// reads its history again.

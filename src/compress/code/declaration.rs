@@ -78,7 +78,7 @@ fn without_modifiers(line: &str) -> &str {
         "unsafe",
         "virtual",
         "inline",
-        "sealed",
+        "rendered",
         "partial",
         "readonly",
         "declare",

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::ops::Range;
 
-use crate::compress::alarms::alarms;
+use crate::compress::failure_words::failure_words;
 use crate::compress::gap::push_errors;
 use crate::numbers::thousands;
 
@@ -32,7 +32,7 @@ pub(in crate::compress) fn shortened(inside: &str) -> Cow<'_, str> {
     }
     let mut windows: Vec<Range<usize>> = std::iter::once(0..whole_before(inside, FRONT)).collect();
     let (mut shown, mut counted) = (0, 0);
-    for at in alarms(inside) {
+    for at in failure_words(inside) {
         let last = windows.len() - 1;
         if windows[last].end > at + BEFORE_ALARM / 2 {
             continue;

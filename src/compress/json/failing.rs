@@ -1,8 +1,8 @@
 //! Finds the values of JSON that report a failure.
 
 use super::tape::{Kind, Tape, after_space};
-use crate::compress::alarms::alarms;
 use crate::compress::alike::Alike;
+use crate::compress::failure_words::failure_words;
 
 /// Numbers that report a failure, such as `"errors": 3`; where more do, they are a measure.
 const COUNTED: usize = 3;
@@ -16,12 +16,14 @@ pub(in crate::compress) enum Sign {
     Counted,
 }
 
-/// The values that report a failure, in their order, of those in which one of `alarms` stands or in whose key.
-/// `alarms` are offsets in the text, sorted. O(alarms × log values).
-pub(in crate::compress) fn failing(tape: &Tape, text: &str, alarms: &[usize]) -> Vec<(usize, Sign)> {
+/// The values that report a failure, in their order, of those in which one of `failure_words` stands or in whose key.
+/// `failure_words` are offsets in the text, sorted. O(failure_words × log values).
+pub(in crate::compress) fn failing(tape: &Tape, text: &str, failure_words: &[usize]) -> Vec<(usize, Sign)> {
     let mut found: Vec<(usize, Sign)> = Vec::new();
-    for alarm in alarms {
-        let Some(node) = tape.at(*alarm).filter(|node| tape.node(*node).span().contains(alarm)) else { continue };
+    for failure_word in failure_words {
+        let Some(node) = tape.at(*failure_word).filter(|node| tape.node(*node).span().contains(failure_word)) else {
+            continue;
+        };
         if tape.node(node).kind != Kind::String {
             continue;
         }
@@ -71,7 +73,7 @@ pub(super) struct Failures {
 impl Failures {
     /// Wants all of them. O(length).
     pub(super) fn of(tape: &Tape, text: &str) -> Failures {
-        let found = failing(tape, text, &alarms(text));
+        let found = failing(tape, text, &failure_words(text));
         let counted = found.iter().filter(|(_, sign)| *sign == Sign::Counted).count();
         let is_sure = |sign: Sign| sign == Sign::Said || counted <= COUNTED;
         let all: Vec<usize> = found.into_iter().filter(|(_, sign)| is_sure(*sign)).map(|(value, _)| value).collect();

@@ -8,8 +8,8 @@ use foldhash::fast::RandomState;
 use super::failing::{Sign, failing};
 use super::row::{BETWEEN, inside, row_of};
 use super::tape::{Kind, Tape, after_space};
-use crate::compress::alarms::{Cursor, alarms};
 use crate::compress::alike::Alike;
+use crate::compress::failure_words::{Cursor, failure_words};
 use crate::compress::outline::{Outline, Rank, Unit, lines};
 use crate::compress::sample::Sample;
 use crate::compress::table::{CellKind, Table};
@@ -55,7 +55,7 @@ pub(in crate::compress) fn claims_lines(sample: &Sample<'_>) -> bool {
 /// The records of an array. `None` if it is something else. O(length).
 pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
     let bytes = text.as_bytes();
-    let found = alarms(text);
+    let found = failure_words(text);
     let mut records = Records::of(text);
     let mut cursor = Cursor::of(&found);
     let mut at = after_space(bytes, after_space(bytes, 0) + 1);
@@ -75,7 +75,7 @@ pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
 
 /// The records of lines; what stands between them stays. `None` if they are something else. O(length).
 pub(in crate::compress) fn outline_of_lines(text: &str) -> Option<Outline<'_>> {
-    let found = alarms(text);
+    let found = failure_words(text);
     let mut records = Records::of(text);
     let mut cursor = Cursor::of(&found);
     let mut ends = Vec::new();
@@ -121,17 +121,17 @@ impl<'a> Records<'a> {
     }
 
     /// Takes the record at `start` and gives where it ends; `None` if there is no record or no table.
-    fn read(&mut self, start: usize, alarms: &mut Cursor<'_>) -> Option<usize> {
+    fn read(&mut self, start: usize, failure_words: &mut Cursor<'_>) -> Option<usize> {
         let end = self.tape.read(self.text, start)?;
-        self.take(end, alarms)
+        self.take(end, failure_words)
     }
 
     /// Takes the line if it is one record.
-    fn whole(&mut self, line: Range<usize>, alarms: &mut Cursor<'_>) -> bool {
-        self.tape.read(self.text, line.start) == Some(line.end) && self.take(line.end, alarms).is_some()
+    fn whole(&mut self, line: Range<usize>, failure_words: &mut Cursor<'_>) -> bool {
+        self.tape.read(self.text, line.start) == Some(line.end) && self.take(line.end, failure_words).is_some()
     }
 
-    fn take(&mut self, end: usize, alarms: &mut Cursor<'_>) -> Option<usize> {
+    fn take(&mut self, end: usize, failure_words: &mut Cursor<'_>) -> Option<usize> {
         let root = self.tape.node(0);
         // Looking for a column takes the longer the more there are.
         (root.kind == Kind::Object && self.table.columns.len() <= COLUMNS).then_some(())?;
@@ -155,7 +155,7 @@ impl<'a> Records<'a> {
                 self.counted.push((row, column));
             }
         }
-        let here = alarms.until(end);
+        let here = failure_words.until(end);
         for (node, sign) in failing(&self.tape, self.text, here) {
             match sign {
                 Sign::Said => self.failing.push((row, &self.text[self.tape.node(node).span()])),
@@ -172,7 +172,7 @@ impl<'a> Records<'a> {
     }
 
     /// The rows as pieces; `ends` says where the source of each ends.
-    fn outline(self, unit: Unit, ends: &[usize], alarms: &[usize]) -> Option<Outline<'a>> {
+    fn outline(self, unit: Unit, ends: &[usize], failure_words: &[usize]) -> Option<Outline<'a>> {
         let (text, table) = (self.text, self.table);
         let length: usize = self.starts.iter().zip(ends).map(|(start, end)| end - start).sum();
         let is_table = table.rows >= FEWEST
@@ -215,7 +215,7 @@ impl<'a> Records<'a> {
             outline.push_made(0..0, line, Rank::Key, false);
         }
         let mut covered = 0;
-        let mut cursor = Cursor::of(alarms);
+        let mut cursor = Cursor::of(failure_words);
         let mut others = self.others.into_iter().peekable();
         let mut push_others = |outline: &mut Outline<'a>, covered: &mut usize, end: usize| {
             while let Some(line) = others.next_if(|line| line.start < end) {

@@ -1,6 +1,6 @@
 //! The lines that markup comes to, and how much each is needed.
 
-use crate::compress::alarms::{alarms, reports};
+use crate::compress::failure_words::{failure_words, reports};
 use crate::compress::outline::{Outline, Rank, Unit};
 
 /// The share of the bytes of the source that says what the whole is, in hundredths, headings apart.
@@ -78,14 +78,14 @@ impl Lines {
             } else {
                 text.floor_char_boundary(line.end.min(text.len())).max(covered)
             };
-            let alarm = line.sort == Sort::Report || !alarms(&line.text).is_empty();
+            let failure_word = line.sort == Sort::Report || !failure_words(&line.text).is_empty();
             let rank = match line.sort {
-                _ if alarm => Rank::Failure,
+                _ if failure_word => Rank::Failure,
                 Sort::Body(turn) if turn < most_turns => Rank::Sample,
                 Sort::Body(_) => Rank::Ordinary,
                 Sort::Heading | Sort::Report => Rank::Key,
             };
-            outline.push_made(covered..end, line.text, rank, alarm);
+            outline.push_made(covered..end, line.text, rank, failure_word);
             covered = end;
         }
         Some(outline)

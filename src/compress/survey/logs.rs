@@ -9,8 +9,8 @@ use super::around::{Entry, Stream};
 use super::counts::Counts;
 use super::groups::Group;
 use super::text::cut;
-use crate::compress::alarms::alarms;
 use crate::compress::alike::shape;
+use crate::compress::failure_words::failure_words;
 
 /// Patterns that are shown: those that report failures first, then the most frequent.
 const PATTERNS: usize = 20;
@@ -50,7 +50,7 @@ pub(super) fn summary<'a>(groups: impl Iterator<Item = Group<'a>>) -> Map<String
     for Entry { severity, message, time, source } in read {
         entries += 1;
         let fails = match severity.as_str() {
-            "" => !alarms(&message).is_empty(),
+            "" => !failure_words(&message).is_empty(),
             severity => FAILING.contains(&severity),
         };
         failures += usize::from(fails);

@@ -7,13 +7,13 @@ use std::ops::Deref;
 
 use super::Engine;
 use crate::compress::Compressor;
-use crate::draft::Bounds;
 use crate::error::Result;
 use crate::parallel;
 use crate::planner::{Referring, ShortText, marked_short, shorten};
 use crate::store::{Reference, marked};
 use crate::tokens::{CountTokens, TextKind};
 use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH};
+use crate::working_copy::Bounds;
 use shape::{Standing, is_content, standing};
 
 /// From so many bytes on, a text is counted on a thread of its own: about a millisecond of work.

@@ -1,10 +1,10 @@
 //! The calls of a conversation that have an answer, read.
 
 use crate::calls::{self, Call};
-use crate::draft::Draft;
 use crate::edit::Place;
 use crate::message::{Item, Outcome, Part, Text, digest_of};
 use crate::store::{Storing, is_superseded, marked};
+use crate::working_copy::WorkingCopy;
 
 /// The part of the output that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,11 +41,11 @@ pub(super) struct Answer<'a> {
 }
 
 /// The answers of messages that stay, oldest first: those of one text. O(length of calls).
-pub(super) fn of<'a, T: Text>(draft: &Draft<'a, T>) -> Vec<Answer<'a>> {
-    let messages = &draft.conversation.messages;
+pub(super) fn of<'a, T: Text>(working_copy: &WorkingCopy<'a, T>) -> Vec<Answer<'a>> {
+    let messages = &working_copy.conversation.messages;
     let read = |site: &crate::invariants::CallSite| {
         let (message, part) = site.result?;
-        if draft.is_removed(message) || draft.is_removed(site.message) {
+        if working_copy.is_removed(message) || working_copy.is_removed(site.message) {
             return None;
         }
         let Part::Call { name, input, .. } = &messages[site.message].parts[site.part] else { return None };
@@ -56,7 +56,7 @@ pub(super) fn of<'a, T: Text>(draft: &Draft<'a, T>) -> Vec<Answer<'a>> {
         let (text, extent) = match left {
             _ if is_superseded(text) => ("", Extent::Gone),
             Some(marked) => (marked.body, Extent::Rest),
-            None if draft.is_cut(place) => (&**text, Extent::Going),
+            None if working_copy.is_cut(place) => (&**text, Extent::Going),
             None => (&**text, Extent::Whole),
         };
         Some(Answer {
@@ -70,5 +70,5 @@ pub(super) fn of<'a, T: Text>(draft: &Draft<'a, T>) -> Vec<Answer<'a>> {
             failed: *outcome == Outcome::Failed || calls::failed(text),
         })
     };
-    draft.pairs.calls().iter().filter_map(read).collect()
+    working_copy.pairs.calls().iter().filter_map(read).collect()
 }

@@ -4,9 +4,9 @@ use super::Form;
 use super::answers::Answer;
 use super::files::Files;
 use crate::calls::{Sense, Writing, texts};
-use crate::draft::{Draft, Proposal, Rewriting, Rewritten};
 use crate::message::{Part, Text};
 use crate::store::{Went, is_ours};
+use crate::working_copy::{Proposal, Rewriting, Rewritten, WorkingCopy};
 
 /// A shorter text is hardly longer than the line that would stand for it.
 const LEAST: usize = 240;
@@ -32,7 +32,7 @@ impl Found {
 /// Every call with long texts that are of a file and may go, oldest first, those before the others of which all is seen
 /// further down. A call that failed is none. O(length of their arguments).
 pub(super) fn find<T: Text>(
-    draft: &Draft<'_, T>,
+    working_copy: &WorkingCopy<'_, T>,
     answers: &[Answer<'_>],
     files: &Files,
     goes: impl Fn(Form) -> bool,
@@ -40,7 +40,7 @@ pub(super) fn find<T: Text>(
     let mut found = Vec::new();
     for (index, answer) in answers.iter().enumerate() {
         let (message, part) = answer.call;
-        let Part::Call { input, .. } = &draft.conversation.messages[message].parts[part] else { continue };
+        let Part::Call { input, .. } = &working_copy.conversation.messages[message].parts[part] else { continue };
         let writes = answer.said.writing != Writing::Nothing && !answer.failed;
         // Replacement characters stand for bytes that cannot be restored.
         if !writes || input.len() < LEAST || input.contains(char::REPLACEMENT_CHARACTER) {

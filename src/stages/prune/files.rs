@@ -14,9 +14,9 @@ use super::answers::{Answer, Extent};
 use super::{Form, Superseded, newest_first, successor};
 use crate::anchors::strip_line_number;
 use crate::calls::Writing;
-use crate::draft::Successor;
 use crate::message::digest_of;
 use crate::store::shown;
+use crate::working_copy::Successor;
 
 /// Newer reads of a file whose line numbers are remembered: most are of the whole file, or of a few places in it.
 const SPANS: usize = 8;

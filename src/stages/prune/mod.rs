@@ -21,11 +21,11 @@ mod listings;
 mod reasoning;
 mod repeats;
 
-use crate::draft::{Draft, Proposal, Successor};
 use crate::edit::Place;
 use crate::message::Text;
 use crate::policy::{Level, Superseded as May};
 use crate::store::Storing;
+use crate::working_copy::{Proposal, Successor, WorkingCopy};
 use answers::Answer;
 
 /// Of the recent messages this share is being worked on, whatever the level: its reasoning and its calls stay.
@@ -51,8 +51,8 @@ enum Form {
 }
 
 /// Proposes removals of superseded content, the least loss first, and the older first. O(length).
-pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, level: &Level, storing: Storing) -> Vec<Proposal> {
-    let recent = draft.recent_start(level.recent);
+pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>, level: &Level, storing: Storing) -> Vec<Proposal> {
+    let recent = working_copy.recent_start(level.recent);
     let goes = |form: Form| match form {
         Form::Copied => true,
         // Without a store, what goes is lost.
@@ -61,17 +61,17 @@ pub(super) fn propose<T: Text>(draft: &Draft<'_, T>, level: &Level, storing: Sto
         // the later edits impossible.
         Form::Elsewhere => level.superseded == May::Elsewhere,
     };
-    let answers = answers::of(draft);
+    let answers = answers::of(working_copy);
     let files = files::Files::of(&answers);
-    let mut outputs = repeats::find(draft);
+    let mut outputs = repeats::find(working_copy);
     outputs.extend(failures::find(&answers));
     outputs.extend(files.superseded());
     outputs.extend(listings::find(&answers));
     let outputs = outputs.into_iter().filter(|found| found.place.message < recent && goes(found.form));
-    let settled = draft.recent_start(level.recent.max(WORKED_ON));
-    let reasoning = reasoning::find(draft).filter(|message| *message < settled && goes(Form::Newer));
+    let settled = working_copy.recent_start(level.recent.max(WORKED_ON));
+    let reasoning = reasoning::find(working_copy).filter(|message| *message < settled && goes(Form::Newer));
     let dropped = reasoning.map(|message| Proposal::DropReasoning { message });
-    let written = arguments::find(draft, &answers, &files, goes);
+    let written = arguments::find(working_copy, &answers, &files, goes);
     let written = written.into_iter().filter(|found| found.message < settled);
     let outputs = outputs.map(|Superseded { place, by, .. }| Proposal::Supersede { place, by });
     outputs.chain(dropped).chain(written.map(arguments::Found::proposal)).collect()

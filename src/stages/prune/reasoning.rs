@@ -1,16 +1,17 @@
 //! Reasoning of turns that are over: what came of it stands behind it.
 
-use crate::draft::Draft;
 use crate::message::{Part, Text};
+use crate::working_copy::WorkingCopy;
 
 /// Messages whose reasoning may go, oldest first. O(reasoning).
-pub(super) fn find<'d, T: Text>(draft: &'d Draft<'_, T>) -> impl Iterator<Item = usize> + 'd {
+pub(super) fn find<'d, T: Text>(working_copy: &'d WorkingCopy<'_, T>) -> impl Iterator<Item = usize> + 'd {
     // Replacement characters stand for bytes that cannot be restored.
-    let comes_back = |(message, part): &(usize, usize)| match &draft.conversation.messages[*message].parts[*part] {
+    let comes_back = |(message, part): &(usize, usize)| match &working_copy.conversation.messages[*message].parts[*part]
+    {
         Part::Reasoning { text, .. } => !text.contains(char::REPLACEMENT_CHARACTER),
         _ => false,
     };
-    let messages = draft.droppable().chunk_by(|(one, _), (other, _)| one == other);
-    let whole = messages.filter(move |parts| !draft.is_removed(parts[0].0) && parts.iter().all(comes_back));
+    let messages = working_copy.droppable().chunk_by(|(one, _), (other, _)| one == other);
+    let whole = messages.filter(move |parts| !working_copy.is_removed(parts[0].0) && parts.iter().all(comes_back));
     whole.map(|parts| parts[0].0)
 }

@@ -5,21 +5,21 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::{Form, Superseded, successor};
-use crate::draft::Draft;
 use crate::edit::Place;
 use crate::message::{Item, Part, Text};
 use crate::store::is_superseded;
+use crate::working_copy::WorkingCopy;
 
 /// A shorter output is no longer than the line that would stand for it.
 const LEAST: usize = 120;
 
 /// Every output of which a copy stands further down, oldest first. O(length), or less where the host knows the digests of
 /// its texts.
-pub(super) fn find<T: Text>(draft: &Draft<'_, T>) -> Vec<Superseded> {
+pub(super) fn find<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Superseded> {
     let mut newest: HashMap<u128, usize, RandomState> = HashMap::default();
     let mut found = Vec::new();
-    for (message, content) in draft.conversation.messages.iter().enumerate().rev() {
-        if draft.is_removed(message) {
+    for (message, content) in working_copy.conversation.messages.iter().enumerate().rev() {
+        if working_copy.is_removed(message) {
             continue;
         }
         for (part, block) in content.parts.iter().enumerate().rev() {
@@ -36,7 +36,7 @@ pub(super) fn find<T: Text>(draft: &Draft<'_, T>) -> Vec<Superseded> {
                         found.push(Superseded { place, by, form: Form::Copied });
                     }
                     // One that is to be shortened is no copy any more.
-                    None if draft.is_cut(place) => {}
+                    None if working_copy.is_cut(place) => {}
                     None => {
                         newest.insert(text.digest(), message);
                     }

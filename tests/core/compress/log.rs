@@ -65,7 +65,7 @@ fn failures_that_are_alike_are_counted_exactly() {
         short.text
     );
     assert!(short.text.ends_with("ERROR disk full\n"), "{}", short.text);
-    let counted: usize = short.left_out.iter().map(|left_out| left_out.alarms).sum();
+    let counted: usize = short.left_out.iter().map(|left_out| left_out.failure_words).sum();
     assert_eq!(counted + short.text.matches("ERROR").count(), 3_001, "{}", short.text);
     assert!(saved(&text, &short.text) >= 97.0, "{:.1} % saved", saved(&text, &short.text));
 }
@@ -132,7 +132,7 @@ fn what_reports_no_failure_is_none() {
     let text =
         format!("{noise}scan: 0 errors, no failures, failed: 0\nsee src/error.rs and /var/log/errors/a\n{noise}");
     let short = shrink("", &text, Aim::Tokens(60)).unwrap();
-    assert!(short.left_out.iter().all(|left_out| left_out.alarms == 0), "{}", short.text);
+    assert!(short.left_out.iter().all(|left_out| left_out.failure_words == 0), "{}", short.text);
 }
 
 proptest! {

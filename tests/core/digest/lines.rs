@@ -8,8 +8,8 @@ use crate::support::{Block, Item, Message, Outcome, compact, engine, estimate, e
 use serde_json::{Value, json};
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
-use ullage::slices::lines_of;
 use ullage::store::Storing;
+use ullage::text::lines_of;
 use ullage::tokens::{CountTokens, Encoding, Estimate, Exact};
 use ullage::wire::Format;
 

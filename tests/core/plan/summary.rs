@@ -14,9 +14,9 @@ use ullage::message::Part;
 use ullage::planner::{Answer, Plan, Urgency};
 use ullage::policy::{Policy, StageName};
 use ullage::report::SummaryBy;
-use ullage::slices::ends_line;
 use ullage::store::{Storing, noted_removals};
 use ullage::summary::{Summaries, SummaryFallback, SummaryPrompt, SummaryRequest, body, parts};
+use ullage::text::ends_line;
 use ullage::tokens::TextKind;
 use ullage::wire::{Format, read};
 

@@ -30,17 +30,17 @@ pub struct Referring<'a> {
     pub places: Option<&'a dyn Places>,
 }
 
-/// What the plan of a draft is made with.
+/// What the plan of a working copy is made with.
 #[derive(Debug)]
-pub struct Sealing<'a> {
+pub struct Rendering<'a> {
     /// The wire format of the conversation.
     pub format: Format,
-    /// What the draft fits.
+    /// What the working copy fits.
     pub budget: Budget,
     /// What is aimed at: the same, or less where the plan before this one came out too large.
     pub aim: Budget,
     /// Tokens that lines of what goes leave free, since their frames can come out longer than estimated.
-    pub spare: usize,
+    pub margin: usize,
     /// What counts.
     pub counter: Counting<'a>,
     /// How references are made.

@@ -105,7 +105,7 @@ pub fn reports_own_failure(text: &str) -> bool {
 }
 
 /// The offsets in `text` of words that report a failure, in its order. O(length).
-pub fn alarms(text: &str) -> Vec<usize> {
+pub fn failure_words(text: &str) -> Vec<usize> {
     let mut found: Vec<usize> = FINDER
         .find_iter(text)
         .filter(|found| stands_alone(text, found.start(), found.end()) && !is_none(text, found.start(), found.end()))
@@ -155,7 +155,7 @@ fn is_none(text: &str, start: usize, end: usize) -> bool {
     none_before || none_after
 }
 
-/// Goes through the lines of a text beside its [`alarms`].
+/// Goes through the lines of a text beside its [`failure_words`].
 #[derive(Debug)]
 pub struct Cursor<'a> {
     rest: &'a [usize],
@@ -163,11 +163,11 @@ pub struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// Starts at the first line.
-    pub fn of(alarms: &'a [usize]) -> Cursor<'a> {
-        Cursor { rest: alarms }
+    pub fn of(failure_words: &'a [usize]) -> Cursor<'a> {
+        Cursor { rest: failure_words }
     }
 
-    /// The alarms before `end`, which were not given yet.
+    /// The failure_words before `end`, which were not given yet.
     pub fn until(&mut self, end: usize) -> &'a [usize] {
         let count = self.rest.iter().take_while(|at| **at < end).count();
         let (these, rest) = self.rest.split_at(count);

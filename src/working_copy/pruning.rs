@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Cut, Draft, Keeping, noted};
+use super::{Cut, Keeping, WorkingCopy, noted};
 use crate::edit::Place;
 use crate::message::{Part, Role, Text};
 use crate::policy::StageName;
@@ -65,7 +65,7 @@ pub struct PartCut {
     pub(super) at_most: usize,
 }
 
-impl<T: Text> Draft<'_, T> {
+impl<T: Text> WorkingCopy<'_, T> {
     pub(super) fn supersede(&mut self, stage: StageName, place: Place, by: Successor) {
         let (now, then) = (self.item_tokens(place), self.bounds.superseded);
         // A message that must stay can outlive a successor that may be removed; any other older message is removed

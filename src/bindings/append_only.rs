@@ -205,17 +205,17 @@ struct Known {
 
 /// The counts of the last conversations. Shared freely between threads.
 #[derive(Default)]
-pub struct Promises {
+pub struct KnownLists {
     known: Shared<Vec<Known>>,
 }
 
-impl fmt::Debug for Promises {
+impl fmt::Debug for KnownLists {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Promises").finish_non_exhaustive()
+        f.debug_struct("KnownLists").finish_non_exhaustive()
     }
 }
 
-impl Promises {
+impl KnownLists {
     /// The entries of `list` now, with what was counted of the first of them, and how many these were. It is forgotten
     /// until it is remembered again. O(new entries), and one pointer for each of the others in a list of bounded length.
     ///

@@ -1,13 +1,13 @@
 //! The reach of stages: the recent messages, those that must stay, and the parts that may be shortened.
 
-use super::Draft;
+use super::WorkingCopy;
 use crate::edit::Place;
 use crate::message::{Conversation, Item, Message, Part, Pin, Role, Text};
 use crate::numbers::share;
 use crate::policy::{Level, Policy};
 use crate::store::{Noted, noted_removals};
 
-impl<'a, T: Text> Draft<'a, T> {
+impl<'a, T: Text> WorkingCopy<'a, T> {
     /// Index of the first message of this share of the recent ones. O(those).
     pub fn recent_start(&self, part: f64) -> usize {
         let messages = self.conversation.messages.len();

@@ -1,7 +1,7 @@
 //! A conversation with the edits so far: what the stages look at and the planner works on.
 //!
-//! A draft keeps bounds, not texts: what is shortened counts as the most it can take afterwards, and every gap counts
-//! the most its note can take. So nothing is cut or hashed that a later stage removes anyway, and a draft that is
+//! A working copy keeps bounds, not texts: what is shortened counts as the most it can take afterwards, and every gap counts
+//! the most its note can take. So nothing is cut or hashed that a later stage removes anyway, and a working copy that is
 //! inside its budget stays inside when its texts are made.
 
 mod bounds;
@@ -25,7 +25,7 @@ pub use reach::{noted, requests};
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub struct Draft<'a, T> {
+pub struct WorkingCopy<'a, T> {
     /// The conversation as it came.
     pub conversation: &'a Conversation<T>,
     /// The settings.
@@ -65,15 +65,15 @@ enum Keeping {
     May,
 }
 
-impl<'a, T: Text> Draft<'a, T> {
-    /// A draft without edits. O(parts).
+impl<'a, T: Text> WorkingCopy<'a, T> {
+    /// A working copy without edits. O(parts).
     pub fn new(
         conversation: &'a Conversation<T>,
         tokens: &'a Measured,
         pairs: Pairs,
         policy: &'a Policy,
         bounds: Bounds,
-    ) -> Draft<'a, T> {
+    ) -> WorkingCopy<'a, T> {
         let opening = opening(conversation);
         let cut_points = CutPoints::beside(opening, conversation, &pairs);
         let groups = cut_points.groups();
@@ -95,7 +95,7 @@ impl<'a, T: Text> Draft<'a, T> {
                 kept[group.clone()].fill(Keeping::Must);
             }
         }
-        Draft {
+        WorkingCopy {
             conversation,
             policy,
             bounds,
@@ -116,10 +116,10 @@ impl<'a, T: Text> Draft<'a, T> {
         }
     }
 
-    /// The same draft where the newest messages of so many tokens count as recent, if those are more than the policy names.
+    /// The same working copy where the newest messages of so many tokens count as recent, if those are more than the policy names.
     #[must_use]
-    pub fn with_recent(self, recent_tokens: usize) -> Draft<'a, T> {
-        Draft { recent_tokens, ..self }
+    pub fn with_recent(self, recent_tokens: usize) -> WorkingCopy<'a, T> {
+        WorkingCopy { recent_tokens, ..self }
     }
 
     /// The most tokens that the conversation takes with the edits so far.
@@ -175,7 +175,7 @@ impl<'a, T: Text> Draft<'a, T> {
         self.tokens.item_index(place.message, place.part, place.item)
     }
 
-    /// Makes a proposal part of the draft, unless it would save nothing or touch what must not be touched: no stage can
+    /// Makes a proposal part of the working copy, unless it would save nothing or touch what must not be touched: no stage can
     /// break a conversation, even if it is wrong.
     pub fn accept(&mut self, stage: StageName, proposal: Proposal) {
         match proposal {

@@ -1,19 +1,19 @@
-//! Making the texts of a plan: what a draft decided becomes edits, references and exact counts.
+//! Making the texts of a plan: what a working copy decided becomes edits, references and exact counts.
 
 use super::fill::fill;
 use super::gap::{Gap, gaps};
 use super::occupant::occupant_of;
 use super::plan::Plan;
 use super::prune::parts;
-use super::sealing::{Sealing, Urgency};
-use super::shorten::{Framed, SealedCut};
+use super::rendering::{Rendering, Urgency};
+use super::shorten::{Framed, RenderedCut};
 use super::tools::ToolNames;
 use crate::digest::Digest;
-use crate::draft::Draft;
 use crate::edit::Edit;
 use crate::message::Text;
 use crate::numbers::{share, thousands};
 use crate::parallel;
+use crate::working_copy::WorkingCopy;
 
 /// From this many texts on, cutting them is shared among threads: about a millisecond of work.
 const CUTS_WORTH_A_THREAD: usize = 64;
@@ -23,22 +23,22 @@ const MOST_LINES: f64 = 0.5;
 
 /// The texts of the gaps, and the cuts that come out shorter, with the lines that are kept of what goes from `tokens`.
 fn filled<T: Text + Sync>(
-    draft: &Draft<'_, T>,
+    working_copy: &WorkingCopy<'_, T>,
     gaps: &[Gap],
     mut cuts: Vec<Framed<'_>>,
     tokens: usize,
-    with: &Sealing<'_>,
-) -> (Vec<String>, Vec<SealedCut>) {
+    with: &Rendering<'_>,
+) -> (Vec<String>, Vec<RenderedCut>) {
     let by_gaps: usize = gaps.iter().map(|gap| gap.saves(with)).sum();
-    let summary = if gaps.is_empty() { 0 } else { draft.bounds.summary };
+    let summary = if gaps.is_empty() { 0 } else { working_copy.bounds.summary };
     loop {
         let saves = |cut: &Framed<'_>| cut.saves(with);
         let by_cuts: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
         let stays = tokens.saturating_sub(by_cuts + by_gaps);
-        let room = with.aim.low.saturating_sub(stays + summary).saturating_sub(with.spare);
+        let room = with.aim.low.saturating_sub(stays + summary).saturating_sub(with.margin);
         // Below the low mark there is room for all of it; what goes for its number goes to be short.
         let room = room.min(share(by_cuts + by_gaps, MOST_LINES));
-        let Digest { gaps: bodies, cuts: lines, names } = fill(draft, gaps, &cuts, room, with);
+        let Digest { gaps: bodies, cuts: lines, names } = fill(working_copy, gaps, &cuts, room, with);
         let made: Vec<_> = cuts.iter().zip(&lines).map(|(cut, lines)| cut.with_body(lines, with)).collect();
         // What would come out no shorter stays whole, and so do the names in it.
         let mut whole = cuts.iter().zip(&made).filter(|(_, made)| made.is_none());
@@ -50,27 +50,31 @@ fn filled<T: Text + Sync>(
     }
 }
 
-/// The plan that a draft decided on. O(what stays of the texts that are cut).
-pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
-    let mut plan = Plan::idle(draft.conversation, draft.tokens, with.format, with.budget);
-    let (gaps, artifacts) = gaps(draft, with);
-    let cuts: Vec<_> = draft.cuts().collect();
-    let tools = if cuts.is_empty() { ToolNames::default() } else { ToolNames::of(draft.conversation, &draft.pairs) };
-    let cuts: Vec<_> = cuts.into_iter().filter_map(|cut| Framed::of(draft.conversation, cut, &tools)).collect();
+/// The plan that a working copy decided on. O(what stays of the texts that are cut).
+pub fn render<T: Text + Sync>(working_copy: &WorkingCopy<'_, T>, with: &Rendering<'_>) -> Plan {
+    let mut plan = Plan::idle(working_copy.conversation, working_copy.tokens, with.format, with.budget);
+    let (gaps, artifacts) = gaps(working_copy, with);
+    let cuts: Vec<_> = working_copy.cuts().collect();
+    let tools = if cuts.is_empty() {
+        ToolNames::default()
+    } else {
+        ToolNames::of(working_copy.conversation, &working_copy.pairs)
+    };
+    let cuts: Vec<_> = cuts.into_iter().filter_map(|cut| Framed::of(working_copy.conversation, cut, &tools)).collect();
     let (superseded, cuts): (Vec<_>, Vec<_>) = cuts.into_iter().partition(Framed::is_superseded);
-    let mut sealed = parallel::map(&superseded, |_| 1, CUTS_WORTH_A_THREAD, |cut| cut.superseded(with));
-    sealed.extend(parts(draft, with));
-    let is_digested = draft.is_digested() && !(gaps.is_empty() && cuts.is_empty());
+    let mut rendered = parallel::map(&superseded, |_| 1, CUTS_WORTH_A_THREAD, |cut| cut.superseded(with));
+    rendered.extend(parts(working_copy, with));
+    let is_digested = working_copy.is_digested() && !(gaps.is_empty() && cuts.is_empty());
     let bodies = if is_digested {
-        let pruned: usize = sealed.iter().flatten().map(|(edit, _)| edit.saved()).sum();
-        let (bodies, filled) = filled(draft, &gaps, cuts, plan.tokens_before.saturating_sub(pruned), with);
-        sealed.extend(filled.into_iter().map(Some));
+        let pruned: usize = rendered.iter().flatten().map(|(edit, _)| edit.saved()).sum();
+        let (bodies, filled) = filled(working_copy, &gaps, cuts, plan.tokens_before.saturating_sub(pruned), with);
+        rendered.extend(filled.into_iter().map(Some));
         bodies
     } else {
-        sealed.extend(parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, |cut| cut.sealed(with)));
+        rendered.extend(parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, |cut| cut.rendered(with)));
         vec![String::new(); gaps.len()]
     };
-    for (edit, artifact) in sealed.into_iter().flatten() {
+    for (edit, artifact) in rendered.into_iter().flatten() {
         plan.edits.push(edit);
         plan.artifacts.extend(artifact);
     }
@@ -81,18 +85,18 @@ pub fn seal<T: Text + Sync>(draft: &Draft<'_, T>, with: &Sealing<'_>) -> Plan {
         plan.tokens_after = plan.tokens_after + edit.tokens_after - edit.tokens_before;
     }
     if let Some(first) = plan.edits.iter().map(Edit::first_message).min() {
-        plan.unchanged = (0..first).map(|message| draft.tokens.message(message)).sum();
+        plan.unchanged = (0..first).map(|message| working_copy.tokens.message(message)).sum();
     }
     let asked = with.urgency == Urgency::Hard || !plan.edits.is_empty() || plan.tokens_before > with.budget.high;
     if asked && plan.tokens_after > with.budget.low {
-        let most = occupant_of(draft).map(|most| format!("; most of it: {most}")).unwrap_or_default();
+        let most = occupant_of(working_copy).map(|most| format!("; most of it: {most}")).unwrap_or_default();
         plan.warnings.push(format!(
             "more stays than the low mark of {}: what is left is pinned, recent or too small to shorten{most}",
             thousands(with.budget.low)
         ));
     }
-    if let Some(most) = draft.policy.max_messages.filter(|_| asked) {
-        let staying = draft.message_count();
+    if let Some(most) = working_copy.policy.max_messages.filter(|_| asked) {
+        let staying = working_copy.message_count();
         if staying > most {
             plan.warnings.push(format!(
                 "{} messages stay, over the {} wanted: the others are pinned or recent",
