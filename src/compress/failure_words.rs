@@ -167,7 +167,7 @@ impl<'a> Cursor<'a> {
         Cursor { rest: failure_words }
     }
 
-    /// The failure_words before `end`, which were not given yet.
+    /// The failure words before `end`, which were not given yet.
     pub fn until(&mut self, end: usize) -> &'a [usize] {
         let count = self.rest.iter().take_while(|at| **at < end).count();
         let (these, rest) = self.rest.split_at(count);

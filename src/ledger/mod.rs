@@ -56,7 +56,7 @@ impl Ledger {
         &*self.counter
     }
 
-    /// Number of texts that it remembers; 0 while that cannot be text_digest.
+    /// Number of texts that it remembers; 0 while that cannot be text digest.
     pub fn remembered(&self) -> usize {
         self.known.lock().map_or(0, |known| known.len())
     }
