@@ -332,17 +332,7 @@ impl PyView {
             list = shown(&history.lasting, &units)?;
             reading = engine.read_as(list.as_any(), format, &[])?;
         }
-        let mut pinned: Vec<usize> =
-            awaited.iter().filter_map(|place| reading.conversation.message_of(*place)).collect();
-        if !awaited.is_empty() {
-            // What says that there is no answer yet is written anew with each request, until there is one.
-            let pairs = Pairs::of(&reading.conversation);
-            let results =
-                pairs.calls().iter().filter(|call| pinned.contains(&call.message)).filter_map(|call| call.result);
-            let entry_of = |message: usize| reading.conversation.messages[message].span.entries().start;
-            let answers = results.map(|(message, _)| message).filter(|message| is_made[entry_of(*message)]);
-            pinned.extend(answers.collect::<Vec<_>>());
-        }
+        let mut pinned = waiting(&reading.conversation, &awaited, &is_made);
         let mut place = 0;
         for unit in units.iter() {
             let places = place..place + unit.shows.len();
@@ -404,6 +394,19 @@ impl PyView {
 #[pyfunction]
 pub fn share_compactions(one: Amount, other: Amount) -> bool {
     view::share_compactions(Some(one.0), Some(other.0))
+}
+
+/// The messages with calls that wait, and the answers in the same list that say so. Those are written with each request,
+/// until there is a real answer.
+fn waiting(conversation: &Conversation<PyText>, awaited: &[usize], is_made: &[bool]) -> Vec<usize> {
+    let mut messages: Vec<usize> = awaited.iter().filter_map(|place| conversation.message_of(*place)).collect();
+    if !messages.is_empty() {
+        let pairs = Pairs::of(conversation);
+        let waits = pairs.calls().iter().filter(|call| messages.contains(&call.message));
+        let answers = waits.filter_map(|call| call.result).map(|(message, _)| message);
+        messages.extend(answers.filter(|message| is_made[conversation.entry(*message)]).collect::<Vec<_>>());
+    }
+    messages
 }
 
 /// Where the newest calls stand in a repaired list that nobody answered, so that a repair did.

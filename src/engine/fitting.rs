@@ -41,9 +41,9 @@ impl Engine {
     ) -> Result<Plan> {
         let history = History { conversation, tokens, policy: &self.policy, bounds };
         match history.lowered(with)? {
-            Lowered::Fits(working_copy, plan) => history.filled(&working_copy, plan, with),
-            Lowered::TooLarge(..) if self.policy.stages.contains(&StageName::Trim) => history.trimmed(with),
-            Lowered::TooLarge(working_copy, least) => Err(floor(&working_copy, with.budget, least)),
+            (working_copy, Ok(plan)) => history.filled(&working_copy, plan, with),
+            _ if self.policy.stages.contains(&StageName::Trim) => history.trimmed(with),
+            (working_copy, Err(least)) => Err(floor(&working_copy, with.budget, least)),
         }
     }
 }
@@ -56,13 +56,8 @@ struct History<'a, T> {
     bounds: Bounds,
 }
 
-/// What the levels of the policy come to.
-enum Lowered<'a, T> {
-    /// A plan within its budget.
-    Fits(WorkingCopy<'a, T>, Plan),
-    /// This many tokens at best, which is over the budget.
-    TooLarge(WorkingCopy<'a, T>, usize),
-}
+/// A plan within its budget, or the tokens that it comes to at best; and the working copy of it.
+type Lowered<'a, T> = (WorkingCopy<'a, T>, std::result::Result<Plan, usize>);
 
 impl<'a, T: Text + Sync> History<'a, T> {
     fn outlined(&self, unused: usize, with: &Rendering<'_>) -> Result<WorkingCopy<'a, T>> {
@@ -78,7 +73,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
             let plan = render(&working_copy, with);
             let over = plan.tokens_after.saturating_sub(limit);
             if over == 0 {
-                return Ok(Lowered::Fits(working_copy, plan));
+                return Ok((working_copy, Ok(plan)));
             }
             if working_copy.is_digested() && with.margin < limit {
                 let margin = (with.margin + over) * SPARED;
@@ -87,7 +82,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
                 least = plan.tokens_after;
                 with.aim = with.aim.lowered(over);
             } else {
-                return Ok(Lowered::TooLarge(working_copy, least));
+                return Ok((working_copy, Err(least)));
             }
         }
     }

@@ -94,21 +94,21 @@ pub(super) fn modified(path: &Path) -> io::Result<SystemTime> {
 
 /// A file that is whole and on the disk, and has no name yet. It is gone when this is dropped.
 #[derive(Debug)]
-pub(super) struct WorkingCopy {
+pub(super) struct TemporaryFile {
     path: PathBuf,
 }
 
-impl WorkingCopy {
-    pub(super) fn write(folder: &Path, content: &[u8]) -> io::Result<WorkingCopy> {
-        let (working_copy, mut file) = WorkingCopy::create(folder)?;
+impl TemporaryFile {
+    pub(super) fn write(folder: &Path, content: &[u8]) -> io::Result<TemporaryFile> {
+        let (temporary, mut file) = TemporaryFile::create(folder)?;
         file.write_all(content)?;
         file.sync_all()?;
-        Ok(working_copy)
+        Ok(temporary)
     }
 
     /// A file that is nobody else's. The counter tells the threads of this process apart and the process id the
     /// processes of this machine; where two machines share the folder, the one that comes second takes the next name.
-    fn create(folder: &Path) -> io::Result<(WorkingCopy, File)> {
+    fn create(folder: &Path) -> io::Result<(TemporaryFile, File)> {
         static WRITTEN: AtomicU64 = AtomicU64::new(0);
         loop {
             let turn = WRITTEN.fetch_add(1, Ordering::Relaxed);
@@ -120,7 +120,7 @@ impl WorkingCopy {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             match options.open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                outcome => return outcome.map(|file| (WorkingCopy { path }, file)),
+                outcome => return outcome.map(|file| (TemporaryFile { path }, file)),
             }
         }
     }
@@ -136,7 +136,7 @@ impl WorkingCopy {
     }
 }
 
-impl Drop for WorkingCopy {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         // It has its second name, or was moved there, or the failure is what the caller hears of.
         let _ = fs::remove_file(&self.path);

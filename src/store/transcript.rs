@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use serde::de::IgnoredAny;
 
-use super::disk::{self, WorkingCopy, failed};
+use super::disk::{self, TemporaryFile, failed};
 use crate::error::{Error, Result};
 
 /// When records are flushed to the disk, so that they survive a loss of power. A crash of the process they survive anyway.
@@ -158,7 +158,7 @@ impl Transcript {
         let content = disk::read(&self.path).map_err(|error| failed("read", &self.path, &error))?;
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let written = disk::make_folder(folder)
-            .and_then(|()| WorkingCopy::write(folder, &content)?.publish(to))
+            .and_then(|()| TemporaryFile::write(folder, &content)?.publish(to))
             .and_then(|()| disk::sync_folder(folder));
         written.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Store {

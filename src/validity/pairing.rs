@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use super::repair::{Mending, OpenCalls};
-use super::working::{WorkingCopy, part_of, pictures_of, place_of, words_of};
+use super::working::{RepairedMessage, part_of, pictures_of, place_of, words_of};
 use crate::error::shown;
 use crate::invariants::{Awaits, Demand, Pairs, waiting_from};
 use crate::message::{Part, Role, Text};
@@ -54,13 +54,13 @@ impl<T: Text> Mending<'_, T> {
             renamed.extend(call.result.map(|result| (result, fresh.clone())));
             renamed.insert((call.message, call.part), fresh);
         }
-        for working_copy in &mut self.drafts {
-            for piece in &mut working_copy.pieces {
+        for repaired in &mut self.repaired_messages {
+            for piece in &mut repaired.pieces {
                 if let Piece::Part { message, part, id, .. } = piece
                     && let Some(fresh) = renamed.get(&(*message, *part))
                 {
                     *id = Some(fresh.clone());
-                    working_copy.changed = true;
+                    repaired.changed = true;
                 }
             }
         }
@@ -78,13 +78,13 @@ impl<T: Text> Mending<'_, T> {
             self.note("result-names-its-tool", Some(*message), "a result got the name of the tool that was called");
         }
         let named: HashMap<Place, &str, RandomState> = misnamed.into_iter().collect();
-        for working_copy in &mut self.drafts {
-            for piece in &mut working_copy.pieces {
+        for repaired in &mut self.repaired_messages {
+            for piece in &mut repaired.pieces {
                 if let Piece::Part { message, part, tool, .. } = piece
                     && let Some(name) = named.get(&(*message, *part))
                 {
                     *tool = Some((*name).to_owned());
-                    working_copy.changed = true;
+                    repaired.changed = true;
                 }
             }
         }
@@ -99,22 +99,22 @@ impl<T: Text> Mending<'_, T> {
         let lawful: HashSet<Place, RandomState> = lawful.map(|call| (call.message, call.part)).collect();
         let orphans: HashSet<Place, RandomState> = pairs.orphans().iter().copied().collect();
         let waiting_from = waiting_from(self.conversation);
-        let last_speaker = self.drafts.iter().rposition(|working_copy| working_copy.role != Role::System);
+        let last_speaker = self.repaired_messages.iter().rposition(|repaired| repaired.role != Role::System);
         let mut here: HashMap<Place, Piece, RandomState> = HashMap::default();
-        for piece in self.drafts.iter().flat_map(|working_copy| &working_copy.pieces) {
+        for piece in self.repaired_messages.iter().flat_map(|repaired| &repaired.pieces) {
             if let Piece::Part { message, part, .. } = piece {
                 here.insert((*message, *part), piece.clone());
             }
         }
 
-        let drafts = std::mem::take(&mut self.drafts);
+        let repaired_messages = std::mem::take(&mut self.repaired_messages);
         // The results that the calls before wait for, in their order.
         let mut due: Vec<Piece> = Vec::new();
         let mut moved: HashSet<Place, RandomState> = HashSet::default();
-        for (index, mut working_copy) in drafts.into_iter().enumerate() {
-            self.let_orphans_speak(&mut working_copy, &orphans);
-            let here_already: HashSet<Place, RandomState> = match working_copy.role {
-                Role::User if !due.is_empty() => working_copy.pieces.iter().filter_map(place_of).collect(),
+        for (index, mut repaired) in repaired_messages.into_iter().enumerate() {
+            self.let_orphans_speak(&mut repaired, &orphans);
+            let here_already: HashSet<Place, RandomState> = match repaired.role {
+                Role::User if !due.is_empty() => repaired.pieces.iter().filter_map(place_of).collect(),
                 _ => HashSet::default(),
             };
             let stays = |piece: &Piece| place_of(piece).is_some_and(|place| here_already.contains(&place));
@@ -124,18 +124,18 @@ impl<T: Text> Mending<'_, T> {
                 });
             }
             let late = due.iter().any(|piece| place_of(piece).is_some() && !stays(piece));
-            working_copy.retain(|piece| place_of(piece).is_none_or(|place| !moved.contains(&place)));
+            repaired.retain(|piece| place_of(piece).is_none_or(|place| !moved.contains(&place)));
             if late {
-                self.note("result-follows-its-call", working_copy.like, "late results were moved after their calls");
+                self.note("result-follows-its-call", repaired.like, "late results were moved after their calls");
             }
-            if working_copy.role == Role::User {
-                working_copy.changed |= !due.is_empty();
-                working_copy.pieces.splice(0..0, due.drain(..));
+            if repaired.role == Role::User {
+                repaired.changed |= !due.is_empty();
+                repaired.pieces.splice(0..0, due.drain(..));
             } else {
                 self.insert_due(&mut due);
             }
-            let mut pieces = Vec::with_capacity(working_copy.pieces.len());
-            for piece in std::mem::take(&mut working_copy.pieces) {
+            let mut pieces = Vec::with_capacity(repaired.pieces.len());
+            for piece in std::mem::take(&mut repaired.pieces) {
                 let Some((Part::Call { id, name, .. }, Piece::Part { message, part, id: new, .. })) =
                     part_of(self.conversation, &piece).map(|part| (part, &piece))
                 else {
@@ -154,7 +154,7 @@ impl<T: Text> Mending<'_, T> {
                             Some(*message),
                             format!("the open call of '{}' was removed", shown(name)),
                         );
-                        working_copy.changed = true;
+                        repaired.changed = true;
                         continue;
                     }
                     None => {
@@ -175,16 +175,16 @@ impl<T: Text> Mending<'_, T> {
                 }
                 pieces.push(piece);
             }
-            working_copy.pieces = pieces;
+            repaired.pieces = pieces;
             moved.extend(due.iter().filter_map(place_of));
-            self.drafts.push(working_copy);
+            self.repaired_messages.push(repaired);
         }
         self.insert_due(&mut due);
     }
 
-    fn let_orphans_speak(&mut self, working_copy: &mut WorkingCopy, orphans: &HashSet<Place, RandomState>) {
-        let mut pieces = Vec::with_capacity(working_copy.pieces.len());
-        for piece in std::mem::take(&mut working_copy.pieces) {
+    fn let_orphans_speak(&mut self, repaired: &mut RepairedMessage, orphans: &HashSet<Place, RandomState>) {
+        let mut pieces = Vec::with_capacity(repaired.pieces.len());
+        for piece in std::mem::take(&mut repaired.pieces) {
             let Piece::Part { message, part, .. } = &piece else {
                 pieces.push(piece);
                 continue;
@@ -193,7 +193,7 @@ impl<T: Text> Mending<'_, T> {
                 pieces.push(piece);
                 continue;
             }
-            working_copy.changed = true;
+            repaired.changed = true;
             let (message, part) = (*message, *part);
             let result = &self.conversation.messages[message].parts[part];
             let (words, pictures) = (words_of(result), pictures_of(result));
@@ -210,7 +210,7 @@ impl<T: Text> Mending<'_, T> {
             }
             pieces.extend(pictures.into_iter().map(|item| Piece::Picture { message, part, item }));
         }
-        working_copy.pieces = pieces;
+        repaired.pieces = pieces;
     }
 
     /// Puts the results that are due into a message of their own, right behind their calls.
@@ -218,6 +218,6 @@ impl<T: Text> Mending<'_, T> {
         if due.is_empty() {
             return;
         }
-        self.drafts.push(WorkingCopy::new(Role::User, std::mem::take(due)));
+        self.repaired_messages.push(RepairedMessage::new(Role::User, std::mem::take(due)));
     }
 }

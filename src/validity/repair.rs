@@ -4,7 +4,7 @@
 //! behind its call, one without a call becomes words, and messages of one role in a row become one where roles must
 //! alternate.
 
-use super::working::{WorkingCopy, part_of};
+use super::working::{RepairedMessage, part_of};
 use crate::invariants::{Demand, first_accompanied, first_apart, is_blank};
 use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::wire::{Change, Piece};
@@ -47,7 +47,7 @@ const BEGINNING: &str = "[ullage: the conversation goes on here]";
 
 /// Mends a conversation until no rule is broken that all providers share, nor any of `demands`. O(parts).
 pub fn repair<T: Text>(conversation: &Conversation<T>, demands: &[Demand], open: OpenCalls) -> Repaired {
-    let mut mending = Mending { conversation, demands, drafts: Vec::new(), repairs: Vec::new() };
+    let mut mending = Mending { conversation, demands, repaired_messages: Vec::new(), repairs: Vec::new() };
     mending.split_by_role();
     mending.drop_blanks();
     mending.move_system();
@@ -62,13 +62,16 @@ pub fn repair<T: Text>(conversation: &Conversation<T>, demands: &[Demand], open:
     mending.order_results();
     mending.begin_with_user();
     mending.repairs.sort_by_key(|repair| repair.message);
-    Repaired { changes: mending.drafts.into_iter().map(WorkingCopy::into_change).collect(), repairs: mending.repairs }
+    Repaired {
+        changes: mending.repaired_messages.into_iter().map(RepairedMessage::into_change).collect(),
+        repairs: mending.repairs,
+    }
 }
 
 pub(super) struct Mending<'a, T> {
     pub(super) conversation: &'a Conversation<T>,
     demands: &'a [Demand],
-    pub(super) drafts: Vec<WorkingCopy>,
+    pub(super) repaired_messages: Vec<RepairedMessage>,
     repairs: Vec<Repair>,
 }
 
@@ -84,24 +87,27 @@ impl<T: Text> Mending<'_, T> {
     /// Calls and reasoning are the model's, results the user's: a message that mixes them becomes several.
     fn split_by_role(&mut self) {
         for message in 0..self.conversation.messages.len() {
-            let whole = WorkingCopy::of(self.conversation, message);
+            let whole = RepairedMessage::of(self.conversation, message);
             let role_of = |piece: &Piece| match part_of(self.conversation, piece) {
                 Some(Part::Call { .. } | Part::Reasoning { .. }) => Role::Assistant,
                 Some(Part::Result { .. }) => Role::User,
                 _ => whole.role,
             };
             if whole.pieces.iter().all(|piece| role_of(piece) == whole.role) {
-                self.drafts.push(whole);
+                self.repaired_messages.push(whole);
                 continue;
             }
-            let first = self.drafts.len();
+            let first = self.repaired_messages.len();
             for piece in whole.pieces.clone() {
                 let role = role_of(&piece);
-                match self.drafts[first..].last_mut() {
+                match self.repaired_messages[first..].last_mut() {
                     Some(last) if last.role == role => last.pieces.push(piece),
-                    _ => {
-                        self.drafts.push(WorkingCopy { like: Some(message), role, pieces: vec![piece], changed: true })
-                    }
+                    _ => self.repaired_messages.push(RepairedMessage {
+                        like: Some(message),
+                        role,
+                        pieces: vec![piece],
+                        changed: true,
+                    }),
                 }
             }
             self.note("block-is-of-its-role", Some(message), "its blocks were put into messages of their roles");
@@ -112,13 +118,13 @@ impl<T: Text> Mending<'_, T> {
         if !self.demanded(Demand::NoBlanks) {
             return;
         }
-        for index in 0..self.drafts.len() {
+        for index in 0..self.repaired_messages.len() {
             let conversation = self.conversation;
-            let working_copy = &mut self.drafts[index];
-            let before = working_copy.pieces.len();
-            working_copy.retain(|piece| part_of(conversation, piece).is_none_or(|part| !is_blank(part)));
-            if working_copy.pieces.len() < before {
-                let like = working_copy.like;
+            let repaired = &mut self.repaired_messages[index];
+            let before = repaired.pieces.len();
+            repaired.retain(|piece| part_of(conversation, piece).is_none_or(|part| !is_blank(part)));
+            if repaired.pieces.len() < before {
+                let like = repaired.like;
                 self.note("text-is-not-blank", like, "its blank texts were removed");
             }
         }
@@ -128,11 +134,11 @@ impl<T: Text> Mending<'_, T> {
         if !self.demanded(Demand::SystemApart) {
             return;
         }
-        for index in 0..self.drafts.len() {
-            if self.drafts[index].role == Role::System {
-                self.drafts[index].role = Role::User;
-                self.drafts[index].changed = true;
-                let like = self.drafts[index].like;
+        for index in 0..self.repaired_messages.len() {
+            if self.repaired_messages[index].role == Role::System {
+                self.repaired_messages[index].role = Role::User;
+                self.repaired_messages[index].changed = true;
+                let like = self.repaired_messages[index].like;
                 self.note("system-stands-apart", like, "the system message became words of the user");
             }
         }
@@ -141,27 +147,27 @@ impl<T: Text> Mending<'_, T> {
     fn drop_empty(&mut self) {
         let all = self.demanded(Demand::NoEmptyMessage);
         let gone: Vec<Option<usize>> = self
-            .drafts
+            .repaired_messages
             .iter()
-            .filter(|working_copy| working_copy.pieces.is_empty() && all && !working_copy.changed)
-            .map(|working_copy| working_copy.like)
+            .filter(|repaired| repaired.pieces.is_empty() && all && !repaired.changed)
+            .map(|repaired| repaired.like)
             .collect();
         for like in gone {
             self.note("message-is-not-empty", like, "the empty message was removed");
         }
-        self.drafts.retain(|working_copy| !working_copy.pieces.is_empty() || !working_copy.changed && !all);
+        self.repaired_messages.retain(|repaired| !repaired.pieces.is_empty() || !repaired.changed && !all);
     }
 
     fn end_reasoning(&mut self) {
         if !self.demanded(Demand::ReasoningLeads) {
             return;
         }
-        for index in 0..self.drafts.len() {
-            let last = self.drafts[index].pieces.last().and_then(|piece| part_of(self.conversation, piece));
+        for index in 0..self.repaired_messages.len() {
+            let last = self.repaired_messages[index].pieces.last().and_then(|piece| part_of(self.conversation, piece));
             if matches!(last, Some(Part::Reasoning { .. })) {
-                self.drafts[index].pieces.push(Piece::Text { text: STOPPED.to_owned(), of: None });
-                self.drafts[index].changed = true;
-                let like = self.drafts[index].like;
+                self.repaired_messages[index].pieces.push(Piece::Text { text: STOPPED.to_owned(), of: None });
+                self.repaired_messages[index].changed = true;
+                let like = self.repaired_messages[index].like;
                 self.note("reasoning-does-not-end-a-message", like, "a word was added after its reasoning");
             }
         }
@@ -171,33 +177,33 @@ impl<T: Text> Mending<'_, T> {
         if !self.demanded(Demand::Alternation) {
             return;
         }
-        let mut joined: Vec<WorkingCopy> = Vec::with_capacity(self.drafts.len());
-        for mut working_copy in std::mem::take(&mut self.drafts) {
-            if let Some(message) = working_copy.like
+        let mut joined: Vec<RepairedMessage> = Vec::with_capacity(self.repaired_messages.len());
+        for mut repaired in std::mem::take(&mut self.repaired_messages) {
+            if let Some(message) = repaired.like
                 && !self.conversation.messages[message].span.later_entries().is_empty()
             {
-                working_copy.changed = true;
+                repaired.changed = true;
                 self.note("roles-alternate", Some(message), "it was joined with the next message of the same role");
             }
             match joined.last_mut() {
-                Some(before) if before.role == working_copy.role => {
+                Some(before) if before.role == repaired.role => {
                     // One of the two gives its other fields: that which is pinned, or the first.
                     let is_pinned = |like: &usize| self.conversation.messages[*like].pin == Pin::Pinned;
                     if before.like.is_none_or(|like| !is_pinned(&like)) {
-                        before.like = working_copy.like.filter(is_pinned).or(before.like);
+                        before.like = repaired.like.filter(is_pinned).or(before.like);
                     }
-                    before.pieces.extend(working_copy.pieces);
+                    before.pieces.extend(repaired.pieces);
                     before.changed = true;
                     self.note(
                         "roles-alternate",
-                        working_copy.like.or(before.like),
+                        repaired.like.or(before.like),
                         "it was joined with the message before it",
                     );
                 }
-                _ => joined.push(working_copy),
+                _ => joined.push(repaired),
             }
         }
-        self.drafts = joined;
+        self.repaired_messages = joined;
     }
 
     /// Results that share an entry with something else get one of their own where the message is written.
@@ -205,12 +211,14 @@ impl<T: Text> Mending<'_, T> {
         if !self.demanded(Demand::ResultsAlone) {
             return;
         }
-        for index in 0..self.drafts.len() {
-            let Some(message) = self.drafts[index].like.filter(|_| self.drafts[index].role == Role::User) else {
+        for index in 0..self.repaired_messages.len() {
+            let Some(message) =
+                self.repaired_messages[index].like.filter(|_| self.repaired_messages[index].role == Role::User)
+            else {
                 continue;
             };
             if first_accompanied(&self.conversation.messages[message]).is_some() {
-                self.drafts[index].changed = true;
+                self.repaired_messages[index].changed = true;
                 self.note("results-stand-alone", Some(message), "its results were put into a content of their own");
             }
         }
@@ -221,44 +229,49 @@ impl<T: Text> Mending<'_, T> {
         if !self.demanded(Demand::ResultsTogether) {
             return;
         }
-        for index in 0..self.drafts.len() {
-            let Some(message) = self.drafts[index].like.filter(|_| self.drafts[index].role == Role::User) else {
+        for index in 0..self.repaired_messages.len() {
+            let Some(message) =
+                self.repaired_messages[index].like.filter(|_| self.repaired_messages[index].role == Role::User)
+            else {
                 continue;
             };
             if first_apart(&self.conversation.messages[message]).is_some() {
-                self.drafts[index].changed = true;
+                self.repaired_messages[index].changed = true;
                 self.note("results-stand-together", Some(message), "its results were put into one content");
             }
         }
     }
 
     fn order_results(&mut self) {
-        for index in 0..self.drafts.len() {
+        for index in 0..self.repaired_messages.len() {
             let conversation = self.conversation;
-            let working_copy = &mut self.drafts[index];
-            let before = working_copy.pieces.clone();
-            working_copy.pieces.sort_by_key(|piece| !piece.is_result(conversation));
-            if working_copy.pieces == before {
+            let repaired = &mut self.repaired_messages[index];
+            let before = repaired.pieces.clone();
+            repaired.pieces.sort_by_key(|piece| !piece.is_result(conversation));
+            if repaired.pieces == before {
                 continue;
             }
-            if working_copy.changed || self.demands.contains(&Demand::ResultsFirst) {
-                working_copy.changed = true;
-                let like = working_copy.like;
+            if repaired.changed || self.demands.contains(&Demand::ResultsFirst) {
+                repaired.changed = true;
+                let like = repaired.like;
                 self.note("results-come-first", like, "its results were put in front");
             } else {
-                working_copy.pieces = before;
+                repaired.pieces = before;
             }
         }
     }
 
     fn begin_with_user(&mut self) {
-        let first = self.drafts.iter().position(|working_copy| working_copy.role != Role::System);
-        if let Some(at) = first.filter(|at| self.drafts[*at].role != Role::User && self.demanded(Demand::FirstIsUsers))
+        let first = self.repaired_messages.iter().position(|repaired| repaired.role != Role::System);
+        if let Some(at) =
+            first.filter(|at| self.repaired_messages[*at].role != Role::User && self.demanded(Demand::FirstIsUsers))
         {
-            let like = self.drafts[at].like;
+            let like = self.repaired_messages[at].like;
             self.note("first-is-the-users", like, "a message of the user was put in front");
-            self.drafts
-                .insert(at, WorkingCopy::new(Role::User, vec![Piece::Text { text: BEGINNING.to_owned(), of: None }]));
+            self.repaired_messages.insert(
+                at,
+                RepairedMessage::new(Role::User, vec![Piece::Text { text: BEGINNING.to_owned(), of: None }]),
+            );
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::wire::{Change, Piece};
 
 /// A message while it is mended.
 #[derive(Debug, Clone)]
-pub(super) struct WorkingCopy {
+pub(super) struct RepairedMessage {
     /// The message that it was.
     pub(super) like: Option<usize>,
     pub(super) role: Role,
@@ -14,16 +14,16 @@ pub(super) struct WorkingCopy {
     pub(super) changed: bool,
 }
 
-impl WorkingCopy {
+impl RepairedMessage {
     /// The message as it is.
-    pub(super) fn of<T>(conversation: &Conversation<T>, message: usize) -> WorkingCopy {
+    pub(super) fn of<T>(conversation: &Conversation<T>, message: usize) -> RepairedMessage {
         let content = &conversation.messages[message];
         let pieces = (0..content.parts.len()).map(|part| Piece::Part { message, part, id: None, tool: None }).collect();
-        WorkingCopy { like: Some(message), role: content.role, pieces, changed: false }
+        RepairedMessage { like: Some(message), role: content.role, pieces, changed: false }
     }
 
-    pub(super) fn new(role: Role, pieces: Vec<Piece>) -> WorkingCopy {
-        WorkingCopy { like: None, role, pieces, changed: true }
+    pub(super) fn new(role: Role, pieces: Vec<Piece>) -> RepairedMessage {
+        RepairedMessage { like: None, role, pieces, changed: true }
     }
 
     /// Keeps only some of the pieces.
@@ -35,8 +35,8 @@ impl WorkingCopy {
 
     pub(super) fn into_change<'a>(self) -> Change<'a> {
         match self {
-            WorkingCopy { like: Some(message), changed: false, .. } => Change::Keep { message },
-            WorkingCopy { like, role, pieces, .. } => Change::Compose { like, role, pieces },
+            RepairedMessage { like: Some(message), changed: false, .. } => Change::Keep { message },
+            RepairedMessage { like, role, pieces, .. } => Change::Compose { like, role, pieces },
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{FileStore, Index, TRIES, name};
 use crate::error::Result;
-use crate::store::disk::{self, WorkingCopy, failed};
+use crate::store::disk::{self, TemporaryFile, failed};
 use crate::store::{ContentKind, Reference, collision};
 
 impl FileStore {
@@ -13,7 +13,7 @@ impl FileStore {
     pub(super) fn write(&self, reference: &Reference, content: &[u8]) -> Result<()> {
         let directory = self.checked_directory()?;
         let kind = ContentKind::of(content);
-        let mut working_copy = None;
+        let mut temporary = None;
         for _ in 0..TRIES {
             if self.is_known(&directory, reference, content)? {
                 return Ok(());
@@ -24,7 +24,7 @@ impl FileStore {
             let path = directory.join(&name);
             let outcome = self
                 .prepare(&directory)
-                .and_then(|()| publish(&directory, &path, &same, content, &mut working_copy))
+                .and_then(|()| publish(&directory, &path, &same, content, &mut temporary))
                 .and_then(|()| disk::sync_folder(&directory));
             match outcome {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -37,7 +37,7 @@ impl FileStore {
                 return Ok(());
             }
             // Without links its file was moved away, and then removed.
-            working_copy = None;
+            temporary = None;
         }
         Err(failed("write", &directory, &io::Error::other("others keep writing the same file")))
     }
@@ -99,7 +99,7 @@ fn publish(
     path: &Path,
     same: &[String],
     content: &[u8],
-    working_copy: &mut Option<WorkingCopy>,
+    temporary: &mut Option<TemporaryFile>,
 ) -> io::Result<()> {
     for other in same.iter().map(|name| directory.join(name)) {
         if disk::is_same(&other, content).unwrap_or(false) {
@@ -109,9 +109,9 @@ fn publish(
             }
         }
     }
-    let working_copy = match working_copy {
-        Some(working_copy) => working_copy,
-        None => working_copy.insert(WorkingCopy::write(directory, content)?),
+    let temporary = match temporary {
+        Some(temporary) => temporary,
+        None => temporary.insert(TemporaryFile::write(directory, content)?),
     };
-    working_copy.publish(path)
+    temporary.publish(path)
 }
