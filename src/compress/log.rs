@@ -11,6 +11,7 @@ use super::ContentKind;
 use super::alike::{MOST_ALIKE, shape};
 use super::failure_words::{Cursor, failure_words};
 use super::outline::{Outline, Rank, Unit, lines};
+use super::ranked::LONGEST_TRAIL;
 use super::trace::Stacks;
 use crate::numbers::thousands;
 
@@ -19,9 +20,6 @@ const RARE: usize = 2;
 
 /// A text of at least so many lines for each shape repeats itself.
 const LINES_PER_SHAPE: usize = 2;
-
-/// Lines behind a failure that are taken for its stack or its details while they are indented.
-pub(super) const LONGEST_TRAIL: usize = 40;
 
 /// Counts the lines of each shape.
 struct Shapes {

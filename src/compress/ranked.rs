@@ -5,8 +5,10 @@ use std::ops::Range;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::failure_words::{Cursor, failure_words, reports};
-use super::log::LONGEST_TRAIL;
 use super::outline::{Outline, Rank, Unit, lines};
+
+/// Indented lines after a failure that are taken for its stack or its details.
+pub(super) const LONGEST_TRAIL: usize = 40;
 
 /// The source of the knowledge that a line reports a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

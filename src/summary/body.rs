@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::one_liners;
 use crate::digest::{ACCOUNT, continued, looks_like_heading, split_account};
 use crate::store::MARK;
 use crate::text::ends_line;
+
+/// A line with words of the user begins with it.
+pub(super) const USER: &str = "• User:";
 
 /// What a summary stands behind, so that the next one tells it from lines that are kept.
 const SUMMARY: &str = "Summary of them:";
@@ -17,7 +19,7 @@ pub const LINES: &str = "Lines of them with what the summary leaves out:";
 const QUOTED: &str = "> ";
 
 /// What lines of ours begin with.
-const OURS: [&str; 5] = [MARK, SUMMARY, LINES, ACCOUNT, one_liners::USER];
+const OURS: [&str; 5] = [MARK, SUMMARY, LINES, ACCOUNT, USER];
 
 /// The body of a note: a summary or an account, and digests of the messages; what is empty is left out.
 pub fn body(summary: &str, digests: &[&str]) -> String {

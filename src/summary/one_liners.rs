@@ -3,15 +3,13 @@
 use serde_json::Value;
 
 use super::Removed;
+use super::body::USER;
 use super::cut::{first_line, shown};
 use super::removed::Said;
 use crate::compress::reports;
 use crate::message::{Item, Role, Text};
 use crate::numbers::thousands;
 use crate::tokens::{CountTokens, TextKind};
-
-/// What a line with words of the user begins with.
-pub(super) const USER: &str = "• User:";
 
 /// Characters of what the user or the assistant said, and of a result that says nothing else: as the SRE agent has them.
 const REQUEST: usize = 200;

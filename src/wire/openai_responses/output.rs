@@ -1,6 +1,5 @@
 //! Reads the items of a tool output of OpenAI Responses, and replaces some of them.
 
-use super::write::text_block;
 use crate::error::Result;
 use crate::media::MediaKind;
 use crate::message::Item;
@@ -9,6 +8,11 @@ use crate::wire::key::Key;
 use crate::wire::media;
 use crate::wire::node::{Build, Kind, Node};
 use crate::wire::rewrite::text_for;
+
+/// A block of text of a kind.
+pub(super) fn text_block<N: Build>(like: &N, kind: &str, text: N::Out) -> Result<N::Out> {
+    like.map(vec![(Key::Type, like.string(kind)), (Key::Text, text)])
+}
 
 /// The items of an output: a string is one, and so is a value that a host gives instead of one.
 pub(super) fn read<N: Node>(output: &N, index: usize) -> Result<Vec<Item<N::Text>>> {

@@ -22,7 +22,7 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
             // OpenAI takes from the model only what it gives.
             let own = field(entry, Key::Role).is_some_and(|role| &*role == "assistant");
             let kind = if own { "output_text" } else { "input_text" };
-            let block = |like: &N, text| text_block(like, kind, text);
+            let block = |like: &N, text| output::text_block(like, kind, text);
             let keep = |block: &N, _: &[(usize, &str)]| Ok(block.keep());
             out.push(edit_content(entry, edit, Key::Content, block, keep, |block, _| Ok(block.keep()))?);
         }
@@ -38,10 +38,6 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
         out.push(message(entry, Role::User, text)?);
         Ok(())
     })
-}
-
-pub(super) fn text_block<N: Build>(like: &N, kind: &str, text: N::Out) -> Result<N::Out> {
-    like.map(vec![(Key::Type, like.string(kind)), (Key::Text, text)])
 }
 
 pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Result<N::Out> {
