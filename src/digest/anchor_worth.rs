@@ -3,6 +3,9 @@
 use super::age::Ages;
 use crate::anchors::AnchorKind;
 
+/// What a name alone is worth beside its line: it can be looked up, but does not say what stands there.
+const ALONE: f64 = 0.38;
+
 /// What is known of an anchor.
 #[allow(clippy::struct_excessive_bools)] // Each is noted on its own.
 #[derive(Debug, Clone)]
@@ -140,4 +143,10 @@ pub(super) fn worth(known: &Known, ages: &Ages, talk: f64) -> f64 {
         + if known.in_other { fitted::OTHER } else { 0.0 };
     let needed = 1.0 / (1.0 + libm::exp(-sum));
     if known.is_spoken_of { needed * NAME_STAYS } else { needed }
+}
+
+/// What an anchor is worth without a line that is worth so much with it. A number alone says nothing, and what is said
+/// elsewhere has its name there.
+pub(super) fn alone(known: &Known, in_line: f64) -> f64 {
+    if known.kind == AnchorKind::Number || known.is_spoken_of { 0.0 } else { in_line * ALONE }
 }

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-use super::layout::{is_numbered, path_of, short};
 use super::lines::Lines;
 use super::mark::paths_in;
 use super::names;
-use super::sources::Source;
+use super::pick::{Item, Pick};
+use super::sections::{path_of, short};
+use super::sources::{Source, is_numbered};
 
 /// Tokens of the number in front of a run of lines, and a little more, since long runs are read more easily.
 const RUN: f64 = 2.1;
@@ -38,24 +39,6 @@ const UNUSED: f64 = 0.01;
 /// By how much the worth of a line for edits grows when the lines on both sides of it are taken: an edit needs all of its
 /// lines.
 const HOLE: f64 = 0.49;
-
-/// What can be taken, by its number.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Item {
-    /// A name without a line.
-    Name(u32),
-    /// A line.
-    Line(u32),
-}
-
-/// What is taken.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pick {
-    /// It.
-    pub item: Item,
-    /// What it and all picks before it cost, as estimated.
-    pub cost_so_far: f64,
-}
 
 /// The lines and names worth most, the best first, in about `budget` tokens. `worths` is what each line is worth for a token
 /// beside its anchors. O(n) in lines and names, and their anchors.
@@ -210,7 +193,7 @@ struct Covering<'a> {
     /// What naming each source costs, at first and when its file is known.
     titles: Vec<(f64, f64)>,
     taken: Vec<bool>,
-    /// See [`headings`](super::layout::headings).
+    /// For each source, the first of the same title.
     headings: &'a [u32],
     /// Slots whose sources have a title.
     titled: usize,

@@ -9,17 +9,13 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::cover::{Item, Pick};
 use super::lines::Lines;
 use super::mark::{ASKED, Mark, NAMES, SAID, looks_like_heading, paths_in};
-use super::numbers::Numbering;
-use super::sources::Source;
+use super::numbers::NUMBER_END;
+use super::pick::{Item, Pick};
+use super::sections::{path_of, short};
+use super::sources::{Source, is_numbered};
 use crate::anchors::strip_line_number;
-
-/// What follows the path of a file in the title of what was written into it.
-pub(super) const AS_WRITTEN: &str = ", as written";
-
-pub(super) const NUMBER_END: char = '\t';
 
 /// For each source the first one of the same title in the same place: their lines stand together, so that they are named
 /// once. What was said keeps its order. O(sources).
@@ -93,13 +89,6 @@ pub(super) fn texts(
     texts
 }
 
-/// True for a source whose runs of lines begin with a number: a file, which may be edited, an output that had numbers, or one
-/// that stays.
-pub(super) fn is_numbered(source: &Source<'_>, titled: usize) -> bool {
-    let has_numbers = source.file.is_some() || source.numbering == Numbering::Printed;
-    has_numbers || source.slot.is_some_and(|slot| slot >= titled)
-}
-
 /// Adds names without lines to the text of a gap.
 pub(super) fn add_names(text: &mut String, names: &[&str], mark: &Mark) {
     if names.is_empty() {
@@ -147,35 +136,4 @@ impl<'a> Named<'a> {
             }
         }
     }
-}
-
-/// The path in the title of a file.
-pub(super) fn path_of(title: &str) -> &str {
-    title.strip_suffix(AS_WRITTEN).unwrap_or(title)
-}
-
-/// What a path is called once its folders are known.
-pub(super) fn short(path: &str) -> &str {
-    if path.contains(char::is_whitespace) { path } else { path.rsplit(['/', '\\']).next().unwrap_or(path) }
-}
-
-/// The sections of a digest: title and lines. Lines before the first heading have no title, nor has a text that is no digest.
-pub(super) fn sections(digest: &str) -> impl Iterator<Item = (&str, &str)> {
-    let (mark, mut rest) = Mark::read(digest).map_or((None, digest), |(mark, rest)| (Some(mark), rest));
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let is_heading = |line: &str| mark.as_ref().is_some_and(|mark| mark.title(line).is_some());
-        let first = rest.split_inclusive('\n').next().unwrap_or_default();
-        let title = mark.as_ref().and_then(|mark| mark.title(first));
-        let start = if title.is_some() { first.len() } else { 0 };
-        let lines = rest[start..].split_inclusive('\n');
-        // Names stand in one line; what follows them without a title is no name.
-        let most = if title == Some(NAMES) { 1 } else { usize::MAX };
-        let length: usize = lines.take_while(|line| !is_heading(line)).take(most).map(str::len).sum();
-        let section = &rest[start..start + length];
-        rest = &rest[start + length..];
-        Some((title.unwrap_or_default(), section))
-    })
 }

@@ -8,10 +8,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Past;
 use super::age::Ages;
-use super::anchor_worth::{Known, worth};
+use super::anchor_worth::{Known, alone, worth};
 use super::files::Files;
 use super::mark::{BULLET, Mark};
-use super::names;
 use super::numbers::{Numbering, numbered_line};
 use super::sources::{Origin, Source};
 use crate::anchors::{Anchor, anchors};
@@ -110,7 +109,7 @@ impl<'a> Lines<'a> {
         let Reading { mut lines, known, .. } = reading;
         let talk = talk_of(sources);
         lines.worth = known.iter().map(|known| worth(known, ages, talk)).collect();
-        lines.alone = known.iter().zip(&lines.worth).map(|(known, worth)| names::alone(known, *worth)).collect();
+        lines.alone = known.iter().zip(&lines.worth).map(|(known, worth)| alone(known, *worth)).collect();
         lines.spoken = known.iter().map(|known| known.spoken).collect();
         lines
     }

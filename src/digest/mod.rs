@@ -19,6 +19,8 @@ mod lines;
 mod mark;
 mod names;
 mod numbers;
+mod pick;
+mod sections;
 mod sources;
 
 use std::ops::Range;
@@ -29,13 +31,13 @@ use crate::message::{Conversation, Text};
 use crate::tokens::{CountTokens, TextKind};
 
 use age::Ages;
-use cover::Pick;
 use files::Files;
 use lines::Lines;
 use mark::Mark;
 pub use mark::{
     ACCOUNT, BULLET, INDENT, REQUESTS, TIMES, WORDS, continued, looks_like_heading, said_in, split_account,
 };
+use pick::Pick;
 use sources::Source;
 
 /// A conversation of which some messages go.

@@ -4,24 +4,14 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-use super::anchor_worth::Known;
-use super::cover::{Item, Pick};
 use super::lines::Lines;
+use super::pick::{Item, Pick};
 use super::sources::{Origin, Source};
-use crate::anchors::{AnchorKind, anchors};
-
-/// What a name alone is worth beside its line: it can be looked up, but does not say what stands there.
-const ALONE: f64 = 0.38;
+use crate::anchors::anchors;
 
 /// Bytes of a name for each token, and the tokens of the space in front of it and of its part of the title.
 const NAME_BYTES: f64 = 3.5;
 const SPACE: f64 = 1.0;
-
-/// What an anchor is worth without a line that is worth so much with it. A number alone says nothing, and what is said
-/// elsewhere has its name there.
-pub(super) fn alone(known: &Known, in_line: f64) -> f64 {
-    if known.kind == AnchorKind::Number || known.is_spoken_of { 0.0 } else { in_line * ALONE }
-}
 
 /// Tokens of a name among others, as estimated.
 pub(super) fn cost(name: &str) -> f64 {

@@ -1,7 +1,9 @@
 //! The numbers that lines have, where a tool has put them there.
 
-use super::layout::NUMBER_END;
 use crate::anchors::strip_line_number;
+
+/// It stands between the number of a line and the line, as in what `cat -n` prints.
+pub(super) const NUMBER_END: char = '\t';
 
 /// Lines of a text that are looked at to tell whether they are numbered.
 const LOOKED_AT: usize = 8;

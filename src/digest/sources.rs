@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::Past;
-use super::layout;
 use super::mark::{ASKED, NAMES, REQUESTS, SAID, WORDS, paths_in, said_in, split_account, title_of_source};
 use super::numbers::Numbering;
+use super::sections::{AS_WRITTEN, path_of, sections, short};
 use crate::calls::{self, Call};
 use crate::message::{Item, Message, Part, Role, Text};
 use crate::store::{Storing, marked, noted_removals};
@@ -206,7 +206,7 @@ impl<'a> Collecting<'a> {
                 place,
                 Origin::Written,
                 file,
-                format!("{}{}", title_of_source(path), layout::AS_WRITTEN),
+                format!("{}{}", title_of_source(path), AS_WRITTEN),
                 Cow::Owned(text.clone()),
             );
         }
@@ -238,9 +238,8 @@ impl<'a> Collecting<'a> {
                 self.push(place, origin, None, title, Cow::Owned(said));
             }
         }
-        let mut whole: HashMap<&str, &str, RandomState> =
-            paths_in(account).map(|path| (layout::short(path), path)).collect();
-        for (title, text) in layout::sections(digest) {
+        let mut whole: HashMap<&str, &str, RandomState> = paths_in(account).map(|path| (short(path), path)).collect();
+        for (title, text) in sections(digest) {
             if title == NAMES {
                 self.push(place, Origin::Named, None, "", Cow::Borrowed(text));
                 continue;
@@ -248,15 +247,22 @@ impl<'a> Collecting<'a> {
             let origin = match title {
                 ASKED => Origin::Asked,
                 SAID => Origin::Said,
-                _ if title.ends_with(layout::AS_WRITTEN) => Origin::Written,
+                _ if title.ends_with(AS_WRITTEN) => Origin::Written,
                 _ => Origin::Output,
             };
-            let said = layout::path_of(title);
-            let path = *whole.entry(layout::short(said)).or_insert(said);
-            let path = if layout::short(said) == said { path } else { said };
+            let said = path_of(title);
+            let path = *whole.entry(short(said)).or_insert(said);
+            let path = if short(said) == said { path } else { said };
             let file = self.files.get(path).copied();
             let title = format!("{path}{}", &title[said.len()..]);
             self.push_kept(place, origin, file, title, text);
         }
     }
+}
+
+/// True for a source whose runs of lines begin with a number: a file, which may be edited, an output that had numbers, or one
+/// that stays.
+pub(super) fn is_numbered(source: &Source<'_>, titled: usize) -> bool {
+    let has_numbers = source.file.is_some() || source.numbering == Numbering::Printed;
+    has_numbers || source.slot.is_some_and(|slot| slot >= titled)
 }
