@@ -287,7 +287,7 @@ impl PyView {
     ) -> PyResult<PyViewRequest> {
         let (py, own) = (handle.py(), handle.get());
         let engine = own.engine.get();
-        let compactions = own.compactions.load(Ordering::Acquire);
+        let mut compactions = own.compactions.load(Ordering::Acquire);
         let all = PyNode(history.all.clone().into_any());
         let (format, demands) = demands_of_messages(&all, engine.format)?;
         let known = own.histories.take(&history.lasting).filter(|known| known.format == format);
@@ -306,6 +306,8 @@ impl PyView {
             let view::Request { compaction, is_cut } = view.request(room.budget, &prefixes, asked);
             if is_cut && is_sent {
                 forgotten = Some(view.compacted(room.budget, compaction.clone(), &prefixes));
+                // Requests that are kept may show another compaction of the same history.
+                compactions = own.compactions.fetch_add(1, Ordering::AcqRel) + 1;
             }
             compaction
         };
@@ -352,8 +354,9 @@ impl PyView {
         if is_sent {
             *own.sent.lock() = Some(counted);
         }
-        // Nothing goes on from a request that is compacted next.
-        if is_sent && !is_due && history.transient.is_empty() {
+        // Nothing goes on from a request that is compacted next, or that was repaired: a repair depends on what comes next.
+        let is_plain = history.transient.is_empty() && repairs.is_empty();
+        if is_sent && !is_due && is_plain {
             let shows = Shows { budget: room.budget, left: unscaled, compactions };
             known.keep(Ready::new(shows, prefixes.len(), &list, counted));
         }
@@ -364,19 +367,9 @@ impl PyView {
         let due = is_due.then(|| {
             let places = history.places(&units);
             let reading = PyReading::new(own.engine.clone_ref(py), list.clone_ref(py), reading, room, None, places);
-            let (view, is_transient) = (handle.clone().unbind(), !history.transient.is_empty());
+            let view = handle.clone().unbind();
             let (history, reading) = (history.lasting.clone().unbind(), Py::new(py, reading)?);
-            PyResult::Ok(Due {
-                view,
-                history,
-                is_transient,
-                reading,
-                units,
-                prefixes,
-                asked,
-                budget: room.budget,
-                limit,
-            })
+            PyResult::Ok(Due { view, history, is_plain, reading, units, prefixes, asked, budget: room.budget, limit })
         });
         Ok(PyViewRequest { list, repairs, tokens: counted.total, due: due.transpose()? })
     }

@@ -230,6 +230,23 @@ def test_after_a_rewind_the_newest_message_is_shown_and_the_prefix_stays(format)
         assert view.messages(host.written(format)) == compacted, "the other branch is as it was"
 
 
+@pytest.mark.parametrize("append_only", [False, True])
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+@given(st.lists(ACTIONS, min_size=3, max_size=16), st.data())
+def test_the_same_objects_and_copies_of_them_give_the_same_requests(
+    format, append_only, actions, data
+):
+    """Cut anywhere, so that calls wait for their results in some requests."""
+    host = Host()
+    for action, size, parallel in actions:
+        getattr(host, action)(size, parallel)
+    history, known = host.written(format), engine(format=format).open(append_only=append_only)
+    fresh, end = engine(format=format).open(), 0
+    while end < len(history):
+        end += data.draw(st.integers(1, 3))
+        assert asked(known, history[:end]) == asked(fresh, copy.deepcopy(history[:end]))
+
+
 def test_after_an_edit_all_before_it_stays():
     host, view = Host(), engine().open()
     for _ in range(14):

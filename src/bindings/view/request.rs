@@ -22,7 +22,8 @@ pub(super) struct Due {
     pub view: Py<PyView>,
     /// The lasting history.
     pub history: Py<PyList>,
-    pub is_transient: bool,
+    /// True if nothing in it is for this request alone, and nothing was repaired.
+    pub is_plain: bool,
     pub reading: Py<PyReading>,
     pub units: Units<Made>,
     pub prefixes: Prefixes,
@@ -142,7 +143,7 @@ impl Due {
         drop(forgotten);
         let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
         *view.sent.lock() = Some(counted);
-        if !self.is_transient
+        if self.is_plain
             && let Some(mut known) = view.histories.take(history)
         {
             let shows = Shows { budget: self.budget, left: counted.unscaled, compactions };
