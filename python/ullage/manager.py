@@ -6,10 +6,11 @@ host calls.
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import ViewIndex
+from ullage._core import PolicyError, ViewIndex
 from ullage._engine.arguments import require_callable, settled
 from ullage._engine.components import Components
 from ullage._engine.fixed_tokens import number_of
@@ -114,7 +115,9 @@ class ContextManager:
             append_only=self._append_only,
             recorder=recorder,
         )
-        self._views = ViewIndex(view_bytes)
+        if type(view_bytes) is not int or view_bytes < 0:
+            raise PolicyError(f"view_bytes: give a number of bytes from 0 up, not {view_bytes!r}")
+        self._views = ViewIndex(min(view_bytes, sys.maxsize))
         self._recorder = recorder
         if recorder is not None:
             recorder.attach(

@@ -21,6 +21,9 @@ pub struct State {
     version: u32,
     landmarks: Vec<String>,
     ceiling: Option<usize>,
+    /// Refusals in a row.
+    #[serde(default)]
+    refusals: usize,
     budgets: Vec<BudgetState>,
 }
 
@@ -88,7 +91,7 @@ impl<M> View<M> {
             .map(|track| BudgetState { budget: track.budget, compactions: compactions(track) })
             .collect();
         let landmarks = self.landmarks.iter().map(|entry| hex(entry.0)).collect();
-        State { version: VERSION, landmarks, ceiling: self.ceiling, budgets }
+        State { version: VERSION, landmarks, ceiling: self.ceiling, refusals: self.refusals, budgets }
     }
 
     /// The view that this data says. `message` gives the messages that are not in the history by their places.
@@ -139,7 +142,7 @@ impl<M> View<M> {
             tracks.push(Track { budget: *budget, compactions: restored });
         }
         let landmarks = state.landmarks.iter().map(|hex| digest(hex).map(EntryDigest)).collect::<Result<_>>()?;
-        Ok(View { tracks, landmarks, ceiling: state.ceiling, refusals: 0 })
+        Ok(View { tracks, landmarks, ceiling: state.ceiling, refusals: state.refusals })
     }
 }
 

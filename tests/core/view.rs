@@ -207,6 +207,10 @@ proptest! {
         let restored = View::restored(&serde_json::from_str(&text).unwrap(), |place| messages.get(place).copied()).unwrap();
         prop_assert_eq!(restored.request(budget, &prefixes(&history), None), view.request(budget, &prefixes(&history), None));
         prop_assert_eq!(restored.ceiling(), view.ceiling());
+        let mut restored = restored;
+        restored.refused(700);
+        view.refused(700);
+        prop_assert_eq!(restored.ceiling(), view.ceiling(), "the next refusal in the row");
     }
 }
 

@@ -768,6 +768,11 @@ def test_the_views_of_many_conversations_stay_within_their_bytes():
     assert manager.view_of(histories[0]) is not views[0], "it was dropped"
     with pytest.raises(ullage.MessageError):
         views[0].refused()
+    bad: Any
+    for bad in (-1, 1.5, None):
+        with pytest.raises(ullage.PolicyError, match="view_bytes"):
+            ullage.ContextManager(POLICY, view_bytes=bad)
+    ullage.ContextManager(POLICY, view_bytes=2**70).view_of(histories[0])
 
 
 @pytest.mark.parametrize("format", six_formats.FORMATS)
