@@ -1,4 +1,4 @@
-//! How many tokens the messages may take, and when to act.
+//! The number of tokens that messages may take, and the marks at which to act.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct Budget {
     pub low: usize,
     /// Above this the next level of the ladder is tried.
     pub escalate: usize,
-    /// What of the window is kept free because reports say that more than is known of stands beside the messages.
+    /// Tokens of the window kept free because reports show that more than is known is sent beside the messages.
     pub learned: usize,
 }
 
@@ -37,9 +37,9 @@ const SMALL: usize = 10_000;
 const MOST_LOW: f64 = 0.6;
 
 impl Budget {
-    /// What the policy's window leaves: `window - reserve_output - fixed`, where `fixed` is what the system prompt and
-    /// the tool definitions take. Where the provider was found to count more beside the messages, that is taken instead,
-    /// up to three quarters of `window - reserve_output`.
+    /// Makes the budget that the policy's window leaves: `window - reserve_output - fixed`. `fixed` counts the system prompt and
+    /// the tool definitions. If the provider was found to count more beside the messages, that count replaces `fixed`, up to
+    /// three quarters of `window - reserve_output`.
     ///
     /// # Errors
     /// `NoRoom` if that is nothing.
@@ -75,7 +75,7 @@ impl Budget {
                 remedy: "give a positive number of tokens".to_owned(),
             });
         }
-        // Who names a size means it: below it there is nothing to do.
+        // A caller who names a size wants that size: below it there is nothing to do.
         Ok(Budget { high: limit, escalate: limit, ..Budget::with_marks(limit, policy) })
     }
 

@@ -166,9 +166,9 @@ pub enum Error {
 pub struct Occupant {
     /// Index of the message in the caller's list.
     pub index: usize,
-    /// What it is called where it is better known than by its index.
+    /// Name of the place, if it is better known by a name than by its index.
     pub name: Option<&'static str>,
-    /// What it has, and what would help.
+    /// Its content, and what would help.
     pub content: String,
 }
 

@@ -1,4 +1,4 @@
-//! Which words are anchors.
+//! Decides if a word is an anchor.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ const LONGEST_EXTENSION: usize = 8;
 const LEAST_NAME: usize = 4;
 /// And a name by its large letters so many: `dT` is what is left of a pattern.
 const LEAST_HUMPED: usize = 3;
-/// Where the hyphens of a UUID are, and how long it is.
+/// Positions of the hyphens in a UUID, and its length.
 const UUID_HYPHENS: [usize; 4] = [8, 13, 18, 23];
 const UUID_LENGTH: usize = 36;
 
@@ -74,7 +74,7 @@ impl<F: FnMut(Anchor)> Judged<'_, F> {
         let range = self.trimmed(range, &['-'], &['/', '.', '-']);
         let word = &self.text[range.clone()];
         let range = if word.starts_with("//") || word.starts_with("...") {
-            // What follows the scheme of a URL, or stands behind what was left out.
+            // The rest of a URL behind its scheme, or a path whose beginning was left out.
             let rest = word.trim_start_matches(['/', '.']);
             range.end - rest.len()..range.end
         } else {
@@ -161,8 +161,8 @@ fn single(word: &str, seen: Seen) -> Option<AnchorKind> {
     (digits >= LEAST_DIGITS && word.len() >= LEAST_ID).then_some(AnchorKind::Id)
 }
 
-/// Whether large letters stand inside a word as they do in names: behind a small one or a digit, or several before small
-/// ones (`HTTPServer`; the plural `URLs` is a word).
+/// True if capital letters are inside a word as in names: behind a small letter or a digit, or several in front of small
+/// letters (`HTTPServer`; the plural `URLs` is a word).
 fn has_humps(word: &str) -> bool {
     let (mut before, mut large) = (None, 0);
     let mut letters = word.chars().peekable();
@@ -183,7 +183,7 @@ fn has_humps(word: &str) -> bool {
     false
 }
 
-/// Whether a word that begins with a digit is a number: digits and dots, and a unit at most.
+/// True if a word that begins with a digit is a number: digits, dots and at most a unit.
 fn is_number(word: &str) -> bool {
     let unit = word.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
     let number = &word.as_bytes()[..word.len() - unit];
@@ -192,7 +192,7 @@ fn is_number(word: &str) -> bool {
         && number.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
 }
 
-/// Whether a word with a slash is a path, and not a fraction, a date or the end of an element.
+/// True if a word with a slash is a path, and not a fraction, a date or the end of an element.
 fn is_path(word: &str) -> bool {
     let named = |parts: &str, least: usize| {
         parts.split('/').any(|part| part.len() >= least && part.chars().any(char::is_alphabetic))
@@ -206,7 +206,7 @@ fn is_path(word: &str) -> bool {
     }
 }
 
-/// Whether a word ends in a dot and the name of a kind of file.
+/// True if a word ends in a dot and a known file extension.
 fn has_extension(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(stem, extension)| {
         stem.ends_with(char::is_alphanumeric)

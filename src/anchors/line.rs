@@ -3,8 +3,8 @@
 /// More digits than this number no line: they are an id or a time.
 const MOST_DIGITS: usize = 7;
 
-/// What parts a number from its line: the arrow of file readers, the tab of `cat -n`, also as JSON writes it, and the colon
-/// of `grep -n`.
+/// Separators of a line number from its line: the arrow of file readers, the tab of `cat -n` (also as JSON writes it) and the
+/// colon of `grep -n`.
 const ARROW: &[u8] = "→".as_bytes();
 const TABS: [&[u8]; 2] = [b"\t", b"\\t"];
 const COLON: &[u8] = b":";

@@ -1,7 +1,7 @@
-//! What a later turn is likely to repeat of a text: paths, names, ids and numbers.
+//! The words of a text that a later turn is likely to repeat: paths, names, ids and numbers.
 //!
-//! An agent that goes on working repeats such words exactly; a word of prose it can do without. So they tell which lines
-//! of an output are worth keeping, and how much of a history a compaction has kept.
+//! An agent at work repeats such words exactly, while it can do without a word of prose. So these words show which lines of
+//! an output are worth keeping, and how much of a history a compaction has kept.
 
 mod judge;
 mod line;
@@ -11,7 +11,7 @@ use std::ops::Range;
 
 pub use line::strip_line_number;
 
-/// What an anchor looks like.
+/// The kind of an anchor, judged by its spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AnchorKind {
     /// A path, or the name of a file with a hyphen in it: `src/lib.rs`, `./run`, `/etc/hosts`, `read-me.md`.
@@ -29,9 +29,9 @@ pub enum AnchorKind {
 /// One anchor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
-    /// Where it stands, in bytes, between characters.
+    /// Its range in the text, in bytes, on character boundaries.
     pub range: Range<usize>,
-    /// What it looks like.
+    /// Its kind.
     pub kind: AnchorKind,
 }
 

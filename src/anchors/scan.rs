@@ -1,10 +1,10 @@
-//! Where the words of a text are: a word is all that an anchor may be made of.
+//! Finds the words of a text. An anchor is always one word.
 
 use std::ops::Range;
 
 use super::line;
 
-/// What the bytes of a word are, as bits.
+/// The classes of the bytes in a word, as bits.
 pub(super) type Seen = u8;
 
 /// Small letters, and letters that are neither large nor small.
@@ -24,7 +24,7 @@ pub(super) const HYPHEN: Seen = 1 << 6;
 /// Bytes of a character beyond ASCII, which may be part of a word or not.
 const BEYOND: Seen = 1 << 7;
 
-/// What each byte is; zero for what parts words.
+/// The class of each byte; zero for a byte that separates words.
 const CLASS: [Seen; 256] = classes();
 
 const ESCAPE: u8 = 0x1b;
@@ -58,7 +58,7 @@ const fn classes() -> [Seen; 256] {
     }
 }
 
-/// What is in a word that was cut out of another.
+/// Returns the classes of the bytes in a word that was cut out of another.
 pub(super) fn seen(word: &str) -> Seen {
     let seen = word.bytes().fold(0, |seen, byte| seen | CLASS[usize::from(byte)]);
     if seen & BEYOND == 0 {
@@ -88,7 +88,7 @@ pub(super) fn scan(text: &str, mut each: impl FnMut(Word)) {
     }
 }
 
-/// Where the word at `start` ends, and what is in it; `start` itself where none begins.
+/// Returns the end of the word at `start` and its classes. The end is `start` if no word begins there.
 fn word_end(text: &str, start: usize) -> (usize, Seen) {
     let bytes = text.as_bytes();
     let (mut at, mut word) = (start, 0);
@@ -121,12 +121,12 @@ fn character(text: &str, at: usize) -> Option<char> {
     text[at..].chars().next()
 }
 
-/// Whether a character beyond ASCII belongs to a word; accents may stand behind their letters.
+/// True if a character beyond ASCII belongs to a word. Accents may follow their letters.
 fn is_letter(character: char) -> bool {
     character.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(&character)
 }
 
-/// Whether a letter is of a script that has large and small ones, as has what ASCII has; accents go with these.
+/// True if a letter belongs to a script with capital and small letters, as ASCII has. Accents count as such letters.
 fn has_case(letter: char) -> bool {
     letter.is_ascii() || letter.is_lowercase() || letter.is_uppercase() || !letter.is_alphanumeric()
 }
@@ -135,7 +135,7 @@ fn case(letter: char) -> Seen {
     if letter.is_uppercase() { UPPER } else { LOWER }
 }
 
-/// How far what parts words goes from here, at least to the next byte.
+/// Returns the length of the separators from here on, at least up to the next byte.
 fn gap(bytes: &[u8]) -> usize {
     match bytes {
         [b'\n', line @ ..] => 1 + line::prefix(line),

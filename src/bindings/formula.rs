@@ -52,7 +52,7 @@ impl Formula {
         Ok((Formula { characters_per_token: ratio }, Estimate::ratio(ratio)?.named(name)))
     }
 
-    /// What the formula says of a request. O(characters).
+    /// Applies the formula to a request. O(characters).
     ///
     /// # Errors
     /// `MessageError` if that is no list of messages, `PolicyError` for a format that is not Bedrock's.

@@ -40,7 +40,7 @@ pub struct PyReading {
     room: Room,
     /// The repaired messages.
     repaired: Option<Repaired>,
-    /// Where each message stands in the list that an error names places in; `None` for one that is not in it.
+    /// Position of each message in the list whose places an error names; `None` for a message that is not in it.
     places: Vec<Option<usize>>,
     /// The fingerprint of the messages, once it was asked for.
     fingerprint: OnceLock<u128>,
@@ -58,12 +58,12 @@ impl PyReading {
         PyReading { engine, list, reading, room, repaired, places, fingerprint: OnceLock::new() }
     }
 
-    /// Where this message stands in the list that an error names places in.
+    /// Position of this message in the list whose places an error names.
     pub fn place(&self, message: usize) -> Option<usize> {
         self.places.get(message).copied().flatten()
     }
 
-    /// What `plan` leaves of the messages.
+    /// Returns the messages that remain after `plan`.
     ///
     /// # Errors
     /// `Changed` if it was made for others.

@@ -1,4 +1,4 @@
-//! What a compaction would have cost a recorded session, for `ullage.replay`.
+//! Measures the effect of a compaction on a recorded session, for `ullage.replay`.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -30,7 +30,7 @@ fn read(messages: &Bound<'_, PyAny>, format: Option<&str>) -> Result<(Format, Co
     Ok((format, conversation))
 }
 
-/// Where to cut a session: the entry of the list, and the tokens in front of it.
+/// Returns the places to cut a session at: the entry of the list, and the tokens in front of it.
 #[pyfunction]
 #[pyo3(signature = (messages, counter, *, tokens, most, least_after, format))]
 pub fn session_cuts(
@@ -52,7 +52,7 @@ pub fn session_cuts(
     Ok(found)
 }
 
-/// What the messages from a cut on needed of those before it.
+/// Everything that the messages after a cut used of the messages before it.
 #[pyclass(frozen, name = "Needs", module = "ullage._core")]
 #[derive(Debug)]
 pub struct PyNeeds {
@@ -71,7 +71,7 @@ impl PyNeeds {
         Ok(PyNeeds { needs, format })
     }
 
-    /// How much of it is in the messages of a context, and in what is stored beside it.
+    /// Measures the part of it that is in the messages of a context, and the part in content stored beside it.
     fn kept_in<'py>(&self, context: &Bound<'py, PyAny>, stored: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyAny>> {
         let shown = self.shown(context)?;
         let retention = context.py().detach(|| {

@@ -51,10 +51,10 @@ pub struct PyView {
     view: Locked<View<Made>>,
     /// Compactions so far.
     compactions: AtomicUsize,
-    /// Whether the view was restored, and no request has shown yet that it is of this history.
+    /// True if the view was restored and no request has shown yet that it belongs to this history.
     is_unproven: AtomicBool,
     histories: Histories,
-    /// What was sent last.
+    /// The last request.
     sent: Locked<Option<Counted>>,
     promise: Promise,
 }
@@ -215,7 +215,7 @@ impl PyView {
 }
 
 impl PyView {
-    /// What a request may use.
+    /// Returns the room that a request may use.
     fn room(&self, budget: Option<Amount>, fixed: usize) -> Room {
         Room { ceiling: self.view.lock().ceiling(), has_marks: true, ..room(budget, fixed) }
     }
@@ -383,7 +383,7 @@ impl PyView {
     }
 }
 
-/// Whether requests with these budgets have the same compactions.
+/// True if requests with these budgets have the same compactions.
 #[pyfunction]
 pub fn share_compactions(one: Amount, other: Amount) -> bool {
     view::share_compactions(Some(one.0), Some(other.0))
@@ -402,7 +402,7 @@ fn waiting(conversation: &Conversation<PyText>, awaited: &[usize], is_made: &[bo
     messages
 }
 
-/// Where the newest calls stand in a repaired list that nobody answered, so that a repair did.
+/// Returns the positions, in a repaired list, of the newest calls that were answered only by the repair.
 fn open_calls(
     conversation: &Conversation<PyText>,
     changes: &[Change<'_>],

@@ -1,4 +1,4 @@
-//! What a command or a tool does to the world, by the words in it.
+//! Guesses the effect of a command or tool from the words in it.
 
 /// Programs and subcommands that check something.
 const TESTS: [&str; 22] = [

@@ -1,6 +1,6 @@
-//! What a tool call says about files: which one it is about, what it writes and what it replaces; and what came of it.
+//! Reads what a tool call says about files: the file, the text that it writes and the text that it replaces; and its outcome.
 //!
-//! Told by the names of its arguments, which the tools of most agents share, never by the name of the tool.
+//! The names of the arguments decide, because the tools of most agents share them. The name of the tool never does.
 
 mod effects;
 mod outcome;
@@ -67,16 +67,16 @@ const PRINTERS: [&str; 7] = ["cat", "head", "tail", "sed", "nl", "less", "bat"];
 /// Characters of an argument in a title: enough to tell two commands apart.
 const TITLE: usize = 60;
 
-/// What a call says.
+/// The facts that a call states.
 #[derive(Debug, Default)]
 pub struct Call {
     /// The file that it is about, if it is about one.
     pub path: Option<String>,
-    /// What it writes into the file.
+    /// Text that the call writes into the file.
     pub written: Vec<String>,
-    /// What that takes the place of.
+    /// Text that it replaces.
     pub replaced: Vec<String>,
-    /// How much of the file it writes.
+    /// Extent of the file that it writes.
     pub writing: Writing,
     /// Its most telling argument, short.
     pub about: String,
@@ -84,7 +84,7 @@ pub struct Call {
     pub command: Option<String>,
 }
 
-/// How much of its file a call writes.
+/// The extent of a file that a call writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Writing {
     /// Nothing, as far as its arguments tell.

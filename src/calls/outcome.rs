@@ -1,7 +1,7 @@
-//! Whether a call failed: the one judge that every stage, summary and adapter asks.
+//! Judges if a call failed. Every stage, summary and adapter asks this one judge.
 //!
-//! A result may declare it (`is_error`, `status`), say it in the fields of JSON, or say it in words. A result that says
-//! neither is of unknown outcome, so that nobody takes silence for success.
+//! A result may declare its outcome (`is_error`, `status`), state it in the fields of JSON, or state it in words. A result
+//! that does none of these has an unknown outcome, so nobody takes silence for success.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use crate::message::{Outcome, Part, Text};
 /// Bytes at either end of an output in which it says that it failed.
 const ENDS: usize = 2_000;
 
-/// How outputs begin that say that a call failed, in lower case.
+/// Beginnings of outputs that say that a call failed, in lower case.
 const BEGINNINGS: [&str; 12] = [
     "error",
     "<tool_use_error>",
@@ -30,10 +30,10 @@ const BEGINNINGS: [&str; 12] = [
     "no such",
 ];
 
-/// What may stand behind such a word where nothing failed.
+/// Values after such a word that mean that nothing failed.
 const NOTHING: [&str; 5] = ["0", "none", "nothing", "null", "false"];
 
-/// What the first line of a short output of a shell holds where the command failed.
+/// Phrases in the first line of a short shell output that mean that the command failed.
 const SHELL: [&str; 5] =
     ["command not found", "no such file or directory", "permission denied", "not found", "cannot "];
 
@@ -46,7 +46,7 @@ const LINE: usize = 160;
 /// Longer JSON is judged by how it begins: an answer of a tool that says how it went is short.
 const LONGEST_JSON: usize = 1 << 16;
 
-/// How deep an answer within an answer is looked for.
+/// Maximum depth at which an answer within an answer is looked for.
 const DEEPEST: usize = 6;
 
 /// Fields that frame another answer, and those that may hold one beside other things.
@@ -65,7 +65,7 @@ const GOOD_STATUS: [&str; 7] = ["ok", "success", "successful", "succeeded", "don
 /// Bytes of words that are read for success: a sentence or two. What comes after is of the file.
 const READ: usize = 300;
 
-/// How the preview of an output begins that lies elsewhere: nobody knows what comes behind.
+/// Beginning of the preview of an output that is stored elsewhere. The rest of the output is unknown.
 const PREVIEW: &str = "[Large output saved to ";
 
 static YES: LazyLock<Regex> = LazyLock::new(|| {
@@ -95,18 +95,18 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a fixed pattern compiles")
 }
 
-/// Whether a text result says that its call failed. O(1) but for short JSON.
+/// True if a text result says that its call failed. O(1) except for short JSON.
 pub fn failed(text: &str) -> bool {
     Evidence::of(text).failed
 }
 
-/// What a text result says of its call, where `path` is the file that the call was about: its name says nothing of how
-/// the call went. O(length).
+/// Returns the outcome that a text result states. `path` is the file that the call was about: words in its name say nothing
+/// about the outcome. O(length).
 pub fn outcome(text: &str, path: Option<&str>) -> Outcome {
     Evidence::of(text).outcome(path)
 }
 
-/// What a result says of its call: what it declares, then what its texts say; see [`outcome`].
+/// Returns the outcome that a result states: by declaration first, then by its texts; see [`outcome`].
 pub fn outcome_of<T: Text>(result: &Part<T>, path: Option<&str>) -> Outcome {
     let Part::Result { outcome: declared, items, .. } = result else { return Outcome::Unknown };
     let mut evidence = Evidence::default();
@@ -117,13 +117,13 @@ pub fn outcome_of<T: Text>(result: &Part<T>, path: Option<&str>) -> Outcome {
     evidence.outcome(path)
 }
 
-/// Whether a result says that its call failed; see [`failed`].
+/// True if a result says that its call failed; see [`failed`].
 pub fn has_failed<T: Text>(result: &Part<T>) -> bool {
     let Part::Result { outcome, items, .. } = result else { return false };
     *outcome == Outcome::Failed || items.iter().any(|item| item.text().is_some_and(|(text, _)| failed(text)))
 }
 
-/// What was found in a result.
+/// The evidence found in a result.
 #[derive(Default)]
 struct Evidence {
     failed: bool,
@@ -236,7 +236,7 @@ impl Evidence {
     }
 }
 
-/// Whether a field under the name of an error holds none.
+/// True if a field with the name of an error holds none.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -251,8 +251,8 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// Whether an output in words says that its call failed: in its first line, or where a program reports its own failure
-/// near either end. O(1).
+/// True if an output in words says that its call failed: in its first line, or near either end, where programs report their
+/// own failures. O(1).
 fn says_failure(text: &str) -> bool {
     let text = text.trim();
     let line = text[..text.floor_char_boundary(LINE)].lines().next().unwrap_or_default().to_lowercase();
@@ -273,7 +273,7 @@ fn says_failure(text: &str) -> bool {
         || reports_own_failure(tail)
 }
 
-/// Whether words say that something was done.
+/// True if words say that something was done.
 fn sounds_good(words: &str, path: Option<&str>) -> bool {
     let words = match path {
         Some(path) if !path.is_empty() => &without(path, words),

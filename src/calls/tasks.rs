@@ -23,7 +23,7 @@ const DELETED: [&str; 3] = ["deleted", "cancelled", "canceled"];
 /// One task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// What is to be done.
+    /// Text of the task.
     pub text: String,
     /// Its state in the words of the call; empty where it has none.
     pub status: String,
@@ -36,7 +36,7 @@ impl Task {
     }
 }
 
-/// What a call says about a list of tasks.
+/// The way in which a call speaks about a list of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Telling {
     /// Nothing.

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::{EDITS, REPLACED, WRITTEN};
 use crate::wire::Step;
 
-/// What a text in the arguments of a call is to its file.
+/// The role of a text in the arguments of a call, for its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sense {
     /// It is written into the file.
@@ -23,9 +23,9 @@ pub enum Sense {
 pub struct ArgumentText {
     /// The way to it.
     pub steps: Vec<Step>,
-    /// Where it stands in the arguments as JSON, its quotes included.
+    /// Its range in the arguments as JSON, including the quotes.
     pub literal: Range<usize>,
-    /// What it is to the file.
+    /// Its role for the file.
     pub sense: Sense,
     /// The text.
     pub text: String,
@@ -47,7 +47,7 @@ pub fn texts(input: &str) -> Vec<ArgumentText> {
 pub struct ArgumentString {
     /// The way to it.
     pub steps: Vec<Step>,
-    /// Where it stands in the arguments as JSON, its quotes included.
+    /// Its range in the arguments as JSON, including the quotes.
     pub literal: Range<usize>,
 }
 
@@ -114,7 +114,7 @@ impl Finding<'_> {
     }
 }
 
-/// Whether an object is all arguments, or one of several edits among them.
+/// States if an object is all arguments, or one of several edits among them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Call,
@@ -148,7 +148,7 @@ impl<'de> Visitor<'de> for Fields<'_, '_> {
             let value: &RawValue = map.next_value()?;
             if self.depth == Depth::Call && EDITS.contains(&&*name) {
                 let list = Edits { found: self.found, name: &name };
-                // What is no list of objects holds no edits.
+                // A value that is not a list of objects holds no edits.
                 let _ = list.deserialize(&mut serde_json::Deserializer::from_str(value.get()));
             } else {
                 self.found.take(self.before, &name, value);

@@ -1,4 +1,4 @@
-//! How far back the messages of a conversation are, in tokens: what a model works on next is mostly what it has just seen.
+//! Age of messages, in tokens: a model mostly works next on what it has just seen.
 
 use crate::ledger::Measured;
 
@@ -9,7 +9,7 @@ const NEAR: f64 = 100.0;
 /// one message: the first of them is no older than the last, and the model has worked with neither yet.
 const WITHIN: f64 = 0.7;
 
-/// How far back each message is.
+/// Distance of each message from the end of the conversation.
 #[derive(Debug)]
 pub(super) struct Ages {
     /// Tokens from the beginning of each message to the end.
@@ -40,7 +40,7 @@ impl Ages {
         libm::log1p((self.since[message] - WITHIN * self.own[message]) / NEAR)
     }
 
-    /// Where a message stands: 0 at the beginning, 1 at the end.
+    /// Position of a message in the conversation: 0 at the beginning, 1 at the end.
     pub(super) fn place(&self, message: usize) -> f64 {
         let all = self.since.first().copied().unwrap_or_default();
         if all == 0.0 { 1.0 } else { 1.0 - self.since[message] / all }

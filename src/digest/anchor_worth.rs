@@ -1,16 +1,16 @@
-//! How likely an anchor of a tool's output is needed: that the model repeats it before it sees it again.
+//! The probability that the model repeats an anchor of a tool's output before it sees that anchor again.
 
 use super::age::Ages;
 use crate::anchors::AnchorKind;
 
-/// What a name alone is worth beside its line: it can be looked up, but does not say what stands there.
+/// Worth of a name without its line. The name can be looked up, but it does not say what the line said.
 const ALONE: f64 = 0.38;
 
-/// What is known of an anchor.
+/// Everything known about one anchor.
 #[allow(clippy::struct_excessive_bools)] // Each is noted on its own.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
-    /// What it looks like.
+    /// Kind of the anchor, judged by its spelling.
     pub kind: AnchorKind,
     /// Lines of outputs that hold it.
     lines: u32,
@@ -18,7 +18,7 @@ pub(super) struct Known {
     last_line: u32,
     /// The last message with an output that holds it.
     last_output: usize,
-    /// Whether it stands in an output that is of no file.
+    /// True if an output that belongs to no file contains it.
     in_other: bool,
     /// The best rank of the files that it stands in; see [`super::files::Files::rank`].
     rank: Option<usize>,
@@ -26,13 +26,13 @@ pub(super) struct Known {
     uses: u32,
     /// The last of them.
     last_use: Option<usize>,
-    /// How much the model has lately spoken of it.
+    /// Weight of the model's recent mentions of it.
     pub spoken: f64,
-    /// Whether a line of an output stays that holds it.
+    /// True if a line of an output that contains it stays.
     pub stays: bool,
-    /// Whether what is said of it stays.
+    /// True if a message that mentions it stays.
     pub is_spoken_of: bool,
-    /// Whether it is a word of what was said, and no anchor.
+    /// True if it is a common word of the talk and not an anchor.
     is_word: bool,
 }
 
@@ -115,15 +115,16 @@ mod fitted {
     pub const OTHER: f64 = -0.34;
 }
 
-/// What a line adds with an anchor whose name stays in what was said: what the name is about would be lost.
+/// Worth that a line adds to an anchor whose name stays in the talk: the name stays, but the text that it names would be lost.
 const NAME_STAYS: f64 = 0.39;
 
-/// What a word of what was said is worth that was said once, in a conversation without tools: the more often it was said, the
-/// less it tells. Where tools did the talking, the names in their outputs tell more: this falls with the third power of the part
+/// Worth of a word that was said once, in a conversation without tools. The more often a word was said, the less it tells.
+/// Names in the outputs of tools tell more than talk: the worth falls with the third power of the part of the conversation
 /// that is talk.
 const OF_WORDS: f64 = 0.3;
 
-/// How likely the anchor is needed and is not there, from 0 to 1; 0 for one that stands in no output, or stays in one.
+/// Probability, from 0 to 1, that the anchor is needed and missing. It is 0 for an anchor that no output contains or that
+/// stays in one.
 pub(super) fn worth(known: &Known, ages: &Ages, talk: f64) -> f64 {
     if known.lines == 0 || known.stays {
         return 0.0;
@@ -145,8 +146,8 @@ pub(super) fn worth(known: &Known, ages: &Ages, talk: f64) -> f64 {
     if known.is_spoken_of { needed * NAME_STAYS } else { needed }
 }
 
-/// What an anchor is worth without a line that is worth so much with it. A number alone says nothing, and what is said
-/// elsewhere has its name there.
+/// Worth of an anchor without its line, given its worth `in_line`. A number alone says nothing. An anchor that was mentioned
+/// elsewhere already has its name there.
 pub(super) fn alone(known: &Known, in_line: f64) -> f64 {
     if known.kind == AnchorKind::Number || known.is_spoken_of { 0.0 } else { in_line * ALONE }
 }

@@ -84,7 +84,7 @@ pub(super) fn cover(
         if covering.is_taken(item) {
             continue;
         }
-        // What it adds may have fallen since it was ranked.
+        // The worth may have fallen since the item was ranked.
         let worth = covering.worth(item);
         if Ranked::rank(worth).is_none_or(|now| now > rank) {
             ranked.push(item, worth);
@@ -110,7 +110,7 @@ pub(super) fn cover(
     picks
 }
 
-/// What naming a source costs: at first, and when its file is named already. Only the first slots name theirs.
+/// Cost of naming a source: the first time, and again once its file has been named. Only the first slots name their sources.
 fn title(source: &Source<'_>, titled: usize) -> (f64, f64) {
     if source.slot.is_none_or(|slot| slot >= titled) {
         return (0.0, 0.0);
@@ -119,8 +119,8 @@ fn title(source: &Source<'_>, titled: usize) -> (f64, f64) {
     (cost(&source.title), cost(short(path_of(&source.title))))
 }
 
-/// What can be taken, in ranks by what it adds for each token. A rank holds worths within 2 % of each other: to put them
-/// in order too would take most of the time.
+/// Items that can be taken, ranked by worth per token. The worths in one rank differ by 2 % at most: sorting within a rank
+/// would take most of the time.
 struct Ranked {
     ranks: Vec<Vec<Item>>,
     /// No rank before this one holds anything.
@@ -168,7 +168,7 @@ impl Ranked {
     }
 }
 
-/// How an anchor is kept.
+/// The way in which an anchor is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kept {
     Not,
@@ -176,7 +176,7 @@ enum Kept {
     InLine,
 }
 
-/// What a line of so many tokens costs beside lines that are taken or not: it may begin a run, or join two.
+/// Cost of a line of `tokens` tokens. It may begin a run or join two runs, depending on its neighbours `beside` it.
 fn run_on(tokens: f64, number: f64, beside: [bool; 2]) -> f64 {
     let run = match beside {
         [false, false] => number,
@@ -190,7 +190,7 @@ struct Covering<'a> {
     sources: &'a [Source<'a>],
     lines: &'a Lines<'a>,
     worths: &'a [f64],
-    /// What naming each source costs, at first and when its file is known.
+    /// Cost of naming each source, the first time and once its file is known.
     titles: Vec<(f64, f64)>,
     taken: Vec<bool>,
     /// For each source, the first of the same title.
@@ -201,12 +201,12 @@ struct Covering<'a> {
     opened: Vec<bool>,
     /// Files that are named already.
     named: Vec<bool>,
-    /// How each anchor is kept.
+    /// The way in which each anchor is kept.
     kept: Vec<Kept>,
 }
 
 impl Covering<'_> {
-    /// What an item adds now for each token.
+    /// Worth of an item per token, given the items taken so far.
     fn worth(&self, item: Item) -> f64 {
         match item {
             Item::Line(line) => {
@@ -222,7 +222,7 @@ impl Covering<'_> {
         }
     }
 
-    /// What a line of so many tokens adds, beside lines that are taken or not.
+    /// Worth of a line of `tokens` tokens, given whether its neighbours are taken.
     fn line(&self, line: usize, tokens: f64, beside: [bool; 2]) -> f64 {
         let anchors = self.lines.anchors_of(line);
         let new = |anchor: &u32| match self.kept[*anchor as usize] {
@@ -242,7 +242,7 @@ impl Covering<'_> {
         }
     }
 
-    /// What taking it costs.
+    /// Cost of taking the item, in tokens.
     fn cost(&self, item: Item) -> f64 {
         match item {
             Item::Line(line) => {
@@ -253,7 +253,7 @@ impl Covering<'_> {
         }
     }
 
-    /// What the number at the beginning of a run costs.
+    /// Cost of the number at the beginning of a run.
     fn number(&self, line: usize) -> f64 {
         let source = &self.sources[self.lines.all[line].source as usize];
         if is_numbered(source, self.titled) { RUN } else { UNNUMBERED }
@@ -263,7 +263,7 @@ impl Covering<'_> {
         self.lines.all[line].text.len() as f64 * self.sources[self.lines.all[line].source as usize].density + LEAST
     }
 
-    /// What the title costs that a line needs above it.
+    /// Cost of the title that a line needs above it.
     fn title_above(&self, line: usize) -> f64 {
         let source = self.lines.all[line].source as usize;
         if self.opened[self.headings[source] as usize] {
@@ -279,7 +279,7 @@ impl Covering<'_> {
         [(line > range.start).then(|| line - 1), (line + 1 < range.end).then_some(line + 1)]
     }
 
-    /// Whether the lines before and behind a line are taken.
+    /// True for each neighbour of a line, before and behind, that is taken.
     fn beside(&self, line: usize) -> [bool; 2] {
         self.neighbours(line).map(|line| line.is_some_and(|line| self.taken[line]))
     }

@@ -1,11 +1,11 @@
-//! How likely a line is worked on next: that an edit must quote it, or that it says what is being done.
+//! The probability that a line is worked on next: an edit quotes it, or it states the current task.
 
 use super::age::Ages;
 use super::files::Files;
 use super::lines::Lines;
 use super::sources::{Origin, Source};
 
-/// What a token of the newest line of a file is worth beside an anchor that is needed for certain.
+/// Worth of a token in the newest line of a file, relative to an anchor that is certainly needed.
 const OF_FILES: f64 = 0.086;
 
 /// The same for the first tokens of what the person said. No replay sees what it is good for, so it is not weighed by one: it is
@@ -21,10 +21,10 @@ const OF_STATEMENTS: f64 = 0.2;
 /// The same for a token of any other output, and of a line that has changed since: more than nothing.
 const OF_OTHERS: f64 = 1e-4;
 
-/// How fast the worth falls with the tokens since: by a power law, as what is gone back to does.
+/// Exponent of the power law by which worth falls with the tokens since: agents return to older text by such a law.
 const FALL: f64 = 1.2;
 
-/// How fast the worth of a line falls with the length of its source: an edit is of a few lines, of however many were read.
+/// Exponent by which worth falls with the length of the source: an edit covers a few lines, however many lines were read.
 const LENGTH: f64 = 0.36;
 
 /// Tokens of a source at which its length changes nothing.
@@ -33,22 +33,22 @@ const USUAL_LENGTH: f64 = 1000.0;
 /// Shorter sources than this count as this long: a snippet is no surer to be edited the less it shows.
 const LEAST_LENGTH: f64 = 106.0;
 
-/// What standing beside lines that were edited before adds, as a power of e.
+/// Worth that is added by lines nearby that were edited before, as a power of e.
 const NEAR_EDITS: f64 = 2.07;
 
 /// Lines after which such nearness has fallen to a third.
 const NEARNESS: f64 = 4.5;
 
-/// What standing near anchors adds that the model has lately spoken of, as a power of e.
+/// Worth that is added by anchors nearby that the model mentioned recently, as a power of e.
 const SPOKEN_OF: f64 = 0.69;
 
 /// More talk than this counts no more.
 const MOST_SPOKEN: f64 = 3.0;
 
-/// What is left of either from one line to the next.
+/// Part of either that is passed on from one line to the next.
 const SPREAD: f64 = 0.89;
 
-/// What each line is worth for a token. O(lines).
+/// Returns the worth of each line per token. O(lines).
 pub(super) fn of(sources: &[Source<'_>], lines: &Lines<'_>, ages: &Ages, files: &Files) -> Vec<f64> {
     let mut worths = vec![0.0; lines.all.len()];
     for (index, source) in sources.iter().enumerate() {
@@ -77,7 +77,7 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines<'_>, ages: &Ages, files: 
             }
             (Origin::Asked, _) => requests(source, lines, range, &mut worths),
             (Origin::Said, _) => worths[range].fill(OF_STATEMENTS * age),
-            // What has no file is not edited; but room that nothing better fills is its.
+            // Text without a file is not edited, but it may fill room that nothing better needs.
             (Origin::Output | Origin::Written, None) => worths[range].fill(OF_OTHERS * age),
             (Origin::Call | Origin::Replaced | Origin::Named, _) => {}
         }
@@ -85,7 +85,7 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines<'_>, ages: &Ages, files: 
     worths
 }
 
-/// What a person asked for holds until it is done, however long ago; the first words say what it is.
+/// A request holds until it is done, however long ago it was made. Its first words state it.
 fn requests(source: &Source<'_>, lines: &Lines<'_>, range: std::ops::Range<usize>, worths: &mut [f64]) {
     let mut tokens = 0.0;
     for line in range {
@@ -99,7 +99,7 @@ fn spoken_in(lines: &Lines<'_>, line: usize) -> f64 {
     sum.min(MOST_SPOKEN)
 }
 
-/// How near each line of a source is to one that was written before: 1 for itself.
+/// Nearness of each line of a source to a line that was written before: 1 for such a line itself.
 fn nearness(source: &Source<'_>, file: u32, lines: &Lines<'_>, index: usize, files: &Files) -> Vec<f64> {
     let range = lines.of_source[index].clone();
     if source.origin == Origin::Written {

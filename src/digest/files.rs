@@ -12,10 +12,10 @@ use crate::text::lines_of;
 /// A line of a file, by its content.
 type LineKey = u64;
 
-/// What is known of the files.
+/// Facts about the files of a conversation.
 #[derive(Debug)]
 pub(super) struct Files {
-    /// How many files were worked on after each, by its number.
+    /// For each file, by its number: the count of files that were worked on after it.
     ranks: Vec<usize>,
     /// The newest source of each line.
     newest: HashMap<LineKey, usize, RandomState>,
@@ -26,7 +26,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// What `sources` say of their files. O(length of those that are of a file).
+    /// Collects the facts from `sources`. O(length of those that belong to a file).
     pub(super) fn of(sources: &[Source<'_>]) -> Files {
         let mut files = Files {
             ranks: Vec::new(),
@@ -76,18 +76,18 @@ impl Files {
         }
     }
 
-    /// How many files were worked on after this one.
+    /// Count of files that were worked on after this one.
     pub(super) fn rank(&self, file: u32) -> usize {
         self.ranks[file as usize]
     }
 
-    /// Whether a line of a source still stands in its file, as far as is known, and in no newer source.
+    /// True if a line of a source is still in its file, as far as is known, and in no newer source.
     pub(super) fn is_live(&self, file: u32, source: usize, message: usize, line: &str) -> bool {
         let key = key(file, line);
         self.newest.get(&key) == Some(&source) && self.replaced.get(&key).is_none_or(|at| *at < message)
     }
 
-    /// Whether a call has written this line.
+    /// True if a call has written this line.
     pub(super) fn is_written(&self, file: u32, line: &str) -> bool {
         // Looked for in nothing, the digest of each line is not even made.
         !self.written.is_empty() && !line.trim().is_empty() && self.written.contains(&key(file, line))

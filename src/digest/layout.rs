@@ -1,9 +1,9 @@
-//! How a digest is written, and read back when it is condensed again.
+//! Writes a digest, and reads one back when it is condensed again.
 //!
-//! A heading `[482 from ...]` names the source, a file by its path and afterwards by its name alone ([`Mark`] says what the
-//! number is); the lines of it that are kept follow as they were, in runs. The first line of each run has its number in front, as `cat -n` writes it: the number and a
-//! tab, which with the indentation behind it mostly is one token. Names without their lines stand in one line at the end,
-//! parted by spaces, which no name has.
+//! A heading `[482 from ...]` names the source. A file is named by its path first and by its name alone afterwards. [`Mark`]
+//! explains the number. The lines that are kept follow unchanged, in runs. The first line of each run has its number in
+//! front, as `cat -n` writes it: the number and a tab. The tab is mostly one token together with the indentation behind it.
+//! Names without their lines are in one line at the end, separated by spaces, because no name contains a space.
 
 use std::collections::HashMap;
 
@@ -117,7 +117,7 @@ impl<'a> Named<'a> {
         Named { account, slot: None, whole: HashMap::default() }
     }
 
-    /// How a source is named: in short where the short form has been said to stand for it.
+    /// Returns the name of a source: the short form once that form has been introduced.
     fn title(&mut self, slot: usize, title: &'a str) -> &'a str {
         if self.slot.replace(slot) != Some(slot) {
             self.whole.clear();

@@ -32,7 +32,7 @@ const SPOKEN_IN: usize = 12;
 /// The arguments of a call above this many bytes are content rather than talk.
 const LONGEST_TALK: usize = 400;
 
-/// What a mention in the arguments of a call counts, beside one in words.
+/// Weight of a mention in the arguments of a call, relative to a mention in words.
 const IN_ARGUMENTS: f64 = 0.5;
 
 /// By how much a mention counts less with each message of the model since.
@@ -62,11 +62,11 @@ pub(super) struct Lines<'a> {
     pub anchors: Vec<u32>,
     /// Each anchor.
     pub names: Vec<&'a str>,
-    /// What each anchor is worth to a line.
+    /// Worth that each anchor adds to a line.
     pub worth: Vec<f64>,
-    /// What it is worth without one.
+    /// Worth of each anchor without its line.
     pub alone: Vec<f64>,
-    /// How much the model has lately spoken of each anchor.
+    /// Weight of the model's recent mentions of each anchor.
     pub spoken: Vec<f64>,
 }
 
@@ -129,7 +129,7 @@ fn talk_of(sources: &[Source<'_>]) -> f64 {
     length(&|origin| matches!(origin, Origin::Asked | Origin::Said)) / length(&|_| true).max(1.0)
 }
 
-/// What a mention in each message counts.
+/// Returns the weight of a mention in each message.
 fn spoken_in<T: Text>(past: &Past<'_, T>) -> Vec<f64> {
     let messages = &past.conversation.messages;
     let mut spoken = vec![0.0; messages.len()];
@@ -152,7 +152,7 @@ struct Reading<'a, 'm> {
     rows: u32,
     /// The lines that stand beside the conversation.
     beside: Beside<'a>,
-    /// What the headings of the digest begin with.
+    /// The mark at the beginning of each heading of the digest.
     mark: &'m Mark,
     /// True if the source that is read may hold a line with the mark.
     holds_mark: bool,
@@ -223,7 +223,7 @@ impl<'a> Reading<'a, '_> {
         });
     }
 
-    /// What an older digest kept without a line stood in an output once.
+    /// Names that an older digest kept without a line were in an output once.
     fn names(&mut self, source: &'a Source<'_>) {
         anchors(&source.text, |anchor| {
             let id = self.id(&source.text, &anchor);
@@ -308,7 +308,7 @@ fn each_line(source: &Source<'_>, mut each: impl FnMut(Range<usize>, u32)) {
             from = start - rest.len();
         }
         let end = end.max(from);
-        // What a reader could take for several lines is several lines of one number.
+        // Text that a reader could take for several lines counts as several lines with one number.
         while let Some(length) = text[from..end].find(ends_line).filter(|_| is_broken) {
             each_slice(text, from..from + length, number, &mut each);
             let rest = text[from + length..end].trim_start_matches(ends_line);

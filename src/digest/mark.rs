@@ -26,7 +26,7 @@ const UNNAMED: &str = "an unnamed source";
 /// The first line of a digest, around the mark.
 const INTRODUCTION: (&str, &str) = ("Quotes from them; only [", " begins a heading:");
 
-/// What stands before the title of a source that is not a speaker.
+/// The word in front of the title of a source that is not a speaker.
 const FROM: &str = "from ";
 
 /// The smallest mark and how many there are: three digits are one token in most vocabularies.
@@ -111,7 +111,7 @@ pub(super) fn paths_in(account: &str) -> impl Iterator<Item = &str> {
     entries.filter(|(path, rest)| rest.contains(TIMES.1) && !path.contains(char::is_whitespace)).map(|(path, _)| path)
 }
 
-/// What stands around how often something was done, in an account.
+/// The text around the number of repetitions, in an account.
 pub const TIMES: (&str, &str) = (" (", "x)");
 
 /// The lines in the sections of an account, without their indentation: those under a heading in one text.
@@ -121,9 +121,9 @@ pub fn said_in(account: &str, heading: &str) -> String {
     lines.map(|line| &line[BULLET.len()..]).collect::<Vec<_>>().join("\n")
 }
 
-/// What the first line of an entry in an account begins with.
+/// The beginning of the first line of an entry in an account.
 pub const BULLET: &str = "- ";
-/// What its further lines begin with.
+/// The beginning of its further lines.
 pub const INDENT: &str = "  ";
 
 /// True for a line that looks like a heading with any mark, or with none, or like the first line of a digest.
@@ -133,7 +133,7 @@ pub fn looks_like_heading(line: &str) -> bool {
     line.strip_prefix('[').is_some_and(is_heading) || line.starts_with(INTRODUCTION.0)
 }
 
-/// Whether the first words of a text are those behind the mark of a heading.
+/// True if `text` begins with the words that follow the mark of a heading.
 fn names_source(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| !c.is_alphanumeric());
     [FROM.trim_end(), ASKED, SAID, NAMES].iter().any(|words| {

@@ -1,10 +1,10 @@
-//! Which lines of removed messages are worth keeping.
+//! Selects the lines of removed messages that are worth keeping.
 //!
 //! An agent goes back to what it has seen in two ways: it repeats a name, a path or a number ([`crate::anchors`]), or it
-//! edits lines of a file that it has read. So each line is worth what it adds of the first, by how likely its anchors are
-//! needed and are not kept elsewhere, and what it holds of the second, by how likely that part of its file is edited next.
-//! Lines are taken greedily by worth per token until the budget is spent. They are kept as they are, in runs, with the
-//! number of the first line of each. Where a line is too dear for what it adds, its name may be kept alone ([`names`]).
+//! edits lines of a file that it has read. The worth of a line has these two parts. The first is the chance that its
+//! anchors are needed and are not kept elsewhere. The second is the chance that its part of the file is edited next.
+//! Lines are taken greedily by worth per token until the budget is spent. They are kept unchanged, in runs, with the
+//! number of the first line of each. If a line costs too much for its worth, its name may be kept alone ([`names`]).
 
 // Tokens and bytes stay far below 2^52, where every whole number is exact, and the lines of what fits into memory below 2^32.
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
@@ -45,7 +45,7 @@ use sources::Source;
 pub struct Past<'a, T> {
     /// The conversation.
     pub conversation: &'a Conversation<T>,
-    /// What it takes.
+    /// Number of tokens that it takes.
     pub tokens: &'a Measured,
     /// Its calls and results.
     pub pairs: &'a Pairs,
@@ -53,7 +53,7 @@ pub struct Past<'a, T> {
     pub gaps: &'a [Range<usize>],
     /// The items of tool results that stay, but not whole, in order: message, part and item.
     pub cuts: &'a [(usize, usize, usize)],
-    /// What older digests kept, each with the gap that its note is replaced in.
+    /// Texts that older digests kept, each with the gap that replaces its note.
     pub older: Vec<(usize, &'a str)>,
     /// Texts that stand beside the conversation: what is in them need not be kept.
     pub beside: Vec<&'a str>,
@@ -75,7 +75,7 @@ pub struct Digest {
 /// Tries to come closer to a budget. Each counts what was chosen, and the first guess is seldom off by more than a tenth.
 const TRIES: usize = 4;
 
-/// What the estimates of picks come to, usually, for each token that they take: a good first guess saves a try.
+/// Usual ratio between the estimates of picks and the tokens that they take: a good first guess saves a try.
 const ESTIMATE: f64 = 1.06;
 
 /// A try is good when this share of the budget is used, in hundredths.
@@ -141,7 +141,7 @@ fn fitted<'a, T: Text>(
         ((texts, names), tokens)
     };
     let mut best = (vec![String::new(); slots], Vec::new());
-    // How many picks are known to fit, and how many not.
+    // The count of picks that is known to fit, and the count that is known not to.
     let (mut fits, mut too_many) = (0, picks.len() + 1);
     let mut aim = budget as f64 * ESTIMATE;
     for _ in 0..TRIES {
@@ -158,7 +158,7 @@ fn fitted<'a, T: Text>(
         } else {
             too_many = count;
         }
-        // What the estimate was off by holds for the rest too.
+        // The rest of the picks is assumed to be misjudged by the same ratio.
         aim = picks[count - 1].cost_so_far * budget as f64 * AIMED / tokens.max(1) as f64;
     }
     best

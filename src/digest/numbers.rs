@@ -18,12 +18,12 @@ pub(super) enum Numbering {
 }
 
 impl Numbering {
-    /// How the lines of `text`, which an older digest kept, are numbered: of these only the first of each run has a number.
+    /// Numbering of `text` that an older digest kept: only the first line of each run has a number.
     pub(super) fn of_kept(text: &str) -> Numbering {
         if begins_a_run(text) { Numbering::Printed } else { Numbering::of(text) }
     }
 
-    /// How the lines of `text` are numbered: as printed where most of the first ones have a number, and these grow.
+    /// Numbering of the lines of `text`: as printed if most of the first lines have a number and the numbers grow.
     pub(super) fn of(text: &str) -> Numbering {
         let first = text.lines().filter(|line| !line.trim().is_empty()).take(LOOKED_AT);
         let (mut seen, mut numbered, mut last) = (0, 0, 0);

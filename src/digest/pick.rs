@@ -1,6 +1,6 @@
-//! What a digest takes, and in which order.
+//! The items that a digest takes, in order.
 
-/// What can be taken, by its number.
+/// An item that can be taken, by its number.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Item {
     /// A name without a line.
@@ -9,11 +9,11 @@ pub(super) enum Item {
     Line(u32),
 }
 
-/// What is taken.
+/// An item that was taken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pick {
     /// It.
     pub item: Item,
-    /// What it and all picks before it cost, as estimated.
+    /// Estimated cost of this pick and all picks before it.
     pub cost_so_far: f64,
 }

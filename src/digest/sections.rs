@@ -10,7 +10,7 @@ pub(super) fn path_of(title: &str) -> &str {
     title.strip_suffix(AS_WRITTEN).unwrap_or(title)
 }
 
-/// What a path is called once its folders are known.
+/// Name of a path without its folders, for use once the folders are known.
 pub(super) fn short(path: &str) -> &str {
     if path.contains(char::is_whitespace) { path } else { path.rsplit(['/', '\\']).next().unwrap_or(path) }
 }

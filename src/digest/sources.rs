@@ -1,4 +1,4 @@
-//! Where lines can come from: the outputs of tools, what calls wrote to files, what was said, and older digests.
+//! The texts that lines can come from: outputs of tools, text that calls wrote to files, talk, and older digests.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,20 +13,20 @@ use crate::calls::{self, Call};
 use crate::message::{Item, Message, Part, Role, Text};
 use crate::store::{Storing, marked, noted_removals};
 
-/// What a source is.
+/// The kind of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// What a tool returned.
+    /// A text that a tool returned.
     Output,
-    /// What a call wrote into a file.
+    /// A text that a call wrote into a file.
     Written,
-    /// What a call replaced in a file.
+    /// A text that a call replaced in a file.
     Replaced,
     /// The arguments of a call, as they stand.
     Call,
-    /// What the model said.
+    /// A text of the model.
     Said,
-    /// What the person said.
+    /// A text of the user.
     Asked,
     /// Names that an older digest kept without their lines.
     Named,
@@ -37,25 +37,25 @@ pub(super) enum Origin {
 pub(super) struct Source<'a> {
     /// Index of its message.
     pub message: usize,
-    /// Where its lines are kept: the number of a gap, or behind those that of a cut; `None` where none of them can be.
+    /// The place where its lines are kept: the number of a gap, or a number after all gaps for a cut. `None` if it has no place.
     pub slot: Option<usize>,
-    /// Whether the text stays in the conversation.
+    /// True if the text stays in the conversation.
     pub stays: bool,
-    /// What it is.
+    /// Kind of the source.
     pub origin: Origin,
     /// The file that its lines are of.
     pub file: Option<u32>,
-    /// What it is called in a digest.
+    /// Name of the source in a digest.
     pub title: Cow<'a, str>,
     /// Its text.
     pub text: Cow<'a, str>,
-    /// How its lines are numbered.
+    /// Numbering of its lines.
     pub numbering: Numbering,
     /// Tokens for each byte of it.
     pub density: f64,
 }
 
-/// What the files of a conversation are numbered by.
+/// Number of each file of a conversation, by its path.
 type Files = HashMap<String, u32, RandomState>;
 
 /// Every text of the conversation, in its order. O(length).
@@ -128,7 +128,7 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Where a source stands, and what it takes.
+/// Position of a source, and the tokens that it takes.
 #[derive(Clone, Copy)]
 struct Place {
     message: usize,
@@ -228,7 +228,7 @@ impl<'a> Collecting<'a> {
         self.push(place, origin, None, title, Cow::Borrowed(&**text));
     }
 
-    /// What was said in an older account, and the sections of an older digest.
+    /// Adds the talk in an older account, and the sections of an older digest.
     fn older(&mut self, place: Place, body: &'a str) {
         let place = Place { tokens: 0, ..place };
         let (account, digest) = split_account(body);

@@ -1,4 +1,4 @@
-//! What providers answer from their prompt caches, and whether a compaction is worth throwing that away.
+//! Tracks what providers answer from their prompt caches, to decide if a compaction is worth losing that.
 
 use std::collections::VecDeque;
 
@@ -27,13 +27,13 @@ impl CacheHits {
         }
     }
 
-    /// Whether it was answered from a cache.
+    /// True if the prefix was answered from a cache.
     pub(super) fn has(&self, beginning: u128) -> bool {
         self.0.lock().contains(&beginning)
     }
 }
 
-/// What a provider says of its prompt cache.
+/// A provider's report about its prompt cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheAnswer {
     /// At least half of the prompt was read from it: the history, and not just the tools in front.

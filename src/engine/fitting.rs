@@ -23,7 +23,7 @@ const REFILLS: usize = 3;
 /// Times the tokens by which lines came out too long are left free when they are chosen again.
 const SPARED: usize = 2;
 
-/// Where more than the budget by this must be left free, no lines are kept.
+/// No lines are kept once the margin reaches the low mark divided by this: so few lines would tell nothing.
 const LEAST_LINES: usize = 2;
 
 impl Engine {
@@ -48,7 +48,7 @@ impl Engine {
     }
 }
 
-/// What a plan is made for.
+/// The history that a plan is made for.
 struct History<'a, T> {
     conversation: &'a Conversation<T>,
     tokens: &'a Measured,
@@ -97,7 +97,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
             unused += left;
             let working_copy = self.outlined(unused, with)?;
             let plan = render(&working_copy, with);
-            // Where room to stay whole changed nothing, more of it does not either.
+            // If more room for whole content changed nothing, still more room does not either.
             if plan.tokens_after > with.budget.limit || plan.tokens_after == best.tokens_after {
                 break;
             }
@@ -144,7 +144,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
             match plan.tokens_after {
                 tokens if tokens <= limit => return Ok((working_copy, plan)),
                 tokens if target == 0 => return Err(floor(&working_copy, with.budget, tokens)),
-                // Where less came of nothing, all of it is taken once.
+                // If a smaller target did not help, the target becomes zero once.
                 tokens if tokens >= before => target = 0,
                 tokens => {
                     target = target.min(working_copy.total()).saturating_sub(tokens - limit);

@@ -1,4 +1,4 @@
-//! What a request holds beside its messages.
+//! Counts the tokens that a request needs beside its messages.
 
 use crate::error::Result;
 use crate::ledger::Ledger;

@@ -42,7 +42,7 @@ pub use summaries::{Chosen, RangeSummary, Summarizer};
 /// A message that takes a smaller share of the budget is not worth a sentence about what takes the room.
 const NOTABLE: f64 = 0.1;
 
-/// What a plan may use.
+/// The room that a plan may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Room {
     /// Tokens for the messages; `None` for what the policy's window leaves.
@@ -51,17 +51,17 @@ pub struct Room {
     pub fixed: usize,
     /// The most tokens for the messages, after a provider refused more; `None` where it did not.
     pub ceiling: Option<usize>,
-    /// Whether compaction starts at the policy's high mark of `budget`, as for a conversation that grows; otherwise above
-    /// all of it.
+    /// True if compaction starts at the policy's high mark of `budget`, as for a conversation that grows. Otherwise it starts
+    /// above the whole budget.
     pub has_marks: bool,
 }
 
-/// What a plan is asked for.
+/// The request for a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
-    /// What it may use.
+    /// Room that the plan may use.
     pub room: Room,
-    /// Whether it waits for the high mark.
+    /// Urgency: the plan may wait for the high mark or not.
     pub urgency: Urgency,
     /// See [`Reference::salted`]; 0 unless a store has said that it holds other content.
     pub salt: u64,
@@ -69,7 +69,7 @@ pub struct Ask<'a> {
     pub distrusted: &'a [Reference],
     /// When the plan must be done: see [`Policy::time_limit`].
     pub deadline: Deadline<'a>,
-    /// What a plan that waits for a summary goes on with at once, as in [`Engine::resume`]; `None` for one that may wait.
+    /// The answer with which a plan that needs a summary continues at once, as in [`Engine::resume`]; `None` if it may wait.
     pub answer: Option<Answer<'a>>,
 }
 
@@ -123,7 +123,7 @@ impl Engine {
         Referring { storing: self.storing, salt, distrusted, style, places }
     }
 
-    /// What the engine did so far.
+    /// Returns counters of the engine's work so far.
     pub fn stats(&self) -> Stats {
         self.stats.lock().clone()
     }
@@ -234,13 +234,13 @@ impl Engine {
         self.cache_hits.note(beginning, answer);
     }
 
-    /// Whether so many messages are more than the policy wants.
+    /// True if there are more messages than the policy wants.
     fn is_crowded(&self, messages: usize) -> bool {
         self.policy.max_messages.is_some_and(|most| messages > most)
     }
 
-    /// What a soft compaction reports of a conversation of `total` tokens if it has nothing to do; `None` if it has, or may
-    /// have: several of its `entries` can be one message. `left` is what the last compaction left, 0 if that is not known.
+    /// Returns the report of a soft compaction that has nothing to do in a conversation of `total` tokens, or `None` if it may
+    /// have something to do: several of its `entries` can be one message. `left` is the size after the last compaction, or 0.
     ///
     /// # Errors
     /// `NoRoom` if the window leaves nothing for messages.
@@ -271,7 +271,7 @@ impl Engine {
         Ok((!is_due).then(|| Plan::idle(&reading.conversation, &tokens, reading.format, budget)))
     }
 
-    /// How full the conversation is.
+    /// Returns the fill level of the conversation.
     ///
     /// # Errors
     /// `NoRoom` if the window leaves nothing for messages.

@@ -1,4 +1,4 @@
-//! Whether a compaction that is due gets away from its mark, so that the next one is not due on the next turn.
+//! Checks that a compaction gets away from its mark, so that the next one is not due on the next turn.
 
 use crate::budget::{PROGRESS, progressed};
 use crate::numbers::{share, thousands};

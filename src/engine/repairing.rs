@@ -9,8 +9,8 @@ use crate::wire::{self, Format, Node};
 
 /// The format of messages, and what their provider demands of them: where nothing tells formats apart, what all of them do.
 ///
-/// Where system messages stand is the host's affair: some keep them in the list, and put them where the provider wants them
-/// when they send it.
+/// The host decides where system messages are: some keep them in the list, and move them to where the provider wants them
+/// when they send the list.
 ///
 /// # Errors
 /// `Message` or `Conversation` if they are of no format.
@@ -24,8 +24,8 @@ pub fn demands_of_messages<N: Node>(messages: &N, named: Option<Format>) -> Resu
 }
 
 impl Engine {
-    /// How messages become what a provider takes; `None` where it takes them as they are. Calls that may still be answered
-    /// are no fault. O(parts).
+    /// Returns the form of the messages that a provider takes; `None` if it takes them unchanged. Calls that may still be
+    /// answered are not broken. O(parts).
     ///
     /// # Errors
     /// `Message` if the policy repairs nothing.

@@ -13,7 +13,7 @@ use crate::policy::StageName;
 use crate::report::SummaryBy;
 use crate::summary::{Removed, Summaries, SummaryRequest, body, lost_lines, request};
 
-/// Whether the host has something that makes summaries.
+/// States if the host has a summarizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Summarizer {
     /// It answers what [`Engine::request`] asks.
@@ -43,9 +43,9 @@ pub struct RangeSummary {
     pub lines: String,
     /// The summarized messages, as places in the caller's list.
     pub messages: Vec<Range<usize>>,
-    /// Who wrote the text.
+    /// Author of the text.
     pub by: SummaryBy,
-    /// What did not go as wished.
+    /// Warnings about anything that went wrong.
     pub warnings: Vec<String>,
 }
 
@@ -99,14 +99,14 @@ impl Engine {
         Engine { summarizer, ..self }
     }
 
-    /// Whether plans that remove messages wait for a summary.
+    /// True if plans that remove messages wait for a summary.
     pub(super) fn summarizes(&self) -> bool {
         let asked = self.summarizer == Summarizer::Present || self.policy.summaries != Summaries::Offered;
         asked && self.policy.stages.contains(&StageName::Summarize)
     }
 
-    /// What `plan` asks a model for; `None` where it waits for no summary. `conversation` is what [`check`](super::check)
-    /// gave for the messages. O(length of what it removes).
+    /// The request to a model for the summary that `plan` waits for; `None` if it waits for none. `conversation` comes from
+    /// [`check`](super::check) of the messages. O(length of what it removes).
     pub fn request<T: Text + Sync>(&self, plan: &Plan, conversation: &Conversation<T>) -> Option<SummaryRequest> {
         request_of(plan, conversation, &self.policy, self.ledger.now())
     }

@@ -13,7 +13,7 @@ pub enum Deadline<'a> {
 }
 
 impl Deadline<'_> {
-    /// Whether the time is over.
+    /// True once the time has passed.
     pub fn is_over(self) -> bool {
         match self {
             Deadline::Never => false,

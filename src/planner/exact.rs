@@ -12,7 +12,7 @@ const REPLAY: &str = "replay";
 /// Hexadecimal digits of a fingerprint: 128 bits, which a JSON number does not hold.
 const FINGERPRINT_DIGITS: usize = 32;
 
-/// What to do about data that is no plan.
+/// Advice for data that is not a plan.
 const REMEDY: &str = "give what `to_dict` of a plan gave, unchanged, or make a new plan";
 
 impl Plan {

@@ -9,7 +9,7 @@ use crate::numbers::thousands;
 use crate::report::SummaryBy;
 
 impl Plan {
-    /// What the plan does and why, a line for each edit.
+    /// Says what the plan does and why, one line for each edit.
     pub fn explain(&self) -> String {
         let mut out = format!(
             "{} messages, {} tokens; budget {} (starts above {}, goes down to {})\n",

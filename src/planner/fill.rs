@@ -1,4 +1,4 @@
-//! What stands for that which a plan takes away: the lines that are most likely needed, in whatever room is left.
+//! Fills the room that a plan leaves with the removed lines that are most likely needed.
 
 use crate::digest::{Digest, Past, digest};
 use crate::message::Text;

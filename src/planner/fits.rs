@@ -1,5 +1,5 @@
-//! Whether a plan holds together and fits a conversation. One that was made here does; one that was read back from data may
-//! say anything.
+//! Checks that a plan is consistent and fits a conversation. A plan that was made here is and does. A plan that was read
+//! from data may say anything.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::message::{Conversation, Part, Text};
 
 impl Plan {
-    /// Whether its edits and artifacts are about messages that it knows, in their order, and none about what another edit
-    /// takes away. O(messages + edits).
+    /// Checks that edits and artifacts refer to known messages, in their order, and that no edit refers to a message that
+    /// another edit removes. O(messages + edits).
     ///
     /// # Errors
     /// The key that is wrong, and what is wrong with it.
@@ -87,7 +87,7 @@ impl Plan {
         twice.map(|pair| pair[1].3).or(gone.map(|(.., index)| *index))
     }
 
-    /// Whether what it changes and stores is there in `conversation`, which has its messages, and is of the right kind.
+    /// Checks that `conversation` has everything that the plan changes and stores, and that each is of the right kind.
     /// O(edits).
     ///
     /// # Errors
@@ -135,7 +135,7 @@ fn is_stored<T: Text>(source: &Source, conversation: &Conversation<T>) -> bool {
     }
 }
 
-/// Whether a text stands there, or a text of a tool result.
+/// True if `place` holds a text or a text of a tool result.
 fn is_item<T: Text>(place: Place, conversation: &Conversation<T>) -> bool {
     match part_of(conversation, place.message, place.part) {
         Some(Part::Result { items, .. }) => items.get(place.item).is_some_and(|item| item.text().is_some()),

@@ -1,4 +1,4 @@
-//! What becomes of removed messages: where the note about them stands, what it says, what it leads to.
+//! The note that replaces removed messages: its position, its text and its references.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -27,9 +27,9 @@ const TRANSCRIPT: &str = "transcript";
 pub(super) struct Gap {
     /// The messages.
     pub messages: Range<usize>,
-    /// Where the note stands.
+    /// Position of the note.
     pub standing: Standing,
-    /// Where the messages will be.
+    /// The place where the messages will be stored.
     pub reference: Option<Reference>,
     /// The removals that the note speaks of.
     removed: usize,
@@ -106,8 +106,8 @@ impl Gap {
     }
 }
 
-/// Where the note stands about messages that go from a tool loop in which the model has thought: with the request of its turn,
-/// or in front of it where that is pinned.
+/// Position of the note about messages that leave a tool loop in which the model has thought: in the request of its turn,
+/// or in front of it if the request is pinned.
 fn with_request<T: Text>(
     working_copy: &WorkingCopy<'_, T>,
     request: usize,
@@ -137,7 +137,8 @@ fn replaced<T: Text>(
     if noted_in.insert(message) { notes_in(&messages[message]) } else { Vec::new() }
 }
 
-/// Where the note about messages from `start` on stands between its neighbours; `noted_in` are the messages that hold a note of this plan.
+/// Position of the note about messages from `start` on, between its neighbours. `noted_in` lists the messages that hold a
+/// note of this plan.
 fn standing<T: Text>(
     messages: &[Message<T>],
     start: usize,
@@ -171,7 +172,7 @@ fn notes_in<T: Text>(message: &Message<T>) -> Vec<usize> {
     parts.filter(|(_, part)| noted(part).is_some()).map(|(index, _)| index).collect()
 }
 
-/// What is stored of a gap: the older notes that the new one replaces, which lead to what was removed before, and the
+/// Content to store for a gap: the older notes that the new one replaces, which lead to content removed before, and the
 /// messages as the host has them.
 ///
 /// The reference is made from the digest of the messages, which is at hand, rather than from the bytes: rendering a long

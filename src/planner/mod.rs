@@ -85,7 +85,7 @@ fn climb<T: Text>(working_copy: &mut WorkingCopy<'_, T>, aims: Aims, with: &Rend
     }
 }
 
-/// Where there are more messages than the policy wants, removes the oldest as far as the first level with a window lets them go.
+/// Removes the oldest messages if there are more than the policy wants, as far as the first level with a window allows.
 fn thin_out<T: Text>(working_copy: &mut WorkingCopy<'_, T>, storing: Storing) {
     let (policy, count) = (working_copy.policy, working_copy.conversation.messages.len());
     let Some(most) = policy.max_messages.filter(|most| count > *most) else { return };
@@ -105,7 +105,7 @@ fn thin_out<T: Text>(working_copy: &mut WorkingCopy<'_, T>, storing: Storing) {
     }
 }
 
-/// What the stages aim at.
+/// The targets of the stages.
 #[derive(Clone, Copy)]
 struct Aims {
     /// Tokens of what stays whole.
@@ -139,7 +139,7 @@ impl Aims {
         let part = part_of(budget.low, working_copy.tokens.total());
         let structure = share(budget.low, part * STRUCTURE) + unused;
         let enough = match working_copy.policy.escalate {
-            // Who says when the next level is due means it: what the first one leaves alone stays whole.
+            // A caller who set when the next level is due wants it so: content that the first level leaves alone stays whole.
             Some(_) => last,
             None => structure.max(share(budget.low, LEAST_STRUCTURE)),
         };
@@ -152,7 +152,7 @@ impl Aims {
 fn run_stages<T: Text>(working_copy: &mut WorkingCopy<'_, T>, target: usize, levels: &[Level], storing: Storing) {
     let Some(level) = levels.last() else { return };
     let stages = &working_copy.policy.stages;
-    // What must stay is shortened by itself, after all levels.
+    // Content that must stay is shortened separately, after all levels.
     let runs = |level: &Level, stage: &StageName| level.runs(*stage) && *stage != StageName::Trim;
     for (index, stage) in stages.iter().enumerate().filter(|(_, stage)| runs(level, stage)) {
         if *stage == StageName::Window && working_copy.is_digested() && working_copy.total() > target {

@@ -1,4 +1,4 @@
-//! What stands beside a gap once the plan is applied.
+//! The messages on both sides of a gap once the plan is applied.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use crate::edit::{Answer, Standing};
 use crate::message::{Role, Text};
 use crate::working_copy::WorkingCopy;
 
-/// What stands beside a gap. System messages stand above the conversation and do not count.
+/// The message beside a gap. System messages are above the conversation and do not count.
 #[derive(Clone, Copy)]
 pub(super) enum Neighbour {
     /// A message that stays.
@@ -18,7 +18,7 @@ pub(super) enum Neighbour {
 /// Finds the neighbours of the gaps of a working copy, which come in their order: every message is looked at once on each side.
 #[derive(Default)]
 pub(super) struct Neighbours {
-    /// What stands last in front of `seen`.
+    /// The last message in front of `seen`.
     before: Option<Neighbour>,
     /// The end of the gap before.
     seen: usize,
@@ -27,7 +27,7 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    /// What stands before and behind the next gap.
+    /// Returns the messages before and behind the next gap.
     pub(super) fn of<T: Text>(
         &mut self,
         gap: &Range<usize>,

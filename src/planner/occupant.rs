@@ -1,4 +1,4 @@
-//! What takes the most room, in one sentence for people.
+//! Says in one sentence, for people, what takes the most room.
 
 use crate::compress::pasted;
 use crate::error::Occupant;
@@ -8,8 +8,8 @@ use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::numbers::thousands;
 use crate::working_copy::WorkingCopy;
 
-/// What takes the most room in a conversation of which each message takes `size` tokens, `None` for one that is removed;
-/// and what would help. `None` where no message takes any. O(messages + calls).
+/// Names the item that takes the most room, and says what would help. `size` gives the tokens of a message, or `None` if it
+/// is removed. Returns `None` if no message takes any. O(messages + calls).
 pub fn occupant<T: Text>(
     conversation: &Conversation<T>,
     tokens: &Measured,

@@ -25,7 +25,7 @@ const LEAST: usize = 32;
 /// Tokens that the note takes for saying how much follows, and the headings behind it.
 const FRAMING: usize = 32;
 
-/// What came of asking for a summary.
+/// The outcome of a request for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer<'a> {
     /// This text.
@@ -74,7 +74,7 @@ pub fn wait_for_summary<T: Text>(
     plan.pending = Some(Pending { edit, room: tokens + lines + FRAMING, tokens });
 }
 
-/// What `plan`, made for `conversation`, waits for; `None` where it waits for nothing.
+/// The request for a summary that `plan`, made for `conversation`, waits for. `None` if it waits for none.
 pub fn request_of<T: Text + Sync>(
     plan: &Plan,
     conversation: &Conversation<T>,
@@ -107,7 +107,7 @@ pub fn resumed<T: Text>(
     let before = count(&note.text);
     let Some(noted) = noted_removals(&note.text) else { return plan };
     let whereabouts = noted.reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
-    // What a short summary leaves is no reason for more lines than were planned for.
+    // Room that a short summary leaves free is not filled with more lines than were planned.
     let mut room = pending.room.saturating_sub(pending.tokens.max(count(&summary)) + FRAMING);
     let (text, lines) = loop {
         let beside = others.iter().map(String::as_str).chain([&*summary]).collect();
@@ -159,7 +159,7 @@ pub fn worded<T: Text>(
     (fallback.text(removed, tokens, counter), SummaryBy::Engine)
 }
 
-/// What `plan` removes of `conversation`, with what older notes say that go with it.
+/// Everything that `plan` removes from `conversation`, including the contents of older notes.
 fn removed_by<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Removed<'a, T> {
     let mut removals: Vec<(_, &Standing)> = plan
         .edits

@@ -14,7 +14,7 @@ use crate::report::{Report, StageReport, SummaryReport};
 use crate::store::{NOTE_ANSWER, Reference};
 use crate::wire::{Arguments, Change, Format};
 
-/// Where the content of an artifact is found.
+/// The place of an artifact's content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -43,7 +43,7 @@ pub struct Artifact {
     pub reference: Reference,
     /// The tool that it came from.
     pub tool: String,
-    /// Where the content is.
+    /// Place of the content.
     pub source: Source,
 }
 
@@ -59,24 +59,24 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Whether the edit in whose note it will stand is one of these, and has a note.
-    /// And whether it takes no more than the `room` that is left in the budget.
+    /// True if one of `edits` has the note that it will be part of, and if it takes no more than the `room` that is left in
+    /// the budget.
     pub(super) fn fits(self, edits: &[Edit], room: usize) -> bool {
         let is_noted = edits.get(self.edit).is_some_and(|edit| matches!(edit.action, Action::Remove { .. }));
         is_noted && self.tokens <= self.room && self.room <= room
     }
 }
 
-/// What to do to a conversation, why, and what it comes to. Nothing has happened yet.
+/// The changes to make to a conversation, the reasons, and the resulting sizes. A plan by itself changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The wire format of the conversation.
     pub format: Format,
-    /// Where the messages stood that it was made for.
+    /// Positions of the messages that it was made for.
     pub spans: Spans,
     /// Digest of the conversation: a plan fits this one only.
     pub fingerprint: u128,
-    /// What it had to fit.
+    /// Budget that it had to fit.
     pub budget: Budget,
     /// Tokens of the messages before.
     pub tokens_before: usize,
@@ -86,7 +86,7 @@ pub struct Plan {
     pub unchanged: usize,
     /// The edits, in the order of the conversation.
     pub edits: Vec<Edit>,
-    /// What must be stored first.
+    /// Content that must be stored first.
     pub artifacts: Vec<Artifact>,
     /// The summary that it waits for. It can be applied without; then no words stand for what it removes.
     pub pending: Option<Pending>,
@@ -94,7 +94,7 @@ pub struct Plan {
     pub summary: Option<SummaryReport>,
     /// Soft wishes that are not met.
     pub warnings: Vec<String>,
-    /// What was repaired in the messages first. Places are those of the repaired list.
+    /// Repairs that were made to the messages first. Their places are those of the repaired list.
     pub repairs: Vec<String>,
 }
 
@@ -194,7 +194,7 @@ impl Plan {
         changes
     }
 
-    /// What applying the plan does, in numbers.
+    /// Numbers about what applying the plan does.
     pub fn report(&self) -> Report {
         let mut report = Report {
             tokens_before: self.tokens_before,

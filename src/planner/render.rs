@@ -40,7 +40,7 @@ fn filled<T: Text + Sync>(
         let room = room.min(share(by_cuts + by_gaps, MOST_LINES));
         let Digest { gaps: bodies, cuts: lines, names } = fill(working_copy, gaps, &cuts, room, with);
         let made: Vec<_> = cuts.iter().zip(&lines).map(|(cut, lines)| cut.with_body(lines, with)).collect();
-        // What would come out no shorter stays whole, and so do the names in it.
+        // A part whose new form is no shorter stays whole, and so do the names in it.
         let mut whole = cuts.iter().zip(&made).filter(|(_, made)| made.is_none());
         if !whole.any(|(cut, _)| names.iter().any(|name| cut.says(name))) {
             return (bodies, made.into_iter().flatten().collect());

@@ -1,4 +1,4 @@
-//! What a plan is made with: the budget, the counter, how references are made, and when it must be done.
+//! The settings that a plan is made with: budget, counter, form of references, and urgency.
 
 use super::deadline::Deadline;
 use crate::budget::Budget;
@@ -6,7 +6,7 @@ use crate::ledger::Counting;
 use crate::store::{MarkStyle, Places, Reference, Storing};
 use crate::wire::Format;
 
-/// Whether a compaction waits for the high mark.
+/// States if a compaction waits for the high mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
     /// Nothing happens below the high mark.
@@ -15,38 +15,38 @@ pub enum Urgency {
     Hard,
 }
 
-/// How references are made, and which of those that stand in a text are believed.
+/// The form of references, and the rule for which references in a text are believed.
 #[derive(Debug, Clone, Copy)]
 pub struct Referring<'a> {
-    /// Whether there is a store.
+    /// States if there is a store.
     pub storing: Storing,
     /// See [`Reference::salted`].
     pub salt: u64,
     /// References that the store does not have: a mark with one of these is text like any other.
     pub distrusted: &'a [Reference],
-    /// How what is left is framed.
+    /// Form of the marks around shortened content.
     pub style: MarkStyle,
-    /// Where the store keeps things, for styles that say so.
+    /// Place where the store keeps content, for styles that name it.
     pub places: Option<&'a dyn Places>,
 }
 
-/// What the plan of a working copy is made with.
+/// Everything that is needed to make a plan from a working copy.
 #[derive(Debug)]
 pub struct Rendering<'a> {
     /// The wire format of the conversation.
     pub format: Format,
-    /// What the working copy fits.
+    /// Budget that the working copy fits.
     pub budget: Budget,
-    /// What is aimed at: the same, or less where the plan before this one came out too large.
+    /// Size that the plan aims at: the budget, or less if the plan before this one came out too large.
     pub aim: Budget,
     /// Tokens that lines of what goes leave free, since their frames can come out longer than estimated.
     pub margin: usize,
-    /// What counts.
+    /// Token counter.
     pub counter: Counting<'a>,
-    /// How references are made.
+    /// Form of the references.
     pub referring: Referring<'a>,
     /// When it must be done.
     pub deadline: Deadline<'a>,
-    /// Whether the low mark was asked for at once, so that missing it is worth a word.
+    /// States if the low mark was requested at once. If so, a plan that misses it says so.
     pub urgency: Urgency,
 }

@@ -63,7 +63,7 @@ pub(super) struct Framed<'a> {
     text: &'a str,
 }
 
-/// What a cut becomes: its edit, and what must be stored first.
+/// The result of a cut: its edit, and the content that must be stored first.
 pub(super) type RenderedCut = (Edit, Option<Artifact>);
 
 impl<'a> Framed<'a> {
@@ -84,22 +84,22 @@ impl<'a> Framed<'a> {
         self.cut.tokens_before.saturating_sub(with.counter.count(&mark, TextKind::ToolOutput))
     }
 
-    /// What the cut becomes if its text is cut by itself; `None` where that is no shorter.
+    /// The result of cutting this text by itself. `None` if that is no shorter.
     pub(super) fn rendered(&self, with: &Rendering<'_>) -> Option<RenderedCut> {
         self.edit(shorten(self.tool, self.text, self.cut.keep, &with.counter, with.referring)?, with)
     }
 
-    /// Whether the text says `name`, be it in another word.
+    /// True if the text contains `name`, also as a part of a longer word.
     pub(super) fn says(&self, name: &str) -> bool {
         self.text.contains(name)
     }
 
-    /// Whether nothing of it is kept, because of something that came later.
+    /// True if nothing of it is kept because newer content replaces it.
     pub(super) fn is_superseded(&self) -> bool {
         self.cut.superseded_by.is_some()
     }
 
-    /// What it becomes where it is superseded: the line that says so.
+    /// The single line that stands for superseded content.
     pub(super) fn superseded(&self, with: &Rendering<'_>) -> Option<RenderedCut> {
         let by = self.cut.superseded_by.as_deref()?;
         let Referring { storing, salt, distrusted, style, places } = with.referring;
@@ -117,7 +117,7 @@ impl<'a> Framed<'a> {
         self.edit(ShortText { text, to_store, stored_before: None }, with)
     }
 
-    /// What it becomes with `body` behind its mark; `None` where that is no shorter.
+    /// The result with `body` behind its mark. `None` if that is no shorter.
     pub(super) fn with_body(&self, body: &str, with: &Rendering<'_>) -> Option<RenderedCut> {
         self.edit(self.around(body, with), with)
     }

@@ -1,4 +1,4 @@
-//! Which tool a result came from.
+//! Maps each result to the tool that it came from.
 
 use std::collections::HashMap;
 

@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use super::StageName;
 
-/// What [`StageName::Prune`] may take at a level, by where else it can be seen. Each takes what the one before it does.
+/// Kinds of superseded content that [`StageName::Prune`] may take at a level. Each kind includes the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Superseded {
-    /// What stands word for word further down; and in a newer form, where a store keeps the old one.
+    /// Text repeated word for word further down; and, if a store keeps the old text, text repeated in a newer form.
     Recoverable,
-    /// What stands further down in a newer form.
+    /// Text repeated further down in a newer form.
     Newer,
-    /// What a call wrote, too: it is in the file.
+    /// Text that a call wrote, too: it is in the file.
     Elsewhere,
 }
 
-/// How much is left of a result that is shortened where it stands.
+/// Size that is left of a result that is shortened in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShortenTo {
@@ -40,9 +40,9 @@ pub struct Level {
     pub results: f64,
     /// Tool results at the end that may not.
     pub keep_results: usize,
-    /// What is left of those that are shortened.
+    /// Size that is left of results that are shortened.
     pub shorten_to: ShortenTo,
-    /// What superseded outputs may go.
+    /// Kinds of superseded outputs that may be removed.
     pub superseded: Superseded,
 }
 
@@ -74,7 +74,7 @@ impl Level {
         vec![Level::default(), high, emergency]
     }
 
-    /// What takes all that may be taken: the floor does not depend on what a policy's own levels leave alone.
+    /// The level that takes everything it may: the floor does not depend on what a policy's own levels leave alone.
     pub fn least() -> Level {
         Level {
             recent: 0.0,
@@ -85,7 +85,7 @@ impl Level {
         }
     }
 
-    /// Whether `stage` runs at it.
+    /// True if `stage` runs at this level.
     pub fn runs(&self, stage: StageName) -> bool {
         self.stages.is_empty() || self.stages.contains(&stage)
     }

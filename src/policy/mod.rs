@@ -16,7 +16,7 @@ pub use level::{Level, ShortenTo, Superseded};
 pub use settings::Settings;
 pub use stage::StageName;
 
-/// What an engine aims at. Sizes are tokens unless a field says otherwise.
+/// The settings of an engine. Sizes are tokens unless a field says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
@@ -35,7 +35,7 @@ pub struct Policy {
     /// if not given, so that no turn begins with the work of the one before. Never less than `low`. Where it is given, what the
     /// first level leaves alone stays whole up to there; otherwise a digest may keep lines of it instead.
     pub escalate: Option<f64>,
-    /// What is added to `high` while the provider answers from its prompt cache, which a compaction would throw away.
+    /// Added to `high` while the provider answers from its prompt cache, which a compaction would throw away.
     pub cache_relax: f64,
     /// More than this `high` never comes to by that.
     pub ceiling: f64,
@@ -51,26 +51,26 @@ pub struct Policy {
     pub max_messages: Option<usize>,
     /// The share of `max_messages` to which their number then goes down, so that it does not happen on every turn.
     pub low_messages: f64,
-    /// What shortens tool results as they arrive. All but the default take no `shrink_to`, and most have thresholds of
-    /// their own, in characters.
+    /// The method that shortens tool results as they arrive. All methods but the default take no `shrink_to`, and most have
+    /// thresholds of their own, in characters.
     pub compressor: Compressor,
-    /// How what is left of a stored output is framed.
+    /// The form of the marks around the rest of a stored output.
     pub marks: MarkStyle,
     /// A tool result above this is shrunk when it arrives.
     pub shrink_above: usize,
-    /// What is left of it.
+    /// Size that is left of it.
     pub shrink_to: usize,
     /// An older tool result above this is moved out.
     pub offload_above: usize,
-    /// What is left of it.
+    /// Size that is left of it.
     pub offload_preview: usize,
     /// A tool result above this is shortened to this size where nothing else helped.
     pub compress_to: usize,
     /// When removed messages get a summary.
     pub summaries: Summaries,
-    /// What it is asked to look like.
+    /// Form of the summary that the prompt requests.
     pub summary_prompt: SummaryPrompt,
-    /// What is said where no summarizer does.
+    /// Text that replaces the summary if no summarizer gives one.
     pub summary_fallback: SummaryFallback,
     /// The most that a summary takes.
     pub summary_tokens: usize,
@@ -92,7 +92,7 @@ pub struct Policy {
     /// Seconds that a compaction may take, its summary included. When they are over, the last level runs at once, nothing
     /// is improved any more, and the engine's own summary stands.
     pub time_limit: f64,
-    /// Whether messages that a provider would refuse are repaired; otherwise they are an error.
+    /// If true, messages that a provider would refuse are repaired; otherwise they are an error.
     pub repair: bool,
 }
 

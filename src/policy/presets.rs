@@ -11,8 +11,8 @@ use crate::tokens::ModelLimits;
 const GEMINI_WINDOW: usize = 1_048_576;
 const GEMINI_OUTPUT: usize = 65_536;
 
-/// Where a window is given without a reserve, at most this part of it is reserved: a quarter. The usual 8,000 tokens would leave
-/// nothing of a window of 8,192.
+/// If a window is given without a reserve, the reserve is at most the window divided by this, a quarter. The usual 8,000
+/// tokens would leave nothing of a window of 8,192.
 const MOST_RESERVED: usize = 4;
 
 impl Policy {

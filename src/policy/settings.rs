@@ -124,7 +124,7 @@ fn wrong_in<T: DeserializeOwned>(name: &str, value: &Value) -> Vec<(Option<usize
     if wrong.is_empty() { vec![(None, in_words(&error, value))] } else { wrong }
 }
 
-/// What a value must be, by what was expected in its place, and what it is.
+/// Says what a value must be, from the error's "expected" part, and what it is.
 fn in_words(error: &serde_json::Error, value: &Value) -> String {
     let text = error.to_string();
     let must = match text.rsplit_once("expected ").map_or(text.as_str(), |(_, expected)| expected) {

@@ -1,4 +1,4 @@
-//! What a compaction is measured against: the strongest simple window, and a plain cover of lines.
+//! Baselines that a compaction is measured against: the strongest simple window, and a plain cover of lines.
 
 use super::cover::cover;
 use super::pieces::pieces;
@@ -10,19 +10,19 @@ use crate::tokens::{CountTokens, TextKind};
 /// Share of the budget that the line cover leaves to the window.
 pub const LINE_COVER_WINDOW: f64 = 0.6;
 
-/// What a baseline leaves of a history: no valid request, but all that could be read.
+/// The part of a history that a baseline leaves. It need not be a valid request, but it is all that could be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Context {
     /// The messages that are whole.
     pub messages: Vec<usize>,
-    /// What is left of others.
+    /// Parts of other messages.
     pub texts: Vec<String>,
     /// Tokens of it all.
     pub tokens: usize,
 }
 
 impl Context {
-    /// What can be read in it.
+    /// Returns what can be read in it.
     pub fn shown<T: Text>(&self, conversation: &Conversation<T>) -> Shown {
         let mut shown = Shown::default();
         self.texts.iter().for_each(|text| shown.add_text(text));

@@ -12,9 +12,9 @@ use crate::ledger::Counting;
 use crate::message::{Conversation, Text};
 use crate::tokens::{CountTokens, TextKind};
 
-/// How much it counts that a line is new, from 0 at the beginning of the history to this at its end.
+/// Weight of how new a line is: 0 at the beginning of the history, this at its end.
 const RECENCY: f64 = 2.0;
-/// How much it counts that an anchor is frequent: times the logarithm of how often.
+/// Weight of how frequent an anchor is: this times the logarithm of its count.
 const FREQUENCY: f64 = 0.6;
 /// An anchor that the model has used counts as often as so many that it was shown.
 const USE: f64 = 2.0;
@@ -52,7 +52,7 @@ impl PartialOrd for Ranked {
 struct Table {
     places: HashMap<String, usize, RandomState>,
     weights: Vec<f64>,
-    /// Whether each is shown without any line.
+    /// True for each anchor that is shown without any line.
     shown: Vec<bool>,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn cover<T: Text>(
         let candidate = &candidates[index];
         let Some(now) = worth(candidate, &covered) else { continue };
         let now = Ranked(now, index);
-        // What was taken since has made it worth less.
+        // Lines that were taken since may have made it worth less.
         if ranked.peek().is_some_and(|next| *next > now) {
             ranked.push(now);
             continue;

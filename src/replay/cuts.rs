@@ -1,9 +1,9 @@
-//! Where a recorded session is cut.
+//! Selects the places at which a recorded session is cut.
 
 use crate::ledger::Measured;
 use crate::message::{Conversation, Role};
 
-/// How a session is cut.
+/// The rules for cutting a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cutting {
     /// Tokens of history at the first cut, at least; each further cut is a quarter of it later.

@@ -18,7 +18,7 @@ pub(super) struct Edit {
 }
 
 impl Edit {
-    /// Whether every such line is in `context`.
+    /// True if every such line is in `context`.
     pub(super) fn is_grounded(&self, context: &Shown) -> bool {
         self.lines.iter().all(|line| context.has_line(*line))
     }

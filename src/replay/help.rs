@@ -1,7 +1,7 @@
-//! How much a context helps to predict what the agent did next.
+//! Measures how well a context helps to predict the agent's next steps.
 //!
-//! A compressor that has read the context needs the fewer bytes for the agent's next calls and words, the more of them
-//! the context foretells. Calls and words are never mixed: an agent's style alone helps to predict its words.
+//! A compressor reads the context and then needs some bytes for the agent's next calls and words. The better the context
+//! predicts them, the fewer bytes. Calls and words are never mixed: an agent's style alone helps to predict its words.
 
 use std::io::Write;
 
@@ -32,25 +32,25 @@ struct Bytes {
     far: i64,
 }
 
-/// What the agent did or said after a cut.
+/// The agent's actions or words after a cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Future {
     near: String,
     far: String,
-    /// What it takes without any context.
+    /// Its size in bytes without any context.
     alone: Bytes,
-    /// What it takes after the whole history.
+    /// Its size in bytes after the whole history.
     whole: Bytes,
 }
 
-/// What a context can help to predict.
+/// The parts of the future that a context can help to predict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Futures {
     acts: Future,
     words: Future,
 }
 
-/// How much of the help of the whole history a context gives: bytes saved by the history, and by the context.
+/// The part of the whole history's help that a context gives: bytes saved by the history, and by the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Help {
     /// For the arguments of the next calls.
@@ -64,7 +64,7 @@ pub struct Help {
 }
 
 impl Futures {
-    /// What follows a history that reads like `whole`.
+    /// Reads the futures that follow a history; `whole` is the text of that history.
     pub(super) fn of<T: Text>(after: &[Message<T>], whole: &str) -> Futures {
         let near = after.len().min(NEAR);
         let (near, rest) = after.split_at(near);
@@ -82,7 +82,7 @@ impl Futures {
         }
     }
 
-    /// How much `context` helps.
+    /// Measures the help of `context`.
     pub(super) fn help(&self, context: &str) -> Help {
         let (acts_near, acts_far) = self.acts.help(context);
         let (words_near, words_far) = self.words.help(context);
@@ -119,7 +119,7 @@ fn sizes(texts: [&str; 3]) -> [i64; 3] {
     })
 }
 
-/// What the agent did or said in some messages, a line each.
+/// The agent's actions or words in some messages, one per line.
 fn text<T: Text>(messages: &[Message<T>], is: fn(&Piece<'_>) -> bool) -> String {
     let mut out = String::new();
     for piece in messages.iter().flat_map(pieces).filter(|piece| piece.voice == Voice::Used && is(piece)) {

@@ -1,9 +1,9 @@
-//! What a compaction would have cost a recorded session.
+//! Measures the effect of a compaction on a recorded session.
 //!
-//! A session is cut where its history was long. What its agent repeated after the cut, of what tools had told it before,
-//! is what it needed; a context that a compaction leaves has it or has lost it. How much a context helps to predict what
-//! the agent did and said next is measured by a compressor. No model is asked, so the figures are the same on every
-//! machine, and they are upper bounds: what stands in a context may still be overlooked.
+//! A session is cut where its history was long. Whatever the agent repeats after the cut, out of earlier tool outputs, is
+//! what it needed. The context that a compaction leaves either has it or has lost it. A compressor measures how well the
+//! context helps to predict the agent's next actions and words. No model is used, so the figures are the same on every
+//! machine. They are upper bounds: a model may still overlook text that is in its context.
 
 mod baselines;
 mod cover;

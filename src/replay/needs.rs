@@ -1,4 +1,4 @@
-//! What an agent needed of the history before a cut, and how much of that a context has.
+//! The text that an agent needed of the history before a cut, and the share of it that a context has.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use super::thread::{Continuity, Thread};
 use crate::anchors::anchors;
 use crate::message::{Conversation, Message, Text};
 
-/// What the turns after a cut used of what stood before it.
+/// Everything that the turns after a cut used of the history before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
     anchors: Vec<Needed>,
@@ -30,7 +30,7 @@ struct Needed {
     lines: Vec<u128>,
 }
 
-/// How much of what was needed is there.
+/// The share of the needed text that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Retention {
     /// Anchors that were needed.
@@ -45,16 +45,16 @@ pub struct Retention {
     pub edits: usize,
     /// Those of them of which every old line that was known is in the context.
     pub grounded: usize,
-    /// How much the context helps to predict what the agent did next.
+    /// Help of the context in predicting the agent's next steps.
     #[serde(flatten)]
     pub help: Help,
-    /// How much is left of what the agent was doing.
+    /// The share of the agent's current work that is left.
     #[serde(flatten)]
     pub continuity: Continuity,
 }
 
 impl Needs {
-    /// What the messages from `cut` on needed of those before it. O(length of all texts).
+    /// Finds what the messages from `cut` on needed of those before it. O(length of all texts).
     ///
     /// An anchor is needed if a tool was the first to bring it up, before the cut, and the first to bring it up after the
     /// cut is the model, in words or in the arguments of a call: it used the anchor without being shown it again. The
@@ -77,7 +77,7 @@ impl Needs {
         Needs { anchors, edits: edits(before, after), futures, thread: Thread::of(before) }
     }
 
-    /// How much of it is in `context`, and in `stored`, the texts that are referred to there.
+    /// Measures the share of it in `context`, and in `stored`, the texts that the context refers to.
     pub fn kept_in(&self, context: &Shown, stored: &Shown) -> Retention {
         let anchors = |is: &dyn Fn(&Needed) -> bool| self.anchors.iter().filter(|needed| is(needed)).count();
         let here = |needed: &Needed| context.has_anchor(&needed.anchor);

@@ -1,11 +1,11 @@
-//! Who said what in a message.
+//! Splits a message into pieces by author.
 
 use serde_json::Value;
 
 use crate::anchors::strip_line_number;
 use crate::message::{Document, Item, Message, Part, Role, Text, digest_of};
 
-/// Who brings words into a conversation.
+/// The author of words in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Voice {
     /// The person, or the instructions.
@@ -18,7 +18,7 @@ pub(super) enum Voice {
     Aside,
 }
 
-/// How a text is written.
+/// The form of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writing {
     /// As it is.
@@ -117,8 +117,8 @@ fn strings<'a>(value: &'a Value, each: &mut impl FnMut(&'a str)) {
     }
 }
 
-/// What a line is recognized by: its words, without the number that a tool put in front, the number that whoever quoted it
-/// put in front of that, and the space around; `None` of an empty one.
+/// The key by which a line is recognized: its words without the space around them, without the number that a tool put in
+/// front, and without the number that a quotation put in front of that. `None` for an empty line.
 pub(super) fn line_key(line: &str) -> Option<u128> {
     let line = strip_line_number(strip_line_number(line)).trim();
     (!line.is_empty()).then(|| digest_of(line))

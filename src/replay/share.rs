@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-/// How much of something is there.
+/// A share of a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Share {
-    /// How much of it is there; below 0 for a context that misleads a prediction.
+    /// The part that is there; below 0 for a context that misleads a prediction.
     pub kept: i64,
-    /// How much there was.
+    /// The whole.
     pub of: i64,
 }
 

@@ -1,4 +1,4 @@
-//! What can be read in some texts.
+//! The anchors and lines that can be read in some texts.
 
 use std::collections::HashSet;
 
@@ -47,12 +47,12 @@ impl Shown {
         lines(piece, |line| self.lines.extend(line_key(line)));
     }
 
-    /// Whether an anchor is there.
+    /// True if the anchor is there.
     pub(super) fn has_anchor(&self, anchor: &str) -> bool {
         self.anchors.contains(&digest_of(anchor))
     }
 
-    /// Whether a line of that key is there.
+    /// True if a line with that key is there.
     pub(super) fn has_line(&self, key: u128) -> bool {
         self.lines.contains(&key)
     }

@@ -1,5 +1,5 @@
-//! What an agent must know to go on: its own last sentences, its list of tasks, the files that it changed, and what the
-//! user said.
+//! Everything an agent must know to go on: its own last sentences, its list of tasks, the files that it changed, and the
+//! words of the user.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ const LEAST_WORDS: usize = 3;
 /// Letters of a word of the user that counts: shorter ones stand in any text.
 const LEAST_LETTERS: usize = 4;
 
-/// What an agent was doing before a cut.
+/// The agent's current work before a cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Thread {
     sentences: Vec<String>,
@@ -29,7 +29,7 @@ pub(super) struct Thread {
     user: Vec<String>,
 }
 
-/// How much of it is there.
+/// The share of that work that a context has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Continuity {
     /// Sentences that the agent said in its last messages.
@@ -43,7 +43,7 @@ pub struct Continuity {
 }
 
 impl Thread {
-    /// What the messages before a cut were about. O(length).
+    /// Reads the agent's current work from the messages before a cut. O(length).
     pub(super) fn of<T: Text>(before: &[Message<T>]) -> Thread {
         let mut tasks = Tasks::default();
         let (mut files, mut user) = (Vec::new(), Vec::new());
@@ -72,7 +72,7 @@ impl Thread {
         }
     }
 
-    /// How much of it stands in `context`.
+    /// Measures the share of it in `context`.
     pub(super) fn kept_in(&self, context: &str) -> Continuity {
         let normal = normal(context);
         let user: HashSet<String, RandomState> = words(context).collect();

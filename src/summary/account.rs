@@ -1,7 +1,7 @@
-//! What happened, without a model: what an agent needs to go on, which the next account goes on from.
+//! An account of removed messages, written without a model. An agent can continue from it, and so can the next account.
 //!
 //! Its form is fixed: a first line, and under headings entries that begin with `- `. Further lines of an entry are indented,
-//! so that nothing that somebody said or a tool printed passes for a heading.
+//! so that no text of a person or a tool can pass for a heading.
 
 use super::cut::{head, shown};
 use super::facts::{Deed, Facts, Newest};
@@ -36,8 +36,8 @@ type Entry = Vec<String>;
 /// The sections of an account; in each the newest entry is last.
 type Sections = [Vec<Entry>; HEADINGS.len()];
 
-/// What `removed` comes to in at most `tokens`; empty where not even one line has room. What a former account said is
-/// continued; another summary stands under a heading of its own. O(length of the conversation).
+/// Returns an account of `removed` in at most `tokens`; empty if not even one line has room. It continues a former account.
+/// Another summary gets a heading of its own. O(length of the conversation).
 pub fn account<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
     continuing(removed, &removed.previous, tokens, counter)
 }
@@ -97,7 +97,7 @@ fn former(text: &str) -> Sections {
     sections
 }
 
-/// What was done, with how often it was in a former account.
+/// Returns the deeds, with their counts in a former account added.
 fn with_deeds(former: Vec<Entry>, now: Vec<(String, Deed)>) -> Vec<Entry> {
     let mut deeds = Newest::<Deed>::default();
     let read = |entry: Entry| {
@@ -114,7 +114,7 @@ fn with_deeds(former: Vec<Entry>, now: Vec<(String, Deed)>) -> Vec<Entry> {
         let end = if end.is_empty() { end } else { format!(": {end}") };
         vec![format!("{name}{}{times}{}{end}", TIMES.0, TIMES.1)]
     };
-    // What was changed matters more than what was run, and the last entries are kept first.
+    // Changes matter more than commands that were run, and the last entries are kept first.
     let (run, changed): (Vec<_>, Vec<_>) = deeds.into_lines().into_iter().partition(|(name, _)| name.starts_with('`'));
     run.into_iter().chain(changed).map(line).collect()
 }
@@ -123,7 +123,7 @@ fn with_deeds(former: Vec<Entry>, now: Vec<(String, Deed)>) -> Vec<Entry> {
 struct Writing<'a> {
     counter: &'a dyn CountTokens,
     rest: usize,
-    /// What is taken of each section, the newest entry first.
+    /// The entries that are taken of each section, the newest first.
     kept: Sections,
 }
 

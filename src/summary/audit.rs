@@ -1,5 +1,5 @@
-//! What a summary lost: lines of the messages that hold words which a later step is likely to repeat, and which stand
-//! neither in the summary nor in what stays.
+//! Finds what a summary lost: lines with words that a later step is likely to repeat, and that are neither in the summary
+//! nor in the messages that stay.
 
 use super::{Removed, joined};
 use crate::digest::{Past, digest};

@@ -1,4 +1,4 @@
-//! What stands behind the note about removed messages: a summary, and lines of the messages.
+//! The text behind the note about removed messages: a summary, and lines of the messages.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,16 @@ use crate::text::ends_line;
 /// A line with words of the user begins with it.
 pub(super) const USER: &str = "• User:";
 
-/// What a summary stands behind, so that the next one tells it from lines that are kept.
+/// The line in front of a summary. By it the next summary tells the summary from lines that are kept.
 const SUMMARY: &str = "Summary of them:";
 
-/// What the lines behind a summary stand behind.
+/// The line in front of the lines behind a summary.
 pub const LINES: &str = "Lines of them with what the summary leaves out:";
 
-/// What stands before a line that is quoted.
+/// The beginning of a line that is quoted.
 const QUOTED: &str = "> ";
 
-/// What lines of ours begin with.
+/// Beginnings of ullage's own lines.
 const OURS: [&str; 5] = [MARK, SUMMARY, LINES, ACCOUNT, USER];
 
 /// The body of a note: a summary or an account, and digests of the messages; what is empty is left out.

@@ -3,7 +3,7 @@
 use crate::text::ends_line;
 use crate::tokens::{CountTokens, TextKind};
 
-/// What stands behind a summary that was longer than it may be.
+/// The end of a summary that was cut because it was longer than allowed.
 pub const CUT: &str = "\n[... the summary was longer]";
 
 /// No token stands for more bytes than this in any text that is worth a summary; a prefix is looked for no further.

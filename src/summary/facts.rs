@@ -1,4 +1,4 @@
-//! What happened in messages, as far as it can be told without a model.
+//! Extracts what happened in messages, as far as that is possible without a model.
 
 use std::collections::HashMap;
 
@@ -26,12 +26,12 @@ const OUTCOME: usize = 120;
 /// Removed messages in which failures are looked for, the newest: what failed long before is given up.
 const FAILURES_IN: usize = 80;
 
-/// What happened.
+/// The events in some messages.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// What the user asked for, the newest last: the lines of each request.
+    /// Requests of the user, the newest last: the lines of each.
     pub requests: Vec<Vec<String>>,
-    /// What was done.
+    /// Deeds, each with its name.
     pub deeds: Vec<(String, Deed)>,
     /// Calls that failed and did not work since.
     pub failures: Vec<String>,
@@ -39,15 +39,15 @@ pub(super) struct Facts {
     pub tasks: Option<Vec<String>>,
     /// True where the newest list of tasks stays in the conversation.
     pub tasks_stay: bool,
-    /// What the assistant said, the newest last: the lines of each statement.
+    /// Statements of the assistant, the newest last: the lines of each.
     pub words: Vec<Vec<String>>,
 }
 
-/// How often something was done, and what came of it.
+/// The count of a deed, and its outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Deed {
     pub times: usize,
-    /// What came of it the last time; empty where that goes without saying.
+    /// Its last outcome; empty if that needs no words.
     pub end: String,
 }
 
@@ -91,7 +91,7 @@ impl<V: Default> Newest<V> {
 struct Open {
     /// The tool and what the call is about.
     subject: String,
-    /// What it does, where that counts as done.
+    /// Kind of the deed, if the call counts as one.
     deed: Option<Kind>,
 }
 
@@ -108,7 +108,8 @@ enum Kind {
 type Runs<'a, T> = HashMap<String, (Kind, &'a Part<T>, &'a [Item<T>]), RandomState>;
 
 impl Facts {
-    /// What `removed` tells, and of what stays whether it mends a failure or holds a newer list of tasks. O(length).
+    /// Extracts the facts of `removed`. From messages that stay it takes only mended failures and newer lists of tasks.
+    /// O(length).
     pub(super) fn of<T: Text>(removed: &Removed<'_, T>) -> Facts {
         let mut facts = Facts::default();
         let mut tasks = Tasks::default();
@@ -175,7 +176,7 @@ impl Facts {
     }
 }
 
-/// What a call does, where that counts as done.
+/// Kind of the deed that a call does, if it counts as one.
 fn kind(tool: &str, call: &Call) -> Option<Kind> {
     match &call.command {
         _ if call.writing != Writing::Nothing => Some(Kind::Change),
@@ -186,7 +187,7 @@ fn kind(tool: &str, call: &Call) -> Option<Kind> {
     }
 }
 
-/// What a call is about, as it is named in an account: the path of a file that it changes, the command, or the tool.
+/// Name of a call's subject in an account: the path of a file that it changes, the command, or the tool.
 fn subject(tool: &str, call: &Call) -> String {
     match (&call.path, &call.command) {
         (Some(path), _) if call.writing != Writing::Nothing => shown(path, LINE),

@@ -33,16 +33,16 @@ use crate::tokens::CountTokens;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Summaries {
-    /// Where the host has something that makes them.
+    /// A plan asks for a summary if the host has a summarizer.
     #[default]
     Offered,
-    /// Also without: then what happened is said without a model.
+    /// Every plan that removes messages has one. Without a summarizer, an account is written without a model.
     Always,
     /// Always by the host's own means; a plan that gets none is refused.
     Required,
 }
 
-/// What is said where no model does.
+/// The text that replaces a summary if no model writes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SummaryFallback {
@@ -54,8 +54,8 @@ pub enum SummaryFallback {
 }
 
 impl SummaryFallback {
-    /// What `removed` comes to in at most `tokens`, and as much of what was said of older messages as goes with it.
-    /// The same bytes on every machine. O(length).
+    /// Returns a text about `removed` in at most `tokens`, and as much of the notes about older messages as fits with it. The
+    /// bytes are the same on every machine. O(length).
     pub fn text<T: Text>(self, removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
         match self {
             SummaryFallback::Sections => account(removed, tokens, counter),

@@ -105,7 +105,7 @@ fn one_liner<T: Text>(role: Role, said: &Said<'_, T>) -> Option<String> {
     }
 }
 
-/// What a result comes to: the line by which it failed, the telling fields of JSON, or its first line.
+/// The short form of a result: the line that states its failure, the main fields of JSON, or its first line.
 fn result<T: Text>(items: &[Item<T>]) -> String {
     let Some(text) = items.iter().find_map(|item| item.text().map(|(text, _)| text)) else {
         return "a picture or file".to_owned();
@@ -124,7 +124,7 @@ fn result<T: Text>(items: &[Item<T>]) -> String {
 fn fields(value: &Value) -> Option<String> {
     let fields = match value {
         Value::Array(items) => return Some(format!("{} items", thousands(items.len()))),
-        // What tools wrap their results in.
+        // Tools wrap their results in a field of this name.
         Value::Object(fields) => match fields.get("result") {
             Some(inner @ (Value::Object(_) | Value::Array(_))) => return self::fields(inner),
             _ => fields,

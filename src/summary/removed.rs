@@ -15,7 +15,7 @@ use crate::store::noted_removals;
 pub struct Removed<'a, T> {
     /// The conversation that they leave.
     pub conversation: &'a Conversation<T>,
-    /// Where they stand.
+    /// Ranges of the messages.
     pub ranges: Vec<Range<usize>>,
     /// The summaries in older notes that go with them; empty where there is none.
     pub previous: String,
@@ -39,13 +39,13 @@ pub enum Said<'a, T> {
         /// Its arguments, as JSON.
         input: &'a T,
     },
-    /// What a call returned.
+    /// The result of a call.
     Result {
         /// The tool; empty where nothing says it.
         tool: &'a str,
         /// The message and the part of the call, where it is known.
         call: Option<(usize, usize)>,
-        /// What it returned.
+        /// The items of the result.
         items: &'a [Item<T>],
         /// All of it.
         result: &'a Part<T>,
@@ -85,12 +85,12 @@ impl<'a, T: Text> Removed<'a, T> {
         })
     }
 
-    /// Who a message is from.
+    /// Role of a message.
     pub fn role(&self, message: usize) -> Role {
         self.conversation.messages[message].role
     }
 
-    /// What a message says, with the index of each part.
+    /// The contents of a message, each with the index of its part.
     pub fn said(&self, message: usize) -> impl Iterator<Item = (usize, Said<'a, T>)> + '_ {
         let conversation = self.conversation;
         let parts = conversation.messages[message].parts.iter().enumerate();

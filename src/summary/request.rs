@@ -1,4 +1,4 @@
-//! What a model is asked for.
+//! The request to a model for a summary.
 
 use std::ops::Range;
 
@@ -25,16 +25,16 @@ const SHARE_OF_PREVIOUS: usize = 3;
 const SHARE_OF_ACCOUNT: usize = 2;
 const LEAST_SHARE: usize = 6;
 
-/// What a model is asked for.
+/// A request to a model for a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SummaryRequest {
-    /// What stands above the request, for those who can say it apart.
+    /// Text for the system prompt, for callers who can send it apart from the request.
     pub system: String,
     /// The whole request: the previous summary, the messages and what to make of them.
     pub prompt: String,
     /// The messages as text, the newest last.
     pub text: String,
-    /// What was said of the messages that left before; empty where nothing was.
+    /// Notes about messages that were removed earlier; empty if there are none.
     pub previous: String,
     /// The messages in the caller's list.
     pub messages: Vec<Range<usize>>,
@@ -55,7 +55,7 @@ pub fn request<T: Text>(
     counter: &dyn CountTokens,
 ) -> SummaryRequest {
     let previous = bounded(&removed.previous, input / SHARE_OF_PREVIOUS, counter);
-    // What an older summary says stands beside it already.
+    // The text of an older summary is already beside it.
     let told = continuing(removed, "", (max_tokens / SHARE_OF_ACCOUNT).min(input / LEAST_SHARE), counter);
     let told = of_one_speaker(&told);
     let count = |text: &str| counter.count(text, TextKind::Prose);

@@ -14,7 +14,7 @@ use crate::tokens::{CountTokens, TextKind};
 /// Tokens of each message that are given even where the rest of it has no room: who says what.
 const HEAD: usize = 48;
 
-/// Where there are too many messages for that, so many of each.
+/// Tokens of each message if there are too many messages for that.
 const SHORTEST_HEAD: usize = 12;
 
 /// The most that one message takes while others still wait, as a part of the whole: a single long output must not hide
@@ -24,7 +24,7 @@ const LARGEST_SHARE: usize = 8;
 /// Tokens from which on what is left of an output is chosen by what it is; below, its head says as much.
 const WORTH_CHOOSING: usize = 64;
 
-/// What lines begin with that say who speaks, or that end what the request shows of a conversation.
+/// Beginnings of lines that name a speaker, or that end the part of a request that shows a conversation.
 const SPEAKERS: [&str; 8] = [
     "user:",
     "assistant:",
@@ -40,7 +40,7 @@ const SPEAKERS: [&str; 8] = [
 /// keeps its head; where even that is too much, the oldest are left out, and a line says so. `sizes` are the tokens of
 /// each message. O(length).
 pub fn source<T: Text>(removed: &Removed<'_, T>, sizes: &[usize], tokens: usize, counter: &dyn CountTokens) -> String {
-    // What is counted one by one can take a little more together.
+    // Pieces that were counted one by one can take a few more tokens together.
     let mut room = tokens;
     loop {
         let text = newest(removed, sizes, room, counter);
@@ -59,7 +59,7 @@ fn newest<T: Text>(removed: &Removed<'_, T>, sizes: &[usize], tokens: usize, cou
     let mut lines = Vec::new();
     let messages = removed.messages().rev().zip(sizes.iter().rev()).zip(rooms.into_iter().rev());
     for ((message, whole), room) in messages.take_while(|(_, room)| *room > 0) {
-        // What has room is not weighed piece by piece.
+        // A message that fits whole is not measured piece by piece.
         let room = if room >= *whole { usize::MAX } else { room };
         let text = message_text(removed, message, room, counter);
         let size = count(&text);
@@ -108,7 +108,7 @@ fn message_text<T: Text>(removed: &Removed<'_, T>, message: usize, room: usize, 
     let length: usize = pieces.iter().map(length_of).sum();
     let mut out = String::new();
     for said in pieces {
-        // What a piece may take is its share of the message.
+        // Each piece gets the message's share.
         let own = length_of(&said);
         let share = part(room, own, length);
         let mut push = |who: &str, text: &str| {

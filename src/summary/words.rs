@@ -9,7 +9,7 @@ use regex::Regex;
 use super::cut::shown;
 use crate::text::sentences;
 
-/// What a sentence holds that says what was found out, decided, or is to be done.
+/// Phrases of a sentence about a finding, a decision or something to be done.
 static FINDING: LazyLock<Regex> = LazyLock::new(|| {
     const WORDS: [&str; 3] = [
         r"cause|decid|decision|conclu|found that|turns out|the problem|the issue|the fix|the reason|confirmed|agreed",

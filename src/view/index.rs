@@ -126,7 +126,7 @@ impl<V: Clone> Index<V> {
         self.shrink()
     }
 
-    /// Where there are too many bytes, all but the newest view let go of their messages; then views are dropped.
+    /// If there are too many bytes, all views but the newest release their messages; then views are dropped.
     fn shrink(&mut self) -> Dropped<V> {
         let mut dropped = Dropped { released: Vec::new(), forgotten: Vec::new() };
         while self.bytes > self.limit && self.holding.len() > 1 {

@@ -1,13 +1,13 @@
-//! What a model sees of a conversation that grows.
+//! The part of a growing conversation that a model sees.
 //!
-//! Hosts do not compact a list once: they ask again and again about a history that grows, that is rebuilt for each request,
-//! edited, rewound and branched. A [`View`] remembers what each compaction left as [`Piece`]s of the history: ranges of it
-//! that stand as they are, and blocks of it that something else stands for. A block is recognized by a digest of the
-//! history up to its end, so a compaction serves every history that begins with what it was made of, and its first blocks
-//! serve every history that begins with those.
+//! A host does not compact a list once. It asks again and again about a history that grows, that is rebuilt for each
+//! request, edited, rewound and branched. A [`View`] remembers the result of each compaction as [`Piece`]s of the history:
+//! ranges that stay unchanged, and blocks that are replaced. A digest of the history up to the end of a block identifies
+//! the block. So a compaction serves every history that begins with the messages that it was made of, and its first blocks
+//! serve every history that begins with the messages of those.
 //!
 //! Nothing here depends on time, threads or the order of requests with other budgets: [`View::request`] is a function of the
-//! history, the budget, and what the compactions for that budget left.
+//! history, the budget, and the results of the compactions for that budget.
 
 mod index;
 mod pieces;
@@ -35,16 +35,16 @@ const BUDGETS: usize = 16;
 /// Entries of a history by which it is told from another, spread evenly.
 const LANDMARKS: usize = 16;
 
-/// What a refused request is brought to, as shares of its tokens: the first refusal in a row, the second, and so on. A
-/// provider's count is higher than ours by a share that nobody knows, or its window smaller than was said; the fifth try
-/// comes to less than a hundredth.
+/// The target after a refused request, as a share of its tokens: after the first refusal in a row, the second, and so on.
+/// The provider's count is higher than ours by an unknown share, or its window is smaller than was said. The fifth attempt
+/// is less than a hundredth of the request.
 const AFTER_REFUSALS: [f64; 5] = [0.7, 0.5, 0.3, 0.2, 0.2];
 
 /// Budgets that differ by less than this factor may share compactions: hosts work out their budgets from prompts whose length
 /// varies a little from request to request.
 const NEAR: f64 = 1.25;
 
-/// What a compaction left.
+/// The result of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compaction<M> {
     /// Oldest first; what stands behind the last piece is the history itself.
@@ -81,7 +81,7 @@ struct Known<M> {
     prefix: u128,
 }
 
-/// Whether two budgets have the same compactions. Budgets are put into classes, so that this does not depend on which of
+/// True if two budgets have the same compactions. Budgets are put into classes, so the answer does not depend on which of
 /// them was asked for first.
 pub fn share_compactions(one: Option<usize>, other: Option<usize>) -> bool {
     #[allow(clippy::cast_precision_loss)] // The class of an astronomical budget may be the next one.
@@ -97,7 +97,7 @@ struct Track<M> {
     compactions: VecDeque<Arc<Known<M>>>,
 }
 
-/// What a model sees of a growing history. `M` is a message of the host that is not in the history.
+/// The part of a growing history that a model sees. `M` is a message of the host that is not in the history.
 #[derive(Debug, Clone)]
 pub struct View<M> {
     /// The one that was used last is the last.
@@ -136,8 +136,8 @@ impl<M: Clone> View<M> {
         Request { compaction, is_cut: pieces.len() < serving.len() }
     }
 
-    /// Whether what is remembered was made of another history: no message of that one is in this one. A single message may
-    /// have been edited.
+    /// True if the view was made of another history: this one contains none of its messages. A single message may have been
+    /// edited.
     pub fn is_of_another(&self, prefixes: &Prefixes) -> bool {
         !self.landmarks.is_empty() && prefixes.len() > 1 && self.landmarks_in(prefixes) == 0
     }
@@ -261,7 +261,7 @@ fn until_last_block<M>(mut pieces: Vec<Piece<M>>) -> Vec<Piece<M>> {
     pieces
 }
 
-/// Whether two compactions are of the same entries.
+/// True if two compactions end with the same entries.
 fn ends_alike<M>(one: &[Piece<M>], other: &[Piece<M>]) -> bool {
     match (one.last(), other.last()) {
         (

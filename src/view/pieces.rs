@@ -1,4 +1,4 @@
-//! What stands for a history, piece by piece.
+//! The pieces that make up a view of a history.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub enum Piece<M> {
     Block {
         /// The entries. Empty for what was put between two of them.
         stands_for: Range<usize>,
-        /// What the model sees of them, in order; nothing where they are gone.
+        /// The messages that replace them, in order; empty if they are removed.
         shows: Vec<Shown<M>>,
         /// Digest of the history up to their end: it stands for no others.
         prefix: u128,
@@ -95,7 +95,7 @@ impl Prefixes {
         self.entries.len()
     }
 
-    /// Whether the history has no entries.
+    /// True if the history has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

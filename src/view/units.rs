@@ -9,12 +9,12 @@ use super::pieces::{Piece, Prefixes, Shown, push};
 pub struct Unit<M> {
     /// The entries; empty for what is in no history, such as a reminder for this request alone.
     pub stands_for: Range<usize>,
-    /// What the model sees of them.
+    /// The messages that the model sees in their place.
     pub shows: Vec<Shown<M>>,
-    /// What is remembered of them if nothing changes in them: the same pieces that they were made of. What was repaired
-    /// for this request is repaired again in the next, when an answer may have come.
+    /// The pieces to remember for the next request, if nothing in them changes: those that they were made of. A repair is made
+    /// again in each request, because an answer may have arrived.
     remembered: Vec<Piece<M>>,
-    /// Whether it holds something that is gone in the next request.
+    /// True if the next request will not contain some of it.
     pub is_transient: bool,
 }
 
@@ -110,13 +110,13 @@ impl<M: Clone> Units<M> {
                 Some(prefix) if !now.is_transient => {
                     vec![Piece::Block { stands_for, shows: now.shows.clone(), prefix }]
                 }
-                // What is gone in the next request is decided again there.
+                // Content that the next request will not contain is decided again there.
                 _ => units.iter().flat_map(|unit| unit.remembered.clone()).collect(),
             }
         })
     }
 
-    /// What is remembered of the request.
+    /// Returns the pieces to remember of this request.
     pub fn pieces(&self) -> Vec<Piece<M>> {
         let mut pieces = Vec::new();
         self.0.iter().flat_map(|unit| unit.remembered.clone()).for_each(|piece| push(&mut pieces, piece));

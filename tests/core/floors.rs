@@ -8,7 +8,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Who may use whom among the modules of one floor.
+/// The rule for uses among the modules of one floor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Neighbours {
     /// Nobody: they stand side by side.
@@ -201,7 +201,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What [`check`] reports, as text.
+/// The reports of [`check`], as text.
 fn reported(path: &str, text: &str) -> Vec<String> {
     check(Path::new(path), text).iter().map(ToString::to_string).collect()
 }
@@ -326,7 +326,7 @@ fn blank(text: &str) -> String {
     blanked
 }
 
-/// Where the comment or literal that begins at `at` ends; `at` itself where none begins.
+/// End of the comment or literal that begins at `at`; `at` itself if none begins.
 fn blank_end(chars: &[char], at: usize) -> usize {
     let rest = &chars[at..];
     let follows_word = at > 0 && is_word(chars[at - 1]);

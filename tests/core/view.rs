@@ -21,7 +21,7 @@ fn shown(units: &Units<Made>) -> Vec<Shown<Made>> {
     units.shown().cloned().collect()
 }
 
-/// What a rewrite does with each message of a request in turn.
+/// The effect of a rewrite on each message of a request in turn.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Stays,
@@ -68,7 +68,7 @@ fn rewritten(fates: &[Fate], count: usize) -> Vec<Output<Made>> {
     outputs
 }
 
-/// What is remembered of a history of so many entries that was rewritten.
+/// The pieces to remember of a history of `count` entries that was rewritten.
 fn pieces_of(fates: &[Fate], count: usize) -> Vec<Piece<Made>> {
     let history: Vec<u128> = (1..=count as u128).collect();
     let request = Units::<Made>::of(Vec::new(), count, Vec::new());
@@ -89,7 +89,7 @@ fn fates() -> impl Strategy<Value = Vec<Fate>> {
     prop::collection::vec(fate, 1..40)
 }
 
-/// What the outputs show of a request.
+/// The part of a request that the outputs show.
 fn told(outputs: &[Output<Made>], before: &[Shown<Made>]) -> Vec<Shown<Made>> {
     outputs.iter().map(|output| output.made.map_or_else(|| before[output.of.start].clone(), Shown::Made)).collect()
 }

@@ -164,8 +164,8 @@ pub fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     }
 }
 
-/// What pydantic dumped of an object, without the fields that are None: a part of Gemini has twenty. Each is the object's
-/// own, so that the same is done to the objects in it; `exclude_none` would empty the dicts in it too.
+/// The fields of a dumped pydantic object that are not None: a part of Gemini has twenty fields. The values are the object's
+/// own, so that nested objects can be treated the same way. `exclude_none` would also empty the dicts in it.
 fn set_fields<'py>(object: &Bound<'py, PyAny>, dumped: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let Ok(dump) = dumped.cast::<PyDict>() else { return Ok(dumped) };
     let fields = PyDict::new(object.py());

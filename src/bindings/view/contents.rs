@@ -1,4 +1,4 @@
-//! Whether messages are as they were, told without reading them.
+//! Detects changed messages without reading them.
 
 use std::cell::RefCell;
 
@@ -9,12 +9,12 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 /// Lists and dicts inside each other that are followed. Deeper messages are read each time.
 const DEEPEST: usize = 32;
 
-/// Where values cannot be compared without reading them: a list or dict that is too deep, or an object of another kind,
-/// which may change in ways that its place in memory does not show.
+/// The reason why values cannot be compared without reading them: a list or dict is too deep, or an object of another kind
+/// may change while its place in memory stays the same.
 const UNKNOWN: &str = "not of JSON's kinds";
 
-/// What messages were made of at one moment: the shape of their dicts and lists, and the strings and numbers in them by their
-/// places in memory. Those cannot change, and are held on to, so that no other value takes a place.
+/// A snapshot of messages: the shape of their dicts and lists, and the places in memory of their strings and numbers. Strings
+/// and numbers cannot change, and the snapshot holds them, so no other value can take their place.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     marks: Vec<usize>,
@@ -32,7 +32,7 @@ impl Contents {
         messages.iter().all(|message| visit(&message, DEEPEST, &note).is_ok())
     }
 
-    /// Whether a list begins with the messages as they were, where these were the first so many.
+    /// True if a list begins with these messages unchanged. `count` is the number of messages in the snapshot.
     pub fn begin(&self, list: &Bound<'_, PyList>, count: usize) -> bool {
         let marks = RefCell::new(self.marks.iter());
         let same = RefCell::new(|mark: usize, _: Option<&Bound<'_, PyAny>>| marks.borrow_mut().next() == Some(&mark));

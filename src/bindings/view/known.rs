@@ -19,7 +19,7 @@ use crate::working_copy::requests;
 /// reads its history again.
 const KEPT: usize = 4;
 
-/// Which compaction a request shows.
+/// The compaction that a request shows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shows {
     pub budget: Option<usize>,

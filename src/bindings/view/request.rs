@@ -36,11 +36,11 @@ pub(super) struct Due {
 
 #[pyclass(frozen, name = "ViewRequest", module = "ullage._core")]
 pub struct PyViewRequest {
-    /// What is sent as it stands now.
+    /// The messages of the request in their present form.
     pub(super) list: Py<PyList>,
-    /// What was repaired in it.
+    /// Repairs that were made in it.
     pub(super) repairs: Vec<String>,
-    /// What it counts as it stands now.
+    /// Tokens of the request in its present form.
     pub(super) tokens: usize,
     pub(super) due: Option<Due>,
 }
@@ -74,21 +74,21 @@ impl PyViewRequest {
         self.due.as_ref().map(|due| due.limit)
     }
 
-    /// Where the messages stand in it that must stay as they are.
+    /// Positions in the request of the messages that must stay unchanged.
     #[getter]
     fn pins(&self) -> Vec<usize> {
         self.due.as_ref().map(|due| due.reading.get().pins()).unwrap_or_default()
     }
 
-    /// Where in the history that stands for which these messages of the request are, for an error that names them. A
-    /// message of ours stands for several; it is named by the first.
+    /// Maps these messages of the request to places in the history, for an error that names them. A message of ullage stands for
+    /// several messages of the history; the first of them is its place.
     #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
     fn places(&self, messages: Vec<usize>) -> Vec<usize> {
         let Some(due) = &self.due else { return messages };
         messages.into_iter().filter_map(|message| due.reading.get().place(message)).collect()
     }
 
-    /// What a plan is made for, where it has to be compacted.
+    /// The reading to make a plan for, if the request must be compacted.
     #[getter]
     fn reading(&self, py: Python<'_>) -> Option<Py<PyReading>> {
         self.due.as_ref().map(|due| due.reading.clone_ref(py))

@@ -22,12 +22,12 @@ const WORTH_A_THREAD: usize = 128 * 1024;
 /// Blocks are looked for so deep: a list of blocks whose items are blocks, in a wrapper, and some more.
 const DEEPEST: usize = 8;
 
-/// What became of a tool result.
+/// The result of shrinking a tool result.
 #[derive(Debug, Clone)]
 pub struct Shrunk<O, T> {
     /// The result as it enters the history; `None` where all of it may stay as it is.
     pub result: Option<O>,
-    /// What must be stored first: the reference and the content.
+    /// Content that must be stored first, with its reference.
     pub artifacts: Vec<(Reference, Content<T>)>,
     /// Tokens saved.
     pub saved: usize,
@@ -54,7 +54,7 @@ impl<T: Deref<Target = str>> Content<T> {
     }
 }
 
-/// What the text of a value counts as.
+/// The kind of text for counting a value.
 fn kind_of<N: Build>(value: &N) -> TextKind {
     match value.kind() {
         Kind::Text => TextKind::ToolOutput,
@@ -62,7 +62,7 @@ fn kind_of<N: Build>(value: &N) -> TextKind {
     }
 }
 
-/// What was taken out of a result so far.
+/// The parts taken out of a result so far.
 struct Taking<'a, T> {
     tool: &'a str,
     /// Blocks around what is looked at.
@@ -119,7 +119,7 @@ impl Engine {
             Some(Standing::Field(key, content)) => {
                 let shrunk = match content.kind() {
                     Kind::List => self.shrink_list(&content, taking)?,
-                    // Where a format wants a map it stays one.
+                    // A map that the format requires stays a map.
                     Kind::Map if key == Key::Response => self.shrink_map(&content, taking)?,
                     _ => self.shrink_node(&content, kind_of(&content), taking)?.map(|text| content.string(&text)),
                 };

@@ -1,8 +1,8 @@
-//! Where in what a tool returned its output stands: in a block of a wire format, or all of it.
+//! Finds the output within a tool's return value: a block of a wire format, or all of it.
 
 use crate::wire::{Key, Kind, Node, only_text};
 
-/// Where the output of a tool stands in a map.
+/// The place of a tool's output in a map.
 pub(super) enum Standing<N> {
     /// In this field, which is a text, a list of items or any other value.
     Field(Key, N),
@@ -12,7 +12,7 @@ pub(super) enum Standing<N> {
     Typed(N),
 }
 
-/// Where the output stands in `map`; `None` if the map itself is the output.
+/// Finds the output in `map`; `None` if the map itself is the output.
 pub(super) fn standing<N: Node>(map: &N) -> Option<Standing<N>> {
     const WRAPPERS: [Key; 3] = [Key::ToolResult, Key::FunctionResponse, Key::FunctionResponseSnake];
     const IDS: [Key; 5] = [Key::ToolUseIdCamel, Key::ToolUseId, Key::ToolCallId, Key::ToolCallIdCamel, Key::CallId];
@@ -37,13 +37,13 @@ pub(super) fn standing<N: Node>(map: &N) -> Option<Standing<N>> {
     only_text(map).map(|(wrapper, text)| Standing::Field(wrapper, text))
 }
 
-/// Whether a list is one of content items: texts, pictures, files, blocks. Any other list is a value.
+/// True if a list holds content items: texts, pictures, files, blocks. Any other list is a value.
 pub(super) fn is_content<N: Node>(list: &N) -> bool {
     list.items().unwrap_or_default().iter().any(is_item)
 }
 
 fn is_item<N: Node>(item: &N) -> bool {
-    /// What items and blocks of the wire formats and of MCP say that they are.
+    /// Values of `type` in items and blocks of the wire formats and of MCP.
     const TYPES: [&str; 19] = [
         "audio",
         "document",

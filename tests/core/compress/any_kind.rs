@@ -27,7 +27,7 @@ proptest! {
     fn a_text_within_the_budget_stays_whole(text in text(2_000)) {
         let aim = Aim::Tokens(4 * text.len() + 200);
         let short = compress(&text, &Request::of("", aim), &*exact());
-        // What a terminal would not show goes, and nothing else.
+        // Only text that a terminal would not show is lost.
         prop_assert!(short.is_none_or(|short| short.left_out.is_empty()), "{:?}", text);
     }
 }

@@ -1,4 +1,4 @@
-//! What compilers and installers print, shortened.
+//! Shortening of the output of compilers and installers.
 
 use crate::support::cases;
 use crate::support::shrinking::{check_guarantees, saved, shrink};

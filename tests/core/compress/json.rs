@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use ullage::compress::{Aim, ContentKind};
 
-/// What `kubectl get pods -o json` prints; every `failing`-th pod has failed.
+/// Output of `kubectl get pods -o json`; every `failing`-th pod has failed.
 fn pods(count: usize, failing: usize) -> Value {
     let pod = |i: usize| {
         let container = |j: usize| {

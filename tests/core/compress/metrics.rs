@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use ullage::compress::{Aim, ContentKind};
 
-/// What Prometheus answers to a query over a range; each series jumps once.
+/// Prometheus's answer to a query over a range; each series jumps once.
 fn range(series: usize, points: usize) -> Value {
     let one = |i: usize| {
         let point = |t: usize| {

@@ -1,4 +1,4 @@
-//! What more than one program printed, and kinds that look like others.
+//! Outputs of several programs in one text, and content types that look like others.
 
 use crate::support::shrinking::{shrink, tokens};
 use ullage::compress::{Aim, ContentKind};

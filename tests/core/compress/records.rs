@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use ullage::compress::{Aim, ContentKind};
 
-/// What a service lists: every `failing`-th record reports a failure.
+/// A list of records from a service: every `failing`-th record reports a failure.
 fn records(count: usize, failing: usize) -> Vec<Value> {
     let record = |i: usize| {
         let error = if i % failing == failing - 1 { json!(failure(i)) } else { Value::Null };

@@ -252,7 +252,7 @@ fn many_spans(count: usize, trace: usize) -> Vec<Value> {
     (0..count).map(span).collect()
 }
 
-/// What groups of spans are in, in each of the forms in which they come.
+/// The containers of groups of spans, in each of the forms in which they come.
 fn forms(traces: &[Vec<Value>]) -> Vec<(&'static str, Value)> {
     let each = |of: &dyn Fn(usize, &Vec<Value>) -> Value| -> Value {
         traces.iter().enumerate().map(|(i, spans)| of(i, spans)).collect()

@@ -5,7 +5,7 @@ use crate::support::shrinking::{check_guarantees, saved, shrink, tokens};
 use proptest::prelude::*;
 use ullage::compress::{Aim, ContentKind};
 
-/// What failing tests print, and the texts that must not be lost.
+/// Output of failing tests, and the texts that must not be lost.
 struct Run {
     text: String,
     failures: Vec<String>,

@@ -1,4 +1,4 @@
-//! What somebody wrote: a paste goes by what it is, the words around it stay, and of long prose the middle goes.
+//! Text that a person wrote: a paste is cut by its content type, the words around it stay, and long prose loses its middle.
 
 use crate::support::{cases, exact};
 use proptest::prelude::*;

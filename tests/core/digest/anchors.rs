@@ -1,4 +1,4 @@
-//! Which words of a text are anchors.
+//! The words of a text that are anchors.
 
 use proptest::prelude::*;
 use ullage::anchors::{Anchor, AnchorKind, LONGEST_ANCHOR, anchors, strip_line_number};

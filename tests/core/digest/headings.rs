@@ -16,7 +16,7 @@ use ullage::wire::Format;
 const LINE_ENDS: [char; 10] =
     ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// What stands beside the digest of any session here.
+/// Tokens beside the digest of any session here.
 const LEAST: usize = 500;
 
 /// A text that is to pass for a heading, with a mark or without.

@@ -22,7 +22,7 @@ const LINES: usize = 60;
 /// Room for what must stay of any session here.
 const LEAST: usize = 1_500;
 
-/// What was asked in between, and must hold to the end.
+/// A request made in between that must hold to the end.
 const WISH: &str = "Whatever you do, keep the flag legacy_totals_77 as it is.";
 
 fn path(file: usize) -> String {
@@ -134,7 +134,7 @@ struct Kept {
     line: String,
 }
 
-/// What the headings of a digest begin with, and what follows its first line; before it an account may stand.
+/// Splits a body into the mark of its headings and the text behind its first line. An account may stand in front.
 fn marked(body: &str) -> Option<(&str, &str)> {
     let (account, digest) = body.split_once("Quotes from them; only [")?;
     assert!(account.is_empty() || account.starts_with("What happened in them, told without a model:\n"), "{account}");
@@ -145,7 +145,7 @@ fn is_file(title: &str) -> bool {
     title.is_empty() || title.contains("part_")
 }
 
-/// What stands behind our own marks: notes and, with no title, outputs that were cut.
+/// The lines behind ullage's own marks: notes and, with no title, outputs that were cut.
 fn kept(output: &Value) -> Vec<Kept> {
     let mut texts = Vec::new();
     strings(output, &mut texts);
@@ -172,7 +172,7 @@ fn kept(output: &Value) -> Vec<Kept> {
                 _ => (None, line),
             };
             number = told.unwrap_or(number + 1);
-            // What is no file and had no numbers has none.
+            // A text that is not a file and had no numbers gets none.
             assert!(
                 told.is_some() || number > 1 || !is_file(title),
                 "the first line of a run has its number: {line}\n{body}"
@@ -192,7 +192,7 @@ fn strings(value: &Value, out: &mut Vec<String>) {
     }
 }
 
-/// What can be kept of a session: title, number and line.
+/// Everything that can be kept of a session: title, number and line.
 fn keepable(session: &Session) -> HashSet<(String, usize, String)> {
     let mut lines = HashSet::new();
     let mut about: HashMap<String, (String, Option<usize>)> = HashMap::new();
@@ -337,7 +337,7 @@ fn every_format_keeps_the_same_and_so_does_every_engine() {
     }
 }
 
-/// Whether a line is in what a policy leaves of an eighth.
+/// True if a line is in the eighth that a policy leaves.
 fn is_left(messages: &[Message], policy: &Policy, line: &str) -> bool {
     let input = render(messages, Format::Anthropic);
     let budget = fresh_count(&input, Format::Anthropic, &exact()) * 18 / 100;
@@ -388,7 +388,7 @@ fn lines_around_edits_and_what_was_read_last_stay_whole() {
     }
 }
 
-/// Where people only talk, what brings new words is kept before what says the same again.
+/// In talk between people, new words are kept before repetitions.
 #[test]
 fn in_talk_what_is_said_once_is_kept_before_pleasantries() {
     let places = ["Lisbon", "Tromso", "Kyoto", "Quito", "Dakar", "Perth", "Riga", "Cusco", "Malta", "Hanoi"];

@@ -1,4 +1,4 @@
-//! Where a line has no room its name may have: once, at the end, and never taken for a line.
+//! The name of a line that has no room: it appears once, at the end, and never passes for a line.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use ullage::store::Storing;
 use ullage::tokens::CountTokens;
 use ullage::wire::Format;
 
-/// What follows the mark in the heading of names.
+/// The text behind the mark in the heading of names.
 const TITLE: &str = " other lines, names only]";
 
 /// Words around a name: what makes its line dear.
 const PROSE: &str = "which nobody would ever need to see a second time however long the work goes on";
 
-/// What stands beside the digest of any session here.
+/// Tokens beside the digest of any session here.
 const LEAST: usize = 500;
 
 fn call(number: usize, input: Value, lines: &[String]) -> [Message; 2] {
@@ -91,7 +91,7 @@ fn parts(output: &Value) -> (Vec<String>, Vec<String>) {
     (names, others)
 }
 
-/// What `anchors` finds in texts.
+/// The anchors that `anchors` finds in texts.
 fn found(texts: &[String]) -> HashSet<String> {
     let mut found = HashSet::new();
     for text in texts {

@@ -1,4 +1,4 @@
-//! What a prompt cache costs and saves, by hand.
+//! Costs and savings of a prompt cache, calculated by hand.
 
 use ullage::economics::{CacheUse, PlanCost, Prices, PromptCache};
 

@@ -10,7 +10,7 @@ use ullage::wire::Format;
 const STEPS: usize = 60;
 const WINDOW: usize = 12_000;
 
-/// Which messages of the assistant begin with a signed thought.
+/// The messages of the assistant that begin with a signed thought.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Thoughts {
     Every,

@@ -36,8 +36,8 @@ fn press(input: &Value, format: Format, settings: &Settings) -> Result<(Option<O
     }
 }
 
-/// Whether the plans are equal. Where signed reasoning stands before what OpenAI has stored, it stays in the formats that say
-/// so, and their plans are equal among themselves.
+/// True if the plans are equal. Signed reasoning in front of items that OpenAI has stored stays in the formats that record
+/// it, and their plans are equal among themselves.
 fn all_equal<T: PartialEq + Debug>(
     plans: [Result<T, TestCaseError>; Format::ALL.len()],
     messages: &[Message],
@@ -158,7 +158,7 @@ proptest! {
 
     #[test]
     fn rule_7_a_bigger_budget_never_keeps_less(messages in conversation(ANY, "t"), settings in settings()) {
-        // Where lines are chosen from the whole, tests/digest.rs says what holds.
+        // The tests of the digest check plans whose lines are chosen from the whole history.
         prop_assume!(!settings.policy.stages.contains(&StageName::Digest));
         let input = render(&messages, Format::Bedrock);
         let mut least = 0;

@@ -1,4 +1,4 @@
-//! What is superseded gives way to a line that says so, and what the model still needs stays.
+//! Superseded content is replaced by a line that says so, and content that the model still needs stays.
 
 use crate::support::{
     Block, Item, Message, Outcome, ask_window, cases, check, compact, compact_in_window, compact_into, engine, exact,
@@ -497,7 +497,7 @@ fn what_was_stored_before_keeps_its_reference() {
     }
 }
 
-/// What an agent does to a few files, as the properties need it: reads, edits, writes, failures and questions asked again.
+/// An agent's work on a few files, for the properties: reads, edits, writes, failures and questions asked again.
 #[derive(Debug, Clone)]
 enum Step {
     Read { file: u8, from: usize, to: usize, version: u8 },

@@ -1,4 +1,4 @@
-//! What leaves a conversation comes back byte for byte, and stays within reach of it round after round.
+//! Removed content comes back byte for byte, and stays within reach round after round.
 
 use std::collections::BTreeSet;
 
@@ -71,7 +71,7 @@ fn lines(messages: &[Value]) -> String {
     messages.iter().map(|message| format!("{message}\n")).collect()
 }
 
-/// What persons and models wrote.
+/// Texts that persons and models wrote.
 fn texts(messages: &[Message]) -> BTreeSet<String> {
     let blocks = messages.iter().flat_map(|message| &message.blocks);
     blocks.filter_map(|block| if let Block::Text(text) = block { Some(text.clone()) } else { None }).collect()

@@ -1,4 +1,4 @@
-//! What a session needed after a cut, by hand and over generated conversations.
+//! The needs of a session after a cut, by hand and over generated conversations.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn counted(kept: Retention) -> Retention {
     Retention { help: Help::default(), continuity: Continuity::default(), ..kept }
 }
 
-/// What is measured beside them.
+/// The other shares that are measured.
 fn shares(kept: Retention) -> [Share; 8] {
     let Help { acts_near, acts_far, words_near, words_far } = kept.help;
     let Continuity { sentences, tasks, files, user_words } = kept.continuity;

@@ -1,4 +1,4 @@
-//! What threads share is done without where it cannot be had.
+//! Plans are the same if the data that threads share is not available.
 
 use std::mem;
 use std::thread;

@@ -137,7 +137,7 @@ proptest! {
         prop_assert_eq!(inner.join(&folder), store.directory());
         let [file] = <[String; 1]>::try_from(names(&store.directory())).unwrap();
         for name in [folder, file] {
-            // What the Unix program compress made ends in `.Z`; all else is in small letters.
+            // Names from the Unix program compress end in `.Z`; all other names are in small letters.
             let safe = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.Z".contains(&byte);
             prop_assert!(name.len() < 100 && name.bytes().all(safe) && !name.starts_with('.'), "{}", name);
         }
@@ -312,7 +312,7 @@ fn what_another_store_stores_again_is_new() {
     assert_eq!(store.list().unwrap(), sorted(&[references[0].clone(), references[7].clone()]));
 }
 
-/// What stood in deleted content says nothing of what is stored under its reference later.
+/// A deleted content says nothing about content that is stored under its reference later.
 #[test]
 fn what_was_deleted_is_forgotten() {
     let folder = tempdir().unwrap();
@@ -333,7 +333,7 @@ fn what_was_deleted_is_forgotten() {
     assert_eq!(store.list().unwrap(), sorted(&[outputs[1].clone(), transcript]));
 }
 
-/// What is acknowledged stays, and no cleaning fails, however many threads store and clean at once.
+/// Acknowledged content stays, and no cleaning fails, however many threads store and clean at once.
 #[test]
 fn threads_that_clean_remove_nothing_that_was_acknowledged() {
     const THREADS: u8 = 24;

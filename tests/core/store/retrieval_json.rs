@@ -190,7 +190,7 @@ fn the_ends_of_what_is_selected_come_back() {
     ] {
         assert_eq!(numbers(request.clone()), expected, "{request:?}");
     }
-    // What does not fit is cut on the other side.
+    // Text beyond the limit is cut on the other side.
     let short = Request { tail: Some(10), limit: 12, ..all };
     let cut = retrieve(&reference(), text.as_bytes(), &short).unwrap();
     assert!(cut.contains("[... more before") && cut.ends_with("20: 20 x\n"), "{cut}");

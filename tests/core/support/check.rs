@@ -1,17 +1,17 @@
-//! What a provider takes, judged without any code of ullage's.
+//! Judges what a provider accepts, without any code of ullage's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use ullage::wire::Format;
 
-/// What an entry of the list says, as far as the rules go.
+/// The facts about an entry of the list that the rules need.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Said {
     pub role: String,
     pub calls: Vec<String>,
     pub results: Vec<String>,
-    /// Whether it has anything but calls and results.
+    /// True if it has anything but calls and results.
     pub words: bool,
 }
 
@@ -96,8 +96,8 @@ pub fn turns(messages: &Value, format: Format) -> Vec<Said> {
     turns
 }
 
-/// What breaks the rule of pairs: calls are answered all together in the next message, and nothing else is answered.
-/// The calls of the last message may wait.
+/// Violations of the rule of pairs: all calls are answered together in the next message, and nothing else is answered. The
+/// calls of the last message may wait.
 pub fn unpaired(messages: &Value, format: Format) -> Vec<String> {
     let mut problems = Vec::new();
     let mut waiting = Vec::new();
@@ -117,7 +117,7 @@ pub fn entries(messages: &Value) -> &[Value] {
     messages.as_array().expect("a list")
 }
 
-/// Whether the list ends in some of the results to the last calls, but not all.
+/// True if the list ends in results to some of the last calls, but not to all.
 pub fn waits_for_more(messages: &Value, format: Format) -> bool {
     match &turns(messages, format)[..] {
         [.., asked, answered] => !answered.results.is_empty() && answered.results.len() < asked.calls.len(),
@@ -130,7 +130,7 @@ pub fn waiting(messages: &Value, format: Format) -> usize {
     turns(messages, format).last().map_or(0, |turn| turn.calls.len())
 }
 
-/// How often a role follows itself, system messages aside, and whether the first one is the user's.
+/// Counts the messages whose role repeats the one before, without system messages, and says if the user's comes first.
 pub fn roles(messages: &Value, format: Format) -> (usize, bool) {
     let turns = match format {
         Format::Bedrock => entries(messages).iter().map(|entry| said(entry, format)).collect(),
@@ -179,7 +179,7 @@ pub fn strings<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
     }
 }
 
-/// What looks like a reference in a text.
+/// Everything that looks like a reference in a text.
 pub fn references(text: &str) -> BTreeSet<String> {
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
     text.split(|c: char| !word(c))

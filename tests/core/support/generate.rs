@@ -42,7 +42,7 @@ fn json_value(most: usize) -> impl Strategy<Value = Value> {
     })
 }
 
-/// What a conversation may contain.
+/// The content that a conversation may have.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     pub turns: usize,
@@ -52,7 +52,7 @@ pub struct Shape {
     pub irregular: bool,
 }
 
-/// What results are made of.
+/// The items that results are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Items {
     /// Texts, values and images, or nothing.
@@ -62,7 +62,7 @@ pub enum Items {
 }
 
 pub const ANY: Shape = Shape { turns: 5, output: 3_000, items: Items::Any, irregular: true };
-/// What every format can say.
+/// The shape that every format can express.
 pub const COMMON: Shape = Shape { items: Items::OneText, ..ANY };
 
 fn items(shape: Shape) -> BoxedStrategy<Vec<Item>> {
@@ -86,11 +86,11 @@ fn pinned_and_cached() -> impl Strategy<Value = (bool, bool)> {
     (prop::bool::weighted(0.07), prop::bool::weighted(0.1))
 }
 
-/// What stands in two messages in a row that could be one, if anything.
+/// The content that makes one message out of two in a row, if there is any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Apart {
     Nothing,
-    /// What is said before the calls.
+    /// Words in front of the calls.
     Words,
     /// The first of the results.
     Results,
@@ -213,7 +213,7 @@ fn split(message: Message, at: usize) -> Vec<Message> {
     vec![Message { cached: false, ..first }, rest]
 }
 
-/// How the engine is set up and pressed.
+/// Settings of the engine and the pressure on it.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub policy: Policy,

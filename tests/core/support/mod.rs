@@ -73,7 +73,7 @@ pub struct Message {
     pub pinned: bool,
     /// Ends in a cache point.
     pub cached: bool,
-    /// What it says has the ids under which OpenAI has stored it, in formats that carry them.
+    /// True if the content has the ids under which OpenAI has stored it, in formats that carry them.
     pub stored: bool,
 }
 
@@ -153,7 +153,7 @@ pub fn ask_window(urgency: Urgency) -> Ask<'static> {
     Ask { room: Room::default(), urgency, salt: 0, distrusted: &[], deadline: Deadline::Never, answer: None }
 }
 
-/// What came of a compaction.
+/// The result of a compaction.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub plan: Plan,

@@ -1,4 +1,4 @@
-//! What conversations of every format are made of, in pieces: names of fields, words, and whole entries.
+//! Pieces of conversations in every format: names of fields, words, and whole entries.
 
 /// Names of fields, and texts that say what a thing is, of every format.
 #[rustfmt::skip]

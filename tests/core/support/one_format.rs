@@ -1,4 +1,4 @@
-//! What the tests of a single format share: reading into owned values, editing one message, and what an edit must keep.
+//! Code shared by the tests of a single format: reading into owned values, editing one message, and checking an edit.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! What the published encodings say, by other means: tiktoken-rs for tokens, the published patterns for boundaries, and a
-//! merge by the book for pieces that tiktoken-rs cannot take.
+//! The published encodings, computed by other means: tiktoken-rs for tokens, the published patterns for boundaries, and a
+//! plain merge for pieces that tiktoken-rs cannot take.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;

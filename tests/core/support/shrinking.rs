@@ -1,4 +1,4 @@
-//! What must hold of a shortened text, whatever it is.
+//! Properties of every shortened text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -26,7 +26,7 @@ pub fn tokens(text: &str) -> usize {
     exact().count(text, KIND)
 }
 
-/// How many of a hundred tokens are saved.
+/// Percentage of tokens that are saved.
 #[allow(clippy::cast_precision_loss, reason = "texts of tests have few tokens")]
 pub fn saved(before: &str, after: &str) -> f64 {
     100.0 - 100.0 * tokens(after) as f64 / tokens(before) as f64

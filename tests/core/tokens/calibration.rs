@@ -1,4 +1,4 @@
-//! What reports teach: a scale, what stands beside the messages, and nothing by a wild one.
+//! Reports teach a scale and the tokens beside the messages. A wild report teaches nothing.
 
 use proptest::prelude::*;
 use ullage::tokens::{Calibration, Learned, Remainder, Scale};

@@ -5,7 +5,7 @@ use crate::support::published::{assert_exact, count, published_pieces};
 use proptest::prelude::*;
 use ullage::tokens::Encoding;
 
-/// What has tripped splitters and merges: every class of character beside every other, and what looks like syntax.
+/// Texts that have broken splitters and merges: every class of character beside every other, and text like syntax.
 const NASTY: &[&str] = &[
     "",
     " ",
@@ -46,7 +46,7 @@ const NASTY: &[&str] = &[
     "aGVsbG8gd29ybGQsIHRoaXMgaXMgYmFzZTY0IQ==",
 ];
 
-/// What the random texts are made of: every class, at the edges of the tables, and what looks like syntax.
+/// Characters of the random texts: every class, at the edges of the tables, and text like syntax.
 #[rustfmt::skip]
 const ALPHABET: &[&str] = &[
     // Letters: small, capital, titlecase, modifiers, without case, and those that are others without regard to case.

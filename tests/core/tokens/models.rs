@@ -1,4 +1,4 @@
-//! What is known of a model by its id: its family and its limits.
+//! A model's family and limits, by its id.
 
 use crate::support::cases;
 use proptest::prelude::*;
@@ -173,7 +173,7 @@ fn the_table_of_limits_is_sound() {
     }
 }
 
-/// What a window is known of is counted by its family too.
+/// A model with a known window has a known family.
 #[test]
 fn every_model_with_known_limits_has_a_family_or_is_known_to_have_none() {
     /// Their vocabularies are not public, or nothing was measured with them.

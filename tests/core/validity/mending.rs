@@ -1,4 +1,4 @@
-//! What becomes of the entries of a message that is mended: which stay, and what the new ones look like.
+//! The entries of a message that is repaired: which of them stay, and the form of the new ones.
 
 use crate::support::rewrite;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn mended_with(messages: &Value, format: Format, open: OpenCalls) -> Value {
     out
 }
 
-/// What is mended needs no more mending.
+/// A repaired list needs no further repair.
 fn mended_once(messages: &Value, format: Format) {
     for open in [OpenCalls::Answer, OpenCalls::Remove] {
         let output = mended_with(messages, format, open);
@@ -133,7 +133,7 @@ fn messages_that_are_joined_keep_a_pin() {
     ]);
     let output = mended(&input, Format::Bedrock);
     assert_eq!(output[0]["content"], json!([{ "text": "go" }, { "text": "never touch this" }]));
-    // Where both have a field, that of the one that is pinned stays.
+    // If both have a field, the field of the pinned one stays.
     let metadata = json!({ "custom": { "pinned": true, "by": "anna" }, "usage": { "in": 5 }, "seen": true });
     assert_eq!(output[0]["metadata"], metadata);
     assert_eq!((&output[0]["note"], &output[0]["name"]), (&json!(2), &json!("berta")));
@@ -175,7 +175,7 @@ fn what_bedrock_gets_in_two_messages_of_one_role_is_put_into_one() {
         ]
     );
     assert_eq!(output[2]["metadata"], aside["metadata"]);
-    // Who may send them so finds nothing to mend.
+    // A host that may send them this way needs no repair.
     let elsewhere = json!([
         { "role": "user", "content": "go" },
         { "role": "assistant", "content": "first" },
@@ -392,7 +392,7 @@ fn a_picture_of_a_lost_result_stays() {
         let pictures = pictures.filter(|part| matches!(part, Part::Media(_)));
         assert_eq!(pictures.count(), 1, "{}: {output:#}", format.name());
     }
-    // What lies at the provider has no place in a message of the user.
+    // Content that is stored at the provider cannot be in a message of the user.
     let item = json!({ "type": "image-file-id", "fileId": "f" });
     let output = json!({ "type": "content", "value": [item] });
     let result = json!({ "type": "tool-result", "toolCallId": "x", "toolName": "f", "output": output });

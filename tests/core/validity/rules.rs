@@ -1,4 +1,4 @@
-//! What a provider would reject is found and mended, and nothing that could stay is lost.
+//! Everything that a provider would reject is found and repaired, and nothing is lost that could stay.
 
 use std::ops::Range;
 
@@ -108,7 +108,7 @@ fn texts(messages: &Value) -> String {
     strings.join("\n")
 }
 
-/// What entries say, without names and marks: their texts of several words that JSON writes as they are.
+/// The texts of entries, without names and marks: texts of several words that JSON writes unchanged.
 fn said(entries: &Value) -> Vec<String> {
     let mut strings = Vec::new();
     check::strings(entries, &mut strings);

@@ -1,4 +1,4 @@
-//! What a provider or a person answers stays with what it answers, and what stands for everything before it stays.
+//! An answer stays with its question, and content that replaces everything before it stays.
 
 use serde_json::{Value, json};
 use ullage::invariants::{CutPoints, Pairs};

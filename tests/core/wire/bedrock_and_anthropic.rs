@@ -125,7 +125,7 @@ fn a_value_nested_too_deeply_is_refused() {
     assert!(read(&&user(&json!([deep])), Format::Bedrock).is_ok());
 }
 
-/// What can be read and planned can also be stored, though a whole message is deeper than the value in it.
+/// Everything that can be read and planned can also be stored, though a whole message is deeper than the value in it.
 #[test]
 fn a_value_that_is_just_not_too_deep_can_be_removed() {
     for levels in [100, 240, MAX_DEPTH - 6, MAX_DEPTH - 1] {

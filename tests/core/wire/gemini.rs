@@ -86,7 +86,7 @@ fn owned<T: ullage::message::Text>(part: &Part<T>) -> Part<String> {
     }
 }
 
-/// What a part is read as, which must be the same in both spellings.
+/// The part that a value is read as. It must be the same in both spellings.
 fn part(value: &Value) -> Part<String> {
     let read_one = |value: &Value| {
         let messages = json!([{ "role": "user", "parts": [value] }]);
@@ -341,7 +341,7 @@ fn a_shortened_response_keeps_its_wrapper_and_everything_beside_it() {
         // Vertex AI refuses a text beside results.
         expected.as_array_mut().unwrap().push(content("user", &json!([{ "text": "a note" }])));
         assert_eq!(Value::from(out.unwrap()), expected);
-        // What stands there afterwards reads as the text that was put there.
+        // The text that was put there is read again.
         let again = read(&&expected, GEMINI).unwrap();
         for (part, text) in ["short", "two rows"].into_iter().enumerate() {
             let Part::Result { items, .. } = owned(&again.messages[2].parts[part]) else { panic!("still a result") };
@@ -400,7 +400,7 @@ fn results_in_contents_of_their_own_answer_together() {
         assert_eq!(Pairs::of(&conversation).violations(&conversation), []);
     };
     check(&messages);
-    // What a host puts beside one of them parts nothing.
+    // A field that a host adds beside one of them separates nothing.
     messages[4]["parts"].as_array_mut().unwrap().push(json!({ "text": "beside" }));
     check(&messages);
 }

@@ -1,4 +1,4 @@
-//! What media cost by the rules of the providers.
+//! Token costs of media by the rules of the providers.
 
 use crate::support::images::{count, image};
 use crate::support::{cases, exact};
