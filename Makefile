@@ -68,6 +68,7 @@ lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, an
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets --features python -- -D warnings
+	cargo clippy --no-default-features -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
