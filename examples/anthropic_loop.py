@@ -51,7 +51,7 @@ def ask(history: list[Any]) -> Any:
         try:
             return send(messages)
         except anthropic.BadRequestError as error:
-            if "prompt is too long" not in str(error):
+            if not ullage.is_overflow(error):
                 raise
             messages = view.refused()
 

@@ -63,7 +63,7 @@ def ask(history: list[Any]) -> ChatCompletion:
         try:
             return send(messages)
         except openai.BadRequestError as error:
-            if "context_length_exceeded" not in str(error):
+            if not ullage.is_overflow(error):
                 raise
             messages = view.refused()
 

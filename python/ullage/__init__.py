@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ullage.manager import ContextManager
     from ullage.models.catalog import ModelCatalog, ModelLimits, model_limits
     from ullage.one_call import Compacted, acompact, compact
+    from ullage.overflow import is_overflow
     from ullage.report.recorder import Recorder
     from ullage.report.reports import Report, StageReport, Stats, Status, SummaryReport
     from ullage.stores.protocol import FullStore, Store
@@ -114,6 +115,7 @@ __all__ = [
     "compress",
     "count_tokens",
     "detect_format",
+    "is_overflow",
     "model_limits",
     "repair",
     "retrieve",
@@ -130,6 +132,7 @@ _PLACES = {
     "manager": ("ContextManager",),
     "models.catalog": ("ModelCatalog", "ModelLimits", "model_limits"),
     "one_call": ("Compacted", "acompact", "compact"),
+    "overflow": ("is_overflow",),
     "usage.prices": ("Prices",),
     "report.recorder": ("Recorder",),
     "report.reports": ("Report", "StageReport", "Stats", "Status", "SummaryReport"),

@@ -16,8 +16,8 @@ from ullage.adk.conversations import conversation_of, invocation_of
 from ullage.adk.engines import EngineOrFactory, Engines
 from ullage.adk.guard import Guard
 from ullage.adk.meter import Call, Meter, collect_usage, estimate, usage_of
-from ullage.adk.overflow import counted_tokens, is_overflow
 from ullage.adk.requests import FORMAT, Remember, Requests
+from ullage.overflow import counted_tokens, is_overflow
 from ullage.usage.tracker import UsageTracker
 
 if TYPE_CHECKING:

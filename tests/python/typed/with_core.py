@@ -226,6 +226,7 @@ def reading() -> None:
         assert_type(result.call, ullage.ToolCall | None)
         assert_type((result.outcome, result.failed), tuple[str, bool])
     assert_type(ullage.tool_outcome({"success": True}), str)
+    assert_type(ullage.is_overflow(ValueError("prompt is too long")), bool)
 
 
 def shortening() -> None:

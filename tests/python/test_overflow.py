@@ -1,9 +1,14 @@
-"""What providers say when a prompt is too long, and what is another matter."""
+"""The errors by which providers and hosts refuse a request as too long."""
 
+import anthropic
+import httpx
+import openai
 import pytest
 from google.genai import errors
+from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage.adk.overflow import counted_tokens, is_overflow
+from ullage import is_overflow
+from ullage.overflow import counted_tokens
 
 
 @pytest.mark.parametrize(
@@ -28,6 +33,7 @@ from ullage.adk.overflow import counted_tokens, is_overflow
         ("Input is too long for requested model.", None),
         ("Request payload size exceeds the limit: 20971520 bytes.", None),
         ("Your input exceeds the context window of this model.", None),
+        ("input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", None),
     ],
 )
 def test_a_prompt_that_is_too_long_is_recognized(words, counted):
@@ -64,6 +70,34 @@ def test_a_quota_is_not_a_window():
     details = {"error": {"message": words, "status": "RESOURCE_EXHAUSTED"}}
     assert not is_overflow(errors.ClientError(429, details))
     assert is_overflow(errors.ClientError(400, details))
+
+
+def answered(kind, status, text, body=None):
+    """An error as the SDKs of OpenAI and Anthropic make it of an answer."""
+    request = httpx.Request("POST", "http://localhost/v1")
+    return kind(text, response=httpx.Response(status, request=request), body=body)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        # The newer SDKs leave the code out of the text.
+        answered(openai.BadRequestError, 400, "400", {"code": "context_length_exceeded"}),
+        answered(anthropic.BadRequestError, 400, "prompt is too long: 9 tokens > 8 maximum"),
+        answered(anthropic.APIStatusError, 413, "Request exceeds the maximum size"),
+        ContextWindowOverflowException("refused"),
+        type("ContextOverflowError", (Exception,), {})("as LangChain names it"),
+        type("ModelContextWindowExceededError", (Exception,), {})("as Pydantic AI names it"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_the_errors_of_sdks_and_hosts_are_recognized(error):
+    assert is_overflow(error)
+
+
+def test_a_quota_of_an_sdk_is_not_a_window():
+    words = "Request too large: it exceeds the context window of your tier per minute"
+    assert not is_overflow(answered(openai.RateLimitError, 429, words))
 
 
 def test_an_error_that_causes_itself_ends():
