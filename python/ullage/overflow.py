@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-# The words of Gemini, Vertex, Anthropic, Bedrock and OpenAI, and the names of the errors of LiteLLM,
-# LangChain, Pydantic AI and Strands.
+# The words of Gemini, Vertex, Anthropic, Bedrock and OpenAI, and the names of the errors of
+# LiteLLM, LangChain, Pydantic AI and Strands.
 _TOO_LONG = re.compile(
     r"exceeds? the maximum number of (?:input )?tokens"
     r"|input token count\b.{0,60}\bexceeds"
@@ -20,7 +20,7 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
-# The tokens that the provider counted, if it says so: "The input token count (1,200,000) exceeds ...",
+# The tokens that the provider counted, if it says so: "The input token count (1,200,000) exceeds",
 # "prompt is too long: 210000 tokens > 200000 maximum", "your messages resulted in 130000 tokens".
 _COUNTED = re.compile(
     r"input token count\s*(?:is\s*)?\(?\s*(\d[\d,]*)"
@@ -41,9 +41,9 @@ _MOST_CAUSES = 8
 def is_overflow(error: BaseException) -> bool:
     """True if a provider refused a request because it is too long, so that a shorter one may pass.
 
-    It reads the status, the code, the class name and the text of the error and of its causes, as the
-    SDKs of OpenAI, Anthropic, Google and AWS, LiteLLM, LangChain, Pydantic AI and Strands raise
-    them. A quota (status 429) is not an overflow. O(length of the text).
+    It reads the status, the code, the class name and the text of the error and of its causes, as
+    the SDKs of OpenAI, Anthropic, Google and AWS, LiteLLM, LangChain, Pydantic AI and Strands
+    raise them. A quota (status 429) is not an overflow. O(length of the text).
 
     Args:
         error: Any exception that a request raised.
@@ -55,7 +55,7 @@ def is_overflow(error: BaseException) -> bool:
 
 
 def counted_tokens(error: BaseException) -> int | None:
-    """Returns the tokens that the provider counted in a refused request; None if it does not say."""
+    """Returns the tokens that the provider counted in a refused request, or None."""
     found = _COUNTED.search(_text(error))
     if found is None:
         return None
