@@ -2,11 +2,11 @@
 
 use super::Engine;
 use crate::budget::Budget;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Text};
 use crate::numbers::share;
-use crate::planner::{Plan, Rendering, floor, outline, render, trim};
+use crate::planner::{LastLoop, Plan, Rendering, floor, outline, render, trim};
 use crate::policy::{Policy, StageName};
 use crate::working_copy::{Bounds, WorkingCopy};
 
@@ -42,7 +42,10 @@ impl Engine {
         let history = History { conversation, tokens, policy: &self.policy, bounds };
         match history.lowered(with)? {
             (working_copy, Ok(plan)) => history.filled(&working_copy, plan, with),
-            _ if self.policy.stages.contains(&StageName::Trim) => history.trimmed(with),
+            _ if self.policy.stages.contains(&StageName::Trim) => history.trimmed(with).or_else(|error| {
+                with.last_loop = LastLoop::MayGo;
+                history.trimmed(with).map_err(|other| least_of(error, other))
+            }),
             (working_copy, Err(least)) => Err(floor(&working_copy, with.budget, least)),
         }
     }
@@ -175,6 +178,14 @@ impl<'a, T: Text + Sync> History<'a, T> {
             }
         }
         Ok(best)
+    }
+}
+
+/// The error that names the smaller floor.
+fn least_of(one: Error, other: Error) -> Error {
+    match (&one, &other) {
+        (Error::Budget { floor: first, .. }, Error::Budget { floor: second, .. }) if first <= second => one,
+        _ => other,
     }
 }
 

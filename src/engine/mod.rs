@@ -22,7 +22,7 @@ use crate::ledger::Ledger;
 use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::numbers::share;
 use crate::planner::{
-    Answer, Deadline, Plan, Referring, Rendering, Urgency, occupant, reserve, resumed, wait_for_summary,
+    Answer, Deadline, LastLoop, Plan, Referring, Rendering, Urgency, occupant, reserve, resumed, wait_for_summary,
 };
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
@@ -180,6 +180,7 @@ impl Engine {
             referring: self.referring(ask.salt, ask.distrusted),
             deadline: ask.deadline,
             urgency: ask.urgency,
+            last_loop: LastLoop::Stays,
         };
         let mut plan = self.fitted(&reading.conversation, &tokens, bounds, &mut with)?;
         if ask.urgency == Urgency::Soft {

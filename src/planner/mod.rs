@@ -24,7 +24,7 @@ pub use occupant::occupant;
 pub use pending::{Answer, request_of, reserve, resumed, wait_for_summary, worded};
 pub use plan::{Artifact, Pending, Plan, Source};
 pub use render::render;
-pub use rendering::{Referring, Rendering, Urgency};
+pub use rendering::{LastLoop, Referring, Rendering, Urgency};
 pub use shorten::{ShortText, marked_short, shorten};
 
 use crate::budget::{Budget, progressed};
@@ -58,6 +58,9 @@ pub fn outline<'a, T: Text>(
     }
     let recent = share(with.budget.limit, policy.keep_recent_share);
     let mut working_copy = WorkingCopy::new(conversation, tokens, pairs, policy, bounds).with_recent(recent);
+    if with.last_loop == LastLoop::MayGo {
+        working_copy.release_last_loop();
+    }
     let starts_at = match with.urgency {
         Urgency::Soft => budget.high,
         Urgency::Hard => budget.low,

@@ -30,6 +30,15 @@ pub struct Referring<'a> {
     pub places: Option<&'a dyn Places>,
 }
 
+/// States if the tool loop at the end of the conversation may be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastLoop {
+    /// The model goes on with its newest calls and results.
+    Stays,
+    /// It starts again from its request, with a note about what it did.
+    MayGo,
+}
+
 /// Everything that is needed to make a plan from a working copy.
 #[derive(Debug)]
 pub struct Rendering<'a> {
@@ -49,4 +58,6 @@ pub struct Rendering<'a> {
     pub deadline: Deadline<'a>,
     /// States if the low mark was requested at once. If so, a plan that misses it says so.
     pub urgency: Urgency,
+    /// States if the tool loop at the end may be removed.
+    pub last_loop: LastLoop,
 }

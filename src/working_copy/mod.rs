@@ -15,7 +15,7 @@ use std::ops::Range;
 use crate::edit::Place;
 use crate::invariants::{CutPoints, Opening, Pairs, droppable, opening};
 use crate::ledger::Measured;
-use crate::message::{Conversation, Pin, Role, Text};
+use crate::message::{Conversation, Message, Pin, Role, Text};
 use crate::policy::{Policy, StageName};
 pub use bounds::Bounds;
 pub use proposal::{Cut, Proposal};
@@ -120,6 +120,23 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
     #[must_use]
     pub fn with_recent(self, recent_tokens: usize) -> WorkingCopy<'a, T> {
         WorkingCopy { recent_tokens, ..self }
+    }
+
+    /// Lets the tool loop at the end be removed as a whole, if the model has thought in it. A loop with a pin or with a call that
+    /// waits stays, as does one that the policy keeps. O(messages).
+    pub fn release_last_loop(&mut self) {
+        let messages = &self.conversation.messages;
+        let Some(start) = self.opening.map(|opening| opening.request + 1) else { return };
+        let waits = self.pairs.calls().iter().any(|call| call.message >= start && call.result.is_none());
+        let must_stay = musts(self.conversation, self.policy).iter().any(|message| *message >= start);
+        let is_loop = messages.last().is_some_and(Message::has_result) && self.cut_points.is_legal(start);
+        if waits || must_stay || !is_loop {
+            return;
+        }
+        self.opening = None;
+        self.groups.retain(|group| group.end <= start);
+        self.groups.push(start..messages.len());
+        self.kept[start..].fill(Keeping::May);
     }
 
     /// The most tokens that the conversation takes with the edits so far.

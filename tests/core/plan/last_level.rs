@@ -181,3 +181,30 @@ fn an_earlier_digest_is_not_fixed() {
         assert!(before.abs_diff(after) <= 20, "{format:?}: {before} at first, {after} after a compaction");
     }
 }
+
+#[test]
+fn a_thought_larger_than_the_budget_goes_with_its_loop() {
+    let engine = engine(&Policy::default(), &exact(), Storing::On);
+    let thought = Block::Thinking { text: "Could it be the index? ".repeat(400), signed: true };
+    let mut messages = vec![Message::text("user", "Find the slow query.")];
+    for step in 0..3 {
+        let mut call = Message::call(&format!("c-{step}"), "look");
+        call.blocks.insert(0, thought.clone());
+        messages.extend([call, Message::result(&format!("c-{step}"), &format!("orders_by_day_{step} took 90 s"))]);
+    }
+    for format in Format::ALL {
+        let outcome = pressed(&engine, &messages, format, 1_000);
+        assert!(fresh_count(&outcome.output, format, &exact()) <= 1_000, "{format:?}");
+        assert_eq!(check::unpaired(&outcome.output, format), Vec::<String>::new());
+        let left = outcome.output.to_string();
+        assert!(left.contains("Find the slow query.") && left.contains("orders_by_day_2"), "{format:?}: {left}");
+        // A loop in which a call still waits, and one with a pin, stay.
+        let waiting = messages[..messages.len() - 1].to_vec();
+        let mut pinned = messages.clone();
+        pinned[6].pinned = true;
+        for fixed in [waiting, pinned] {
+            let is_signed = render(&fixed, format).to_string().contains("Could it be the index?");
+            assert!(!is_signed || floor(&engine, &render(&fixed, format), format, 1_000).is_err(), "{format:?}");
+        }
+    }
+}
