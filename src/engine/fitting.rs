@@ -8,6 +8,7 @@ use crate::message::{Conversation, Text};
 use crate::numbers::share;
 use crate::planner::{LastLoop, Plan, Rendering, floor, outline, render, trim};
 use crate::policy::{Policy, StageName};
+use crate::stages::cuts_last_request;
 use crate::working_copy::{Bounds, WorkingCopy};
 
 /// A plan that leaves more than this share of its target unused is made again with more that stays whole.
@@ -165,7 +166,9 @@ impl<'a, T: Text + Sync> History<'a, T> {
         plan: Plan,
         with: &Rendering<'_>,
     ) -> Result<(WorkingCopy<'a, T>, Plan)> {
-        let most = share(with.budget.limit, MOST_TRIMMED);
+        // The words of the last request come before the account.
+        let part = if cuts_last_request(&working_copy) { 1.0 } else { MOST_TRIMMED };
+        let most = share(with.budget.limit, part);
         let mut best = (working_copy, plan);
         for tries in 0..REFILLS {
             let left = most.saturating_sub(best.1.tokens_after) >> tries;

@@ -13,6 +13,7 @@ use crate::message::Text;
 use crate::policy::{Level, StageName};
 use crate::store::Storing;
 use crate::working_copy::{Proposal, WorkingCopy};
+pub use trim::cuts_last_request;
 
 /// Returns the proposals of the stage `name` for `working_copy` at `level`, in order of preference. O(parts), and for
 /// superseded content O(length).

@@ -1,13 +1,13 @@
 //! Shortens what must stay, most expendable first: arguments of calls that are answered, results, the digest of an earlier
-//! compaction, what was pasted into a text, and last the middle of what somebody wrote. The planner takes these only where
-//! the budget cannot be met in any other way.
+//! compaction, pasted blocks, the middle of other texts, and last the words of the last request. The planner takes these only
+//! if the budget cannot be met in any other way.
 
 use crate::calls::long_strings;
 use crate::compress::pasted;
 use crate::message::{Message, Part, Pin, Role, Text};
 use crate::policy::Level;
 use crate::store::{Went, is_ours};
-use crate::working_copy::{Proposal, Rewriting, Rewritten, WorkingCopy, noted};
+use crate::working_copy::{PartChange, PartCut, Proposal, Rewriting, Rewritten, WorkingCopy, last_requests, noted};
 
 /// A shorter argument is hardly longer than the line that would stand for it.
 const LEAST_ARGUMENT: usize = 240;
@@ -17,7 +17,7 @@ const LEAST_TEXT: usize = 48;
 
 /// Tokens to which all texts are cut at first, and how much less it is each time.
 const MOST_TEXT: usize = 16_384;
-const STEP: (usize, usize) = (4, 5);
+const STEP: (usize, usize) = (9, 10);
 
 /// A share of the tokens of what was not pasted by which they can be more than its share of the bytes: an eighth.
 const MARGIN: usize = 8;
@@ -36,8 +36,35 @@ pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Proposa
     proposals.extend(notes.into_iter().map(|(message, part)| Proposal::Condense { message, part, keep: 0 }));
     proposals.extend(condensing(&texts, |text| text.said));
     proposals.extend(results(0));
-    proposals.extend(condensing(&texts, |_| LEAST_TEXT));
+    let last: Vec<usize> = last_requests(working_copy.conversation).collect();
+    let (last, others): (Vec<_>, Vec<_>) = texts.into_iter().partition(|text| last.contains(&text.message));
+    for texts in [others, last] {
+        proposals.extend(condensing(&texts, |_| LEAST_TEXT));
+    }
     proposals
+}
+
+/// True if words of the last request are cut that nobody pasted. O(length of the request).
+pub fn cuts_last_request<T: Text>(working_copy: &WorkingCopy<'_, T>) -> bool {
+    let cuts_words = |((message, part), cut): ((usize, usize), &PartCut)| {
+        let block = &working_copy.conversation.messages[message].parts[part];
+        match (block, &cut.change) {
+            (Part::Text(text), PartChange::Condense(keep)) => {
+                noted(block).is_none() && *keep < said(text, cut.tokens_before)
+            }
+            _ => false,
+        }
+    };
+    let last: Vec<usize> = last_requests(working_copy.conversation).collect();
+    working_copy.part_cuts().filter(|((message, _), _)| last.contains(message)).any(cuts_words)
+}
+
+/// Tokens of a text without pasted blocks, about: never too few, and room for the lines that replace those blocks.
+fn said(text: &str, tokens: usize) -> usize {
+    let pastes: Vec<_> = pasted(text).collect();
+    let bytes = text.len() - pastes.iter().map(ExactSizeIterator::len).sum::<usize>();
+    let said = tokens * bytes / text.len();
+    (said + said / MARGIN + pastes.len() * GAP).max(LEAST_TEXT)
 }
 
 /// A text of a message that stays.
@@ -61,11 +88,7 @@ fn texts<T: Text>(working_copy: &WorkingCopy<'_, T>) -> (Vec<(usize, usize)>, Ve
         let tokens = working_copy.tokens.part(message, part);
         // Replacement characters stand for bytes that cannot be restored.
         if tokens > LEAST_TEXT && !text.contains(char::REPLACEMENT_CHARACTER) {
-            let pastes: Vec<_> = pasted(text).collect();
-            let bytes = text.len() - pastes.iter().map(ExactSizeIterator::len).sum::<usize>();
-            let said = tokens * bytes / text.len();
-            let said = said + said / MARGIN + pastes.len() * GAP;
-            texts.push(Written { message, part, tokens, said: said.max(LEAST_TEXT) });
+            texts.push(Written { message, part, tokens, said: said(text, tokens) });
         }
     }
     let role = |text: &Written| working_copy.conversation.messages[text.message].role;

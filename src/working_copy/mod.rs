@@ -21,7 +21,7 @@ pub use bounds::Bounds;
 pub use proposal::{Cut, Proposal};
 pub use pruning::{PartChange, PartCut, Rewriting, Rewritten, Successor};
 use reach::musts;
-pub use reach::{noted, requests};
+pub use reach::{last_requests, noted, requests};
 
 /// See the module's documentation.
 #[derive(Debug)]

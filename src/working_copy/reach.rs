@@ -75,13 +75,20 @@ pub fn requests<T: Text>(conversation: &Conversation<T>) -> impl DoubleEndedIter
     messages.filter(move |(_, message)| is_request(message)).map(|(place, _)| place)
 }
 
-/// The messages that every plan keeps: system messages, the first ones, the task, the last request, pins.
+/// The last request, and the last words of people beside results where those are newer: a remark of the host, or an interruption.
+pub fn last_requests<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = usize> {
+    let apart = |message: &usize| !conversation.messages[*message].has_result();
+    let last = requests(conversation).next_back();
+    requests(conversation).rfind(apart).into_iter().chain(last)
+}
+
+/// The messages that every plan keeps: system messages, the first ones, the task, the last requests, pins.
 pub(super) fn musts<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> Vec<usize> {
     let messages = &conversation.messages;
     let stands_above = |index: &usize| messages[*index].role == Role::System || messages[*index].pin == Pin::Pinned;
     let mut musts: Vec<usize> = (0..messages.len()).filter(stands_above).collect();
     musts.extend((0..messages.len()).filter(|i| messages[*i].role != Role::System).take(policy.keep_first));
     musts.extend(requests(conversation).next());
-    musts.extend(requests(conversation).next_back());
+    musts.extend(last_requests(conversation));
     musts
 }

@@ -108,6 +108,39 @@ fn what_is_most_expendable_goes_first() {
 }
 
 #[test]
+fn the_words_of_the_last_request_are_cut_last() {
+    let engine = engine(&Policy::default(), &exact(), Storing::On);
+    let words = |name: &str, count: usize| (0..count).map(|n| format!("{name}{n} ")).collect::<String>();
+    let mut messages =
+        vec![Message::text("user", &words("first", 500)), Message::text("assistant", &words("said", 500))];
+    messages.push(Message::text("user", &words("last", 250)));
+    messages.extend(work().into_iter().skip(1));
+    for format in Format::ALL {
+        let whole = fresh_count(&render(&messages[2..3], format), format, &exact());
+        let left = pressed(&engine, &messages, format, whole + 1_500).output.to_string();
+        let cut: Vec<usize> = (0..250).filter(|n| !left.contains(&format!("last{n} "))).collect();
+        assert!(cut.is_empty(), "{format:?}: {cut:?}");
+        assert!(!left.contains("said250 "), "{format:?}");
+    }
+}
+
+/// Hosts add remarks to results. The request that the model works on stays beside the last of them.
+#[test]
+fn a_remark_beside_a_result_does_not_replace_the_request() {
+    let engine = engine(&Policy::default(), &exact(), Storing::On);
+    let mut messages = vec![Message::text("user", "Look around."), Message::text("assistant", "It is a web shop.")];
+    messages.push(Message::text("user", "Rename the column to paid_at."));
+    for step in 0..40 {
+        let id = format!("c-{step}");
+        messages
+            .extend([Message::call(&id, "look"), Message::result(&id, &format!("line {step} of it\n").repeat(100))]);
+    }
+    messages[80].blocks.push(Block::Text("The list of tasks is empty.".to_owned()));
+    let left = pressed(&engine, &messages, Format::Anthropic, 2_000).output.to_string();
+    assert!(left.contains("Rename the column to paid_at.") && left.contains("The list of tasks is empty."), "{left}");
+}
+
+#[test]
 fn a_policy_without_the_stage_refuses_as_before() {
     let policy = Policy::default();
     let stages = policy.stages.iter().copied().filter(|stage| *stage != StageName::Trim).collect();
