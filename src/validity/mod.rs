@@ -6,6 +6,7 @@ mod repair;
 mod working;
 
 pub use demands::{demands_of, provider_says, shared_demands};
+pub use pairing::LOST_CALL;
 pub use repair::{OpenCalls, Repair, Repaired, repair};
 
 use crate::invariants::{Demand, Pairs, Violation, violations, waiting_from, waits};

@@ -13,8 +13,8 @@ use crate::wire::Piece;
 
 /// The result of a call that was never answered.
 const NO_RESULT: &str = "[ullage: this tool call was never answered]";
-/// The line before a result whose call is missing.
-const LOST_CALL: &str = "[ullage: the result of a tool call that is no longer in this conversation]";
+/// The line before a result whose call is missing. It is a text of the user's role, and nobody's request.
+pub const LOST_CALL: &str = "[ullage: the result of a tool call that is no longer in this conversation]";
 
 /// Message and part.
 type Place = (usize, usize);

@@ -6,6 +6,7 @@ use crate::message::{Conversation, Item, Message, Part, Pin, Role, Text};
 use crate::numbers::share;
 use crate::policy::{Level, Policy};
 use crate::store::{Noted, noted_removals};
+use crate::validity::LOST_CALL;
 
 impl<'a, T: Text> WorkingCopy<'a, T> {
     /// Index of the first message of this share of the recent ones. O(those).
@@ -67,9 +68,12 @@ pub fn noted<T: Text>(part: &Part<T>) -> Option<Noted<'_>> {
 
 /// The places of the requests of people, oldest first.
 pub fn requests<T: Text>(conversation: &Conversation<T>) -> impl DoubleEndedIterator<Item = usize> {
-    // A person's words, a picture or a file. Results of tools have the same role, and so do our notes.
-    let asks =
-        |part: &Part<T>| matches!(part, Part::Text(_) | Part::Media(_) | Part::Document(_)) && noted(part).is_none();
+    // A person's words, a picture or a file. Results of tools have the same role, and so do our notes and repairs.
+    let asks = |part: &Part<T>| match part {
+        Part::Text(text) => !text.starts_with(LOST_CALL) && noted(part).is_none(),
+        Part::Media(_) | Part::Document(_) => true,
+        _ => false,
+    };
     let messages = conversation.messages.iter().enumerate();
     let is_request = move |message: &Message<T>| message.role == Role::User && message.parts.iter().any(asks);
     messages.filter(move |(_, message)| is_request(message)).map(|(place, _)| place)
