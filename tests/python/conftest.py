@@ -1,5 +1,6 @@
 """Profiles of hypothesis, and the fixtures that every file may use."""
 
+import gc
 import logging
 from pathlib import Path
 
@@ -23,6 +24,12 @@ settings.register_profile(
     "thorough", max_examples=1500, deadline=None, database=None, suppress_health_check=_QUIET
 )
 settings.load_profile("default")
+
+
+def pytest_collection_finish() -> None:
+    """The hosts and the collected tests stay to the end, so no collection of garbage visits them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
