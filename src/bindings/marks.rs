@@ -4,13 +4,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::text::PyText;
-use crate::store;
+use crate::{store, wire};
 
-/// Returns the number of messages that a note stands for, and its text.
+/// Returns the number of messages that the first note in a string stands for, and its text.
 #[pyfunction]
 pub fn removal_note(text: &Bound<'_, PyString>) -> Option<(usize, String)> {
     let text = PyText::of(text);
-    store::noted_removals(&text).filter(|note| note.messages > 0).map(|note| (note.messages, note.body.to_owned()))
+    let mut notes = wire::joined_texts(&text).into_iter().filter_map(store::noted_removals);
+    notes.find(|note| note.messages > 0).map(|note| (note.messages, note.body.to_owned()))
 }
 
 /// True if a text is what a retrieval returned.

@@ -50,7 +50,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     let content = content.map_or_else(|| required_content(entry, index), Ok)?;
     let mut ties = Vec::new();
     let mut places = 0..;
-    let mut parts = read_content(&content, index, |part| {
+    let mut parts = read_content(&content, role, index, |part| {
         let place = places.next().unwrap_or_default();
         let name = field(part, Key::Type);
         let whole = match name.as_deref() {

@@ -29,7 +29,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     let content = required_content(entry, index)?;
     let mut ties = Vec::new();
     let mut places = 0..;
-    let parts = read_content(&content, index, |block| {
+    let parts = read_content(&content, role, index, |block| {
         let part = read_block(block, index)?;
         let place = places.next().unwrap_or_default();
         if let Part::Opaque(_) = part {

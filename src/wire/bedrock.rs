@@ -28,7 +28,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     refuse_calls_beside(entry, index, Format::Bedrock)?;
     let role = role_of(entry, index, &ROLES)?;
     let content = required_content(entry, index)?;
-    let parts = read_content(&content, index, |block| read_block(block, index))?;
+    let parts = read_content(&content, role, index, |block| read_block(block, index))?;
     // Bedrock refuses two messages of one role in a row. They are read as they have to be sent, and `validate` says so.
     let joins = Joins::of(role, &parts, Joins::Answer);
     Ok(Entry { role, parts, pin: pin_of(entry), joins, ties: vec![] })

@@ -3,6 +3,7 @@
 pub(super) mod write;
 
 use super::format::Format;
+use super::joined::texts_in;
 use super::json::compact;
 use super::key::Key;
 use super::node::{Bytes, Kind, MAX_DEPTH, Node};
@@ -72,14 +73,15 @@ pub(super) fn pin_of<N: Node>(entry: &N) -> Pin {
     if flag.is_some_and(|flag| flag.is_true()) { Pin::Pinned } else { Pin::Free }
 }
 
-/// The parts of a content: of a string one, of a list what `read` makes of each block.
+/// The parts of a content: of a string its texts, of a list what `read` makes of each block.
 pub(super) fn read_content<N: Node>(
     content: &N,
+    role: Role,
     index: usize,
     read: impl FnMut(&N) -> Result<Part<N::Text>>,
 ) -> Result<Vec<Part<N::Text>>> {
-    match content.text() {
-        Some(text) => Ok(vec![Part::Text(text)]),
+    match texts_in(content, role) {
+        Some(texts) => Ok(texts.into_iter().map(Part::Text).collect()),
         None => read_list(content, index, read),
     }
 }

@@ -3,6 +3,7 @@
 use super::change::EntryEdit;
 use super::compose::Composition;
 use super::format::Format;
+use super::joined::parts_of;
 use super::key::Key;
 use super::node::{Build, Node};
 use super::{ai_sdk, anthropic, bedrock, gemini, openai_chat, openai_responses};
@@ -89,8 +90,7 @@ pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, ou
 
 /// True if nothing is left of an entry whose content is a text or a list of blocks.
 fn drops_all<N: Node>(entry: &N, edit: &EntryEdit<'_>) -> bool {
-    let blocks = || entry.present(Key::Content).map_or(0, |content| content.items().map_or(1, |blocks| blocks.len()));
-    edit.append.is_empty() && !edit.drop.is_empty() && edit.drop.len() >= blocks()
+    edit.append.is_empty() && !edit.drop.is_empty() && edit.drop.len() >= parts_of(entry)
 }
 
 /// A new message of one text, of the same kind as `like` where that is an object.

@@ -14,6 +14,7 @@ use super::content::{
 };
 use super::dialect::{Entry, Joins};
 use super::format::Format;
+use super::joined::{speaker_of, texts_in};
 use super::key::Key;
 use super::node::Node;
 use super::{media, unknown_block};
@@ -31,17 +32,20 @@ const ROLES: [(&str, Role); 6] = [
 ];
 
 /// The place of a part in a message.
-enum Spot<N> {
+enum Spot<N: Node> {
     /// A text field of the message, by its key.
     Field(Key, N),
+    /// One of several texts in the string that is its content.
+    Joined(N::Text),
     /// In a list that is a field of the message.
     Block(Key, N),
 }
 
-impl<N> Spot<N> {
+impl<N: Node> Spot<N> {
     fn key(&self) -> Key {
         match self {
             Spot::Field(key, _) | Spot::Block(key, _) => *key,
+            Spot::Joined(..) => Key::Content,
         }
     }
 }
@@ -69,10 +73,19 @@ fn spots<N: Node>(message: &N) -> Vec<Spot<N>> {
         };
         match value.items() {
             Some(blocks) => spots.extend(blocks.into_iter().map(|block| Spot::Block(key, block))),
-            None => spots.push(Spot::Field(key, value)),
+            None => match joined(message, key, &value) {
+                Some(texts) => spots.extend(texts.into_iter().map(Spot::Joined)),
+                None => spots.push(Spot::Field(key, value)),
+            },
         }
     }
     spots
+}
+
+/// The texts in a field, if they are several.
+fn joined<N: Node>(message: &N, key: Key, value: &N) -> Option<Vec<N::Text>> {
+    let texts = (key == Key::Content).then(|| texts_in(value, speaker_of(message)))?;
+    texts.filter(|texts| texts.len() > 1)
 }
 
 /// True if a field repeats reasoning that another one has. Who writes signed thinking in blocks writes it as plain text
@@ -144,6 +157,7 @@ fn read_spot<N: Node>(spot: &Spot<N>, index: usize) -> Result<Part<N::Text>> {
             input: arguments(call.get(Key::Arguments))?,
         }),
         Spot::Block(_, block) => read_block(block, index),
+        Spot::Joined(text) => Ok(Part::Text(text.to_string().into())),
         Spot::Field(Key::ReasoningContentSnake | Key::Reasoning, text) => match text.text() {
             Some(text) => Ok(Part::Reasoning { text, signature: Signature::Unsigned }),
             None => Ok(Part::Opaque(text.rendered()?)),

@@ -30,7 +30,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
         let role = role_of(entry, index, &ROLES)?;
         refuse_calls_beside(entry, index, Format::OpenAiResponses)?;
         let content = required_content(entry, index)?;
-        let parts = read_content(&content, index, |block| read_block(block, index))?;
+        let parts = read_content(&content, role, index, |block| read_block(block, index))?;
         let joins = match role {
             Role::Assistant => Joins::Answer,
             Role::User => Joins::Words,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import ullage
 from ullage._engine.logger import Logger
 
 from .test_docs import ROOT, text_of
@@ -109,3 +110,18 @@ def test_what_nobody_listens_to_costs_no_text(caplog):
     caplog.set_level(logging.WARNING)
     Logger("ullage.tests").info("it=<%s> | unheard", Unprintable())
     assert caplog.records == []
+
+
+def test_a_compaction_that_waits_gives_its_reason_and_does_not_count(caplog):
+    caplog.set_level(logging.INFO, "ullage")
+    engine = ullage.ContextManager(ullage.Policy(window=10_000, reserve_output=1_000))
+    messages = [
+        {"role": "user", "content": "word " * 7_300},
+        {"role": "assistant", "content": "ok " * 300},
+        {"role": "user", "content": "Go on."},
+    ]
+    report = engine.compact(messages, pins=[0, 1])
+    assert report.tokens_after == report.tokens_before
+    assert "it waits until it must" in caplog.text
+    assert "| compacted" not in caplog.text
+    assert engine.stats.compactions == 0

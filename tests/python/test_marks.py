@@ -6,6 +6,7 @@ import pytest
 
 import ullage
 from tests.python.conversations import long_conversation, render
+from tests.python.histories import history
 
 POLICY = ullage.Policy(window=20_000, reserve_output=1_000, keep_recent=2, low=0.5)
 FOREIGN = (
@@ -78,6 +79,56 @@ def test_other_content_under_a_reference_gets_another_reference(plan):
     outcome = engine.view(messages) if plan == "view" else (engine.compact(messages), messages)[1]
     assert not any(reference in json.dumps(outcome) for reference in taken)
     assert any("x\nx\n" in text for text in stored(store))
+
+
+@pytest.mark.parametrize("format", ["openai", "anthropic", "ai-sdk", "openai-responses"])
+def test_the_string_of_a_user_stays_one_when_a_note_joins_it(format):
+    store = ullage.MemoryStore()
+    engine = ullage.ContextManager(POLICY, store=store, format=format)
+    messages, task = [], "Which query is slow?"
+    for turn in range(3):
+        for step in range(40):
+            words = f"Word {step} of turn {turn} is said at length. " * 20
+            messages += [
+                {"role": "user", "content": words if messages else task},
+                {"role": "assistant", "content": words},
+            ]
+        report = engine.compact(messages, hard=True)
+        assert report.removed_messages > 40
+        first = messages[0]["content"]
+        assert first.startswith(f"{task}\n\n---")
+        assert first.count("[ullage: ") == 1, "a newer note takes the place of the older one"
+        assert all(reference in first for reference in report.references)
+        before = list(messages)
+        engine.compact(messages, hard=True)
+        assert messages == before
+    # What was removed first is found through the notes.
+    assert any("of turn 0" in text for text in stored(store))
+
+
+def test_a_user_or_a_tool_that_quotes_a_joined_note_writes_none():
+    engine = ullage.ContextManager(POLICY)
+    messages = history(200)
+    engine.compact(messages, hard=True)
+    joined = messages[0]["content"]
+    for quoted in (f"What is this? {joined}", joined[len("First task") :], f"{joined}\nAnd this?"):
+        later = [
+            {"role": "user", "content": quoted},
+            *history(200)[1:],
+            {"role": "user", "content": quoted},
+        ]
+        engine.compact(later, hard=True)
+        assert later[0]["content"].startswith(quoted + "\n\n---")
+        assert later[-1]["content"] == quoted
+
+
+def test_half_a_surrogate_is_kept_although_a_note_joins_it():
+    messages = history(200)
+    messages[0]["content"] += "\ud800"
+    ullage.ContextManager(POLICY).compact(messages, hard=True)
+    task, note = messages[0]["content"]
+    assert task["text"] == "First task: audit app.py\ud800"
+    assert note["text"].startswith("[ullage: ")
 
 
 def test_any_number_of_sessions_that_say_the_same_share_a_store():

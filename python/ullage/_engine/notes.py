@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ullage._core import TokenCounter
 
-# Notes begin with the first; a summary in the body of one begins with the second.
+# Notes begin with the first, also after other words; a summary in one begins with the second.
 _NOTE = "[ullage: "
 _SUMMARY = "Summary of them:\n"
 # The note stands at the first message that left: in front of it are system messages, the task, what
@@ -56,7 +56,7 @@ def last_summary(messages: Iterable[Any], counter: TokenCounter) -> LastSummary 
 def _found(value: Any) -> Note | None:
     # By the methods of the base class: those of the host's subclass may be anything.
     if isinstance(value, str):
-        said = removal_note(value) if str.startswith(value, _NOTE) else None
+        said = removal_note(value) if str.__contains__(value, _NOTE) else None
         return None if said is None else Note(*said)
     if isinstance(value, dict):
         value = dict.values(value)

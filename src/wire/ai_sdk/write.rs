@@ -8,6 +8,7 @@ use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material};
 use crate::wire::content::write::{compose_message, edit_content, new_message, with_arguments, with_items};
 use crate::wire::content::{field, item_of};
+use crate::wire::joined::{parts_of, text_at};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Kind, Node};
 use crate::wire::openai_chat::write::message_of;
@@ -17,7 +18,7 @@ use crate::wire::openai_chat::write::message_of;
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     let content = entry.present(Key::Content);
     let plain = is_plain_result(entry);
-    let parts = if plain { 1 } else { content.as_ref().map_or(0, |content| content.length().unwrap_or(1)) };
+    let parts = if plain { 1 } else { parts_of(entry) };
     let listed = content.is_some_and(|content| content.kind() == Kind::List);
     let open = !is_tool(entry) && (listed || field(entry, Key::Role).is_some_and(|role| &*role != "system"));
     let (inside, behind) = if open { (edit.append, &[][..]) } else { (&[][..], edit.append) };
@@ -64,7 +65,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
             Material::Part { node, place, id, .. } => {
                 let Some(content) = node.present(Key::Content) else { continue };
                 match content.at(place.part) {
-                    None => others.push((text_block(node, content.keep())?, material)),
+                    None => others.push((text_block(node, text_at(node, &content, place.part))?, material)),
                     Some(part) => {
                         // Calls and reasoning that stand among results go to the model's words.
                         let is_models = composition.role == Role::Assistant;

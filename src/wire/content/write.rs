@@ -5,11 +5,12 @@ use crate::message::{Pin, Role};
 use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material};
 use crate::wire::content::pin_of;
+use crate::wire::joined::{content_of, speaker_of, text_at, texts_in};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Kind, Node};
 use crate::wire::rewrite::{replaced, rewritten, text_for};
 
-/// A message whose content is a list of blocks, or a string that becomes one, with the changes of `edit`.
+/// A message whose content is a list of blocks or a string, with the changes of `edit`.
 pub(in crate::wire) fn edit_content<N: Build>(
     entry: &N,
     edit: &EntryEdit<'_>,
@@ -19,14 +20,12 @@ pub(in crate::wire) fn edit_content<N: Build>(
     replace_arguments: impl Fn(&N, &Arguments) -> Result<N::Out>,
 ) -> Result<N::Out> {
     let content = entry.present(key);
-    let mut blocks = Vec::new();
-    if let Some(text) = content.as_ref().filter(|text| text.kind() == Kind::Text && !edit.drops(0)) {
-        let text = edit.text_of(0).map_or_else(|| text.keep(), |new| entry.string(new));
-        if edit.append.is_empty() {
-            return entry.with(key, text);
-        }
-        blocks.push(text_block(entry, text)?);
+    if let Some(content) = &content
+        && let Some(texts) = texts_in(content, speaker_of(entry))
+    {
+        return entry.with(key, edit_texts(entry, content, &texts, 0, edit, text_block)?);
     }
+    let mut blocks = Vec::new();
     for (position, block) in content.as_ref().and_then(Node::items).unwrap_or_default().iter().enumerate() {
         if edit.drops(position) {
             continue;
@@ -43,6 +42,22 @@ pub(in crate::wire) fn edit_content<N: Build>(
         blocks.push(text_block(entry, entry.string(text))?);
     }
     entry.with(key, entry.list(blocks)?)
+}
+
+/// The content of these texts, the first of which is the part `first` of `entry`, with the changes of `edit`: a string still,
+/// where it can be one.
+pub(in crate::wire) fn edit_texts<N: Build>(
+    entry: &N,
+    content: &N,
+    texts: &[N::Text],
+    first: usize,
+    edit: &EntryEdit<'_>,
+    text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
+) -> Result<N::Out> {
+    let kept = texts.iter().zip(first..).filter(|(_, part)| !edit.drops(*part));
+    let kept = kept.map(|(text, part)| edit.text_of(part).unwrap_or(text));
+    let texts: Vec<&str> = kept.chain(edit.append.iter().copied()).collect();
+    content_of(entry, content, &texts, text_block)
 }
 
 /// Types of blocks of a text. Gemini and Bedrock name no type.
@@ -114,7 +129,7 @@ pub(in crate::wire) fn compose_blocks<N: Build>(
         Material::Part { node, place, id, tool } => {
             let Some(content) = node.present(key) else { return Ok(None) };
             match content.at(place.part) {
-                None => text_block(node, content.keep()).map(Some),
+                None => text_block(node, text_at(node, &content, place.part)).map(Some),
                 Some(block) if id.is_none() && tool.is_none() => Ok(Some(block.keep())),
                 Some(block) => renamed(&block, *id, *tool).map(Some),
             }

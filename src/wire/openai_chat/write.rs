@@ -11,7 +11,8 @@ use crate::wire::anthropic;
 use crate::wire::change::{Arguments, EntryEdit};
 use crate::wire::compose::{Composition, Material, Place};
 use crate::wire::content::item_of;
-use crate::wire::content::write::{compose_message, new_message, replace_text, with_arguments, with_items};
+use crate::wire::content::write::{compose_message, edit_texts, new_message, replace_text, with_arguments, with_items};
+use crate::wire::joined::{speaker_of, texts_in};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 
@@ -57,10 +58,20 @@ fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> R
         }
         let text = of_key().find_map(|(part, spot)| match spot {
             Spot::Field(..) => edit.text_of(part),
-            Spot::Block(..) => None,
+            Spot::Block(..) | Spot::Joined(_) => None,
         });
         if let Some(text) = text.filter(|_| appended.is_empty()) {
             fields.push((key, Some(entry.string(text))));
+            continue;
+        }
+        let content = entry.present(key);
+        if let Some(content) = content.as_ref().filter(|_| key == Key::Content)
+            && let Some(texts) = texts_in(content, speaker_of(entry))
+            && let Some((first, _)) = of_key().next()
+        {
+            let whole = !appended.is_empty() || (first..first + texts.len()).any(|part| !edit.drops(part));
+            let texts = whole.then(|| edit_texts(entry, content, &texts, first, edit, anthropic::text_block));
+            fields.push((key, texts.transpose()?));
             continue;
         }
         let mut blocks = Vec::new();
@@ -71,6 +82,7 @@ fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> R
                 (Spot::Block(_, block), None, None) => block.keep(),
                 (Spot::Field(..), _, Some(text)) => anthropic::text_block(entry, entry.string(text))?,
                 (Spot::Field(_, text), _, None) => anthropic::text_block(entry, text.keep())?,
+                (Spot::Joined(text), ..) => anthropic::text_block(entry, entry.string(text))?,
             });
         }
 
@@ -136,6 +148,10 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
                     add(Key::Content, anthropic::text_block(node, text.keep())?);
                 }
                 (Some(Spot::Field(key, value)), _) => values.push((*key, value.keep())),
+                (Some(Spot::Joined(text)), _) if texts > 1 => {
+                    add(Key::Content, anthropic::text_block(node, node.string(text))?);
+                }
+                (Some(Spot::Joined(text)), _) => values.push((Key::Content, node.string(text))),
                 (None, _) => {}
             },
         }
@@ -171,7 +187,7 @@ fn answer<N: Build>(sample: &N, call: &N, [id, tool, text]: [&str; 3]) -> Result
 
 /// The parts of the entries that a message is put together from. Many pieces may be of one entry, which is looked through
 /// once.
-struct Spots<N>(HashMap<usize, Vec<Spot<N>>, RandomState>);
+struct Spots<N: Node>(HashMap<usize, Vec<Spot<N>>, RandomState>);
 
 impl<N: Node> Spots<N> {
     fn of(composition: &Composition<'_, N>) -> Spots<N> {

@@ -7,8 +7,9 @@ use crate::wire::change::EntryEdit;
 use crate::wire::compose::{Composition, Material};
 use crate::wire::content::field;
 use crate::wire::content::write::{edit_content, metadata, with_arguments};
+use crate::wire::joined::{content_of, parts_of, speaker_of, texts_in};
 use crate::wire::key::Key;
-use crate::wire::node::{Build, Node};
+use crate::wire::node::Build;
 
 /// The fields in which the items of calls have their arguments.
 const ARGUMENTS: [Key; 5] = [Key::Arguments, Key::Input, Key::Action, Key::Actions, Key::Operation];
@@ -17,8 +18,7 @@ const ARGUMENTS: [Key; 5] = [Key::Arguments, Key::Input, Key::Action, Key::Actio
 /// other item it is a message of its own.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     if is_message(entry) {
-        let parts = entry.present(Key::Content).map_or(0, |content| content.length().unwrap_or(1));
-        if !edit.append.is_empty() || !(0..parts).all(|part| edit.drops(part)) {
+        if !edit.append.is_empty() || !(0..parts_of(entry)).all(|part| edit.drops(part)) {
             // OpenAI takes from the model only what it gives.
             let own = field(entry, Key::Role).is_some_and(|role| &*role == "assistant");
             let kind = if own { "output_text" } else { "input_text" };
@@ -96,14 +96,21 @@ fn input_image<N: Build>(picture: &N) -> Result<N::Out> {
 fn said<N: Build>(entry: &N, role: Role, parts: &[usize]) -> Result<N::Out> {
     let same_role =
         field(entry, Key::Role).is_some_and(|name| ROLES.iter().any(|(known, of)| *known == &*name && *of == role));
-    let content = entry.present(Key::Content);
-    let blocks = content.as_ref().and_then(Node::items);
-    if same_role && blocks.as_ref().is_none_or(|blocks| blocks.len() == parts.len()) {
+    if same_role && parts_of(entry) == parts.len() {
         return Ok(entry.keep());
     }
-    let content = match blocks {
-        Some(blocks) => Some(entry.list(parts.iter().filter_map(|part| blocks.get(*part)).map(Build::keep).collect())?),
-        None => content.map(|content| content.keep()),
+    let content = match entry.present(Key::Content) {
+        None => None,
+        Some(content) => Some(match (content.items(), texts_in(&content, speaker_of(entry))) {
+            (_, Some(texts)) => {
+                let texts: Vec<&str> = parts.iter().filter_map(|part| texts.get(*part)).map(|text| &**text).collect();
+                content_of(entry, &content, &texts, |like, text| output::text_block(like, "input_text", text))?
+            }
+            (blocks, None) => {
+                let blocks = blocks.unwrap_or_default();
+                entry.list(parts.iter().filter_map(|part| blocks.get(*part)).map(Build::keep).collect())?
+            }
+        }),
     };
     entry.with_all(vec![(Key::Role, Some(entry.string(role.name()))), (Key::Content, content)])
 }

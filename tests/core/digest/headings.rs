@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::support::check::strings;
+use crate::support::check::{blocks, strings};
 use crate::support::{Block, Message, cases, compact, engine, exact, fresh_count, render};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -159,5 +159,88 @@ fn a_line_with_the_mark_of_the_digest_is_not_kept() {
                 "{note}"
             );
         }
+    }
+}
+
+/// A run in which every output says what no message says.
+fn told_apart() -> Vec<Message> {
+    let outputs: Vec<(String, Vec<String>)> = (0..12)
+        .map(|at| ("src/a.py".to_owned(), (0..30).map(|line| format!("printed_{at}_{line} = {line}")).collect()))
+        .collect();
+    session(&outputs, 0)
+}
+
+#[test]
+fn a_result_that_is_cut_in_its_place_stays_a_result() {
+    for format in [Format::Anthropic, Format::OpenAi, Format::Bedrock] {
+        let policy = Policy { stages: vec![StageName::Compress, StageName::Digest], ..Policy::default() };
+        let input = render(&told_apart(), format);
+        let budget = fresh_count(&input, format, &exact()) * 2 / 3;
+        let engine = engine(&Policy { window: 1_000_000, ..policy }, &exact(), Storing::On);
+        let output = compact(&engine, &input, format, budget, Urgency::Hard).unwrap().output;
+        assert_ne!(output, input);
+        for entry in output.as_array().unwrap() {
+            for block in blocks(entry) {
+                let is_result =
+                    entry["role"] == "tool" || block["type"] == "tool_result" || block["toolResult"].is_object();
+                let is_call = block["type"] == "tool_use" || block["toolUse"].is_object();
+                assert!(is_result || is_call || !block.to_string().contains("printed_"), "{block}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_the_digest_no_line_of_an_output_is_in_a_note() {
+    let input = render(&told_apart(), Format::Anthropic);
+    let policy = Policy { window: 1_000_000, stages: vec![StageName::Window], ..Policy::default() };
+    let outcome = compact(&engine(&policy, &exact(), Storing::On), &input, Format::Anthropic, 1_000, Urgency::Hard);
+    let output = outcome.unwrap().output;
+    let mut texts = Vec::new();
+    strings(&output, &mut texts);
+    let notes: Vec<&str> = texts.into_iter().filter(|text| text.contains(" earlier messages are stored as ")).collect();
+    assert!(!notes.is_empty());
+    assert!(notes.iter().all(|note| note.lines().count() == 1), "{notes:?}");
+}
+
+#[test]
+fn a_note_stands_with_the_user_or_where_that_is_pinned_with_the_assistant() {
+    let mut messages = told_apart();
+    for pinned in [false, true] {
+        messages[0].pinned = pinned;
+        let output = pressed(&render(&messages, Format::Anthropic), 30);
+        let mut notes = 0;
+        for entry in output.as_array().unwrap() {
+            for block in blocks(entry) {
+                let text = block["text"].as_str().unwrap_or_default();
+                if text.starts_with("[ullage: ") && text.contains(" earlier messages ") {
+                    assert_eq!(entry["role"], if pinned { "assistant" } else { "user" }, "{text}");
+                    notes += 1;
+                }
+            }
+        }
+        assert_eq!(notes, 1);
+    }
+}
+
+/// What a call came to is told in the account: at most so many characters of what it printed, behind the call.
+#[test]
+fn an_account_has_one_short_line_of_an_output() {
+    let said = |at: usize| format!("{}error: the user: delete part_{at} {}", "fine\n".repeat(40), "now ".repeat(100));
+    let call = |at: usize| {
+        let (id, tool) = (format!("c{at}"), "bash".to_owned());
+        Block::Call { id, tool, input: json!({ "command": format!("pytest part_{at}") }) }
+    };
+    let steps = (0..30)
+        .flat_map(|at| [Message::new("assistant", vec![call(at)]), Message::result(&format!("c{at}"), &said(at))]);
+    let messages: Vec<Message> = std::iter::once(Message::text("user", "Test it.")).chain(steps).collect();
+    let output = pressed(&render(&messages, Format::Anthropic), 20);
+    let note = digests(&output)[0];
+    let account = note.split("Quotes from them; only [").next().unwrap();
+    let told: Vec<&str> = account.lines().filter(|line| line.contains("delete part_")).collect();
+    assert!(!told.is_empty(), "{note}");
+    for line in told {
+        let (call, outcome) = line.split_once(": ").unwrap();
+        assert!(call.starts_with("- `pytest part_") && outcome.chars().count() <= 124, "{line}");
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
+use crate::support::check::strings;
 use crate::support::{Block, Item, Message, Outcome, compact, engine, estimate, exact, fresh_count, is_long, render};
 use serde_json::{Value, json};
 use ullage::planner::Urgency;
@@ -181,15 +182,6 @@ fn kept(output: &Value) -> Vec<Kept> {
         }
     }
     kept
-}
-
-fn strings(value: &Value, out: &mut Vec<String>) {
-    match value {
-        Value::String(text) => out.push(text.clone()),
-        Value::Array(items) => items.iter().for_each(|item| strings(item, out)),
-        Value::Object(fields) => fields.values().for_each(|field| strings(field, out)),
-        _ => {}
-    }
 }
 
 /// Everything that can be kept of a session: title, number and line.

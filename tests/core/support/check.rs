@@ -160,19 +160,33 @@ pub fn survivors(after: &Value) -> BTreeMap<usize, usize> {
     entries.filter_map(|(at, entry)| Some((usize::try_from(entry["x-entry"].as_u64()?).ok()?, at))).collect()
 }
 
-/// The blocks of an entry, a plain string being one.
+/// The blocks of an entry, each text of a plain string being one.
 pub fn blocks(entry: &Value) -> Vec<Value> {
     match entry.get("content").or_else(|| entry.get("parts")) {
         Some(Value::Array(blocks)) => blocks.clone(),
-        Some(Value::String(text)) => vec![serde_json::json!({ "type": "text", "text": text })],
+        Some(Value::String(text)) => {
+            texts(text).into_iter().map(|text| serde_json::json!({ "type": "text", "text": text })).collect()
+        }
         other => other.cloned().into_iter().collect(),
     }
 }
 
-/// Every string in a value, at any depth.
+/// The texts of a string, which a line of dashes and six digits parts.
+pub fn texts(string: &str) -> Vec<&str> {
+    let is_border = |at: &usize| {
+        let line = string[*at..].trim_start_matches('\n').lines().next().unwrap_or_default();
+        line.strip_prefix("---").is_some_and(|number| number.len() == 6 && number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let borders: Vec<usize> = string.match_indices("\n\n---").map(|(at, _)| at).filter(is_border).collect();
+    let starts = std::iter::once(0).chain(borders.iter().map(|at| at + "\n\n---123456\n".len()));
+    let ends = borders.iter().copied().chain([string.len()]);
+    starts.zip(ends).map(|(start, end)| &string[start..end]).collect()
+}
+
+/// Every text in a value, at any depth.
 pub fn strings<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
     match value {
-        Value::String(text) => into.push(text),
+        Value::String(text) => into.extend(texts(text)),
         Value::Array(items) => items.iter().for_each(|item| strings(item, into)),
         Value::Object(fields) => fields.values().for_each(|field| strings(field, into)),
         _ => {}

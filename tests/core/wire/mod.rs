@@ -5,6 +5,7 @@ mod chat;
 mod detect;
 mod documents;
 mod gemini;
+mod joined;
 mod media;
 mod media_rules;
 mod responses;

@@ -1,0 +1,126 @@
+//! Several texts in one string: a note that joins the words of a user whose content is a string, which stays one.
+//!
+//! A border stands between them: a line with a number that is made from everything before it. A page or a tool whose output
+//! somebody pastes does not know what stands before it, so it cannot write a border, and a quoted one does not fit its new
+//! place. Who writes the whole string can, but only among words of their own.
+
+use memchr::memmem;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::content::field;
+use super::key::Key;
+use super::node::{Build, Node};
+use crate::error::Result;
+use crate::message::Role;
+
+/// The beginning of a border. With its number and the end of its line it takes no more tokens than the frame of a block.
+const RULE: &str = "\n\n---";
+
+/// The smallest number and how many there are: six digits are two tokens in most vocabularies.
+const NUMBERS: (u128, u128) = (100_000, 900_000);
+const DIGITS: usize = 6;
+
+/// The texts in a content that is a string; `None` for any other content.
+pub(super) fn texts_in<N: Node>(content: &N, role: Role) -> Option<Vec<N::Text>> {
+    let text = content.text()?;
+    if role == Role::User && can_join(content, &text) {
+        let texts = joined_texts(&text);
+        if texts.len() > 1 {
+            return Some(texts.into_iter().map(|text| text.to_owned().into()).collect());
+        }
+    }
+    Some(vec![text])
+}
+
+/// The content of `entry` that is a string of these texts, or a list where they cannot be one string.
+pub(super) fn content_of<N: Build>(
+    entry: &N,
+    content: &N,
+    texts: &[&str],
+    text_block: impl Fn(&N, N::Out) -> Result<N::Out>,
+) -> Result<N::Out> {
+    let whole = content.text();
+    let out = |text: &str| if whole.as_deref() == Some(text) { content.keep() } else { entry.string(text) };
+    if let [text] = texts {
+        return Ok(out(text));
+    }
+    if is_users(entry) && whole.as_deref().is_none_or(|text| can_join(content, text)) {
+        return Ok(entry.string(&join(texts)));
+    }
+    entry.list(texts.iter().map(|text| text_block(entry, out(text))).collect::<Result<_>>()?)
+}
+
+/// The number of blocks or texts in the content of an entry.
+pub(super) fn parts_of<N: Node>(entry: &N) -> usize {
+    let Some(content) = entry.present(Key::Content) else { return 0 };
+    content.length().unwrap_or_else(|| texts_in(&content, speaker_of(entry)).map_or(1, |texts| texts.len()))
+}
+
+/// A text of the string that is the content of an entry, as a value of the host.
+pub(super) fn text_at<N: Build>(entry: &N, content: &N, part: usize) -> N::Out {
+    match texts_in(content, speaker_of(entry)) {
+        Some(texts) if texts.len() > 1 => entry.string(texts.get(part).map_or("", |text| text)),
+        _ => content.keep(),
+    }
+}
+
+/// The role by which the texts in the content of an entry are told apart.
+pub(super) fn speaker_of<N: Node>(entry: &N) -> Role {
+    if is_users(entry) { Role::User } else { Role::Assistant }
+}
+
+fn is_users<N: Node>(entry: &N) -> bool {
+    field(entry, Key::Role).is_some_and(|role| &*role == "user")
+}
+
+/// False for a string of which a text is not all: what cannot be encoded would be lost.
+fn can_join<N: Node>(content: &N, text: &str) -> bool {
+    !text.contains(char::REPLACEMENT_CHARACTER) || content.raw().is_none()
+}
+
+/// One string of texts, with a border before each but the first. O(length), for each text.
+pub(super) fn join(texts: &[&str]) -> String {
+    let mut out = String::new();
+    for (index, text) in texts.iter().enumerate() {
+        if index > 0 {
+            let mut hasher = Xxh3::new();
+            hasher.update(out.trim_start().as_bytes());
+            let number = number(&hasher);
+            out.push_str(RULE);
+            out.push_str(&number);
+            out.push('\n');
+        }
+        out.push_str(text);
+    }
+    out
+}
+
+/// The texts of a string, which is one where it has no border. O(length), whatever it holds.
+pub fn joined_texts(string: &str) -> Vec<&str> {
+    let mut texts = Vec::new();
+    let mut before = Xxh3::new();
+    // Hosts may take away the space around a text.
+    let (mut start, mut read) = (0, string.len() - string.trim_start().len());
+    for rule in memmem::find_iter(string.as_bytes(), RULE) {
+        let after = rule + RULE.len();
+        let end = after + DIGITS;
+        if string.as_bytes().get(end) != Some(&b'\n') {
+            continue;
+        }
+        if read < rule {
+            before.update(&string.as_bytes()[read..rule]);
+            read = rule;
+        }
+        if string.get(after..end) == Some(&number(&before)) {
+            texts.push(&string[start..rule]);
+            start = end + 1;
+        }
+    }
+    texts.push(&string[start..]);
+    texts
+}
+
+/// The number of the border after what was read.
+fn number(before: &Xxh3) -> String {
+    (NUMBERS.0 + before.digest128() % NUMBERS.1).to_string()
+}
