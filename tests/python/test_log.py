@@ -116,7 +116,7 @@ def test_a_compaction_that_waits_gives_its_reason_and_does_not_count(caplog):
     caplog.set_level(logging.INFO, "ullage")
     engine = ullage.ContextManager(ullage.Policy(window=10_000, reserve_output=1_000))
     messages = [
-        {"role": "user", "content": "word " * 7_300},
+        {"role": "user", "content": "word " * 7_500},
         {"role": "assistant", "content": "ok " * 300},
         {"role": "user", "content": "Go on."},
     ]
