@@ -20,7 +20,7 @@ use crate::policy::{Policy, StageName};
 pub use bounds::Bounds;
 pub use proposal::{Cut, Proposal};
 pub use pruning::{PartChange, PartCut, Rewriting, Rewritten, Successor};
-use reach::musts;
+use reach::{fixed, musts};
 pub use reach::{last_requests, noted, requests};
 
 /// See the module's documentation.
@@ -128,9 +128,9 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         let messages = &self.conversation.messages;
         let Some(start) = self.opening.map(|opening| opening.request + 1) else { return };
         let waits = self.pairs.calls().iter().any(|call| call.message >= start && call.result.is_none());
-        let must_stay = musts(self.conversation, self.policy).iter().any(|message| *message >= start);
+        let is_fixed = fixed(self.conversation, self.policy).any(|message| message >= start);
         let is_loop = messages.last().is_some_and(Message::has_result) && self.cut_points.is_legal(start);
-        if waits || must_stay || !is_loop {
+        if waits || is_fixed || !is_loop {
             return;
         }
         self.opening = None;

@@ -86,13 +86,18 @@ pub fn last_requests<T: Text>(conversation: &Conversation<T>) -> impl Iterator<I
     requests(conversation).rfind(apart).into_iter().chain(last)
 }
 
-/// The messages that every plan keeps: system messages, the first ones, the task, the last requests, pins.
+/// The messages that every plan keeps: those that are [`fixed`], the task and the last requests.
 pub(super) fn musts<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> Vec<usize> {
-    let messages = &conversation.messages;
-    let stands_above = |index: &usize| messages[*index].role == Role::System || messages[*index].pin == Pin::Pinned;
-    let mut musts: Vec<usize> = (0..messages.len()).filter(stands_above).collect();
-    musts.extend((0..messages.len()).filter(|i| messages[*i].role != Role::System).take(policy.keep_first));
+    let mut musts: Vec<usize> = fixed(conversation, policy).collect();
     musts.extend(requests(conversation).next());
     musts.extend(last_requests(conversation));
     musts
+}
+
+/// The messages that stay whatever else there is: system messages, pins, and the first ones.
+pub(super) fn fixed<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> impl Iterator<Item = usize> {
+    let messages = || conversation.messages.iter().enumerate();
+    let stands_above = messages().filter(|(_, message)| message.role == Role::System || message.pin == Pin::Pinned);
+    let first = messages().filter(|(_, message)| message.role != Role::System).take(policy.keep_first);
+    stands_above.chain(first).map(|(index, _)| index)
 }

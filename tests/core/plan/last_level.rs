@@ -231,6 +231,10 @@ fn a_thought_larger_than_the_budget_goes_with_its_loop() {
         assert_eq!(check::unpaired(&outcome.output, format), Vec::<String>::new());
         let left = outcome.output.to_string();
         assert!(left.contains("Find the slow query.") && left.contains("orders_by_day_2"), "{format:?}: {left}");
+        // A remark of the host in the loop goes with it.
+        let mut remarked = messages.clone();
+        remarked[4].blocks.push(Block::Text("The list of tasks is empty.".to_owned()));
+        assert!(floor(&engine, &render(&remarked, format), format, 1_000).is_ok(), "{format:?}");
         // A loop in which a call still waits, and one with a pin, stay.
         let waiting = messages[..messages.len() - 1].to_vec();
         let mut pinned = messages.clone();
