@@ -144,10 +144,10 @@ def compress(
     lines: tuple[int, int] | None,
     pattern: str | None,
 ) -> tuple[str | None, str, list[tuple[tuple[int, int] | None, int, str, int]], int, int]:
-    """What is left (None for all), kind, gaps, tokens before and after, see ``ullage.compress``."""
+    """Returns the rest (None for all), kind, gaps and token counts, see ``ullage.compress``."""
 
 def sample_json(text: str) -> tuple[int, str] | None:
-    """How many keys or elements JSON has, and the first of them as JSON."""
+    """Returns the number of keys or elements of JSON, and the first of them as JSON."""
 
 def detect_format(messages: Sequence[Any]) -> str:
     """The wire format of ``messages``. Reads as many as it takes to tell, mostly O(1).
@@ -218,7 +218,7 @@ class Conversation:
         """Every tool result, oldest first. One that answers no call of the list has no ``call``."""
     @property
     def cut_points(self) -> list[int]:
-        """Where the list may be cut: at ``i``, messages from ``i`` on can be parted from the rest.
+        """The places to cut the list: at ``i``, messages from ``i`` on can be parted from the rest.
 
         A call is never parted from its result, nor from one that may still come, nor signed
         reasoning from its tool loop. The first is 0. The last is the number of messages, unless a
@@ -243,7 +243,7 @@ class ToolCall:
         """Index of its message."""
     @property
     def number(self) -> int:
-        """Which of the calls of its message it is, from 0."""
+        """Index of the call among those of its message, from 0."""
     @property
     def id(self) -> str:
         """Its id; empty if it has none."""
@@ -277,7 +277,7 @@ class ToolResult:
         """Index of its message."""
     @property
     def number(self) -> int:
-        """Which of the results of its message it is, from 0."""
+        """Index of the result among those of its message, from 0."""
     @property
     def id(self) -> str:
         """The id of the call that it names; empty if it names none."""
@@ -393,14 +393,14 @@ class Payload:
         """Elements of the longest list in it, which may be in a text; keys are no items."""
     @property
     def kind(self) -> str:
-        """What it is: "metrics", "logs", "traces", "time_series", "several" or "other"."""
+        """The kind: "metrics", "logs", "traces", "time_series", "several" or "other"."""
     @property
     def text(self) -> str | None:
         """The text that nearly all of it is, where that is no JSON."""
     def stored(self) -> tuple[bytes, bool]:
-        """What to store, with a line for each row, and whether it is all of the value."""
+        """Returns the content to store, a line for each row, and True if it is all of the value."""
     def survey(self, kind: str | None = None) -> str:
-        """What can be said of all rows, as JSON; as ``kind`` where at least half of them are.
+        """Surveys all rows, as JSON; as ``kind`` if at least half of them are of it.
 
         Raises:
             PolicyError: If there is no such kind.
@@ -416,7 +416,7 @@ class Search:
     def look(self, reference: str, content: bytes) -> None:
         """Looks through one artifact."""
     def report(self) -> str:
-        """What was found. The search ends with it."""
+        """Returns the hits. The search ends with it."""
 
 def known_limits(model: str) -> tuple[int, int, int | None] | None:
     """Window, limit of the input and of the answer by the built-in table, see ``ModelCatalog``."""
@@ -425,7 +425,7 @@ def unknown_limits() -> tuple[int, int, int | None]:
     """The same for a model that the table does not know."""
 
 def longest_beginning(model: str, beginnings: list[str]) -> int | None:
-    """Which of ``beginnings`` is the longest that begins the id; what gateways write is skipped."""
+    """Index of the longest of ``beginnings`` that begins the id, without a gateway's prefix."""
 
 def window_and_reserve(
     limits: tuple[int, int, int | None], reserve_output: int | None = None
@@ -484,7 +484,7 @@ class TokenCounter:
         """The encoding, or the family."""
     @property
     def scale(self) -> float:
-        """What reports have taught: tokens of the provider for each token of this counter."""
+        """The scale learned from reports: tokens of the provider for each token of this counter."""
     def count(self, text: str) -> int:
         """Number of tokens in ``text``. O(length); releases the GIL on long texts."""
     def fits(self, text: str, limit: int) -> bool:
@@ -553,7 +553,7 @@ class TokenCounter:
 
 @final
 class Policy:
-    """What an engine aims at. Sizes are tokens unless a setting says otherwise.
+    """The settings of an engine. Sizes are tokens unless a setting says otherwise.
 
     Args:
         window: Context window of the model.
@@ -768,7 +768,7 @@ class Policy:
 
 @final
 class Plan:
-    """What to do to a conversation, why, and what it comes to. Nothing has happened yet."""
+    """The changes to make to a conversation, with reasons and sizes. It changes nothing itself."""
 
     @property
     def format(self) -> str:
@@ -814,7 +814,7 @@ class Plan:
     def report(self) -> dict[str, Any]:
         """The fields of a ``Report`` but for the time it took."""
     def artifacts(self, messages: Sequence[Any]) -> list[tuple[str, str, bytes]]:
-        """What must be stored first: reference, tool, content.
+        """The content that must be stored first: reference, tool, content.
 
         Raises:
             MessagesChangedError: If these are not the messages that the plan was made for.
@@ -909,7 +909,7 @@ class Reading:
 
 @final
 class View:
-    """What a model sees of a growing history; ``ullage.View`` is its face."""
+    """The part of a growing history that a model sees; ``ullage.View`` wraps it."""
 
     def __new__(
         cls,
@@ -1011,7 +1011,7 @@ def summary_without_model(
     fallback: str,
     max_tokens: int,
 ) -> str:
-    """What happened in messages that all leave, told without a model; see ``Policy``.
+    """Returns an account of messages that are all removed, without a model; see ``Policy``.
 
     Raises:
         PolicyError: If there is no such fallback or format.
@@ -1044,7 +1044,7 @@ class PromptCache:
     def used(self) -> dict[str, int]:
         """Requests, tokens read and tokens written so far."""
     def cost(self, *, prices: dict[str, float]) -> float:
-        """What that costs, in tokens of plain input."""
+        """Returns the cost, in tokens of plain input."""
 
 def cache_factors(model: str) -> tuple[float, float] | None:
     """Factors for writing into the cache of a model's provider and for reading from it."""
@@ -1052,18 +1052,18 @@ def cache_factors(model: str) -> tuple[float, float] | None:
 def plan_cost(
     before: int, after: int, unchanged: int, *, prices: dict[str, float]
 ) -> dict[str, Any]:
-    """What a change from ``before`` tokens to ``after`` costs, see ``ullage.PlanCost``."""
+    """Returns the cost of a change from ``before`` tokens to ``after``, see ``ullage.PlanCost``."""
 
 def unchanged_tokens(plan: Plan, messages: Sequence[Any], counter: TokenCounter) -> int:
     """Tokens of the messages in front of the first that a plan changes."""
 
 @final
 class Needs:
-    """What the messages from a cut on needed of those before it, see ``ullage.replay``."""
+    """Everything that the messages after a cut used of those before it, see ``ullage.replay``."""
 
     def __new__(cls, messages: Sequence[Any], cut: int, *, format: str | None) -> Self: ...
     def kept_in(self, context: Sequence[Any], stored: list[bytes]) -> dict[str, Any]:
-        """How much of it is in the messages of a context, and in what is stored beside it."""
+        """Returns the share of it in the messages of a context, and in content stored beside it."""
     def kept_by(
         self, name: str, history: Sequence[Any], counter: TokenCounter, budget: int
     ) -> tuple[int, dict[str, Any]]:
@@ -1080,10 +1080,10 @@ def session_cuts(
     least_after: int,
     format: str | None,
 ) -> list[tuple[int, int]]:
-    """Where to cut a session: indices of messages of the model, and the tokens before each."""
+    """The places to cut a session: indices of the model's messages, and the tokens before each."""
 
 class NativeStore:
-    """What the native stores have in common."""
+    """The common base of the native stores."""
 
     def put(self, content: bytes, *, reference: str, tool: str | None = None) -> str:
         """Keeps ``content`` under ``reference`` and returns it.
@@ -1152,7 +1152,7 @@ class FileStore(NativeStore):
         """The session that was given."""
     @property
     def directory(self) -> Path:
-        """Where the files are: the folder, or that of the session in it."""
+        """The folder of the files, or that of the session in it."""
     def path(self, reference: str) -> Path | None:
         """The file of ``reference``, or None if there is none."""
     def relative_path(self, reference: str) -> Path | None:

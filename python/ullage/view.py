@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# What a state is beside the messages that are not in the history.
+# The key of the view in a state, beside the messages that are not in the history.
 _VIEW = "view"
 _MESSAGES = "messages"
 
@@ -62,7 +62,7 @@ class Outlook:
 
 
 class View:
-    """What a model sees of a conversation that grows. Get one from :meth:`ContextManager.open`.
+    """The requests of a conversation that grows. Get one from :meth:`ContextManager.open`.
 
     Give it the whole history before each request. It returns what to send:
 
@@ -117,7 +117,7 @@ class View:
 
     @property
     def report(self) -> Report | None:
-        """What the last compaction of this view did; None before the first."""
+        """The report of the last compaction of this view; None before the first."""
         return self._report
 
     @property
@@ -246,7 +246,7 @@ class View:
         return learned
 
     def state(self) -> dict[str, Any]:
-        """What another process needs to send the same requests, as JSON-like data.
+        """Returns everything that another process needs to send the same requests, as JSON-like data.
 
         Some bytes for each compacted message that stays, and the messages that are not in the
         history, such as the one with the note about those that left. Give it to
@@ -346,7 +346,7 @@ class View:
             logger.debug("repair=<%s> | the request was repaired", repair)
         if request.reading is not None and self._compaction is not None:
             yield from self._replaced(request, self._compaction)
-            # What it left is repaired, and compacted by the engine where it does not fit.
+            # Its result is repaired, and compacted by the engine if it does not fit.
             ask = self._ask_of(replace(wanted, hard=False))
             request = yield from aside(self._read, history, ask, wanted)
         if request.reading is None:

@@ -104,7 +104,7 @@ def _agreeing(ground: dict[str, Any], given: dict[str, Any], firm: set[str]) -> 
     if "low" not in firm and is_above("low", "high"):
         # At the high mark itself, every turn would compact.
         settings["low"] = settings["high"] * (ground["low"] / ground["high"])
-    # What nobody gave stays as the policy would have it beside what was given.
+    # Settings that nobody gave stay as the policy would have them beside those that were given.
     return {
         name: value for name, value in settings.items() if name in given or value != ground[name]
     }

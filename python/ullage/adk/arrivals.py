@@ -28,22 +28,22 @@ logger = Logger(__name__)
 # The key under which ADK passes on what a tool returned that is no dict.
 _RESULT = "result"
 
-# Where the rest of a response stands that has that key.
+# The key for the other fields of a response that already has ``result``.
 _OTHERS = "others"
 
-# What the engine makes of a value that is neither text nor a list of blocks.
+# The form that the engine gives a value that is neither text nor a list of blocks.
 _TEXT = {"result"}
 
 _PARTS = (types.Part, types.Content, types.Blob)
 
 
 class Payloads(Protocol):
-    """What handles large payloads before anything else: ``ullage.adk.payloads`` has one."""
+    """The handler of large payloads, which comes first: ``ullage.adk.payloads`` has one."""
 
     async def handle(
         self, tool_name: str, args: dict[str, Any], result: Any, tool_context: ToolContext
     ) -> dict[str, Any] | None:
-        """What takes the place of a large result; None where it is not large."""
+        """Returns the replacement of a large result, or None if it is not large."""
 
 
 class Arrivals:
@@ -65,7 +65,7 @@ class Arrivals:
     async def shorten(
         self, tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
-        """What takes the place of a response; None where it stays."""
+        """Returns the replacement of a response, or None if it stays."""
         if not result or has_parts(result):
             # Nothing yet, where a tool takes long; and nothing to shorten, as in a picture.
             return None
@@ -156,18 +156,18 @@ async def _by_key(engine: ContextManager, tool: str, result: Any) -> Any:
 
 
 def _plain(value: Any, shorter: Any) -> Any:
-    """What stands at a key: text rather than a response of its own."""
+    """Returns the value for a key: text, rather than a response of its own."""
     wrapped = not isinstance(value, str) and isinstance(shorter, dict) and set(shorter) == _TEXT
     return shorter[_RESULT] if wrapped else shorter
 
 
 def has_parts(result: Any) -> bool:
-    """Whether there are parts of a content in a result, which ADK sends as what they are."""
+    """True if a result holds parts of a content, which ADK sends unchanged."""
     return any(isinstance(one, _PARTS) for one in _values(result))
 
 
 def has_media(result: Any) -> bool:
-    """Whether there are bytes in a result, or what MCP returns as a picture, a sound or a file."""
+    """True if a result holds bytes, or a picture, a sound or a file as MCP returns them."""
     return any(
         isinstance(one, (bytes, bytearray)) or (isinstance(one, Mapping) and _is_media(one))
         for one in _values(result)

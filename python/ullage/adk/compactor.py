@@ -81,7 +81,7 @@ class CompactionConfig:
 
 @dataclass(frozen=True)
 class SessionSummary:
-    """What is known of a session's older events.
+    """The known facts about a session's older events.
 
     Args:
         summary_text: The summary.
@@ -98,7 +98,7 @@ class SessionSummary:
 
 @dataclass(frozen=True)
 class WorkingContext:
-    """What a model is to see of a session.
+    """The part of a session that a model sees.
 
     Args:
         summary: What is known of the older events.
@@ -175,7 +175,7 @@ _SESSIONS = 1_000
 
 @dataclass(frozen=True)
 class _SessionMemory:
-    """What is remembered of a session.
+    """The memory of one session.
 
     Args:
         earlier: The summary so far.
@@ -236,7 +236,7 @@ class ContextCompactor:
         self._sessions: LruCache[_SessionMemory] = LruCache(_SESSIONS)
 
     def should_compact(self, events: Sequence[AnyEvent]) -> bool:
-        """Whether there are enough events since the last compaction, and they are too long."""
+        """True if enough events came since the last compaction and they are too long."""
         earlier, raw = last_summary(as_events(events))
         return self._is_due(earlier, raw)
 
@@ -272,7 +272,7 @@ class ContextCompactor:
         events: Sequence[AnyEvent],
         existing_summary: SessionSummary | None = None,
     ) -> WorkingContext:
-        """What a model is to see of a session: a summary of what is older, and the newest events.
+        """Returns what a model sees of a session: a summary of older events, and the newest events.
 
         Below the trigger, or of few events, all of them. Only what is new since the last time is
         summarized, with that summary. A summarizer that has to be awaited runs in a thread.
@@ -311,7 +311,7 @@ class ContextCompactor:
         )
 
     def get_compaction_stats(self, session_id: str) -> dict[str, Any]:
-        """How often a session's working context was compacted, when last, and to what."""
+        """Returns the count of compactions of a session, the time of the last, and its result."""
         known = self._sessions.get(session_id)
         return {
             "compactions": known.compactions if known else 0,

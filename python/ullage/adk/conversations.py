@@ -1,4 +1,4 @@
-"""What a callback's context and its request say: the conversation, who pays, and what waits."""
+"""Reads a callback's context and request: the conversation, the payer, and the waiting calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
     from google.genai import types
 
-# What the model reads in place of a result that is still to come.
+# The model reads this in place of a result that is still to come.
 PENDING = {"status": "pending", "message": "There is no result yet; it comes when it is there."}
 
 # Calls that may still wait, the newest: more than an agent waits for at a time. Older ones are
@@ -25,7 +25,7 @@ _MOST_NESTED = 32
 
 
 class Conversation(NamedTuple):
-    """What one agent sees of one session: every request is an extension of the one before.
+    """The requests of one agent in one session: each is an extension of the one before.
 
     Parallel agents have branches of their own. A request to another model is another conversation,
     since its window is.
@@ -147,7 +147,7 @@ def _may_take_long(name: str | None, request: LlmRequest) -> bool:
 
 
 def _is_made(response: types.FunctionResponse) -> bool:
-    """Whether the answer was put in by the repair, whose only word it is."""
+    """True if the answer was added by the repair, whose only word it is."""
     said = response.response or {}
     return set(said) == {"error"} and str(said["error"]).startswith("[ullage: ")
 

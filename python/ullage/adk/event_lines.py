@@ -92,8 +92,8 @@ _FINDS = re.compile(
 
 _ASKED = "• User: "
 
-# What the newest lines take before older ones that say more are looked at: what happened last is
-# what the next step goes on from.
+# The share that the newest lines take before older ones that say more are looked at: the next step
+# goes on from the latest events.
 _NEWEST = 0.6
 
 # Findings of a history that are named: the document's number.

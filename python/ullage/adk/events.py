@@ -1,4 +1,4 @@
-"""What the events of an ADK session say: who calls, who answers, what is open, where to cut."""
+"""Reads the events of an ADK session: calls, answers, open calls, and places to cut."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CREDENTIAL_CALL = "adk_request_credential"
 CONFIRMATION_CALL = "adk_request_confirmation"
 _CLIENT_CALLS = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL})
 
-# What a tool says that goes on in the background, in a field that says how far it is.
+# States that a tool reports while it goes on in the background.
 _WAITING = frozenset({"pending", "waiting", "running", "in_progress", "queued", "submitted"})
 
 
@@ -36,7 +36,7 @@ def live_events(events: Sequence[Event]) -> list[Event]:
 
 
 def is_private(event: Event) -> bool:
-    """Whether an event is one by which ADK asks for a credential or a confirmation, or gets it."""
+    """True if ADK uses the event to ask for a credential or a confirmation, or to get it."""
     names = {call.name for call in event.get_function_calls()}
     names |= {answer.name for answer in event.get_function_responses()}
     return bool(names & _CLIENT_CALLS)
@@ -53,7 +53,7 @@ def content_of(event: Event) -> types.Content | None:
 
 
 def is_request(event: Event) -> bool:
-    """Whether a user says something new with it: neither an answer to a call, nor nothing."""
+    """True if a user says something new with it: neither an answer to a call, nor nothing."""
     content = event.content
     if event.author != "user" or content is None or event.get_function_responses():
         return False
@@ -64,7 +64,7 @@ def is_request(event: Event) -> bool:
 
 
 def seen_count(events: Sequence[Event]) -> int:
-    """How many events from the front on a model has seen for sure: up to the last that is its own.
+    """Counts the events at the front that a model has surely seen: up to its own last one.
 
     Those behind, a request or results, are what its next answer is to.
     """
@@ -97,7 +97,7 @@ def abandoned_calls(events: Sequence[Event]) -> set[str]:
 
 
 def cut_points(events: Sequence[Event], ignored: frozenset[str] = frozenset()) -> list[int]:
-    """How many events from the front on can be cut off without a call that is still open.
+    """Counts the events at the front that can be cut off without an open call.
 
     Calls and answers are matched by their ids, and by the names of their tools where they have
     none. Requests for confirmations and credentials are open until they are answered.
@@ -157,13 +157,13 @@ def conversation_events(events: Sequence[Event]) -> list[Event]:
 
 
 def contents_of(events: Sequence[Event]) -> list[Any]:
-    """What a model may read of the events: no credentials, and nothing that is empty."""
+    """Returns the contents that a model may read: no credentials, and nothing that is empty."""
     contents = (None if is_private(event) else content_of(event) for event in events)
     return [content for content in contents if content is not None]
 
 
 def older_count(raw: Sequence[Event], recent: int) -> int:
-    """How many events are older than so many recent ones: up to a place where no call is open.
+    """Counts the events that are older than ``recent`` ones, up to a place without an open call.
 
     Times tell the events in front from those behind there, since ADK takes away whatever lies
     between two times.

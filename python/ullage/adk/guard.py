@@ -12,10 +12,10 @@ from ullage._engine.arguments import require_number
 MAX_RESULT_CHARS = 200_000
 MAX_RESULT_ITEMS = 500
 
-# What the marker, the keys and the brackets of a response may take beside that.
+# The marker, the keys and the brackets of a response may take this much beside it.
 _FRAME = 1_000
 
-# What stands around and between things in JSON: two quotes or brackets, and a comma or colon.
+# Characters around and between values in JSON: two quotes or brackets, and a comma or colon.
 _AROUND = 2
 _BETWEEN = 1
 

@@ -30,7 +30,7 @@ SUMMARIES = "(summaries)"
 
 
 class SummaryUsage(NamedTuple):
-    """What a model used for a summary.
+    """The tokens that a model used for a summary.
 
     Attributes:
         model: Its id; empty where it is not known.
@@ -262,7 +262,7 @@ def _tokens(value: Any) -> int:
 
 
 def _place(context: CallbackContext) -> tuple[str, str, str | None, str | None]:
-    """Where a call is made; one at a time goes on there."""
+    """The place where a call is made; one call at a time goes on there."""
     invocation = invocation_of(context)
     scope = getattr(invocation, "isolation_scope", None)
     return invocation.invocation_id, context.agent_name, invocation.branch, scope

@@ -65,7 +65,7 @@ class PayloadLimits:
         )
 
     def is_large(self, payload: Payload) -> bool:
-        """Whether a payload is above a limit."""
+        """True if a payload is above a limit."""
         many = payload.items > self.items and payload.chars > min(_WORTH_REPLACING, self.chars)
         return many or payload.chars > self.chars
 

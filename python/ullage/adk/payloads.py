@@ -56,7 +56,7 @@ _STATISTICS_TOKENS = 4_000
 
 HANDLED = "large_payload_handled"
 
-# What a sandbox runs: the same survey, with samples where the kind of data is unknown.
+# The program for a sandbox: the same survey, with samples if the kind of data is unknown.
 _PROGRAM = """
 import json
 import ullage
@@ -72,7 +72,7 @@ elif kind is None:
 print(json.dumps(said))
 """
 
-# What Python says where the sandbox does not have ullage.
+# Python's message in a sandbox without ullage.
 _NO_ULLAGE = "No module named 'ullage"
 
 
@@ -105,7 +105,7 @@ class _LargeResult:
 
 @dataclass(frozen=True)
 class _Replacement:
-    """What stands for a result.
+    """The replacement of a result.
 
     Attributes:
         mode: How it was made.
@@ -182,7 +182,7 @@ class LargePayloadHandler(BasePlugin):
         result: Any,
         tool_context: ToolContext,
     ) -> dict[str, Any] | None:
-        """What stands for a result in the conversation.
+        """Returns the replacement of a result in the conversation.
 
         Never raises but for a cancelled task; ``result`` is never changed. O(length).
 
@@ -260,7 +260,7 @@ class LargePayloadHandler(BasePlugin):
     async def _store_whole(
         self, tool: str, payload: Payload, tool_context: ToolContext
     ) -> dict[str, Any]:
-        """Where the whole is now: in the store, a line for each row, and as an artifact."""
+        """Stores the whole, a line for each row, also as an artifact, and returns where it is."""
         data, is_whole = await asyncio.to_thread(payload.stored)
         content = payload.json.encode()
 
@@ -283,7 +283,7 @@ class LargePayloadHandler(BasePlugin):
             version = await tool_context.save_artifact(name, part)
             stored["artifact"] = {"filename": name, "version": version}
         except ValueError as error:
-            # What ADK raises where the app has no artifact service.
+            # ADK raises this if the app has no artifact service.
             logger.debug("tool=<%s>, reason=<%s> | no artifact", tool, error)
         except Exception as error:  # noqa: BLE001 - the store has it, or nothing is taken out
             logger.warning("tool=<%s>, reason=<%s> | the artifact was not saved", tool, error)
@@ -320,7 +320,7 @@ class LargePayloadHandler(BasePlugin):
         return _Replacement("code_generation_prompt", said)
 
     def _prompt(self, large: _LargeResult) -> str:
-        """How to get at the whole, in words for the model."""
+        """Says how to read the whole, in words for the model."""
         size = f"{large.payload.items:,} items, {large.payload.chars:,} characters"
         opening = f"The full result of {large.tool} ({size}) is too large for the context; above is"
         lines = [f"{opening} a sample. Nothing is lost: it is stored."]
@@ -378,7 +378,7 @@ def _response(
 
 
 def _small_fields(result: Any) -> dict[str, Any]:
-    """What stands beside the data, in any frame around it; what is outside wins."""
+    """Returns the fields beside the data, in any frame around it; outer fields win."""
     small: dict[str, Any] = {}
     for frame in frames(result, _READ_AGAIN):
         for key, value in frame.items() if isinstance(frame, Mapping) else ():

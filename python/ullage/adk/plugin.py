@@ -37,11 +37,11 @@ logger = Logger(__name__)
 # The name that ADK knows the plugin by; an app can have one of each name.
 NAME = "ullage_context"
 
-# How often a model call is made again with less after the provider refused it for its length.
+# Number of times that a call is made again, smaller, after the provider refused it as too long.
 RETRIES = 3
 
-# What a model may change in a request's configuration on its way to the provider: with an explicit
-# cache, ADK moves these into it.
+# The model may change these in a request's configuration on its way to the provider: with an
+# explicit cache, ADK moves them into it.
 _CONFIGURED = ("system_instruction", "tools", "tool_config", "cached_content")
 
 _Outcome = TypeVar("_Outcome")
@@ -86,7 +86,7 @@ class Settings(TypedDict, total=False):
 
 
 class ContextHooks:
-    """What ullage does at each of ADK's callbacks, for an app or for an agent.
+    """The work of ullage at each of ADK's callbacks, for an app or for an agent.
 
     Args:
         engine: See ``Settings``, as for all that follow.
@@ -131,7 +131,7 @@ class ContextHooks:
 
     @property
     def usage(self) -> UsageTracker:
-        """What sessions have used."""
+        """The usage of all sessions."""
         return self._usage
 
     @_harmless
@@ -295,7 +295,7 @@ class ContextPlugin(ContextHooks, BasePlugin):
 
 
 class ContextCallbacks(ContextHooks):
-    """What ``ContextPlugin`` does, as callbacks of an agent.
+    """The work of ``ContextPlugin``, as callbacks of an agent.
 
         agent = LlmAgent(name="sre", model=model, tools=tools, **ContextCallbacks().fields())
 
@@ -332,7 +332,7 @@ class ContextCallbacks(ContextHooks):
         return await self._shorten_response(tool, args, tool_context, tool_response)
 
 
-# What stands beside the contents: the engine's name for it, and that in a configuration.
+# The values beside the contents: the engine's name for each, and its name in a configuration.
 _FIXED = {"system": "system_instruction", "tools": "tools"}
 
 

@@ -85,7 +85,7 @@ def last_summary(events: Sequence[Event]) -> tuple[PriorSummary | None, list[Eve
 
 
 def waiting_lines(earlier: PriorSummary | None, new: Sequence[Event]) -> tuple[str, ...]:
-    """What goes on: what went on before and was not answered since, and what began."""
+    """Returns the calls that are still open: older ones without an answer since, and new ones."""
     answered = {answer.id for event in new for answer in event.get_function_responses()}
     lines = [
         line

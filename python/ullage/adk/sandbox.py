@@ -66,7 +66,7 @@ data = json.loads(zlib.decompress(base64.b64decode("{}")))
 # Characters of an error that say what went wrong: Python says it last.
 _ERROR_TAIL = 2_000
 
-# What Python writes of code that failed, where an executor does not say with which code it ended.
+# Python writes this if code failed, for executors that report no exit code.
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -93,7 +93,7 @@ class Sandbox:
         self._seconds = seconds
 
     async def run(self, code: str, data: bytes, tool_context: ToolContext) -> str:
-        """What the code prints.
+        """Runs the code and returns its output.
 
         Raises:
             SandboxError: If it does not run, fails, prints nothing or takes too long.
@@ -145,7 +145,7 @@ def _takes_files(executor: BaseCodeExecutor) -> bool:
 
 
 def _failed(result: CodeExecutionResult) -> bool:
-    """Whether the code failed. A warning beside what it printed is no failure."""
+    """True if the code failed. A warning beside its output is no failure."""
     if result.exit_code is not None:
         return result.exit_code != 0
     return bool(result.stderr) and (not result.stdout or _TRACEBACK in result.stderr)

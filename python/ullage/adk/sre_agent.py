@@ -126,7 +126,7 @@ class Brake(ContextManager):
         return self._reported(await engine.acompact(messages, budget, hard, **beside))
 
     def view(self, messages: Sequence[Any], budget: int | None = None, **beside: Any) -> list[Any]:
-        """What :meth:`compact` would leave, as a new list."""
+        """Returns the result of :meth:`compact` as a new list."""
         left = list(messages)
         self.compact(left, budget, **beside)
         return left

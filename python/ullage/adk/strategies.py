@@ -63,7 +63,7 @@ def one_liner(tool: str, response: Any) -> str:
 
 
 def failure(response: Any) -> str:
-    """What a result says of its failure, in any frame around it; empty where it reports none.
+    """Returns a result's words about its failure, in any frame; empty if it reports none.
 
     An empty error, or an error of "none", is none, whatever words stand in a message.
     """
@@ -207,7 +207,7 @@ def _listed(name: str, examples: list[str]) -> str:
 
 
 def _counts(counts: Any) -> str:
-    """How many there are of each, as "3 ERROR, 40 INFO"."""
+    """Lists counts, as in "3 ERROR, 40 INFO"."""
     return ", ".join(f"{count:,} {name}" for name, count in (counts or {}).items())
 
 

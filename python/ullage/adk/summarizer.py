@@ -51,7 +51,7 @@ _REMEMBERED = 256
 
 @dataclass(frozen=True)
 class SummarySettings:
-    """How a summary is made.
+    """The settings of a summary.
 
     Args:
         prompt: What the model is asked for, see ``Policy.summary_prompt``.
@@ -277,7 +277,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         rest = _finished_events([e for e in new if e.timestamp > before.end]) if before else []
         if rest:
             return before, rest
-        # Where windows overlap, the first events are those that the last summary ends with.
+        # If windows overlap, the first events are the last ones of the previous summary.
         for place in range(len(new) - 1, -1, -1):
             known = self._made.get(new[place].id)
             if known is not None:

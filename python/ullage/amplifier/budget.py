@@ -1,4 +1,4 @@
-"""How many tokens a request may take, as Amplifier reckons it from what its provider says."""
+"""Calculates the tokens that a request may take, as Amplifier does, from the provider's figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTICE_SHARE = 0.25
 
 @dataclass(frozen=True)
 class Budget:
-    """What one request may take.
+    """The room of one request.
 
     Attributes:
         tokens: The most that it may take.
@@ -32,7 +32,7 @@ class Budget:
     model: str | None = None
 
     def beside(self, notice: int) -> int:
-        """What is left of it beside a notice for which so much is wished."""
+        """Returns the room that a notice of ``notice`` tokens leaves."""
         return max(1, self.tokens - min(notice, int(self.tokens * NOTICE_SHARE)))
 
 
@@ -84,7 +84,7 @@ def expected_budget(coordinator: Any, max_tokens: int) -> Budget | None:
 
 
 def _said(provider: Any, question: str, *of: str) -> Any:
-    """What a provider answers, or None."""
+    """Returns the answer of a provider, or None."""
     ask = getattr(provider, question, None)
     if not callable(ask):
         return None

@@ -1,4 +1,4 @@
-"""What the settings of a context may be, said before the first request is made with them."""
+"""Checks the settings of a context before the first request is made with them."""
 
 from __future__ import annotations
 

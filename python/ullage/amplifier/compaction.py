@@ -129,7 +129,7 @@ def without_repetitions(messages: list[Any], recent: int, must_stay: set[int]) -
 
 
 def _parts(messages: list[Any], index: int, kept: list[Any]) -> bool:
-    """Whether a message stands between two of another role, which would be one without it."""
+    """True if the message keeps two messages of another role apart."""
     if index == 0 or not kept:
         return False
     role, before, after = (m.get("role") for m in (messages[index], messages[index - 1], kept[-1]))

@@ -12,7 +12,7 @@ from ullage._core import nearest
 
 # Settings whose value is a function. YAML has none; a mount plan names it as an entry point does.
 _FUNCTIONS = frozenset({"compaction_function", "importance", "on_compaction"})
-# What a coordinator gives rather than a mount plan.
+# Parameters that a coordinator gives rather than a mount plan.
 _NOT_CONFIGURED = frozenset({"self", "hooks"})
 
 

@@ -20,7 +20,7 @@ Compaction: TypeAlias = Callable[[list[Any], int], list[Any] | Awaitable[list[An
 
 
 async def compacted(compaction: Compaction, messages: list[Any], target: int) -> list[Any] | None:
-    """What the user's function leaves of the messages; None where that is of no use.
+    """Returns the messages that the user's function leaves; None if they cannot be used.
 
     The function gets a list of its own. The messages in it are those of the history, and are not
     to be changed: what is to be shorter has to be a copy. System messages that it left out come

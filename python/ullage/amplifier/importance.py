@@ -1,4 +1,4 @@
-"""Which messages stay whole: the newest, and those that a user's function holds important."""
+"""Selects the messages that stay whole: the newest, and those that a user's function rates high."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# What a user gives: messages in, a score from 0 to 1 for each out.
+# A user's function: messages in, a score from 0 to 1 for each out.
 Importance: TypeAlias = Callable[[list[Any]], Sequence[float] | Awaitable[Sequence[float]]]
 
 # A message of at least this score is kept whole as long as there is room.
 IMPORTANT = 0.5
 # The room for them, as a share of what the compaction goes down to, and as much for the newest.
-# What is left belongs to the task, and to the lines of what goes. The levels protect a share of the
-# messages, however long they are; where they are too long, all of them would go.
+# The rest belongs to the task and to lines of removed messages. The levels protect a share of the
+# messages, however long they are; if they are too long, all of them would go.
 SHARE = 0.35
 # Scores that are remembered: those of the views of a long session.
 _REMEMBERED = 20_000
@@ -92,7 +92,7 @@ class Judge:
             scores = await asyncio.wait_for(self._asked(list(new)), TIMEOUT)
             for message, score in zip(new, scores, strict=True):
                 self._scores[id(message)] = (message, float(score))
-        # What was asked for last comes last, and what was not for longest is forgotten.
+        # The newest request goes last, and the one that was made longest ago is forgotten first.
         for message in messages:
             self._scores[id(message)] = self._scores.pop(id(message))
         found = [self._scores[id(message)][1] for message in messages]

@@ -43,35 +43,35 @@ def readable(message: Any) -> Mapping[str, Any]:
     if not isinstance(message.get("role"), str):
         raise MessageError("a message has no role: user, assistant, system or tool")
     for found in validate([message]):
-        # What else a provider would refuse depends on the messages around it.
+        # Other violations depend on the messages around it.
         if found.rule == _READABLE:
             raise MessageError(f"the message cannot be read: {found.problem}; {found.remedy}")
     return message
 
 
 def is_system(message: Any) -> bool:
-    """Whether a message is the system's."""
+    """True if a message is the system's."""
     return bool(message.get("role") in {"system", "developer"})
 
 
 def is_hook(message: Any) -> bool:
-    """Whether a hook added it."""
+    """True if a hook added it."""
     return bool(source(message) == _HOOK)
 
 
 def source(message: Any) -> Any:
-    """Where a message says that it comes from."""
+    """Returns the origin that a message states."""
     metadata = message.get("metadata")
     return metadata.get("source") if isinstance(metadata, dict) else None
 
 
 def is_result(message: Any) -> bool:
-    """Whether a message has results of tools."""
+    """True if a message has results of tools."""
     return message.get("role") == "tool" or _has(message, _RESULTS)
 
 
 def is_of_a_tool(message: Any) -> bool:
-    """Whether a message makes calls or has results."""
+    """True if a message makes calls or has results."""
     return bool(message.get("tool_calls")) or is_result(message) or _has(message, _CALLS)
 
 

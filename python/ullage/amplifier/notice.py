@@ -1,4 +1,4 @@
-"""How the model and Amplifier's hooks learn of a compaction."""
+"""Tells the model and Amplifier's hooks about a compaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CLOSING = "</system-reminder>"
 LEVELS = 8
 # The levels of Amplifier up to which nothing but tool results was shortened.
 _ONLY_RESULTS = 2
-# What a verbose notice names; more would take more room than the notice has.
+# A verbose notice names this many; more would take more room than the notice has.
 _NAMED = 12
 
 # The event of Amplifier's document, and that of its code. Each carries the names of both.

@@ -102,7 +102,7 @@ class PersistentContextManager(SimpleContextManager):
 
     @property
     def recovered(self) -> str | None:
-        """What a crash left torn in the file and was skipped, in words; None if nothing was."""
+        """The torn lines that a crash left in the file and that were skipped, in words; or None."""
         return self._file.recovered
 
     async def initialize(self) -> None:
@@ -140,7 +140,7 @@ class PersistentContextManager(SimpleContextManager):
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None
     ) -> list[dict[str, Any]]:
-        """What the model is to see, see :meth:`SimpleContextManager.get_messages_for_request`."""
+        """Returns the request, see :meth:`SimpleContextManager.get_messages_for_request`."""
         await self.initialize()
         return await super().get_messages_for_request(token_budget, provider)
 
@@ -160,7 +160,7 @@ class PersistentContextManager(SimpleContextManager):
             StoreError: If they cannot be written; likewise.
         """
         await self.initialize()
-        # What the file had stands for what a resumed session sets.
+        # The contents of the file replace the messages that a resumed session sets.
         if self._file.is_resumed:
             logger.info("path=<%s> | the messages of the file stand", self.transcript_path)
         else:
@@ -183,7 +183,7 @@ class PersistentContextManager(SimpleContextManager):
         return await super().get_token_count()
 
     async def should_compact(self) -> bool:
-        """Whether the next request would be compacted."""
+        """True if the next request would be compacted."""
         await self.initialize()
         return await super().should_compact()
 

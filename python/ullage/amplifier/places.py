@@ -1,4 +1,4 @@
-"""Where the file of a session lies."""
+"""Finds the place of a session's file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FILENAME = "context-messages.jsonl"
 # Eight digits of a hash tell the projects of one user apart, as Amplifier names their folders.
 _DIGITS = 8
-# What a file name may have on every system.
+# Characters that are not in a file name on some system.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 # File systems allow 255 bytes for a name.
 _LONGEST = 100

@@ -46,12 +46,12 @@ class SessionFile:
 
     @property
     def is_slow(self) -> bool:
-        """Whether a write waits for the disk. Else it costs less than a thread."""
+        """True if a write waits for the disk. Otherwise it costs less than a thread."""
         return self._fsync == "always"
 
     @property
     def recovered(self) -> str | None:
-        """What a crash left torn and was skipped, in words; None if nothing was."""
+        """The torn lines that a crash left and that were skipped, in words; or None."""
         return None if self._transcript is None else self._transcript.recovered
 
     def open(self) -> tuple[list[Any], list[Any]]:

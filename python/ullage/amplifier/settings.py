@@ -1,4 +1,4 @@
-"""What a context manager was asked to be, and the policy of the engine that this makes."""
+"""The settings of a context manager, and the policy of the engine that they make."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class SimpleContextManager:
         self._prompt: PromptFactory | None = None
         # System messages in front of the history in every request.
         self._standing: list[dict[str, Any]] = []
-        # What the last request showed.
+        # The view that the last request showed.
         self._shown: BudgetView | None = None
         # The session whose provider tells the budget before the first request does.
         self._coordinator: Any = None
@@ -125,7 +125,7 @@ class SimpleContextManager:
         self.compaction_strategy = compaction_strategy
         self.keep_last = keep_last
         self.compaction_function = compaction_function
-        # What it was made with, as the document's examples read it.
+        # Its settings, as the document's examples read them.
         self.config: Mapping[str, Any] = {
             "max_tokens": max_tokens,
             "compact_threshold": compact_threshold,
@@ -152,7 +152,7 @@ class SimpleContextManager:
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None
     ) -> list[dict[str, Any]]:
-        """What the model is to see: within the budget, calls and results together.
+        """Returns the request: within the budget, calls and results together.
 
         O(new messages). A compaction runs in a thread; it takes some tens of milliseconds for a
         budget of 200,000 tokens.
@@ -212,7 +212,7 @@ class SimpleContextManager:
         return view.counter.count_messages(sent)
 
     async def should_compact(self) -> bool:
-        """Whether the next request would be compacted."""
+        """True if the next request would be compacted."""
         budget, prompt = self._last_budget, await self._system_prompt()
         return self.auto_compact and self._outlook(self._view(budget), budget, prompt)[2]
 
@@ -251,7 +251,7 @@ class SimpleContextManager:
 
     @property
     def _last_compaction_stats(self) -> dict[str, Any] | None:
-        """What the compaction did that the last request shows."""
+        """The statistics of the compaction that the last request shows."""
         return None if self._shown is None else self._shown.stats
 
     def _format_compaction_notice(self) -> str:

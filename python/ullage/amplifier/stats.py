@@ -1,4 +1,4 @@
-"""What a compaction did, in the words of Amplifier's document and of its code."""
+"""Describes a compaction in the words of Amplifier's document and of its code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REMOVING = ((1.0, 3), (0.6, 5), (0.3, 7), (0.0, 8))
 
 @dataclass(frozen=True)
 class Compacted:
-    """What a compaction started from and what it left.
+    """The sizes before and after a compaction.
 
     Attributes:
         before: The messages before.
@@ -93,7 +93,7 @@ class Compacted:
 
 
 def _mark(message: Any) -> tuple[Any, ...]:
-    """What shortening leaves alone: the role, and the ids of calls and results."""
+    """Returns the parts that shortening leaves alone: role, and ids of calls and results."""
     content, mark = message.get("content"), (message.get("role"), message.get("tool_call_id"))
     if not isinstance(content, list):
         return mark

@@ -31,7 +31,7 @@ _KEPT = 16
 
 
 class BudgetView:
-    """What a model sees of the history within one budget, and what its last compaction did.
+    """The view of the history within one budget, and the report of its last compaction.
 
     Args:
         settings: How it is compacted.
@@ -75,7 +75,7 @@ class BudgetView:
         self._tokens_before = 0
 
     def serves(self, settings: Settings, budget: Budget, function: Compaction | None) -> bool:
-        """Whether a request with this budget sees what others saw."""
+        """True if a request with this budget sees the same as others."""
         is_alike = (self.settings, self.function) == (settings, function)
         is_near = share_compactions(self.budget.tokens, budget.tokens)
         return is_alike and is_near and self.budget.model == budget.model
@@ -109,7 +109,7 @@ class BudgetView:
         return self._view.outlook(history, room)
 
     def past(self) -> dict[str, Any]:
-        """What another process needs to go on with this view, as JSON-like data."""
+        """Returns the state that another process needs to go on with this view, as JSON-like data."""
         budget = {"tokens": self.budget.tokens, "model": self.budget.model}
         return {"budget": budget, "stats": self.stats, "view": self._view.state()}
 
@@ -200,7 +200,7 @@ class Views:
             self._views = []
 
     def past(self) -> list[dict[str, Any]]:
-        """What another process needs of the views that were compacted."""
+        """Returns everything that another process needs of the views that were compacted."""
         return [view.past() for view in self._views if view.stats is not None]
 
     def restore(self, past: Sequence[Any], settings: Settings, function: Compaction | None) -> None:

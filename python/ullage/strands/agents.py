@@ -1,4 +1,4 @@
-"""What an agent says of itself, and what is remembered of each agent."""
+"""Reads the facts about an agent, and keeps a memory for each agent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PerAgent(Generic[_State]):
         self._name = f"_ullage_{id(self)}"
 
     def of(self, agent: Any) -> _State:
-        """What belongs to this agent."""
+        """Returns the memory of this agent."""
         with self._lock:
             try:
                 if agent not in self._states:

@@ -33,7 +33,7 @@ logger = Logger(__name__)
 # Before the conversation manager's own check, which then finds the work done.
 _ORDER = -10.0
 
-# What is left of an answer that was nothing but reasoning: providers refuse an empty message.
+# Replaces an answer that was nothing but reasoning: providers refuse an empty message.
 _STRIPPED = {"text": "[reasoning removed]"}
 
 _lock = threading.RLock()

@@ -22,7 +22,7 @@ _ANTHROPIC = ("anthropic", "claude")
 
 
 def supports_prompt_cache(model: Any) -> bool:
-    """Whether the provider of a Strands model takes cache points in a system prompt.
+    """True if the provider of a Strands model takes cache points in a system prompt.
 
     Amazon Bedrock does for Claude and Nova, Anthropic's own interface does, and LiteLLM where it
     leads to Claude. Others are sent plain text.
@@ -60,7 +60,7 @@ def system_prompt_for(
 
 
 def is_prompt_cached(agent: Any) -> bool:
-    """Whether the provider answered the last prompt of an agent mostly from its cache.
+    """True if the provider answered the last prompt of an agent mostly from its cache.
 
     What the agent says itself (``_prompt_cache_hit``) counts before what the usage of its last
     answer shows.

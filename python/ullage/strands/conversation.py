@@ -86,7 +86,7 @@ _Stage = Literal["compression", "sliding", "summarizing"]
 
 @dataclass(frozen=True)
 class Engines:
-    """What decides for one agent.
+    """The engines that decide for one agent.
 
     Attributes:
         key: What they were made for.
@@ -101,7 +101,7 @@ class Engines:
 
 @dataclass
 class _AgentState:
-    """What is known of one agent, and of no other.
+    """The memory of one agent, and of no other.
 
     Attributes:
         refusals: Refusals since the provider last answered.
@@ -262,7 +262,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         self._known.of(agent).checked = _end_of(agent.messages)
 
     def engine_for(self, agent: Agent) -> ContextManager:
-        """What decides for this agent: the engine that was given, or its own."""
+        """Returns the engine for this agent: the one that was given, or its own."""
         return self._engines(agent).reduction if self.engine is None else self.engine
 
     def reduce_context(
@@ -416,7 +416,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         try:
             report = yield from self._reach_low_mark(agent, spared, None)
         except BudgetError:
-            # What is spared is too large by itself. A large result in it goes before the rest does.
+            # The spared messages are too large by themselves. A large result in them goes first.
             self._compress(agent, 0)
             if not self._is_due(agent):
                 return "compression"
@@ -480,8 +480,8 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         pins = [*range(first), *range(max(first, count - spared), count)]
         beside: dict[str, Any] = fixed(agent)
         if fill is not None and fill.tokens > fill.beside:
-            # Where what stands beside the messages leaves little room, a reduction leaves half of
-            # it: going for the low mark would drain the conversation and still not get there.
+            # If little room is left beside the messages, a reduction leaves half of it: the
+            # low mark would drain the conversation and still not be reached.
             most = fill.threshold if fill.beside < fill.threshold else fill.limit
             target = max(self._low * fill.limit, (fill.beside + most) / 2)
             # The thresholds are shares of an estimate. The engine counts; the share is the same.
@@ -518,7 +518,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             return before
         identity = model_id(model)
         if before is not None and before.key[0] is model:
-            # What a counter has learned is about the model.
+            # A counter learns about the model, so the new engine keeps it.
             counter = before.reduction.counter
         else:
             counter = TokenCounter() if identity is None else TokenCounter.for_model(identity)
@@ -572,7 +572,7 @@ def _end_of(messages: Any) -> tuple[int, Any]:
 
 
 def _is_overridden(method: Any, own: Any) -> bool:
-    """Whether a subclass, or an attribute of the object, stands in for a method."""
+    """True if a subclass, or an attribute of the object, replaces a method."""
     return getattr(method, "__func__", None) is not own
 
 

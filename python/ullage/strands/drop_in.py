@@ -1,4 +1,4 @@
-"""What the managers share that take the place of Strands' own."""
+"""The common base of the managers that replace Strands' own."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 # or a quarter of its messages, so a provider that goes on does not refuse the size.
 _MOST_REFUSALS = 10
 
-# What Strands leaves of a text, and how it is known again.
+# Strands keeps this many characters of a text, and recognizes a shortened text by this.
 _KEPT = 200
 _MARK = "... [truncated:"
 
 # A picture costs a model some fifteen hundred tokens, whatever its file weighs.
 _PICTURE = 6_000
 
-# What has to leave before a refused request is sent again: the rest fits more often than not, and
-# a provider that refuses it once more is asked with three tenths less again.
+# The share that leaves before a refused request is sent again. The rest fits more often than not;
+# if the provider refuses once more, three tenths leave again.
 _SHARE = 0.3
 
 
 @dataclass
 class DropInState:
-    """What is known of one agent.
+    """The memory of one agent.
 
     Attributes:
         refusals: Refusals since the provider last answered.
@@ -77,10 +77,10 @@ class DropInConversationManager(RestorableConversationManager):
 
     @abstractmethod
     def _after_model_call(self, event: AfterModelCallEvent) -> Awaitable[None] | None:
-        """What follows on an answer, or on a refusal."""
+        """Ends the refusals after an answer; makes a refused request smaller."""
 
     def get_state(self) -> dict[str, Any]:
-        """What a session keeps, see :class:`RestorableConversationManager`."""
+        """Returns the state for a session, see :class:`RestorableConversationManager`."""
         known = self._own_state()
         return {**super().get_state(), **{key: getattr(known, name) for key, name in self.stored}}
 
@@ -103,7 +103,7 @@ class DropInConversationManager(RestorableConversationManager):
             known.pinned_first = True
 
     def _new_state(self, agent: Any) -> DropInState:
-        # What was restored before there was an agent is the first that comes.
+        # State that was restored before there was an agent belongs to the first agent that comes.
         return DropInState() if agent is self else replace(self._known.of(self))
 
     def _own_state(self) -> DropInState:

@@ -108,7 +108,7 @@ def warn_of_lost_originals(agent: Any, store: Store | None) -> None:
 
 
 def fixed(agent: Any) -> dict[str, Any]:
-    """What takes its part of the window beside the messages of an agent."""
+    """Returns the parts of an agent's request that take room beside the messages."""
     return {"system": getattr(agent, "system_prompt", None), "tools": tool_specs(agent)}
 
 

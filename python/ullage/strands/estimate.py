@@ -1,4 +1,4 @@
-"""How large an agent's next prompt is, by the formula of Cyber-AutoAgent.
+"""Estimates the size of an agent's next prompt, by the formula of Cyber-AutoAgent.
 
 8,000 tokens for the system prompt, 3,000 for the tools, 50 for each message, and the characters of
 the messages over a ratio that depends on the model. It needs no tokenizer and is low for Claude;
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Where the constants of the estimate take more than this share of the limit, they say more about
-# themselves than about the prompt: what the agent really sends stands in for them.
+# If the constants of the estimate take more than this share of the limit, they hide the size of the
+# prompt. Then the real system prompt and tools are counted in their place.
 _MOST_OVERHEAD = 0.25
 
-# What is added is estimated by itself, and each estimate is rounded down.
+# Messages that are added are estimated by themselves, and each estimate is rounded down.
 _ROUNDING = 1
 
 
 @dataclass(frozen=True)
 class Fill:
-    """How full the prompt of an agent is.
+    """The fill level of an agent's prompt.
 
     Attributes:
         tokens: Tokens of the prompt.
@@ -52,7 +52,7 @@ class Fill:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is to be reduced."""
+        """True if it is to be reduced."""
         return self.tokens >= self.threshold
 
 
@@ -110,13 +110,13 @@ def prompt_token_limit(agent: Any, settings: CascadeSettings) -> int:
     model = getattr(agent, "model", None)
     window = model_window(model)
     if window is None and (known := known_limits(model_id(model) or "")) is not None:
-        # What a request may take, which some providers limit below the window.
+        # The limit of a request, which some providers set below the window.
         window = known[1]
     return settings.context_limit if window is None else window
 
 
 def fill_of(agent: Any, settings: CascadeSettings) -> Fill | None:
-    """How full the prompt is: by the estimate, else by what was reported last, else None."""
+    """Returns the fill level: by the estimate, else by the last report, else None."""
     limit, threshold, beside = _bounds(agent, settings)
     tokens = _safe_estimate_tokens(agent)
     if tokens is None:
@@ -133,7 +133,7 @@ def fill_of(agent: Any, settings: CascadeSettings) -> Fill | None:
 
 
 def is_surely_low(agent: Any, settings: CascadeSettings) -> bool:
-    """Whether the prompt is surely below all that is looked for; the estimate need not be made."""
+    """True if the prompt is surely below all marks, so that the estimate need not be made."""
     if not isinstance(getattr(agent, "messages", None), list) or not agent.messages:
         return False
     limit, threshold, beside = _bounds(agent, settings)
@@ -159,7 +159,7 @@ def _bounds(agent: Any, settings: CascadeSettings) -> tuple[int, int, int]:
 
 
 class _Prompt:
-    """What is known of the prompts of one agent, so that a look costs what is new.
+    """The known sizes of one agent's prompts, so that a look costs only what is new.
 
     After any other change than new messages at the end, nothing is known. The last message is
     estimated anew each time, since hooks add to it.
@@ -184,7 +184,7 @@ class _Prompt:
         self._tokens = tokens - _estimate(agent, agent.messages[-1:]) + _ROUNDING
 
     def upper_bound(self, agent: Any, *conditions: int) -> int | None:
-        """What the prompt has at most now, if that is known."""
+        """Returns the upper bound of the prompt now, if that is known."""
         known, messages = self._messages, agent.messages
         if (
             self._conditions != (getattr(agent, "model", None), *conditions)
@@ -220,7 +220,7 @@ _PROMPTS: PerAgent[_Prompt] = PerAgent(_Prompt)
 
 
 def _estimate(agent: Any, messages: list[Any]) -> int:
-    """What the formula puts on messages by themselves.
+    """Returns the formula's tokens for messages by themselves.
 
     Raises:
         MessageError: If they cannot be read.

@@ -38,7 +38,7 @@ class MessageSnapshot:
     def __init__(self, messages: Iterable[Any] = ()) -> None:
         self.messages: list[Any] = []
         self._contents: list[Any] = []
-        # Which of them had a pin: few, so they are looked up rather than compared one by one.
+        # The messages that had a pin: few, so they are looked up rather than compared one by one.
         self._pinned: set[int] = set()
         self.add(messages)
 
@@ -59,12 +59,12 @@ class MessageSnapshot:
         del self._contents[:oldest]
 
     def begins(self, messages: list[Any]) -> bool:
-        """Whether these messages begin with the row, and nothing in it has changed."""
+        """True if these messages begin with the row, and nothing in it has changed."""
         count = len(self.messages)
         return count <= len(messages) and self._are(messages[:count])
 
     def kept_at_end(self, messages: list[Any]) -> int:
-        """How many messages at the end are those at the end of the row, and have not changed."""
+        """Counts the messages at the end that are those at the end of the row, unchanged."""
         count = len(self.messages)
         if count <= len(messages) and self._are(messages[len(messages) - count :]):
             return count
@@ -76,7 +76,7 @@ class MessageSnapshot:
         return kept
 
     def is_still(self, index: int, message: Any) -> bool:
-        """Whether a message of the row is this one, and has not changed."""
+        """True if a message of the row is this one, unchanged."""
         return (
             is_same([self.messages[index]], [message])
             and is_same([self._contents[index]], _contents([message]))
@@ -154,7 +154,7 @@ class History:
         return [index for index, role in enumerate(self._roles) if role == "user"]
 
     def waiting(self) -> range:
-        """What waits for an answer, if anything does: the last request and what it led to."""
+        """Returns the range of messages that wait for an answer: the last request and its calls."""
         count = len(self._roles)
         if not count or self._roles[-1] == "assistant":
             return range(0)
@@ -208,14 +208,14 @@ class History:
         return [*kept, *range(cut, len(self._roles))] if len(kept) < cut else None
 
     def _follows(self, index: int, role: str | None) -> bool:
-        """Whether a history may go on with this message behind one of that role."""
+        """True if a history may go on with this message behind one of that role."""
         if role is None or role == "assistant":
             return self._roles[index] == "user"
         answers = self._roles[index] == "assistant" and index not in self._callers
         return answers or self._is_step(index)
 
     def _is_step(self, index: int) -> bool:
-        """Whether a call stands here whose results come next."""
+        """True if the results of a call that is here come next."""
         return index in self._callers and self._roles[index + 1 : index + 2] == ["tool"]
 
     def _request_before(self, index: int) -> int | None:
@@ -308,7 +308,7 @@ def _repair(messages: list[Any]) -> Repaired:
 
 
 def is_same(before: list[Any], now: list[Any]) -> bool:
-    """Whether these are the same items. Only those that were replaced are read."""
+    """True if these are the same items. Only those that were replaced are read."""
     try:
         return before == now
     except RecursionError:

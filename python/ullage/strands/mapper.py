@@ -76,11 +76,11 @@ class LargeToolResultMapper:
 
     @property
     def settings(self) -> tuple[int, int, int]:
-        """What it was made with, as it is now: nothing else decides what becomes of a message."""
+        """The settings in their present form: they alone decide about a message."""
         return self.max_tool_chars, self.truncate_at, self.sample_limit
 
     def is_large(self, message: Any) -> bool:
-        """Whether a message has something that is too large and not yet compressed."""
+        """True if a message holds something that is too large and not yet compressed."""
         return self(message, 0, (message,)) is not message
 
     def _map_block(self, block: Any) -> Any:
@@ -123,7 +123,7 @@ class LargeToolResultMapper:
                 yield item
 
     def _shares(self, sizes: list[int]) -> list[int]:
-        """What stays of each item, so that all of it stays within the limit: small ones whole."""
+        """Returns the share of each item, so that all fit within the limit: small ones whole."""
         shares = [0] * len(sizes)
         left = self.truncate_at
         smallest_first = sorted(range(len(sizes)), key=sizes.__getitem__)
@@ -133,7 +133,7 @@ class LargeToolResultMapper:
         return shares
 
     def _item(self, item: Any, size: int, share: int) -> list[Any]:
-        """What is left of an item of a result, in one block or two."""
+        """Returns an item of a result, shortened, in one block or two."""
         if size <= share:
             return [item]
         text = item.get("text")
@@ -146,7 +146,7 @@ class LargeToolResultMapper:
         return [note, {**item, "text": json.dumps(sample, ensure_ascii=False)}]
 
     def _sample(self, value: Any, size: int, share: int) -> tuple[Any, dict[str, Any]]:
-        """What is left of JSON, behind a block that says what was done to it."""
+        """Returns a sample of JSON, behind a block that says how it was shortened."""
         sample: dict[str, Any] | list[Any]
         items = len(value) if isinstance(value, (dict, list)) else None
         if isinstance(value, dict):
@@ -231,7 +231,7 @@ def _clip(value: Any, most: int) -> Any:
 
 
 def _is_long(text: str, most: int) -> bool:
-    """Whether it is too long, and was not cut to that length before."""
+    """True if it is too long, and was not cut to that length before."""
     return len(text) > most + len(_ending(len(text))) and not _ENDING.search(text[most:])
 
 

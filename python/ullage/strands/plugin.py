@@ -69,7 +69,7 @@ class ContextPlugin(EngineSeam, Plugin):
 
     @property
     def name(self) -> str:
-        """What Strands knows the plugin by."""
+        """The name by which Strands knows the plugin."""
         return "ullage:context"
 
     def init_agent(self, agent: Agent) -> None:

@@ -1,4 +1,4 @@
-"""What follows when a provider refuses a request as too long."""
+"""Makes a request smaller after a provider has refused it as too long."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Refusals:
             ) from error
 
     async def recover(self, smaller: Callable[[], Awaitable[None]]) -> bool:
-        """Whether a refused request was made smaller, by what is given; if not, Strands asks again.
+        """Makes a refused request smaller; returns False if Strands is to raise the overflow.
 
         Strands does that in its event loop, and calls itself again for each attempt. So only what
         cannot be made smaller is left to it, for the overflow to get out.
@@ -97,5 +97,5 @@ def reducing(*agents: Any) -> Iterator[None]:
 
 
 def is_reducing(agent: Any) -> bool:
-    """Whether the conversation of an agent is being reduced in this context."""
+    """True if the conversation of an agent is being reduced in this context."""
     return id(agent) in _reducing.get()

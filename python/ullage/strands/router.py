@@ -80,7 +80,7 @@ class ToolRouterHook(HookProvider):
         TypeError: If ``shell_tool`` is no tool.
     """
 
-    # What `artifacts_dir` keeps, and when it cleans up.
+    # The number of artifacts that `artifacts_dir` keeps, and the marks of its cleaning.
     MAX_ARTIFACTS_PER_SESSION = 100
     ARTIFACT_CLEANUP_THRESHOLD = 150
 
@@ -163,7 +163,7 @@ class ToolRouterHook(HookProvider):
         return {**result, "content": [{"text": kept}, *others]} if len(kept) < len(text) else result
 
     async def _excerpt(self, tool: str, text: str) -> str:
-        """What enters the conversation."""
+        """Returns the text that enters the conversation."""
         most = min(self.artifact_threshold, self.max_result_chars)
         if self.store is not None and len(text) > most:
             try:

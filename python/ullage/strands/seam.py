@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# What is left after so many attempts is a two-hundredth of the first request. A provider that still
-# refuses does not refuse the size.
+# After so many attempts a two-hundredth of the first request is left. A provider that still refuses
+# does not refuse the size.
 MOST_REFUSALS = 5
 
 # When a provider refuses a history that counted as fitting, its own count is higher than ours by a
@@ -50,7 +50,7 @@ _SHARES = (0.7, 0.5, 0.3, 0.2, 0.2)
 
 @dataclass
 class _SeamState:
-    """What is known of one agent."""
+    """The memory of one agent."""
 
     engine: ContextManager
     refusals: Refusals
@@ -59,7 +59,7 @@ class _SeamState:
 
 
 class EngineSeam:
-    """What the plugin, the strategy and the view share: each agent has its engine and its hooks.
+    """The common base of the plugin, the strategy and the view: each agent has an engine and hooks.
 
     Args:
         engine: What decides, for every agent. If not given, each agent has an engine for its model.
@@ -73,7 +73,7 @@ class EngineSeam:
             what it has.
     """
 
-    # Whether the seam sends a refused request again, rather than Strands.
+    # True if the seam sends a refused request again, rather than Strands.
     _retries = True
 
     def __init__(
@@ -101,7 +101,7 @@ class EngineSeam:
         self._known = PerAgent(new_state)
 
     def engine_of(self, agent: Agent) -> ContextManager:
-        """What decides for this agent."""
+        """Returns the engine for this agent."""
         return self._known.of(agent).engine
 
     def before_invocation(self, event: BeforeInvocationEvent) -> None:
@@ -190,7 +190,7 @@ class PassiveConversationManager(RestorableConversationManager):
 
     def __init__(self) -> None:
         super().__init__()
-        # What knows why the context could not be made smaller.
+        # The refusals know why the context could not be made smaller.
         self.refusals: Refusals | None = None
 
     def apply_management(self, agent: Agent, **_: Any) -> None:
@@ -226,7 +226,7 @@ class PassiveConversationManager(RestorableConversationManager):
 
 
 def _is_default(manager: Any) -> bool:
-    """Whether this is what an agent has that was given no manager."""
+    """True if an agent without a manager of its own has this one."""
     return type(manager) is SlidingWindowConversationManager and _settings(manager) == _settings(
         SlidingWindowConversationManager()
     )

@@ -1,4 +1,4 @@
-"""What lets an agent come back from a session as it was.
+"""Restores an agent from a session in the state in which it was.
 
 A session manager that keeps a log (``FileSessionManager``, ``S3SessionManager``) writes every
 message down as it arrives and never again. It restores an agent from the log from
@@ -42,11 +42,11 @@ logger = Logger(__name__)
 _FIRST = -1_000.0
 _LAST = 1_000.0
 
-# What has left the conversation is forgotten when there is this much more in the log than in it, so
-# that a long run costs no memory and a message costs no pass over all of them.
+# Messages that left the conversation are forgotten once the log has this many more than it. So a
+# long run costs no memory, and a message costs no pass over all of them.
 _SLACK = 64
 
-# What Strands puts in the place of a result that a log lacks.
+# Strands puts this in the place of a result that a log lacks.
 _FILLER = "Tool was interrupted."
 
 # JSON of so many characters is stored as it is, for whoever reads a session: a task, a summary and
@@ -72,7 +72,7 @@ class RestorableConversationManager(ConversationManager):
 
     __slots__ = ("_agent", "_spare_log", "_stand_in")
 
-    # Whether the manager reduces the context itself.
+    # True if the manager reduces the context itself.
     _is_seam = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -87,7 +87,7 @@ class RestorableConversationManager(ConversationManager):
 
     @property
     def removed_message_count(self) -> int:
-        """How many logged messages lie in front of those that still stand as they were logged.
+        """Counts the logged messages in front of those that still are as they were logged.
 
         Where nothing but the oldest messages were removed, it is their number.
         """
@@ -108,7 +108,7 @@ class RestorableConversationManager(ConversationManager):
             registry.add_callback(BeforeModelCallEvent, self._before_request, order=_FIRST)
 
     def get_state(self) -> dict[str, Any]:
-        """What a session keeps: the place in its log, and the messages in front of it.
+        """Returns the state for a session: the place in its log, and the messages in front of it.
 
         It is JSON; the messages are copies.
         """
@@ -225,14 +225,14 @@ class _AgentLog:
 
     @property
     def length(self) -> int | None:
-        """How many messages it has; None where nobody knows."""
+        """Returns the number of its messages, or None if nobody knows."""
         latest = getattr(self._sessions, "_latest_agent_message", None)
         last = latest.get(self._agent.agent_id) if isinstance(latest, dict) else None
         number = getattr(last, "message_id", None)
         return number + 1 if isinstance(number, int) else None
 
     def kept_at_end(self, messages: list[Message]) -> int:
-        """How many messages at the end are those at the end of the log, which is read for it.
+        """Counts the messages at the end that are those at the end of the log, which it reads.
 
         None of them, where it cannot be read.
         """
@@ -258,7 +258,7 @@ class _AgentLog:
 
 
 class SessionLog:
-    """What a session's log holds of one conversation, and what it does not.
+    """The part of one conversation that a session's log holds, and the part that it does not.
 
     The conversation is a *head*, which the log does not have as it is now, and a *tail*, which is
     word for word the end of the log. Both are found by comparing the messages with those that were
@@ -279,14 +279,14 @@ class SessionLog:
         # The head as it is stored, and what it was made from.
         self._stored_head: list[Any] | str = []
         self._stored_from: tuple[MessageSnapshot, list[int]] = (MessageSnapshot(), [])
-        # Whether the conversation was seen yet. What a session restores is known only after it has
-        # asked for the head.
+        # True once the conversation was seen. The messages of a session are known only after it
+        # has asked for the head.
         self.has_begun = False
-        # Whether the last message of the log is not one of the conversation any more.
+        # True if the last message of the log is no longer in the conversation.
         self._is_last_replaced = False
         # The state that was restored last, until the conversation is seen again.
         self._restored: tuple[int, list[Message], bool] | None = None
-        # Whether a session restored a running agent, which may get messages before it is seen.
+        # True if a session restored a running agent, which may get messages before it is seen.
         self._was_running = False
 
     def append(self, messages: list[Message], message: Message) -> None:
@@ -307,7 +307,7 @@ class SessionLog:
         self.head = messages[: len(messages) - kept]
 
     def state(self) -> dict[str, Any]:
-        """What a session keeps of it."""
+        """Returns the state that a session keeps."""
         # An agent that finds no message in its log writes the next over the first. So it always
         # finds the last one, and is told where another stands in its place.
         replaced = bool(self.offset and not self._tail)
@@ -382,7 +382,7 @@ def _pack(messages: list[Any]) -> list[Any] | str:
     try:
         text = json.dumps(messages, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        # What is no JSON is for the session to judge, as everything else in a message.
+        # The session judges values that are not JSON, as it judges the rest of a message.
         return messages
     if len(text) <= _READABLE:
         return messages
@@ -390,7 +390,7 @@ def _pack(messages: list[Any]) -> list[Any] | str:
 
 
 def _unpack(stored: Any) -> Any:
-    """What was packed.
+    """Unpacks a packed state.
 
     Raises:
         ValueError: If it is a text that was not.

@@ -93,7 +93,7 @@ _BUSY: PerAgent[threading.Lock] = PerAgent(lambda _: threading.Lock())
 
 
 def _is_busy(agent: Any) -> bool:
-    """Whether somebody else has the agent at work."""
+    """True if somebody else has the agent at work."""
     # The agent has it itself in older versions of Strands.
     lock = getattr(getattr(agent, "_concurrency", agent), "_invocation_lock", None)
     return bool(lock is not None and lock.locked())

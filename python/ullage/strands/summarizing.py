@@ -113,7 +113,7 @@ class SummarizingConversationManager(
         if refusals > 1 and truncate_results(messages, History(messages).pinned()):
             return
         try:
-            # Where the newest messages are too many, fewer of them are spared each time.
+            # If the newest messages are too many, fewer of them are spared each time.
             await self._summarize(agent, self.preserve_recent_messages >> (refusals - 1))
         except Exception as error:
             if truncate_results(messages, History(messages).pinned()):
@@ -166,7 +166,7 @@ class SummarizingConversationManager(
         await self._known.of(event.agent).refusals.after_model_call(event, smaller)
 
     async def _reduce(self, agent: Any, e: Exception | None) -> None:
-        """What this class does, or a subclass that has its own way."""
+        """Reduces as this class does, or as a subclass that has its own way."""
         if type(self).reduce_context is SummarizingConversationManager.reduce_context:
             await self.areduce_context(agent, e)
         else:

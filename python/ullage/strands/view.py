@@ -26,7 +26,7 @@ logger = Logger(__name__)
 
 
 class _AgentView:
-    """What the model sees of one agent's messages, and what it sees where the store fails.
+    """The view of one agent's messages, and the engine for the time that the store fails.
 
     Args:
         engine: Decides.
@@ -125,7 +125,7 @@ class ContextView(EngineSeam, Plugin):
 
     @property
     def name(self) -> str:
-        """What Strands knows the plugin by."""
+        """The name by which Strands knows the plugin."""
         return "ullage:view"
 
     def init_agent(self, agent: Agent) -> None:

@@ -154,7 +154,7 @@ class ContextManager:
         return request
 
     def should_summarize(self, all_messages: list[dict[str, Any]]) -> bool:
-        """Whether a summary is due: by the number of messages since the last, or their tokens.
+        """True if a summary is due: by the number of messages since the last, or their tokens.
 
         Never below ``min_recent_messages`` + 4 messages, nor where ``auto_summarize`` is False.
         Counts only what is new.
@@ -162,7 +162,7 @@ class ContextManager:
         return self.auto_summarize and self._triggers.is_due(*self._read(all_messages))
 
     def get_trigger_status(self, all_messages: list[dict[str, Any]]) -> dict[str, Any]:
-        """How near the next summary is, both ways; percents are at most 100."""
+        """Returns how near the next summary is, both ways; percents are at most 100."""
         status = self._triggers.status(*self._read(all_messages))
         return status | {"will_trigger": self.auto_summarize and status["will_trigger"]}
 
@@ -171,7 +171,7 @@ class ContextManager:
         all_messages: list[dict[str, Any]],
         tools: list[dict[str, Any]] | None = None,
     ) -> ContextStatus:
-        """What ``/context`` and ``/tokens`` show: ``render()`` and ``tokens_line()``."""
+        """Returns the status for ``/context`` (``render()``) and ``/tokens`` (``tokens_line()``)."""
         messages, summary = self._read(all_messages)
         tool_tokens = count_tools_tokens(tools, self.model)
         room = self._room(tool_tokens)

@@ -27,7 +27,7 @@ logger = Logger(__name__)
 _SUMMARY_SHARE = 0.3
 # The part of a window that a reserve may take. A reserve of all of it would leave no room at all.
 _RESERVE_SHARE = 0.5
-# What stands where a picture stood.
+# This text replaces a picture.
 _PICTURE = {"type": "text", "text": "[image removed]"}
 _PICTURES = frozenset({"image_url", "image", "input_image"})
 # Of more than 2,000 characters the first 1,000 and the last 500.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _CONTEXT, _MODEL, _PROVIDER = "context", "model", "provider"
 # Supyagent's window of a model that it does not know.
 _UNKNOWN_MODEL = "default"
-# What the engine leaves beside the recent messages: the task, and its note about the others.
+# The engine leaves this many beside the recent messages: the task, and its note about the others.
 _STAY = 2
 # The part of the high mark to which an engine goes down. A request of the manager stays fuller, but
 # its summary, which this stands for too, leaves only the recent messages.

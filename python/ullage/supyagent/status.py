@@ -1,4 +1,4 @@
-"""How full a context is: ``Triggers`` of the next summary, and the picture of ``/context``."""
+"""The fill level of a context: ``Triggers`` of the next summary, and the ``/context`` bars."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Triggers:
 
 @dataclass(frozen=True)
 class ContextStatus:
-    """How full the context of a conversation is.
+    """The fill level of a conversation's context.
 
     Attributes:
         context_limit: The most that a request may take.

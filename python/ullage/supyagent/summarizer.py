@@ -32,7 +32,7 @@ _Outcome = TypeVar("_Outcome")
 _REQUEST_SHARE = 0.8
 # Tokens of that request beside the messages: what to make of them, in five sections.
 _REQUEST_FRAME = 600
-# What a system message in the middle begins with there, which is shown as one of the user.
+# The beginning of a system message in the middle, which is shown as one of the user.
 _SYSTEM = "[system message]\n"
 # The words that Supyagent asks for, which the lines after the summary are a part of.
 _MOST_WORDS = 600
@@ -184,7 +184,7 @@ def _wait(turn: Future[None]) -> bool:
 
 
 async def _await(turn: Future[None]) -> bool:
-    # Who stops waiting must not cancel the turn.
+    # A caller who stops waiting must not cancel the turn.
     await asyncio.shield(asyncio.wrap_future(turn))
     return True
 

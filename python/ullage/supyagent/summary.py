@@ -60,7 +60,7 @@ class ContextSummary:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ContextSummary:
-        """What :meth:`to_dict` wrote, or Supyagent.
+        """Reads data that :meth:`to_dict` wrote, or Supyagent.
 
         Raises:
             ValueError: If it is anything else; says which key is wrong.
@@ -108,7 +108,7 @@ _REQUIRED: dict[str, type] = {
     "created_at": str,
     "token_count": int,
 }
-# What Supyagent's files do not have.
+# Fields that Supyagent's files do not have.
 _OWN: dict[str, type] = {"lines": str, "seen": int, "fingerprint": str}
 _ABSENT = {"token_count": 0, "lines": "", "kept": [], "seen": 0, "fingerprint": ""}
 
@@ -144,7 +144,7 @@ def save(summary: ContextSummary, path: Path) -> None:
     data = json.dumps(summary.to_dict(), indent=2).encode()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # What was said is its owner's business, until who owns the file opens it to others.
+        # The text is private to its owner, until the owner opens the file to others.
         write_whole(path, data, permissions=OWNER_ONLY)
     except OSError as error:
         raise StoreError(f"the summary cannot be written to {path}: {error}") from error

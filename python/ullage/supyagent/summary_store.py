@@ -23,7 +23,7 @@ _DIGEST = 16
 
 @dataclass(frozen=True)
 class _Check:
-    """Whether a summary is about some messages, as they were at that time."""
+    """True if a summary is about some messages, as they were at that time."""
 
     summary: ContextSummary
     messages: Any

@@ -51,7 +51,7 @@ CONTEXT_LIMITS = {
 }
 
 DEFAULT_MODEL = "default"
-# What Supyagent adds to the messages of a request.
+# Supyagent adds this to the messages of a request.
 CONVERSATION_TOKENS = 3
 # Likewise to each message.
 _MESSAGE_TOKENS = 4
@@ -70,7 +70,7 @@ def _matching(table: Mapping[str, Any], model: str) -> Any:
 
 @lru_cache(maxsize=_COUNTERS)
 def counter_for(model: str = DEFAULT_MODEL) -> TokenCounter:
-    """What counts for a model. All callers share it, and what it remembers."""
+    """Returns the counter for a model. All callers share it and its memory."""
     if model == DEFAULT_MODEL:
         return TokenCounter(MODEL_ENCODINGS["default"])
     return TokenCounter.for_model(model)

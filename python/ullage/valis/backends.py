@@ -11,7 +11,7 @@ from ullage._engine.files import OWNER_ONLY, write_whole
 if TYPE_CHECKING:
     import os
 
-# What a search is given for a name where only its line numbers are read.
+# A search needs a reference; only the line numbers of this one are read.
 _NO_REFERENCE = "file-0000000000000000"
 _ALL = 2**62
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _CALLS = frozenset({"tool-call", "tool_use"})
 _RESULTS = frozenset({"tool-result", "tool_result"})
-# Where the AI SDK and Anthropic have the arguments of a call, and what came of it.
+# The fields in which the AI SDK and Anthropic have the arguments of a call, and its outcome.
 _ARGUMENTS = ("args", "input")
 _OUTCOMES = ("output", "result", "content")
 
@@ -35,7 +35,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a call.
+    """The outcome of a call.
 
     Attributes:
         id: The id of the call; empty where there is none.
@@ -51,7 +51,7 @@ class Result:
 
     @property
     def outcome(self) -> Any:
-        """What the tool gave back."""
+        """The value that the tool returned."""
         return self.holder.get(self.field)
 
 
@@ -247,7 +247,7 @@ def _with_text(result: Result, text: str) -> dict[str, Any]:
 
 
 def _is_plain(outcome: Any) -> bool:
-    """Whether it is a text and nothing else, so that another text may take its place."""
+    """True if it is a text and nothing else, so that another text may replace it."""
     if _has_value(outcome):
         value = outcome["value"]
         return outcome in ({"type": kind, "value": value} for kind in ("text", "error-text"))
@@ -257,12 +257,12 @@ def _is_plain(outcome: Any) -> bool:
 
 
 def _has_value(outcome: Any) -> bool:
-    """Whether it is an outcome in the AI SDK's newer form."""
+    """True if it is an outcome in the AI SDK's newer form."""
     return isinstance(outcome, dict) and "value" in outcome
 
 
 def _is_blocks(outcome: Any) -> bool:
-    """Whether it is a list of parts, as in a message."""
+    """True if it is a list of parts, as in a message."""
     if not isinstance(outcome, list):
         return False
     return any(isinstance(part, dict) and isinstance(part.get("type"), str) for part in outcome)

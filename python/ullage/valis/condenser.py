@@ -44,12 +44,12 @@ class Cut:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether anything goes but a summary and the first request."""
+        """True if anything is removed but a summary and the first request."""
         return any(message is not self.task for message in self.older)
 
 
 def system_end(messages: list[Any]) -> int:
-    """How many system messages there are in front; a summary is none."""
+    """Counts the system messages in front; a summary is none."""
     return next((n for n, message in enumerate(messages) if not _is_system(message)), len(messages))
 
 
@@ -139,7 +139,7 @@ _CHARACTERS = 2
 
 @dataclass(frozen=True)
 class _Parts:
-    """What is left of a conversation, beside its summary.
+    """The messages that stay of a conversation, beside its summary.
 
     Attributes:
         messages: The conversation, as it can be read.
@@ -159,7 +159,7 @@ class _Parts:
 
 
 class Condensation(NamedTuple):
-    """What came of it.
+    """The result of a condensing.
 
     Attributes:
         left: The messages that are left; None where they are better left alone.
@@ -187,7 +187,7 @@ class Condenser:
         self._limit, self._most = limit, most
 
     async def condensed(self, messages: list[Any], lines: int, agent: Any) -> Condensation:
-        """What is left, and the files that were written.
+        """Returns the messages that stay, and the files that were written.
 
         The messages are left alone where nothing would be won and they are within the window: a
         summary that does not bring them below the threshold would be made again on the next turn.

@@ -71,7 +71,7 @@ class ContextConfig:
 
 @dataclass
 class CompactionResult:
-    """What one step did.
+    """The result of one step.
 
     Args:
         original_tokens: Tokens before.

@@ -1,4 +1,4 @@
-"""Where what leaves a conversation goes, under names that come from what is in the files.
+"""Stores removed content in files whose names come from their content.
 
 The same content has the same path in every process, so what stands in a conversation for it is the
 same text each time, and what is read back can be checked against its name.
@@ -33,7 +33,7 @@ logger = Logger(__name__)
 
 OUTPUTS, INPUTS, HISTORY = "/tool_outputs", "/tool_inputs", "/conversation_history"
 
-# What is left of a tool's name or an id in the name of a file; the rest could be a path.
+# Characters of a tool's name or an id that a file name keeps; others could make a path.
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 40
 # As Valis has it; ids of one provider all begin alike, so the digest behind it tells them apart.
@@ -119,7 +119,7 @@ class Files:
 
     def _remember(self, path: str, content: str) -> None:
         # A folder gives back what was written; another backend may cut it, or not read at all.
-        # What is for people is never asked back.
+        # Files for people are never asked back.
         if isinstance(self.backend, FolderBackend) or path.endswith(".md"):
             return
         with self._lock:
@@ -143,7 +143,7 @@ def is_path_in(folder: str, path: str) -> bool:
 
 
 def digest_of(content: str) -> str:
-    """What tells a content from others, the same in every process."""
+    """Returns a digest of the content, the same in every process."""
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
 
 
@@ -162,7 +162,7 @@ def _checked(path: str, content: Any) -> str | None:
 
 
 def _problem_in(returned: Any) -> Any:
-    """What a backend says instead of raising; None if it says nothing of the kind."""
+    """Returns the problem that a backend reports instead of raising; or None."""
     if returned is False:
         return "it returned False"
     said = returned.get("error") if isinstance(returned, dict) else getattr(returned, "error", None)
@@ -170,7 +170,7 @@ def _problem_in(returned: Any) -> Any:
 
 
 def _is_there(problem: Any) -> bool:
-    """Whether a backend that writes over nothing has the file: its name comes from its content."""
+    """True if a backend that never overwrites has the file: its name comes from its content."""
     return isinstance(problem, FileExistsError) or "already exists" in str(problem)
 
 

@@ -58,7 +58,7 @@ def whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
         saved = _saved(noted, files)
         if noted is None or noted.saved is None or saved is None:
             continue
-        # What stands in front of it, such as the system messages, and the newest of that time.
+        # The messages in front of it, such as the system messages, and the newest of that time.
         end = index + 1 + noted.saved.behind
         doubtful = [
             _restored(doubted, files)
@@ -151,7 +151,7 @@ def _path_in(text: str) -> str | None:
 
 
 def _key(message: Any) -> str:
-    """What is the same of a message and of one that was put back as it was.
+    """Returns the part of a message that is the same after it was put back.
 
     Arguments that are a text may be spaced otherwise, and several texts are one then.
     """

@@ -52,7 +52,7 @@ def with_text(message: Any, text: str) -> Any:
 
 
 def is_text(part: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether it is a part with a text."""
+    """True if it is a part with a text."""
     return (
         isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
     )
@@ -91,7 +91,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     return value if value is None or isinstance(value, (str, int, float)) else str(value)
 
 
-# What a message that cannot be read takes beside its text.
+# Tokens of a message that cannot be read, beside its text.
 _MESSAGE_TOKENS = 4
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# Where files go if nobody says so, in the folder that the agent works in.
+# The default folder for files, in the folder that the agent works in.
 _FOLDER = ".valis"
 # Valis' window of a model that nobody knows.
 _UNKNOWN = 128_000
@@ -36,7 +36,7 @@ _UNKNOWN = 128_000
 
 @dataclass
 class _Request:
-    """What a host asks for.
+    """The settings of a host.
 
     Attributes:
         limit: The window of the model.
@@ -92,7 +92,7 @@ class ContextManagementMiddleware:
 
     @property
     def compaction_history(self) -> list[CompactionResult]:
-        """What was done so far."""
+        """The compactions so far."""
         return list(self._compaction_history)
 
     def count_tokens(self, text: str) -> int:
@@ -120,7 +120,7 @@ class ContextManagementMiddleware:
         return _UNKNOWN if known.source == "default" else known.max_input
 
     def should_offload_result(self, result: str) -> bool:
-        """Whether a result is to become a file. Stops counting once that is known."""
+        """True if a result is to become a file. Stops counting once that is known."""
         return not self.tokenizer.fits(_text(result), self.config.large_result_tokens)
 
     def offload_large_result(
@@ -204,7 +204,7 @@ class ContextManagementMiddleware:
     async def manage_context(
         self, messages: list[dict[str, Any]], model: str, summarization_agent: Any = None
     ) -> list[dict[str, Any]]:
-        """What is due before a request: pointers above 85 %, then a summary above 95 %.
+        """Does the steps that are due before a request: pointers above 85 %, a summary above 95 %.
 
         Returns:
             The same list where nothing is due, else a new one. A conversation that goes on begins
@@ -231,7 +231,7 @@ class ContextManagementMiddleware:
         }
 
     def get_system_prompt_segment(self) -> str:
-        """What the model is told about its context, and how it gets things back."""
+        """Tells the model about its context, and how to read content back."""
         return SEGMENT
 
     async def _managed(
@@ -241,7 +241,7 @@ class ContextManagementMiddleware:
         try:
             return await self._shown(messages, limit, agent, has_pointers=has_pointers)
         except ullage.MessageError:
-            # What cannot be read stays as it is while nothing is due.
+            # A list that cannot be read stays as it is while nothing is due.
             if self.count_message_tokens(messages) < self.config.summarizes_at(limit):
                 return messages
             raise

@@ -1,4 +1,4 @@
-"""What the model is told: the message of a summary, and a segment of the system prompt."""
+"""The texts that the model reads: the message of a summary, and a segment of the system prompt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import ullage
 from ullage.valis.files import HISTORY, is_path_in
 from ullage.valis.messages import role_of, text_parts
 
-# How the model gets back what left its context.
+# The model reads here how to get back content that was removed.
 SEGMENT = """
 ## Context Management
 
@@ -41,7 +41,7 @@ _INTRODUCTION = (
 )
 # Characters of the line with the history of a summary, at the most.
 _LONGEST_PLACE = 400
-# That line, around the path and the number of messages behind the summary that are in it too.
+# The line with the history, around the path and the number of messages behind the summary that are in it too.
 _SAVED = ("\n\n[Saved to ", ", with the next ", " messages]")
 
 
@@ -60,7 +60,7 @@ class SavedHistory:
 
 @dataclass(frozen=True)
 class SummaryNote:
-    """What stands in the message of a summary.
+    """The contents of a summary's message.
 
     Attributes:
         summary: The summary.
@@ -80,7 +80,7 @@ def message_of(summary: str, role: str, saved: SavedHistory) -> dict[str, Any]:
 
 
 def summary_note(message: Any) -> SummaryNote | None:
-    """What stands in such a message; None if it is another."""
+    """Reads the message of a summary; None if it is another message."""
     texts = text_parts(message) if role_of(message) in _ROLES else []
     # By hand, since an expression takes the square of the time for what only begins like one.
     text, begin, end = texts[0].strip() if len(texts) == 1 else "", f"{_BEGIN}\n", f"\n\n{_END}"

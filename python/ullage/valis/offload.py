@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 1_000
 # Characters of a preview in all, whatever the number of lines: ten of the longest.
 LONGEST_PREVIEW = 10_000
-# How the names of files begin of what had been in the conversation before it became a file.
+# The beginnings of file names for content that was in the conversation before it became a file.
 LATE_RESULT, FIRST_REQUEST = "late", "first_request"
 _LATE = tuple(f"{OUTPUTS}/{name}_" for name in (LATE_RESULT, FIRST_REQUEST))
 # Results that are remembered: of a long-lived server's, those that a model may still ask for.
 _REMEMBERED = 4_096
-# What the model reads files with, as it is told.
+# The tool for reading files, as the model is told.
 _READER = "read_file"
-# How a preview begins.
+# The beginning of a preview.
 OPENING = "[Large output saved to "
 # Characters of a path, at the most.
 _LONGEST_PATH = 200
 
 
 class OffloadLog:
-    """Which results became files, so that one that is read back is told from them."""
+    """The results that became files, so that a result that is read back is recognized."""
 
     def __init__(self) -> None:
         self._calls: OrderedDict[str, str] = OrderedDict()
@@ -44,7 +44,7 @@ class OffloadLog:
                 self._calls.popitem(last=False)
 
     def is_read_back(self, text: str, tool: str, identifier: str) -> bool:
-        """Whether the result is what another call had given, read from its file."""
+        """True if the result was read back from the file of another call's result."""
         if tool != _READER:
             return False
         return self._calls.get(digest_of(text), identifier) != identifier

@@ -62,7 +62,7 @@ _LONG_RESULT = 500
 _WRITTEN = "[Content written to "
 _SEE = "[See "
 _DONE = "[File operation completed successfully. Use read_file() to view current content."
-# What precedes the path at the end of a pointer.
+# The words in front of the path at the end of a pointer.
 _KEPT, _FULL = ("[As written", "[As it was"), (" Full result",)
 # Characters of that and the path, at the most.
 _LONGEST_END = 200

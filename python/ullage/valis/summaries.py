@@ -48,7 +48,7 @@ class Summaries:
             summary_tokens=tokens,
             summary_lines=max(0, min(preset.summary_lines, limit // _LINES_OF, words - tokens)),
         )
-        # What is told without a model leaves out nothing for lack of understanding.
+        # An account without a model leaves nothing out, so it needs no further lines.
         self._told = self._policy.replace(summary_lines=0)
         self._counter = counter
 
@@ -85,7 +85,7 @@ class Summaries:
 
 
 def summarizer_of(agent: Any) -> Any:
-    """What asks an agent with ``run(input, stateless=True)``, plain or async."""
+    """Asks an agent with ``run(input, stateless=True)``, plain or async."""
 
     async def ask(request: ullage.SummaryRequest) -> str:
         messages = [
