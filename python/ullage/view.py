@@ -246,7 +246,7 @@ class View:
         return learned
 
     def state(self) -> dict[str, Any]:
-        """Returns everything that another process needs to send the same requests, as JSON-like data.
+        """Returns the state with which another process sends the same requests, as JSON-like data.
 
         Some bytes for each compacted message that stays, and the messages that are not in the
         history, such as the one with the note about those that left. Give it to

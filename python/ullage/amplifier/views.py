@@ -109,7 +109,7 @@ class BudgetView:
         return self._view.outlook(history, room)
 
     def past(self) -> dict[str, Any]:
-        """Returns the state that another process needs to go on with this view, as JSON-like data."""
+        """Returns the state with which another process goes on, as JSON-like data."""
         budget = {"tokens": self.budget.tokens, "model": self.budget.model}
         return {"budget": budget, "stats": self.stats, "view": self._view.state()}
 

@@ -171,7 +171,7 @@ class ContextManager:
         all_messages: list[dict[str, Any]],
         tools: list[dict[str, Any]] | None = None,
     ) -> ContextStatus:
-        """Returns the status for ``/context`` (``render()``) and ``/tokens`` (``tokens_line()``)."""
+        """Returns data for ``/context``, by ``render()``, and ``/tokens``, by ``tokens_line()``."""
         messages, summary = self._read(all_messages)
         tool_tokens = count_tools_tokens(tools, self.model)
         room = self._room(tool_tokens)

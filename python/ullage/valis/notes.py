@@ -41,7 +41,8 @@ _INTRODUCTION = (
 )
 # Characters of the line with the history of a summary, at the most.
 _LONGEST_PLACE = 400
-# The line with the history, around the path and the number of messages behind the summary that are in it too.
+# The line with the history, around the path and the number of messages behind the summary that
+# are in it too.
 _SAVED = ("\n\n[Saved to ", ", with the next ", " messages]")
 
 
