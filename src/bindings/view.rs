@@ -298,7 +298,8 @@ impl PyView {
         let mut forgotten = None;
         let Compaction { pieces, left: unscaled, .. } = {
             let mut view = own.view.lock();
-            if own.is_unproven.load(Ordering::Acquire) && view.is_of_another(&prefixes) {
+            // A conversation that begins anew is no other one.
+            if own.is_unproven.load(Ordering::Acquire) && known.is_answered && view.is_of_another(&prefixes) {
                 return Err(of_another().into());
             }
             own.is_unproven.store(false, Ordering::Release);

@@ -32,7 +32,8 @@ const COMPACTIONS: usize = 4;
 /// longest is forgotten.
 const BUDGETS: usize = 16;
 
-/// Entries of a history by which it is told from another, spread evenly.
+/// The number of entries by which a history is recognized: this many of the newest, because hosts cut old ones off, and as
+/// many of the others, spread evenly.
 const LANDMARKS: usize = 16;
 
 /// The target after a refused request, as a share of its tokens: after the first refusal in a row, the second, and so on.
@@ -136,28 +137,23 @@ impl<M: Clone> View<M> {
         Request { compaction, is_cut: pieces.len() < serving.len() }
     }
 
-    /// True if the view was made of another history: this one contains none of its messages. A single message may have been
-    /// edited.
+    /// True if the view was made of another history: this one contains none of the messages that are known of that one.
     pub fn is_of_another(&self, prefixes: &Prefixes) -> bool {
-        !self.landmarks.is_empty() && prefixes.len() > 1 && self.landmarks_in(prefixes) == 0
+        !self.landmarks.is_empty() && !self.landmarks.iter().any(|landmark| prefixes.entries().contains(landmark))
     }
 
-    /// Notes which history the next requests are for, where it is no longer told by what is known of it.
+    /// Notes which history the next requests are for.
     pub fn update(&mut self, prefixes: &Prefixes) {
-        let known = self.landmarks.len();
-        let is_old = self.landmarks_in(prefixes) * 2 < known || known < LANDMARKS.min(prefixes.len() / 2);
-        if is_old && known > 0 {
+        if !self.landmarks.is_empty() {
             self.follow(prefixes);
         }
     }
 
-    fn landmarks_in(&self, prefixes: &Prefixes) -> usize {
-        self.landmarks.iter().filter(|landmark| prefixes.entries().contains(landmark)).count()
-    }
-
     fn follow(&mut self, prefixes: &Prefixes) {
-        let step = prefixes.len().div_ceil(LANDMARKS).max(1);
-        self.landmarks = prefixes.entries().iter().step_by(step).copied().collect();
+        let entries = prefixes.entries();
+        let (older, newest) = entries.split_at(entries.len().saturating_sub(LANDMARKS));
+        let step = older.len().div_ceil(LANDMARKS).max(1);
+        self.landmarks = older.iter().step_by(step).chain(newest).copied().collect();
     }
 
     /// Remembers what a compaction left, and gives back what is forgotten for it.

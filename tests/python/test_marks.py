@@ -1,6 +1,7 @@
 """A text can say of itself that it is stored: whether it is, only the store knows."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,8 @@ def test_other_content_under_a_reference_gets_another_reference(plan):
 def test_the_string_of_a_user_stays_one_when_a_note_joins_it(format):
     store = ullage.MemoryStore()
     engine = ullage.ContextManager(POLICY, store=store, format=format)
-    messages, task = [], "Which query is slow?"
+    messages: list[Any] = []
+    task = "Which query is slow?"
     for turn in range(3):
         for step in range(40):
             words = f"Word {step} of turn {turn} is said at length. " * 20

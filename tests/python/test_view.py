@@ -367,11 +367,38 @@ def test_a_state_of_another_history_is_rejected():
     state = view.state()
     other = Host()
     other.history[0] = Message("user", (Text("Something else altogether."),))
+    other.made = 100
     other.grow(3, 1)
     restored = engine().open(state)
     with pytest.raises(ullage.MessageError, match="another history"):
         restored.messages(other.written("anthropic"))
     restored.messages(host.written("anthropic"))
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [
+        lambda history: [{"role": "user", "content": "Something else."}],
+        lambda history: [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Something else."},
+        ],
+        lambda history: history[-3:],
+        lambda history: [{"role": "user", "content": "Much was said."}, *history[-4:]],
+        lambda history: [history[0], *({**m, "content": "Edited."} for m in history[1:7])],
+    ],
+    ids=["cleared", "cleared with a prompt", "cut off", "summarized", "edited"],
+)
+def test_a_view_goes_on_with_a_history_that_was_replaced_resumed_or_not(replaced):
+    view = engine(format="openai").open()
+    for end in range(1, 240, 4):
+        history = long_history(end)
+        view.messages(history)
+    state = json.loads(json.dumps(view.state()))
+    new = replaced(history)
+    resumed = engine(format="openai").open(state)
+    assert resumed.messages(new) == view.messages(new)
+    assert resumed.messages(history) == view.messages(history)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ use crate::bindings::append_only::{Counted, Entries};
 use crate::bindings::counting::History as Promise;
 use crate::bindings::text::PyText;
 use crate::ledger::entry_digests;
-use crate::message::Conversation;
+use crate::message::{Conversation, Role};
 use crate::shared::Shared;
 use crate::view;
 use crate::view::Prefixes;
@@ -56,6 +56,8 @@ pub(super) struct Known {
     pub prefixes: Prefixes,
     /// Entry of the last request of a person.
     pub asked: Option<usize>,
+    /// True if the model has said something in it.
+    pub is_answered: bool,
     ready: Vec<Ready>,
 }
 
@@ -68,6 +70,7 @@ impl Known {
             format,
             prefixes: Prefixes::default(),
             asked: None,
+            is_answered: false,
             ready: Vec::new(),
         })
     }
@@ -90,6 +93,7 @@ impl Known {
         let before = self.prefixes.len();
         let asked = requests(conversation).next_back().map(|last| before + conversation.entry(last));
         self.asked = asked.or(self.asked);
+        self.is_answered |= conversation.messages.iter().any(|message| message.role == Role::Assistant);
         self.prefixes.extend(entry_digests(conversation));
     }
 

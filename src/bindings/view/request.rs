@@ -100,7 +100,7 @@ impl PyViewRequest {
             return Ok(self.list.bind(py).clone());
         };
         let entries = due.reading.get().rewritten(py, &plan.0)?;
-        due.compacted(py, outputs(entries), plan.0.format)
+        due.compacted(py, outputs(entries), plan.0.format, due.is_plain)
     }
 
     /// Remembers what somebody else made of the messages of this request. A message that is the same object stands for
@@ -120,17 +120,19 @@ impl PyViewRequest {
             .collect();
         stand_for_gaps(&mut outputs, self.list.bind(py).len());
         let format = due.reading.get().format();
-        due.compacted(py, outputs, format).map(|_| ())
+        // What somebody else made may need a repair, so no request goes on from it before it is read again.
+        due.compacted(py, outputs, format, false).map(|_| ())
     }
 }
 
 impl Due {
-    /// Remembers what a compaction left, and returns it.
+    /// Remembers what a compaction left, and returns it. The next request goes on from it if it `is_ready`.
     fn compacted<'py>(
         &self,
         py: Python<'py>,
         outputs: Vec<Output<Made>>,
         format: Format,
+        is_ready: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let units = self.units.compacted(outputs, &self.prefixes);
         let (view, history) = (self.view.get(), self.history.bind(py));
@@ -143,9 +145,7 @@ impl Due {
         drop(forgotten);
         let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
         *view.sent.lock() = Some(counted);
-        if self.is_plain
-            && let Some(mut known) = view.histories.take(history)
-        {
+        if is_ready && let Some(mut known) = view.histories.take(history) {
             let shows = Shows { budget: self.budget, left: counted.unscaled, compactions };
             if known.len() == history.len() {
                 known.keep(Ready::new(shows, history.len(), &list, counted));
