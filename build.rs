@@ -7,6 +7,7 @@
 //! - `o200k_base.alone`, `cl100k_base.alone`: how many tokens a character of three bytes is.
 //! - `class_index.bin`, `class_blocks.bin`: the class of every code point, as a two-stage table.
 //! - `class_bytes.bin`: the class of a character by its first byte.
+//! - `docs/*`: the docstrings of the stub, which are those of the extension module too; a file for each name.
 
 #![expect(clippy::disallowed_methods, reason = "a build script speaks to cargo on its output and leaves files")]
 
@@ -44,6 +45,9 @@ const CODE_POINTS: usize = 0x11_0000;
 /// The class of a byte that begins a character beyond ASCII.
 const BEYOND_ASCII: u8 = 0x80;
 
+/// The stub of the extension module.
+const STUB: &str = "python/ullage/_core.pyi";
+
 /// The flags of each class, and the characters that have them. `src/tokens/bpe/class.rs` reads the same flags.
 const FLAGS: [(u8, &str); 7] = [
     (0x01, r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"),
@@ -68,7 +72,40 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::write(out.join(format!("{name}.crossings")), crossings(&tokens))?;
         fs::write(out.join(format!("{name}.alone")), alone(&tokens)?)?;
     }
+    if env::var_os("CARGO_FEATURE_PYTHON").is_some() {
+        println!("cargo:rerun-if-changed={STUB}");
+        write_docstrings(&fs::read_to_string(STUB)?, &out.join("docs"))?;
+    }
     write_classes(&out)
+}
+
+/// Writes the docstring of each class and function of a stub, without its indentation, under its qualified name.
+fn write_docstrings(stub: &str, folder: &Path) -> Result<(), Box<dyn Error>> {
+    const QUOTES: &str = "\"\"\"";
+    fs::create_dir_all(folder)?;
+    // The classes and functions that the line is in, each with its indentation.
+    let mut names: Vec<(usize, &str)> = Vec::new();
+    let mut lines = stub.lines();
+    while let Some(line) = lines.next() {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        let header = ["class ", "def ", "async def "].iter().find_map(|word| text.strip_prefix(word));
+        if let Some(header) = header {
+            names.retain(|(outer, _)| *outer < indent);
+            let name = header.split(|c: char| !c.is_alphanumeric() && c != '_').next();
+            names.push((indent, name.unwrap_or_default()));
+        } else if let (Some(opened), false) = (text.strip_prefix(QUOTES), names.is_empty()) {
+            let mut doc = opened.to_owned();
+            while !doc.ends_with(QUOTES) {
+                let next = lines.next().ok_or_else(|| format!("{STUB}: a docstring does not end"))?;
+                doc.push('\n');
+                doc.push_str(next.get(indent..).unwrap_or_default());
+            }
+            let name = names.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(".");
+            fs::write(folder.join(name), doc.trim_end_matches(QUOTES).trim_end())?;
+        }
+    }
+    Ok(())
 }
 
 /// The tokens of the ranks `0..count`.

@@ -14,7 +14,7 @@ use crate::invariants::CallSite;
 use crate::message::{Outcome, Part};
 use crate::wire::{self, Node};
 
-/// A list of messages, read once.
+#[doc = doc!("Conversation")]
 #[derive(Debug)]
 #[pyclass(frozen, name = "Conversation", module = "ullage")]
 pub struct PyConversation {
@@ -37,6 +37,7 @@ impl PyConversation {
         Ok(PyConversation { history: Arc::new(History::of(conversation)), format: format.name() })
     }
 
+    #[doc = doc!("Conversation.format")]
     #[getter]
     fn format(&self) -> &'static str {
         self.format
@@ -50,27 +51,32 @@ impl PyConversation {
         format!("Conversation(format='{}', messages={})", self.format, self.history.entries())
     }
 
+    #[doc = doc!("Conversation.roles")]
     #[getter]
     fn roles(&self) -> Vec<&'static str> {
         (0..self.history.entries()).map(|entry| self.history.kind(entry).name()).collect()
     }
 
+    #[doc = doc!("Conversation.texts")]
     #[getter]
     fn texts(&self) -> Vec<String> {
         (0..self.history.entries()).map(|entry| self.history.words(entry)).collect()
     }
 
+    #[doc = doc!("Conversation.calls")]
     #[getter]
     fn calls(&self) -> Vec<PyToolCall> {
         (0..self.history.calls().len()).map(|index| self.call(index)).collect()
     }
 
+    #[doc = doc!("Conversation.open_calls")]
     #[getter]
     fn open_calls(&self) -> Vec<PyToolCall> {
         let calls = self.history.calls().iter().enumerate().filter(|(_, call)| call.result.is_none());
         calls.map(|(index, _)| self.call(index)).collect()
     }
 
+    #[doc = doc!("Conversation.results")]
     #[getter]
     fn results(&self) -> Vec<PyToolResult> {
         (0..self.history.results().len())
@@ -78,16 +84,19 @@ impl PyConversation {
             .collect()
     }
 
+    #[doc = doc!("Conversation.cut_points")]
     #[getter]
     fn cut_points(&self) -> Vec<usize> {
         self.history.cut_points()
     }
 
+    #[doc = doc!("Conversation.requests")]
     #[getter]
     fn requests(&self) -> Vec<usize> {
         self.history.requests()
     }
 
+    #[doc = doc!("Conversation.pins")]
     #[getter]
     fn pins(&self) -> Vec<usize> {
         self.history.pins()
@@ -100,7 +109,7 @@ impl PyConversation {
     }
 }
 
-/// A call in a conversation.
+#[doc = doc!("ToolCall")]
 #[derive(Debug)]
 #[pyclass(frozen, name = "ToolCall", module = "ullage")]
 pub struct PyToolCall {
@@ -128,37 +137,44 @@ impl PyToolCall {
 
 #[pymethods]
 impl PyToolCall {
+    #[doc = doc!("ToolCall.message")]
     #[getter]
     fn message(&self) -> usize {
         self.place().entry
     }
 
+    #[doc = doc!("ToolCall.number")]
     #[getter]
     fn number(&self) -> usize {
         self.place().number
     }
 
+    #[doc = doc!("ToolCall.id")]
     #[getter]
     fn id(&self) -> &str {
         self.fields().0
     }
 
+    #[doc = doc!("ToolCall.tool")]
     #[getter]
     fn tool(&self) -> &str {
         self.fields().1
     }
 
+    #[doc = doc!("ToolCall.arguments")]
     #[getter]
     fn arguments(&self) -> &str {
         self.fields().2
     }
 
+    #[doc = doc!("ToolCall.result")]
     #[getter]
     fn result(&self) -> Option<PyToolResult> {
         let index = self.history.result_of(self.index)?;
         Some(PyToolResult { history: Arc::clone(&self.history), index })
     }
 
+    #[doc = doc!("ToolCall.waits")]
     #[getter]
     fn waits(&self) -> bool {
         self.history.waits(self.index)
@@ -169,7 +185,7 @@ impl PyToolCall {
     }
 }
 
-/// A tool result in a conversation.
+#[doc = doc!("ToolResult")]
 #[derive(Debug)]
 #[pyclass(frozen, name = "ToolResult", module = "ullage")]
 pub struct PyToolResult {
@@ -185,16 +201,19 @@ impl PyToolResult {
 
 #[pymethods]
 impl PyToolResult {
+    #[doc = doc!("ToolResult.message")]
     #[getter]
     fn message(&self) -> usize {
         self.history.place(self.site().site).entry
     }
 
+    #[doc = doc!("ToolResult.number")]
     #[getter]
     fn number(&self) -> usize {
         self.history.place(self.site().site).number
     }
 
+    #[doc = doc!("ToolResult.id")]
     #[getter]
     fn id(&self) -> &str {
         match self.history.part(self.site().site) {
@@ -203,26 +222,31 @@ impl PyToolResult {
         }
     }
 
+    #[doc = doc!("ToolResult.tool")]
     #[getter]
     fn tool(&self) -> &str {
         self.history.tool_of(self.site()).unwrap_or_default()
     }
 
+    #[doc = doc!("ToolResult.text")]
     #[getter]
     fn text(&self) -> String {
         self.history.result_text(self.site())
     }
 
+    #[doc = doc!("ToolResult.outcome")]
     #[getter]
     fn outcome(&self) -> &'static str {
         self.history.outcome(self.site()).name()
     }
 
+    #[doc = doc!("ToolResult.failed")]
     #[getter]
     fn failed(&self) -> bool {
         self.history.outcome(self.site()) == Outcome::Failed
     }
 
+    #[doc = doc!("ToolResult.call")]
     #[getter]
     fn call(&self) -> Option<PyToolCall> {
         let index = self.site().call?;
@@ -234,6 +258,7 @@ impl PyToolResult {
     }
 }
 
+#[doc = doc!("tool_outcome")]
 #[pyfunction]
 pub fn tool_outcome(result: &Bound<'_, PyAny>) -> PyResult<&'static str> {
     let node = PyNode(result.clone());

@@ -39,6 +39,7 @@ fn aside<R: Send>(py: Python<'_>, text: &PyText, work: impl FnOnce() -> R + Send
     if text.len() < WORTH_RELEASING { work() } else { py.detach(work) }
 }
 
+#[doc = doc!("count_tokens")]
 #[pyfunction]
 #[pyo3(signature = (text, encoding = "o200k_base"))]
 pub fn count_tokens(py: Python<'_>, text: &Bound<'_, PyString>, encoding: &str) -> PyResult<usize> {
@@ -54,6 +55,7 @@ pub fn count_tokens(py: Python<'_>, text: &Bound<'_, PyString>, encoding: &str) 
     Ok(aside(py, &text, || ledger.count_text(&text, TextKind::Prose)))
 }
 
+#[doc = doc!("TokenCounter")]
 #[pyclass(frozen, subclass, name = "TokenCounter", module = "ullage")]
 #[derive(Debug)]
 pub struct PyTokenCounter {
@@ -80,11 +82,13 @@ impl PyTokenCounter {
         Ok(PyTokenCounter::over(Arc::new(exact(encoding)?)))
     }
 
+    #[doc = doc!("TokenCounter.for_model")]
     #[staticmethod]
     fn for_model(model: &Bound<'_, PyString>) -> PyTokenCounter {
         PyTokenCounter::over(counter_for_model(&PyText::of(model)))
     }
 
+    #[doc = doc!("TokenCounter.with_ratio")]
     #[staticmethod]
     fn with_ratio(ratio: &Bound<'_, PyAny>) -> PyResult<PyTokenCounter> {
         let estimate = match ratio.cast::<PyString>() {
@@ -97,6 +101,7 @@ impl PyTokenCounter {
         Ok(PyTokenCounter::over(Arc::new(estimate)))
     }
 
+    #[doc = doc!("TokenCounter.preset")]
     #[staticmethod]
     #[pyo3(signature = (name, model = None))]
     fn preset(name: &str, model: Option<&Bound<'_, PyString>>) -> PyResult<PyTokenCounter> {
@@ -115,16 +120,19 @@ impl PyTokenCounter {
         Ok(ratios.unbind())
     }
 
+    #[doc = doc!("TokenCounter.name")]
     #[getter]
     fn name(&self) -> &str {
         self.ledger().counter().name()
     }
 
+    #[doc = doc!("TokenCounter.scale")]
     #[getter]
     fn scale(&self) -> f64 {
         self.ledger().now().scale().factor()
     }
 
+    #[doc = doc!("TokenCounter.count")]
     fn count(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> usize {
         let (text, ledger) = (PyText::of(text), self.ledger());
         aside(py, &text, || match ledger.counter().precision() {
@@ -133,6 +141,7 @@ impl PyTokenCounter {
         })
     }
 
+    #[doc = doc!("TokenCounter.fits")]
     fn fits(&self, py: Python<'_>, text: &Bound<'_, PyString>, limit: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Amount(most) = limit.extract()?;
         // Even an empty text takes more than a negative number of tokens.
@@ -146,6 +155,7 @@ impl PyTokenCounter {
         }))
     }
 
+    #[doc = doc!("TokenCounter.count_messages")]
     #[pyo3(signature = (messages, format = None, *, system = None, tools = None, append_only = false))]
     fn count_messages(
         &self,
@@ -164,6 +174,7 @@ impl PyTokenCounter {
         Ok(self.ledger().request(counted.total, counted.beginning, fixed))
     }
 
+    #[doc = doc!("TokenCounter.observe")]
     #[pyo3(signature = (messages, reported_tokens, format = None, *, append_only = false))]
     fn observe(
         &self,

@@ -8,19 +8,14 @@ use pyo3::types::PyTuple;
 use super::pending_exception;
 use crate::error::{Error, SettingProblem};
 
-create_exception!(ullage, UllageError, PyException, "Base of everything that ullage raises.");
-create_exception!(ullage, BudgetError, UllageError, "The conversation cannot be brought inside its budget.");
-create_exception!(
-    ullage,
-    MessageError,
-    UllageError,
-    "A message, or the list of them, is not what its format asks for."
-);
-create_exception!(ullage, MessagesChangedError, MessageError, "The messages are not those that a plan was made for.");
-create_exception!(ullage, PolicyError, UllageError, "A setting is unknown, out of range, or contradicts another.");
-create_exception!(ullage, SummaryError, UllageError, "The policy requires a summary, and none was made.");
-create_exception!(ullage, StoreError, UllageError, "A store could not write, read or find.");
-create_exception!(ullage, ReferenceTakenError, StoreError, "A store has other content under a reference.");
+create_exception!(ullage, UllageError, PyException, doc!("UllageError"));
+create_exception!(ullage, BudgetError, UllageError, doc!("BudgetError"));
+create_exception!(ullage, MessageError, UllageError, doc!("MessageError"));
+create_exception!(ullage, MessagesChangedError, MessageError, doc!("MessagesChangedError"));
+create_exception!(ullage, PolicyError, UllageError, doc!("PolicyError"));
+create_exception!(ullage, SummaryError, UllageError, doc!("SummaryError"));
+create_exception!(ullage, StoreError, UllageError, doc!("StoreError"));
+create_exception!(ullage, ReferenceTakenError, StoreError, doc!("ReferenceTakenError"));
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {

@@ -7,6 +7,7 @@ use super::pending_exception::nothing_raised;
 use crate::error::Error;
 use crate::wire::{self, Format};
 
+#[doc = doc!("detect_format")]
 #[pyfunction]
 pub fn detect_format(messages: &Bound<'_, PyAny>) -> PyResult<&'static str> {
     let format = wire::detect_format(&PyNode(messages.clone()))?;

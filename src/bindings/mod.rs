@@ -1,5 +1,15 @@
 //! The Python extension module `ullage._core`: names, types and errors. No decision is taken here.
 
+// The docstrings of the stub are in the form that tools for Python read.
+#![allow(clippy::doc_markdown, clippy::doc_lazy_continuation)]
+
+/// The docstring of a name in the stub, see `build.rs`.
+macro_rules! doc {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/docs/", $name))
+    };
+}
+
 mod append_only;
 mod compress;
 mod conversation;

@@ -15,64 +15,76 @@ use crate::wire::{self, Bytes, MAX_MESSAGE_DEPTH, Node};
 /// The content to store before a plan is applied: reference, tool, content.
 pub type ToStore<'py> = (String, String, Bound<'py, PyBytes>);
 
+#[doc = doc!("Plan")]
 #[pyclass(frozen, eq, name = "Plan", module = "ullage")]
 #[derive(Debug, PartialEq)]
 pub struct PyPlan(pub Plan);
 
 #[pymethods]
 impl PyPlan {
+    #[doc = doc!("Plan.format")]
     #[getter]
     fn format(&self) -> &'static str {
         self.0.format.name()
     }
 
+    #[doc = doc!("Plan.budget")]
     #[getter]
     fn budget(&self) -> usize {
         self.0.budget.limit
     }
 
+    #[doc = doc!("Plan.tokens_before")]
     #[getter]
     fn tokens_before(&self) -> usize {
         self.0.tokens_before
     }
 
+    #[doc = doc!("Plan.tokens_after")]
     #[getter]
     fn tokens_after(&self) -> usize {
         self.0.tokens_after
     }
 
+    #[doc = doc!("Plan.messages")]
     #[getter]
     fn messages(&self) -> usize {
         self.0.spans.count()
     }
 
+    #[doc = doc!("Plan.is_empty")]
     #[getter]
     fn is_empty(&self) -> bool {
         self.0.edits.is_empty()
     }
 
+    #[doc = doc!("Plan.is_pending")]
     #[getter]
     fn is_pending(&self) -> bool {
         self.0.pending.is_some()
     }
 
+    #[doc = doc!("Plan.edits")]
     #[getter]
     fn edits<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.edits_json())?)
     }
 
+    #[doc = doc!("Plan.relied_on")]
     #[getter]
     fn relied_on(&self) -> Vec<String> {
         self.0.relied_on().map(ToString::to_string).collect()
     }
 
+    #[doc = doc!("Plan.explain")]
     fn explain(&self) -> String {
         self.0.explain()
     }
 
-    /// Read as text: that bounds how deep the data goes, and a number of Python may be one that JSON does not hold.
+    #[doc = doc!("Plan.from_dict")]
     #[staticmethod]
     fn from_dict(d: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
+        // Read as text, which bounds how deep the data goes: a number of Python may be one that JSON does not hold.
         let mut text = String::new();
         PyNode(d.clone()).render(&mut text, Bytes::Stored, MAX_MESSAGE_DEPTH)?;
         nothing_raised()?;
@@ -83,14 +95,17 @@ impl PyPlan {
         Ok(PyPlan(Plan::from_json(&value)?))
     }
 
+    #[doc = doc!("Plan.to_dict")]
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.to_json())?)
     }
 
+    #[doc = doc!("Plan.report")]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.report())?)
     }
 
+    #[doc = doc!("Plan.artifacts")]
     pub fn artifacts<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<ToStore<'py>>> {
         let host = self.repaired(messages)?;
         let conversation = check(&self.0, &host)?;
@@ -107,6 +122,7 @@ impl PyPlan {
         Ok(artifacts)
     }
 
+    #[doc = doc!("Plan.apply")]
     pub fn apply<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let messages = apply(&self.0, &self.repaired(messages)?)?;
         nothing_raised()?;

@@ -53,6 +53,7 @@ fn text_of(value: &Bound<'_, PyAny>) -> String {
     value.str().map_or_else(|_| value.get_type().to_string(), |text| PyText::of(&text).to_string())
 }
 
+#[doc = doc!("Policy")]
 #[pyclass(frozen, eq, skip_from_py_object, name = "Policy", module = "ullage")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct PyPolicy(pub Policy);
@@ -65,11 +66,13 @@ impl PyPolicy {
         PyPolicy(Policy::default()).replace(settings)
     }
 
+    #[doc = doc!("Policy.from_dict")]
     #[staticmethod]
     fn from_dict(settings: &Bound<'_, PyDict>) -> PyResult<PyPolicy> {
         PyPolicy::new(Some(settings))
     }
 
+    #[doc = doc!("Policy.replace")]
     #[pyo3(signature = (**changes))]
     fn replace(&self, changes: Option<&Bound<'_, PyDict>>) -> PyResult<PyPolicy> {
         Ok(PyPolicy(self.0.replace(changes.map(settings_of).unwrap_or_default())?))
@@ -79,11 +82,13 @@ impl PyPolicy {
         Ok((slf.get_type().getattr("from_dict")?, (slf.get().to_dict(slf.py())?,)))
     }
 
+    #[doc = doc!("Policy.preset")]
     #[staticmethod]
     fn preset(name: &str) -> PyResult<PyPolicy> {
         Ok(PyPolicy(Policy::preset(name)?))
     }
 
+    #[doc = doc!("Policy.from_env")]
     // The package reads the environment, the core does not.
     #[staticmethod]
     #[pyo3(signature = (prefix = "ULLAGE_", environ = None))]
@@ -91,6 +96,7 @@ impl PyPolicy {
         py.import("ullage._engine.environment")?.call_method1("policy_from_env", (prefix, environ))
     }
 
+    #[doc = doc!("Policy.to_dict")]
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0)?)
     }

@@ -14,13 +14,14 @@ use crate::store::{
     self, Deletion, FileStore, MemoryStore, Places, RETRIEVAL_LIMIT, Reference, Retention, Sparing, Store,
 };
 
-/// The base class of the native stores.
+#[doc = doc!("NativeStore")]
 #[pyclass(frozen, subclass, name = "NativeStore", module = "ullage._core")]
 #[derive(Debug)]
 pub struct PyStore(Arc<dyn Store>);
 
 #[pymethods]
 impl PyStore {
+    #[doc = doc!("NativeStore.put")]
     #[pyo3(signature = (content, *, reference, tool = None))]
     #[allow(unused_variables)] // `tool` is for stores that file by tool; here the reference names it.
     fn put(
@@ -35,16 +36,19 @@ impl PyStore {
         Ok(parsed.to_string())
     }
 
+    #[doc = doc!("NativeStore.get")]
     fn get<'py>(&self, py: Python<'py>, reference: &Bound<'_, PyString>) -> PyResult<Bound<'py, PyBytes>> {
         let text = PyText::of(reference);
         let content = py.detach(|| self.0.get(&store::reference_in(&*self.0, &text)?))?;
         Ok(PyBytes::new(py, &content))
     }
 
+    #[doc = doc!("NativeStore.list")]
     fn list(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(py.detach(|| self.0.list())?.iter().map(ToString::to_string).collect())
     }
 
+    #[doc = doc!("NativeStore.delete")]
     fn delete(&self, py: Python<'_>, reference: &Bound<'_, PyString>) -> PyResult<bool> {
         let reference = Reference::parse(&PyText::of(reference))?;
         Ok(py.detach(|| self.0.delete(&reference))? == Deletion::Deleted)
@@ -55,6 +59,7 @@ impl PyStore {
         signature = (pattern, *, context = Amount(0), limit = Amount(RETRIEVAL_LIMIT)),
         text_signature = "($self, pattern, *, context=0, limit=20000)"
     )]
+    #[doc = doc!("NativeStore.search")]
     fn search(
         &self,
         py: Python<'_>,
@@ -67,6 +72,7 @@ impl PyStore {
     }
 }
 
+#[doc = doc!("MemoryStore")]
 #[pyclass(frozen, subclass, extends = PyStore, name = "MemoryStore", module = "ullage")]
 #[derive(Debug)]
 pub struct PyMemoryStore;
@@ -84,6 +90,7 @@ impl PyMemoryStore {
     }
 }
 
+#[doc = doc!("FileStore")]
 #[pyclass(frozen, subclass, extends = PyStore, name = "FileStore", module = "ullage")]
 #[derive(Debug)]
 pub struct PyFileStore {
@@ -142,36 +149,43 @@ impl PyFileStore {
         Ok(format!("FileStore({folder}{session})"))
     }
 
+    #[doc = doc!("FileStore.folder")]
     #[getter]
     fn folder(&self) -> PathBuf {
         self.folder.clone()
     }
 
+    #[doc = doc!("FileStore.session")]
     #[getter]
     fn session(&self, py: Python<'_>) -> Option<Py<PyString>> {
         self.session.as_ref().map(|id| id.clone_ref(py))
     }
 
+    #[doc = doc!("FileStore.directory")]
     #[getter]
     fn directory(&self) -> PathBuf {
         self.store.directory()
     }
 
+    #[doc = doc!("FileStore.path")]
     fn path(&self, py: Python<'_>, reference: &Bound<'_, PyString>) -> PyResult<Option<PathBuf>> {
         let Ok(reference) = Reference::parse(&PyText::of(reference)) else { return Ok(None) };
         Ok(py.detach(|| self.store.path(&reference))?)
     }
 
+    #[doc = doc!("FileStore.relative_path")]
     fn relative_path(&self, py: Python<'_>, reference: &Bound<'_, PyString>) -> PyResult<Option<PathBuf>> {
         let path = self.path(py, reference)?;
         Ok(path.map(|path| path.strip_prefix(&self.folder).map_or_else(|_| path.clone(), PathBuf::from)))
     }
 
+    #[doc = doc!("FileStore.above_limit")]
     #[getter]
     fn above_limit(&self) -> bool {
         self.store.is_above_limit()
     }
 
+    #[doc = doc!("FileStore.clean")]
     #[pyo3(signature = (live, *, spare_own = true))]
     fn clean(&self, py: Python<'_>, live: &Bound<'_, PyAny>, spare_own: bool) -> PyResult<Vec<String>> {
         // One text would be taken for the texts that its characters are.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib
+import inspect
+import operator
 from typing import Any
 
 import pytest
@@ -32,6 +34,23 @@ def test_all_that_can_be_called_is_looked_at():
 
 def test_every_public_name_has_a_docstring():
     assert [one.name for one in PUBLIC if not one.doc and not one.overrides] == []
+
+
+def test_native_names_have_the_docstrings_of_the_stub():
+    native = [one for one in PUBLIC if one.doc and is_native(one.name)]
+    assert len(native) > 60
+    assert {one.name for one in native if inspect.getdoc(resolved(one.name)) != one.doc} == set()
+
+
+def resolved(name: str) -> Any:
+    """The object of a public name, such as ``ullage.Policy.replace``."""
+    return operator.attrgetter(name.removeprefix("ullage."))(ullage)
+
+
+def is_native(name: str) -> bool:
+    """True if the extension module defines a name of ``ullage``."""
+    outer = name.split(".")[1]
+    return name.startswith("ullage.") and outer in vars(ullage._core) and name != "ullage._core"
 
 
 def test_a_docstring_begins_with_a_sentence():
