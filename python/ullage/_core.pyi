@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 from typing_extensions import Self
 
@@ -69,6 +69,21 @@ __all__ = [
 
 RETRIEVAL_LIMIT: int
 __version__: str
+
+_Stage: TypeAlias = Literal["offload", "compress", "prune", "window", "digest", "summarize", "trim"]
+_Marks: TypeAlias = Literal["ullage", "cyber-autoagent", "valis"]
+_Summaries: TypeAlias = Literal["offered", "always", "required"]
+_SummaryPrompt: TypeAlias = Literal["ullage", "cyber-autoagent", "supyagent", "valis"]
+_SummaryFallback: TypeAlias = Literal["sections", "one-liners"]
+_Compressor: TypeAlias = Literal[
+    "content",
+    "cyber-autoagent",
+    "amplifier",
+    "supyagent",
+    "sre-agent",
+    "sre-agent-payload",
+    "valis",
+]
 
 class UllageError(Exception):
     """Base of everything that ullage raises."""
@@ -563,61 +578,62 @@ class Policy:
         low: Share of the budget to which it goes down. A budget below 10,000 tokens has the low
             mark of 10,000, but at most 60 % of its high mark. No low mark is above 85 % of the
             high mark.
-        escalate: Share of the budget above which the next of ``levels`` is tried, where the one
-            before left so much; ``high`` if None, never less than ``low``.
-            Where it is given, what the first level leaves alone stays whole up to there;
-            otherwise a digest may keep lines of it instead.
-        cache_relax: What is added to ``high`` while the provider answers from its prompt cache.
-        ceiling: More than this ``high`` never comes to by that.
-        pay_back_within: Requests within which a compaction that could wait must pay back what
-            caching the prompt again costs.
+        escalate: Share of the budget above which the next of ``levels`` is tried; ``high`` if None,
+            never less than ``low``. If given, the messages that the first level leaves alone stay
+            whole up to this share; otherwise a digest may keep only lines of them.
+        cache_relax: Added to ``high`` while the provider answers from its prompt cache.
+        ceiling: The largest ``high`` that this can give.
+        pay_back_within: Requests within which a compaction that could wait must pay back the cost
+            of caching the prompt again.
         keep_first: Messages at the start that are never removed, system messages aside. The
             first request never is.
         keep_recent: Messages at the end that are left alone as long as the rest suffices.
         keep_recent_share: The same as a share of the budget: the newest messages that fit into it,
-            where those are more.
-        max_messages: More messages than this are too many, whatever they take; None for any number.
-        low_messages: The share of it to which their number then goes down.
-        compressor: What shortens tool results as they arrive: "content", by what they are, or the
-            way of another system, see ``ullage.compress``.
-        marks: How what is left of a stored output is framed: "ullage", a line with the reference;
-            "cyber-autoagent" and "valis" in the words of those systems, with the path of the file
-            where the store is a ``FileStore``. All of them are recognised later.
+            if those are more.
+        max_messages: The largest number of messages, whatever their size; None for any number.
+        low_messages: The share of it to which the number of messages then goes down.
+        compressor: The method that shortens tool results as they arrive: "content", by content
+            type, or the method of another system, see ``ullage.compress``.
+        marks: The form of the mark around the rest of a stored output: "ullage", a line with the
+            reference; "cyber-autoagent" and "valis" in the words of those systems, with the path of
+            the file if the store is a ``FileStore``. All of them are recognized later.
         shrink_above: A tool result above this is shrunk when it arrives.
-        shrink_to: What is left of it.
-        offload_above: An older tool result above this is moved out.
-        offload_preview: What is left of it.
-        compress_to: A tool result above this is shortened to this size where nothing else helped.
-        summaries: When removed messages get a summary: "offered", where there is a summarizer;
-            "always", without one too, then said without a model; "required", by a summarizer
-            alone, and ``SummaryError`` where it has no answer.
-        summary_prompt: What it is asked to look like: "ullage", "cyber-autoagent", "supyagent" (its
-            five sections, at most 600 words) or "valis" (its six sections).
-        summary_fallback: What is said where no summarizer does: "sections" (requests, tools, files,
+        shrink_to: The size to which it is shrunk.
+        offload_above: An older tool result above this is moved to the store.
+        offload_preview: The size of the preview that stays.
+        compress_to: A tool result above this is shortened to this size if nothing else helped.
+        summaries: The messages whose removal needs a summary: "offered", if there is a summarizer;
+            "always", with an account written without a model if there is none; "required", with
+            ``SummaryError`` if the summarizer has no answer.
+        summary_prompt: The form of the summary: "ullage", "cyber-autoagent", "supyagent" (its five
+            sections, at most 600 words) or "valis" (its six sections).
+        summary_fallback: The text if no summarizer gives one: "sections" (requests, tools, files,
             statements, errors, open tasks) or "one-liners", a line for each call and result.
-        summary_tokens: The most that a summary takes.
-        summary_ratio: The most that it takes as a share of what it stands for.
-        summary_input: The most that the messages take which a summary is made from. The newest go
-            whole, of older ones the head.
-        summary_lines: The most that is added in lines which hold what a summary has lost.
+        summary_tokens: The largest size of a summary.
+        summary_ratio: The same as a share of the messages that it replaces.
+        summary_input: The largest size of the messages that a summarizer reads. The newest are
+            whole; of older ones it reads the head.
+        summary_lines: The largest size of the lines that are added because the summary lost them.
         summary_timeout: Seconds that a summarizer has.
-        summary_ahead: Share of the budget from which on the next summary is made while the agent
-            goes on; none is at ``high`` or above.
+        summary_ahead: The share of the budget at which the next summary is begun in the background;
+            at ``high`` or above, none is.
         stages: The stages in their order: "offload", "compress", "prune", "window", "digest",
-            "summarize", "trim". "trim" runs after all levels, only where the budget cannot be met
-            without it, and shortens what must stay.
-        levels: The ladder of escalation: each level runs the stages again where those before it
+            "summarize", "trim". "trim" runs after all levels, only if the budget cannot be met
+            without it, and shortens messages that must stay.
+        levels: The ladder of escalation: each level runs the stages again if the levels before it
             left too much. A level is a dict of ``stages`` (those that run; all if none is named),
-            ``recent`` (share of the recent messages that is left alone), ``recent_results`` (share
-            of them in which long results are), ``results`` (share of the tool results, oldest
-            first, that may be shortened), ``keep_results`` (results at the end that may not),
-            ``shorten_to`` ("compress_to" or "offload_preview") and ``superseded`` (what may be
-            pruned: "recoverable", "newer" or "elsewhere"); what is not given is as at the first
-            level of the default ladder, which leaves all of the recent messages alone.
-        time_limit: Seconds that a compaction may take, its summary included. When they are over,
-            the last level runs at once, and the engine's own summary stands.
-        repair: Messages that a provider would refuse are repaired, and the report says so. If
-            False, they are a ``MessageError``. Calls that may still be answered are no fault.
+            ``recent`` (the share of the recent messages that is left alone), ``recent_results``
+            (the share of them in which long results are), ``results`` (the share of the tool
+            results, oldest first, that may be shortened), ``keep_results`` (the number of results
+            at the end that may not), ``shorten_to`` ("compress_to" or "offload_preview") and
+            ``superseded`` (the results that may be pruned: "recoverable", "newer" or "elsewhere").
+            The defaults are those of the first level of the default ladder, which leaves all of the
+            recent messages alone.
+        time_limit: Seconds that a compaction may take, with its summary. After them the last level
+            runs at once, with an account written without a model.
+        repair: If True, messages that a provider would refuse are repaired, and the report says
+            so. If False, they raise ``MessageError``. Calls that may still be answered are not
+            broken.
 
     Raises:
         PolicyError: If settings are unknown, out of range or contradict each other. It names all
@@ -637,23 +653,23 @@ class Policy:
     keep_recent_share: float
     max_messages: int | None
     low_messages: float
-    compressor: str
-    marks: str
+    compressor: _Compressor
+    marks: _Marks
     shrink_above: int
     shrink_to: int
     offload_above: int
     offload_preview: int
     compress_to: int
-    summaries: str
-    summary_prompt: str
-    summary_fallback: str
+    summaries: _Summaries
+    summary_prompt: _SummaryPrompt
+    summary_fallback: _SummaryFallback
     summary_tokens: int
     summary_ratio: float
     summary_input: int
     summary_lines: int
     summary_timeout: float
     summary_ahead: float
-    stages: list[str]
+    stages: list[_Stage]
     levels: list[dict[str, Any]]
     time_limit: float
     repair: bool
@@ -674,23 +690,23 @@ class Policy:
         keep_recent_share: float = 0.0,
         max_messages: int | None = None,
         low_messages: float = 0.9,
-        compressor: str = "content",
-        marks: str = "ullage",
+        compressor: _Compressor = "content",
+        marks: _Marks = "ullage",
         shrink_above: int = 2_500,
         shrink_to: int = 1_000,
         offload_above: int = 400,
         offload_preview: int = 100,
         compress_to: int = 1_000,
-        summaries: str = "offered",
-        summary_prompt: str = "ullage",
-        summary_fallback: str = "sections",
+        summaries: _Summaries = "offered",
+        summary_prompt: _SummaryPrompt = "ullage",
+        summary_fallback: _SummaryFallback = "sections",
         summary_tokens: int = 1_500,
         summary_ratio: float = 0.3,
         summary_input: int = 60_000,
         summary_lines: int = 500,
         summary_timeout: float = 60.0,
         summary_ahead: float = 1.0,
-        stages: Sequence[str] = (
+        stages: Sequence[_Stage] = (
             "offload",
             "compress",
             "prune",

@@ -325,8 +325,11 @@ def mention(messages, reference):
 def test_a_compaction_removes_what_is_old_and_not_referred_to(tmp_path):
     references = old_artifacts(tmp_path, 160)
     store = ullage.FileStore(tmp_path)
-    stages = ["offload", "compress", "window"]  # So that single outputs are stored as well.
-    policy = ullage.Policy(window=20_000, reserve_output=1_000, stages=stages)
+    policy = ullage.Policy(
+        window=20_000,
+        reserve_output=1_000,
+        stages=["offload", "compress", "window"],  # So that single outputs are stored as well.
+    )
     engine = ullage.ContextManager(policy, store=store)
     messages = render(long_conversation(30, 300), "bedrock")
     mention(messages, references[0])

@@ -164,9 +164,12 @@ def test_what_is_left_is_valid_and_untouched_where_it_stayed(wire, messages):
 
 
 def test_the_places_of_a_plan_are_those_of_the_list(messages):
-    stages = ["offload", "compress", "window"]
     policy = ullage.Policy(
-        low=0.5, keep_recent=4, offload_above=150, offload_preview=40, stages=stages
+        low=0.5,
+        keep_recent=4,
+        offload_above=150,
+        offload_preview=40,
+        stages=["offload", "compress", "window"],
     )
     plan = ullage.ContextManager(policy, store=ullage.MemoryStore()).plan(messages, budget=4_500)
     shortened = [edit for edit in plan.edits if edit["action"] == "shorten"]

@@ -20,7 +20,7 @@ def test_bytes_that_were_no_text_come_back_as_they_were():
     text = os.fsdecode(listing)
     for way, stages in (("shrink", ["offload"]), ("cut", ["offload"]), ("remove", ["window"])):
         store = ullage.MemoryStore()
-        policy = ullage.Policy(window=20_000, reserve_output=1_000, keep_recent=2, stages=stages)
+        policy = POLICY.replace(stages=stages)
         engine = ullage.ContextManager(policy, store=store)
         if way == "shrink":
             engine.shrink(

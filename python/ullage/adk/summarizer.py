@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
 from google.adk.events.event import Event
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# The fallback that makes a line of each event; the others are the core's.
-TOOL_LINES = "tool-lines"
-
 # Compactions that are remembered, to go on from where they overlap with the next; and sessions that
 # were shown before their compaction.
 _REMEMBERED = 256
@@ -65,8 +62,8 @@ class SummarySettings:
         timeout: Seconds that it has.
     """
 
-    prompt: str = "ullage"
-    fallback: str = TOOL_LINES
+    prompt: Literal["ullage", "cyber-autoagent", "supyagent", "valis"] = "ullage"
+    fallback: Literal["tool-lines", "sections", "one-liners"] = "tool-lines"
     tokens: int = 2_000
     lines: int = 500
     request: int = 8_000
@@ -100,19 +97,18 @@ class SummaryWriter:
         counter: TokenCounter,
     ) -> None:
         summarizer = summarizer_of(summarizer)
-        by_lines = settings.fallback == TOOL_LINES
         policy = Policy(
             summary_timeout=settings.timeout,
             summary_prompt=settings.prompt,
-            summary_fallback="sections" if by_lines else settings.fallback,
+            summary_fallback="sections" if settings.fallback == "tool-lines" else settings.fallback,
             summary_tokens=settings.tokens,
             summary_lines=settings.lines,
             summary_input=settings.input,
         )
         self._settings = settings
         self._counter = counter
-        self._by_lines = by_lines
-        self._is_alone = by_lines and summarizer is None
+        self._by_lines = settings.fallback == "tool-lines"
+        self._is_alone = self._by_lines and summarizer is None
         self._engine = ContextManager(policy, counter=counter, format=FORMAT, summarizer=summarizer)
 
     def write(
