@@ -813,6 +813,8 @@ class Plan:
     @property
     def edits(self) -> list[dict[str, Any]]:
         """The edits, in the order of the conversation: stage, action, why, tokens, reference."""
+    def _repr_html_(self) -> str:
+        """The explanation, for notebooks."""
     def explain(self) -> str:
         """The plan in words, a line for each edit."""
     def to_dict(self) -> dict[str, Any]:

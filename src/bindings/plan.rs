@@ -129,6 +129,16 @@ impl PyPlan {
         Ok(messages)
     }
 
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        Ok((slf.get_type().getattr("from_dict")?, (slf.get().to_dict(slf.py())?,)))
+    }
+
+    #[doc = doc!("Plan._repr_html_")]
+    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<String> {
+        let text = py.import("html")?.call_method1("escape", (self.explain(),))?;
+        Ok(format!("<pre>{text}</pre>"))
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<Plan: {} edits, {} -> {} tokens of {}>",

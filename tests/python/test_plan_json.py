@@ -1,6 +1,8 @@
 """``Plan.to_dict`` is JSON and can be replayed by ``Plan.from_dict``, in another process too."""
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 
@@ -130,3 +132,26 @@ def test_a_forged_place_is_refused(plan, messages):
     assert forged
     with pytest.raises(ullage.UllageError):
         ullage.Plan.from_dict(data).artifacts(messages)
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))],
+    ids=["deepcopy", "pickle"],
+)
+def test_a_plan_and_a_report_are_copied_as_any_value(plan, messages, copied):
+    assert copied(plan).apply(messages) == plan.apply(messages)
+    report = ullage.ContextManager().compact(conversation(), 1_500)
+    assert copied(report) == report
+
+
+def test_a_plan_and_a_report_are_shown_in_notebooks_without_markup_of_the_conversation(messages):
+    messages[1]["content"][0]["toolUse"]["name"] = "<script>"
+    messages[2]["content"][0]["toolResult"]["content"][0]["text"] += "<b>" * 2_000
+    manager = ullage.ContextManager(store=ullage.MemoryStore())
+    shown = manager.plan(messages, 1_500)._repr_html_()
+    assert shown.startswith("<pre>")
+    report = manager.compact(messages, 1_500)
+    table = report._repr_html_()
+    assert f"{report.tokens_before:,}" in table
+    assert "<script>" not in shown + table

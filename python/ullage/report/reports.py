@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any, Literal
 
 from ullage.report.picture import Picture, Trigger, tokens_line
@@ -85,6 +86,25 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """The report as a JSON-able dict."""
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        """The report as a table, for notebooks."""
+        stages = [
+            f"{name}: {one.edits} edits, {one.saved:,} tokens" for name, one in self.stages.items()
+        ]
+        rows = {
+            "tokens": f"{self.tokens_before:,} → {self.tokens_after:,} of {self.budget:,}",
+            "removed messages": f"{self.removed_messages:,}",
+            "stages": "; ".join(stages),
+            "warnings": "; ".join(self.warnings),
+            "repairs": "; ".join(self.repairs),
+        }
+        cells = [
+            f"<tr><th>{name}</th><td>{escape(text)}</td></tr>"
+            for name, text in rows.items()
+            if text
+        ]
+        return f"<table>{''.join(cells)}</table>"
 
 
 @dataclass(frozen=True)
