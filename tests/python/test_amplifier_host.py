@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import ullage
 from ullage.amplifier import (
     SOURCE,
     PersistentContextManager,
@@ -167,6 +168,22 @@ def test_a_source_that_points_at_ullage_is_loaded(name, tmp_path, monkeypatch):
         return coordinator.get("context")
 
     assert isinstance(asyncio.run(run()), MODULES[name][1])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ("max_token", "did you mean max_tokens?"),
+        ("compact_treshold", "did you mean compact_threshold?"),
+        ("zzz", "use auto_compact, compact_threshold, "),
+    ],
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unknown_setting_is_answered_with_one_like_it_or_with_all(name, wrong, says):
+    module, _ = MODULES[name]
+    with pytest.raises(ullage.PolicyError, match=f"there is no setting '{wrong}'; ") as raised:
+        asyncio.run(module.mount(SimpleNamespace(config={}), {wrong: 1}))
+    assert str(raised.value).partition("; ")[2].startswith(says)
 
 
 def test_its_protocol_is_the_one_that_amplifier_names():

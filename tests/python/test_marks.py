@@ -124,15 +124,6 @@ def test_a_user_or_a_tool_that_quotes_a_joined_note_writes_none():
         assert later[-1]["content"] == quoted
 
 
-def test_half_a_surrogate_is_kept_although_a_note_joins_it():
-    messages = history(200)
-    messages[0]["content"] += "\ud800"
-    ullage.ContextManager(POLICY).compact(messages, hard=True)
-    task, note = messages[0]["content"]
-    assert task["text"] == "First task: audit app.py\ud800"
-    assert note["text"].startswith("[ullage: ")
-
-
 def test_any_number_of_sessions_that_say_the_same_share_a_store():
     store = ullage.MemoryStore()
     for run in range(8):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from ullage import PolicyError
-from ullage._core import nearest
 
 # Settings whose value is a function. YAML has none; a mount plan names it as an entry point does.
 _FUNCTIONS = frozenset({"compaction_function", "importance", "on_compaction"})
@@ -37,8 +37,9 @@ def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]
     given = {} if config is None else dict(config)
     for name in given:
         if name not in known:
-            near = nearest(str(name), sorted(known))
-            raise PolicyError(f"there is no setting '{name}'; did you mean {' or '.join(near)}?")
+            near = difflib.get_close_matches(str(name), sorted(known), n=1)
+            remedy = f"did you mean {near[0]}?" if near else f"use {', '.join(sorted(known))}"
+            raise PolicyError(f"there is no setting '{name}'; {remedy}")
     return {n: _function(n, v) if n in _FUNCTIONS else v for n, v in given.items()}
 
 
