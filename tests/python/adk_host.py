@@ -16,20 +16,20 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
+from .gemini_host import is_empty
+
 
 class StrictError(Exception):
     """400 INVALID_ARGUMENT."""
 
 
-def check(contents: list[types.Content], window: int | None = None) -> None:
-    """Raises what Gemini answers to contents that it does not take."""
+def check(contents: list[types.Content], window: int | None = None) -> int:
+    """The characters of contents; raises what Gemini answers to those that it does not take."""
     if not contents or contents[0].role != "user":
         raise StrictError("the first content is not the user's")
     waiting: list[str] = []
     for place, content in enumerate(contents):
-        if not content.parts or not all(
-            part.model_dump(exclude_none=True) for part in content.parts
-        ):
+        if not content.parts or any(map(is_empty, content.parts)):
             raise StrictError(f"contents[{place}] is empty, or a part of it is")
         results = [part.function_response.name for part in content.parts if part.function_response]
         if sorted(results) != sorted(waiting):
@@ -39,9 +39,14 @@ def check(contents: list[types.Content], window: int | None = None) -> None:
             raise StrictError(f"contents[{place}]: the user calls {waiting}")
     if waiting:
         raise StrictError(f"{waiting} were not answered")
-    size = sum(len(content.model_dump_json(exclude_none=True)) for content in contents)
+    size = size_of(contents)
     if window is not None and size > window:
         raise StrictError(f"{size} characters of {window}")
+    return size
+
+
+def size_of(contents: list[types.Content]) -> int:
+    return sum(len(content.model_dump_json(exclude_none=True)) for content in contents)
 
 
 class Scripted(BaseLlm):
@@ -52,7 +57,7 @@ class Scripted(BaseLlm):
     window: int | None = None
 
     async def generate_content_async(self, llm_request, stream=False):
-        check(llm_request.contents, self.window)
+        size = check(llm_request.contents, self.window)
         self.seen.append(llm_request)
         step = self.script.pop(0) if self.script else "done"
         steps = step if isinstance(step, list) else [step]
@@ -62,9 +67,6 @@ class Scripted(BaseLlm):
             else types.Part.from_function_call(name=one[0], args=one[1])
             for one in steps
         ]
-        size = sum(
-            len(content.model_dump_json(exclude_none=True)) for content in llm_request.contents
-        )
         usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=size // 4)
         yield LlmResponse(content=types.Content(role="model", parts=parts), usage_metadata=usage)
 

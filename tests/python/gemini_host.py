@@ -36,7 +36,12 @@ def dumped(content: types.Content) -> str:
 
 def tokens_of(request: Any) -> int:
     """What the provider counts: the contents, the system instruction and the tools."""
-    size = sum(len(dumped(content)) for content in request.contents)
+    return tokens_as_sent(request, [dumped(content) for content in request.contents])
+
+
+def tokens_as_sent(request: Any, sent: list[str]) -> int:
+    """The same, where the contents are text already."""
+    size = sum(map(len, sent))
     size += len(str(request.config.system_instruction or ""))
     for tool in request.config.tools or []:
         size += len(json.dumps(tool.model_dump(mode="json", exclude_none=True)))
@@ -47,6 +52,10 @@ def refuse(message: str) -> None:
     raise errors.ClientError(400, {"error": {"message": message, "status": "INVALID_ARGUMENT"}})
 
 
+def is_empty(part: types.Part) -> bool:
+    return all(value is None for _, value in part)
+
+
 def check(contents: list[types.Content]) -> None:
     """Refuses what Gemini refuses."""
     if not contents or contents[0].role != "user" or contents[-1].role != "user":
@@ -54,7 +63,7 @@ def check(contents: list[types.Content]) -> None:
     open_calls: list[tuple[Any, Any]] = []
     for content in contents:
         parts = content.parts or []
-        if not parts or any(p.text == "" or not p.model_dump(exclude_none=True) for p in parts):
+        if not parts or any(part.text == "" or is_empty(part) for part in parts):
             refuse("contents.parts must not be empty.")
         check_turn(content, open_calls)
     if open_calls:
@@ -94,7 +103,8 @@ class Gemini(BaseLlm):
 
     async def generate_content_async(self, llm_request, stream=False):
         contents = llm_request.contents
-        tokens = tokens_of(llm_request)
+        sent = [dumped(content) for content in contents]
+        tokens = tokens_as_sent(llm_request, sent)
         try:
             check(contents)
             if tokens > self.window:
@@ -105,7 +115,6 @@ class Gemini(BaseLlm):
         except errors.ClientError:
             self.refusals += 1
             raise
-        sent = [dumped(content) for content in contents]
         shared = 0
         if self.sent and self.cached:
             for a, b in zip(self.sent[-1], sent, strict=False):

@@ -30,7 +30,7 @@ from tests.python.summarizers import FORGED, lazy, release
 from ullage.adk import ContextCompactor, EventsSummarizer, SummarySettings
 from ullage.adk.prior_summary import HEADER, REQUEST, WAITING
 
-from .lengths import first
+from .lengths import first, long
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")
 
@@ -111,7 +111,8 @@ def test_summaries_go_on_from_one_another_and_do_not_grow():
 
 @pytest.mark.parametrize("processes", [1, 12])
 @pytest.mark.parametrize(
-    ("overlap", "shown", "left"), [(0, True, 1), (1, True, 1), (2, True, 1), (0, False, 5)]
+    ("overlap", "shown", "left"),
+    [(0, True, 1), (2, True, 1), (0, False, 5), long(1, True, 1)],
 )
 def test_windows_of_invocations_are_summarized(overlap, shown, left, processes):
     async def run():
@@ -206,7 +207,7 @@ def test_a_session_goes_on_in_another_process_after_each_compaction(kind, tmp_pa
     async def run():
         seen = []
         session = None
-        for turn in range(6):
+        for turn in range(4):
             service = made()
             model = scripted(*[("probe", {"step": turn * 10 + i}) for i in range(10)])
             runner = runner_of(

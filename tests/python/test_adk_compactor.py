@@ -179,7 +179,7 @@ def test_the_budget_is_kept_where_the_newest_events_alone_are_too_long(size):
 
 
 def test_what_cannot_be_brought_inside_the_budget_is_an_error():
-    long = words("word and " * 60_000, author="user")
+    long = words("word and " * 20_000, author="user")
     assert ContextCompactor().get_working_context("s", [long]).total_token_estimate <= 32_000
     asked = types.ModelContent([call("look", "c", query=[*range(3_000)])])
     answered = types.UserContent([answer("look", "c", {"result": "seen"})])
@@ -198,7 +198,7 @@ def small(budget):
 
 
 @pytest.mark.parametrize("given", [None, SummarySettings(tokens=8_000)], ids=["default", "long"])
-@pytest.mark.parametrize("budget", [500, 600, 1_000, 2_000, 4_000])
+@pytest.mark.parametrize("budget", first(2, [500, 4_000, 600, 1_000, 2_000]))
 def test_a_summary_is_sized_to_a_small_budget(budget, given):
     compactor = ContextCompactor(small(budget), settings=given, store=ullage.MemoryStore())
     for pairs in (1, 5, 20, 60):
@@ -233,7 +233,7 @@ def test_a_summary_of_others_gives_way_to_a_small_budget(by):
 def test_nothing_is_lost_between_two_compactions_nor_summarized_twice():
     compactor = ContextCompactor(settings=SummarySettings(tokens=8_000))
     events = history(200)
-    for end in range(5, len(events) + 1, 7):
+    for end in range(5, len(events) + 1, 14):
         context = compactor.get_working_context("s", events[:end])
         assert context.summary.last_compaction_turn + len(context.recent_events) == end
         assert ullage.validate(context.contents, "gemini") == []
@@ -264,8 +264,8 @@ def test_summaries_do_not_grow():
     compactor = ContextCompactor(settings=SummarySettings(tokens=1_000))
     events: list[Event] = []
     sizes = []
-    for turn in range(12):
-        events += history(25, start=10_000.0 * turn)
+    for turn in range(8):
+        events += history(20, start=10_000.0 * turn)
         context = compactor.get_working_context("s", events)
         sizes.append(tokens([types.UserContent(context.summary.summary_text)]))
     assert max(sizes) <= 1_100
@@ -277,14 +277,14 @@ def test_sessions_and_threads_do_not_mix():
     failed: list[str] = []
 
     def work(place):
-        for _ in range(3):
-            events = history(30, text=f" ({place})")
+        for _ in range(2):
+            events = history(15, text=f" ({place})")
             context = compactor.get_working_context(f"session {place}", events)
             said = "".join(text for one in context.contents for text in texts(one))
-            if f"({place})" not in said or any(f"({n})" in said for n in range(8) if n != place):
+            if f"({place})" not in said or any(f"({n})" in said for n in range(4) if n != place):
                 failed.append(said[:200])
 
-    threads = [threading.Thread(target=work, args=(place,)) for place in range(8)]
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -22,7 +22,7 @@ def three_calls(number, _):
     return call("look", number=number) if number % 4 < 3 else text(f"Seen {number}.")
 
 
-def conversation(plugin, invocations=4):
+def conversation(plugin, invocations=3):
     model = gemini(three_calls, cached=False)
     host = Host(agent(model, [look]), [plugin])
     said = [last_text(ask(host, f"Look, turn {turn}.")) for turn in range(invocations)]

@@ -18,7 +18,7 @@ from .lengths import first
 from .test_adk_plugin import TASK, fetch, investigation, lines, small
 from .test_adk_sessions import made_service
 
-WINDOW = 20_000
+WINDOW = 10_000
 
 
 def known(plugin) -> Any:
@@ -57,12 +57,12 @@ def test_what_was_decided_holds_in_the_next_invocation(kind, tmp_path):
 
 def test_between_invocations_only_what_was_compacted_is_kept():
     plugin = small(WINDOW)
-    model = gemini(investigation(60), window=WINDOW)
+    model = gemini(investigation(30), window=WINDOW)
     ask(Host(agent(model, [fetch]), [plugin]), TASK)
     (one,) = known(plugin).values()
     assert one.view._last is None
     state = one.view.state()
-    assert 0 < len(state["messages"]) < 60
+    assert 0 < len(state["messages"]) < 30
     counter = ullage.TokenCounter.for_model("gemini-2.5-pro")
     for compaction in state["view"]["budgets"][0]["compactions"]:
         made = [
@@ -81,19 +81,19 @@ def test_of_sessions_that_were_not_compacted_nothing_is_kept():
     plugin = small(WINDOW)
 
     async def talk():
-        for number in range(80):
+        for number in range(40):
             host = Host(agent(gemini([text("Hello.")])), [plugin])
             await host.ask("Hello?", f"s{number}")
 
     asyncio.run(talk())
     assert not known(plugin)
-    assert plugin.usage.total_calls == 80
+    assert plugin.usage.total_calls == 40
 
 
 def test_a_conversation_that_was_forgotten_is_compacted_again():
     plugin = small(WINDOW)
     model = gemini(
-        lambda n, _: text("Noted.") if n % 30 == 29 else call("fetch", number=n), window=WINDOW
+        lambda n, _: text("Noted.") if n % 15 == 14 else call("fetch", number=n), window=WINDOW
     )
     host = Host(agent(model, [fetch]), [plugin])
     ask(host, TASK)
@@ -105,7 +105,7 @@ def test_a_conversation_that_was_forgotten_is_compacted_again():
 def test_a_rewind_is_noticed():
     plugin = small(WINDOW)
     model = gemini(
-        lambda n, _: text("Noted.") if n % 30 == 29 else call("fetch", number=n), window=WINDOW
+        lambda n, _: text("Noted.") if n % 15 == 14 else call("fetch", number=n), window=WINDOW
     )
     host = Host(agent(model, [fetch]), [plugin])
 
@@ -130,17 +130,17 @@ def test_threads_with_loops_of_their_own_share_a_plugin():
     outcomes = []
 
     def work(number):
-        model = gemini(investigation(30), window=WINDOW)
+        model = gemini(investigation(15), window=WINDOW)
         events = ask(Host(agent(model, [fetch]), [plugin]), TASK, f"s{number}")
         counted = plugin.usage.usage(f"test/u/s{number}").prompt
         outcomes.append((last_text(events), model.refusals, counted == sum(model.counts)))
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert outcomes == [("It is the database.", 0, True)] * 6
+    assert outcomes == [("It is the database.", 0, True)] * 3
 
 
 def test_a_summary_is_asked_for_once_for_each_compaction():
@@ -154,7 +154,7 @@ def test_a_summary_is_asked_for_once_for_each_compaction():
     own = ullage.ContextManager(
         policy, model="gemini-2.5-pro", summarizer=summarize, format="gemini", append_only=True
     )
-    model = gemini(investigation(60), window=WINDOW)
+    model = gemini(investigation(30), window=WINDOW)
     ask(Host(agent(model, [fetch]), [ContextPlugin(engine=own)]), TASK)
     assert 1 <= len(asked) == model.compactions
     assert "The database was slow in every log." in "".join(model.sent[-1])
@@ -163,7 +163,7 @@ def test_a_summary_is_asked_for_once_for_each_compaction():
 def test_a_workflow_of_agents_is_managed_too():
     from google.adk.workflow import START, Workflow
 
-    models = [gemini(investigation(30), window=WINDOW) for _ in range(2)]
+    models = [gemini(investigation(15), window=WINDOW) for _ in range(2)]
     first, second = (agent(m, [fetch], name=f"a{n}") for n, m in enumerate(models))
     plugin = small(WINDOW)
     ask(Host(Workflow(name="flow", edges=[(START, first), (first, second)]), [plugin]), TASK)
@@ -182,9 +182,9 @@ def test_a_run_that_is_cancelled_leaves_the_plugin_in_order():
         return "never"
 
     def script(number, _):
-        if number % 50 == 49:
+        if number % 25 == 24:
             return text("Noted.")
-        return call("hang") if number in (3, 11, 30) else call("fetch", number=number)
+        return call("hang") if number in (3, 6, 15) else call("fetch", number=number)
 
     plugin = small(WINDOW)
     model = gemini(script, window=WINDOW)

@@ -39,13 +39,13 @@ def investigation(calls: int):
     return lambda n, _: call("fetch", number=n) if n < calls else text("It is the database.")
 
 
-def engine(window: int = 20_000, **settings):
+def engine(window: int = 10_000, **settings):
     policy = ullage.Policy(**{"window": window, "reserve_output": 1_000, **settings})
     model = "gemini-2.5-pro"
     return ullage.ContextManager(policy, model=model, format="gemini", append_only=True)
 
 
-def small(window: int = 20_000, **settings):
+def small(window: int = 10_000, **settings):
     return ContextPlugin(engine=engine(window, **settings))
 
 
@@ -57,20 +57,20 @@ def managed(model, how, **settings):
 
 
 @pytest.mark.parametrize("how", ["plugin", "callbacks"])
-@pytest.mark.parametrize("calls", [50, long(200)])
+@pytest.mark.parametrize("calls", [25, long(200)])
 def test_a_long_investigation_in_one_invocation_stays_inside_the_window(how, calls):
-    model = gemini(investigation(calls), window=20_000)
+    model = gemini(investigation(calls), window=10_000)
     events = ask(managed(model, how), TASK)
     assert last_text(events) == "It is the database."
     assert model.refusals == 0
-    assert max(model.counts) <= 20_000
+    assert max(model.counts) <= 10_000
     for sent in model.sent:
         assert TASK in sent[0]
     assert 1 <= model.compactions <= 30, "each leaves room for many calls"
 
 
 def test_without_the_plugin_it_does_not():
-    model = gemini(investigation(200), window=20_000)
+    model = gemini(investigation(40), window=10_000)
     with pytest.raises(Exception, match="exceeds the maximum number of tokens"):
         ask(Host(agent(model, [fetch])), TASK)
 
@@ -80,9 +80,9 @@ def test_many_invocations_of_many_calls_stay_inside_the_window(invocations):
     asked = [f"Question {n}: what does part {n} of the system say?" for n in range(invocations)]
 
     def script(number, request):
-        return text("Noted.") if number % 26 == 25 else call("fetch", number=number)
+        return text("Noted.") if number % 13 == 12 else call("fetch", number=number)
 
-    model = gemini(script, window=20_000)
+    model = gemini(script, window=10_000)
     host = Host(agent(model, [fetch]), [small()])
 
     async def talk():
@@ -91,15 +91,15 @@ def test_many_invocations_of_many_calls_stay_inside_the_window(invocations):
             assert last_text(events) == "Noted."
 
     asyncio.run(talk())
-    assert len(model.sent) == 26 * invocations
+    assert len(model.sent) == 13 * invocations
     assert model.refusals == 0
     for number, sent in enumerate(model.sent):
         assert asked[0] in "".join(sent[:2])
-        assert any(asked[number // 26] in content for content in sent), "what was asked just now"
+        assert any(asked[number // 13] in content for content in sent), "what was asked just now"
 
 
 def test_between_two_compactions_each_request_begins_with_the_one_before():
-    model = gemini(investigation(60))
+    model = gemini(investigation(30))
     ask(Host(agent(model, [fetch]), [small()]), TASK)
     changed = [
         n
@@ -122,7 +122,7 @@ def without_ids(content):
 def test_the_session_keeps_every_event_as_it_came():
     stored = []
     for plugins in ([], [small()]):
-        model = gemini(investigation(40))
+        model = gemini(investigation(20))
         host = Host(agent(model, [fetch]), plugins)
         ask(host, TASK)
         events = asyncio.run(host.session()).events
@@ -132,11 +132,11 @@ def test_the_session_keeps_every_event_as_it_came():
 
 
 def test_the_system_instruction_and_the_tools_are_counted():
-    instruction = "Always be careful. " * 1_500
-    model = gemini(investigation(60), window=20_000)
+    instruction = "Always be careful. " * 750
+    model = gemini(investigation(30), window=10_000)
     ask(Host(agent(model, [fetch], instruction=instruction), [small()]), TASK)
     assert model.refusals == 0
-    assert max(model.counts) <= 20_000
+    assert max(model.counts) <= 10_000
     assert model.compactions
 
 
@@ -150,9 +150,9 @@ class Recording(BasePlugin):
 
 
 def test_what_the_provider_refuses_for_its_length_is_sent_again_with_less():
-    # The engine believes in a window of 60,000, and the provider has 15,000.
-    model = gemini(investigation(60), window=15_000)
-    plugin = small(60_000)
+    # The engine believes in a window of 30,000, and the provider has 7,500.
+    model = gemini(investigation(30), window=7_500)
+    plugin = small(30_000)
     events = ask(Host(agent(model, [fetch]), [plugin]), TASK)
     assert last_text(events) == "It is the database."
     assert 1 <= model.refusals <= 12, "it learns where the limit is"
@@ -179,7 +179,7 @@ def test_another_error_of_the_model_stays_what_it_is():
 
 def test_a_request_that_is_too_large_by_itself_goes_to_the_provider():
     model = gemini([text("A long question.")], window=100_000)
-    events = ask(Host(agent(model, [fetch]), [small(5_000)]), "why? " * 20_000)
+    events = ask(Host(agent(model, [fetch]), [small(5_000)]), "why? " * 10_000)
     assert last_text(events) == "A long question."
 
 
@@ -202,9 +202,9 @@ class FailingStore(ullage.MemoryStore):
 
 
 def test_a_store_that_fails_does_not_keep_the_request_long():
-    policy = ullage.Policy(window=20_000, reserve_output=1_000)
+    policy = ullage.Policy(window=10_000, reserve_output=1_000)
     own = ullage.ContextManager(policy, store=FailingStore(), format="gemini")
-    model = gemini(investigation(40), window=20_000)
+    model = gemini(investigation(20), window=10_000)
     events = ask(Host(agent(model, [fetch]), [ContextPlugin(engine=own)]), TASK)
     assert last_text(events) == "It is the database."
     assert model.refusals == 0

@@ -25,7 +25,7 @@ from .lengths import first, long
 from .test_adk_plugin import TASK, engine, fetch, investigation, lines, small
 from .test_adk_sessions import made_service
 
-WINDOW = 20_000
+WINDOW = 10_000
 KEY = "ullage/sre//gemini-2.5-pro"
 
 
@@ -67,7 +67,7 @@ def begins_alike(sent: list[list[str]]) -> bool:
 )
 def test_a_resumed_session_begins_with_what_was_sent_before(kind, how, tmp_path):
     service: Any = None
-    model = gemini(turns(12), window=WINDOW)
+    model = gemini(turns(6), window=WINDOW)
     firsts = []
 
     async def process(words):
@@ -101,18 +101,18 @@ def test_a_resumed_session_begins_with_what_was_sent_before(kind, how, tmp_path)
 
 def test_without_the_session_it_is_compacted_again():
     service = InMemorySessionService()
-    model = gemini(turns(12), window=WINDOW)
+    model = gemini(turns(6), window=WINDOW)
     for turn in range(4):
         plugin = ContextPlugin(engine=engine(WINDOW), remember="process")
         host = Host(agent(model, [measure]), [plugin], service=service)
         ask(host, f"{turn}: {TASK}")
     assert asyncio.run(host.session()).state == {}
-    assert not begins_alike([model.sent[35], model.sent[36]])
+    assert not begins_alike([model.sent[17], model.sent[18]])
 
 
 def test_the_later_decision_of_another_process_is_taken_over():
     service = InMemorySessionService()
-    model = gemini(turns(20), window=WINDOW)
+    model = gemini(turns(10), window=WINDOW)
     hosts = [Host(agent(model, [measure]), [small(WINDOW)], service=service) for _ in range(2)]
     for turn in range(5):
         # As behind a balancer: each has forgotten nothing, and does not know what the other did.
@@ -128,10 +128,10 @@ def test_the_later_decision_of_another_process_is_taken_over():
 
 def test_an_answer_that_failed_does_not_bring_an_older_decision_back():
     def script(number, request):
-        if number > 60 and not failed and not begins_alike(model.sent[-2:]):
+        if number > 30 and not failed and not begins_alike(model.sent[-2:]):
             failed.append(number)
             raise RuntimeError("503 try later")
-        return text("Noted.") if number % 40 == 39 else signed("measure", number)
+        return text("Noted.") if number % 20 == 19 else signed("measure", number)
 
     failed: list[int] = []
     model = gemini(script, window=WINDOW)
@@ -151,7 +151,7 @@ def test_an_answer_that_failed_does_not_bring_an_older_decision_back():
 
 
 def test_after_a_rewind_what_was_decided_before_holds_again():
-    model = gemini(turns(12), window=WINDOW)
+    model = gemini(turns(6), window=WINDOW)
     plugin = small(WINDOW)
     host = Host(agent(model, [measure]), [plugin])
 
@@ -177,7 +177,7 @@ def test_after_a_rewind_what_was_decided_before_holds_again():
 
 def test_runs_of_one_session_at_once_each_keep_what_they_decided():
     plugin = small(WINDOW)
-    models = [gemini(investigation(40), window=WINDOW) for _ in range(3)]
+    models = [gemini(investigation(20), window=WINDOW) for _ in range(3)]
     service = InMemorySessionService()
     hosts = [Host(agent(model, [later]), [plugin], service=service) for model in models]
 
@@ -188,7 +188,7 @@ def test_runs_of_one_session_at_once_each_keep_what_they_decided():
 
     for events in asyncio.run(talk()):
         assert last_text(events) == "It is the database."
-    alone = gemini(investigation(40), window=WINDOW)
+    alone = gemini(investigation(20), window=WINDOW)
     ask(Host(agent(alone, [later]), [small(WINDOW)]), TASK)
     for number, model in enumerate(models):
         assert model.refusals == 0
@@ -206,14 +206,14 @@ later.__name__ = "fetch"
 
 
 def test_what_the_session_keeps_is_what_changed_and_nothing_else():
-    model = gemini(investigation(60), window=WINDOW)
+    model = gemini(investigation(30), window=WINDOW)
     host = Host(agent(model, [fetch]), [small(WINDOW)])
     ask(host, TASK)
     state = asyncio.run(host.session()).state
     assert list(state) == [KEY]
     said = json.loads(zlib.decompress(base64.b64decode(state[KEY].partition(":")[2])))
-    assert len(said["messages"]) < 20, "what stayed is named by its place"
-    assert len(state[KEY]) < 20_000
+    assert len(said["messages"]) < 10, "what stayed is named by its place"
+    assert len(state[KEY]) < 10_000
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_what_the_session_keeps_is_what_changed_and_nothing_else():
 )
 def test_a_state_that_cannot_be_read_is_passed_over(broken):
     service = InMemorySessionService()
-    model = gemini(turns(30), window=WINDOW)
+    model = gemini(turns(15), window=WINDOW)
     host = Host(agent(model, [measure]), [small(WINDOW)], service=service)
     ask(host, TASK)
 
@@ -293,7 +293,7 @@ def test_of_a_streamed_answer_the_last_piece_has_the_decision():
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_agents_that_are_tools_leave_nothing_in_the_session_of_the_user():
-    asked = gemini(investigation(60), window=WINDOW)
+    asked = gemini(investigation(30), window=WINDOW)
     inner = agent(asked, [fetch], name="inner", description="Looks.")
     model = gemini([call("inner", request="look"), text("Done.")], window=WINDOW)
     host = Host(agent(model, [AgentTool(inner)]), [small(WINDOW)])

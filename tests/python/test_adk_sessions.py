@@ -26,7 +26,7 @@ from .gemini_host import Gemini, Host, agent, ask, call, gemini, last_text, text
 from .lengths import long
 from .test_adk_plugin import TASK, fetch, investigation, lines, small
 
-WINDOW = 20_000
+WINDOW = 10_000
 
 
 def made_service(kind, tmp_path):
@@ -86,7 +86,7 @@ def test_a_session_is_compacted_stored_and_resumed(kind, artifacts, tmp_path):
 
 def test_parallel_calls_keep_their_results_together():
     def script(number, _):
-        if number == 40:
+        if number == 14:
             return text("Done.")
         return types.Content(
             role="model",
@@ -107,7 +107,7 @@ def test_pairs_hold_where_ids_are_present(monkeypatch):
     from google.adk.flows.llm_flows.context import _contents
 
     monkeypatch.setattr(_contents, "_is_id_pairing_model", lambda _: True)
-    model = gemini(investigation(120), window=WINDOW)
+    model = gemini(investigation(40), window=WINDOW)
     assert last_text(ask(Host(agent(model, [fetch]), [small(WINDOW)]), TASK))
     assert '"adk-' in model.sent[-1][-1]
     assert model.refusals == 0
@@ -116,7 +116,7 @@ def test_pairs_hold_where_ids_are_present(monkeypatch):
 
 def test_instructions_of_one_request_do_not_undo_what_was_decided():
     # With a static instruction, ADK puts the other one in front of the user's last words.
-    model = gemini(investigation(60), window=WINDOW)
+    model = gemini(investigation(30), window=WINDOW)
     settings = {"static_instruction": "Be careful.", "instruction": "The time is {clock?}."}
     host = Host(agent(model, [fetch], **settings), [small(WINDOW)])
     assert last_text(ask(host, TASK))
@@ -145,11 +145,11 @@ def test_the_fingerprint_of_a_context_cache_holds_between_compactions():
             async for response in super().generate_content_async(llm_request, stream):
                 yield response
 
-    model = Caching(script=investigation(60), window=WINDOW, sent=[], counts=[])
+    model = Caching(script=investigation(30), window=WINDOW, sent=[], counts=[])
     app = {"context_cache_config": ContextCacheConfig(cache_intervals=5)}
     ask(Host(agent(model, [fetch]), [small(WINDOW)], app=app), TASK)
     broken = [matches for _, _, matches in seen[:-1]].count(False)
-    assert broken <= model.compactions <= 12
+    assert broken <= model.compactions <= 6
 
 
 def test_a_cache_that_a_model_moved_the_instruction_into_does_not_break_a_second_try():
@@ -171,10 +171,10 @@ def test_a_cache_that_a_model_moved_the_instruction_into_does_not_break_a_second
         seen.append(
             (request.config.system_instruction, request.config.tools, request.config.cached_content)
         )
-        return investigation(40)(number, request)
+        return investigation(20)(number, request)
 
-    model = Moving(script=script, window=9_000, sent=[], counts=[])
-    host = Host(agent(model, [fetch], instruction="Be careful."), [small(40_000)])
+    model = Moving(script=script, window=5_000, sent=[], counts=[])
+    host = Host(agent(model, [fetch], instruction="Be careful."), [small(20_000)])
     assert last_text(ask(host, TASK)) == "It is the database."
     assert model.refusals
     assert all("Be careful." in words for words, _, _ in seen)
@@ -200,7 +200,7 @@ def test_a_confirmation_that_is_pending_survives_compactions():
     deploy = Deploy()
 
     def script(number, request):
-        if number == 30:
+        if number == 15:
             return call("deploy", version="1.2.3")
         last = request.contents[-1].parts[-1]
         if last.function_response and last.function_response.name == "deploy":
@@ -208,7 +208,7 @@ def test_a_confirmation_that_is_pending_survives_compactions():
             return text(f"Deployed {done}.")
         if last.text == "Look at the logs meanwhile.":
             return call("fetch", number=number)
-        return call("fetch", number=number) if number != 60 else text("I have looked.")
+        return call("fetch", number=number) if number != 30 else text("I have looked.")
 
     model = gemini(script, window=WINDOW)
     host = Host(agent(model, [fetch, deploy.tool()]), [small(WINDOW)])
@@ -234,12 +234,12 @@ def test_a_call_that_takes_long_survives_compactions():
         """Asks a person."""
 
     def script(number, request):
-        if number == 20:
+        if number == 10:
             return call("approve", amount=7)
         last = request.contents[-1].parts[-1]
         if last.function_response and last.function_response.name == "approve":
             return text(f"Approved: {last.function_response.response}")
-        return text("I have looked.") if number == 60 else call("fetch", number=number)
+        return text("I have looked.") if number == 30 else call("fetch", number=number)
 
     model = gemini(script, window=WINDOW)
     host = Host(agent(model, [fetch, LongRunningFunctionTool(approve)]), [small(WINDOW)])
@@ -267,7 +267,7 @@ def test_what_a_call_that_takes_long_says_first_stays_until_its_last_answer():
             return call("order", what="disks")
         if last.function_response and last.function_response.name == "order":
             return text(f"It is {last.function_response.response['status']}.")
-        return text("I have looked.") if number % 24 == 23 else call("fetch", number=number)
+        return text("I have looked.") if number % 12 == 11 else call("fetch", number=number)
 
     model = gemini(script, window=WINDOW)
     host = Host(agent(model, [fetch, LongRunningFunctionTool(order)]), [small(WINDOW)])
@@ -278,7 +278,7 @@ def test_what_a_call_that_takes_long_says_first_stays_until_its_last_answer():
         ask(host, "Look at the logs meanwhile.")
     assert model.compactions >= 2
     later = model.sent[7:]
-    assert len(later) > 60
+    assert len(later) > 30
     assert all("T-4711" in "".join(sent) for sent in later)
     answer = types.FunctionResponse(id=asked.id, name="order", response={"status": "here"})
     ask(host, types.Content(role="user", parts=[types.Part(function_response=answer)]))
@@ -288,7 +288,7 @@ def test_what_a_call_that_takes_long_says_first_stays_until_its_last_answer():
 
 def test_parallel_calls_of_which_some_were_answered_are_sent_whole():
     model = gemini(
-        lambda n, _: call("fetch", number=n) if n < 60 else text("Noted."), window=WINDOW
+        lambda n, _: call("fetch", number=n) if n < 30 else text("Noted."), window=WINDOW
     )
     host = Host(agent(model, [fetch]), [small(WINDOW)])
 
@@ -318,7 +318,7 @@ def test_parallel_calls_of_which_some_were_answered_are_sent_whole():
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_an_agent_that_is_a_tool_is_compacted_in_its_own_session():
-    inner = gemini(investigation(60), window=WINDOW)
+    inner = gemini(investigation(30), window=WINDOW)
     outer = gemini([call("inner", request=TASK), text("So it is.")], window=WINDOW)
     tool = AgentTool(agent(inner, [fetch], name="inner", description="Looks."))
     assert last_text(ask(Host(agent(outer, [tool]), [small(WINDOW)]), "Ask.")) == "So it is."
@@ -329,11 +329,11 @@ def test_an_agent_that_is_a_tool_is_compacted_in_its_own_session():
 def test_what_the_user_asked_stays_when_other_agents_speak_after_it():
     request = "Compare the two regions and say which is slower."
     inner = gemini(
-        lambda n, _: call("fetch", number=n) if n < 60 else text("Region b."), window=WINDOW
+        lambda n, _: call("fetch", number=n) if n < 30 else text("Region b."), window=WINDOW
     )
     outer = gemini(
         lambda n, _: (
-            call("transfer_to_agent", agent_name="inner") if n == 15 else call("fetch", number=n)
+            call("transfer_to_agent", agent_name="inner") if n == 8 else call("fetch", number=n)
         ),
         window=WINDOW,
     )
@@ -362,7 +362,7 @@ def test_it_goes_together_with_compactions_of_adks_own():
     host = Host(agent(model, [fetch]), [small(WINDOW)], app={"events_compaction_config": own})
 
     async def talk():
-        for turn in range(8):
+        for turn in range(4):
             assert last_text(await host.ask(f"{turn}: {TASK}")) == "Noted."
 
     asyncio.run(talk())
@@ -373,7 +373,7 @@ def test_it_goes_together_with_compactions_of_adks_own():
 
 def test_two_runs_of_one_session_at_once_do_not_mix():
     plugin = small(WINDOW)
-    models = [gemini(investigation(30), window=WINDOW) for _ in range(2)]
+    models = [gemini(investigation(20), window=WINDOW) for _ in range(2)]
     service = InMemorySessionService()
     hosts = [Host(agent(model, [fetch]), [plugin], service=service) for model in models]
 

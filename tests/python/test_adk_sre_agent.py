@@ -153,16 +153,17 @@ def test_ten_contents_stay_and_six_where_it_is_very_full(tokens, recent):
 
 def test_the_lines_go_on_from_one_compaction_to_the_next():
     model = gemini(
-        lambda n, _: call("fetch", number=n) if n < 90 else text("The end."), window=104_857
+        lambda n, _: call("fetch", number=n) if n < 60 else text("The end."), window=104_857
     )
     plugin = ContextPlugin(engine=sre_agent(**SMALL))
     host = Host(agent(model, [fetch]), [plugin])
     assert last_text(asyncio.run(host.ask(TASK))) == "The end."
-    assert model.compactions > 1
+    assert model.refusals == 0
+    assert 2 <= model.compactions <= 15
     note = first_parts(model.sent[-1])[1]
     steps = re.findall(r"Called tool: fetch\(number=(\d+)\)", note)
     assert steps == [str(number) for number in range(len(steps))]
-    assert len(steps) > 40
+    assert len(steps) > 25
     assert "older lines" not in note
     assert plugin.usage.usage("test/u/s", "(summaries)").calls == 0, "no model wrote them"
 
@@ -210,7 +211,7 @@ def test_a_view_keeps_its_beginning_and_takes_edits_of_the_history():
     contents = [*investigation(160), text("Go on.", "user")]
     view = sre_agent(**SMALL).open()
     beginnings = set()
-    for end in range(1, len(contents), 10):
+    for end in range(1, len(contents), 25):
         # ADK makes the contents anew for each request.
         history = [content.model_copy(deep=True) for content in contents[:end]]
         sent = view.messages(history)
@@ -256,7 +257,7 @@ def test_a_store_that_fails_does_not_release_the_brake(caplog):
 @pytest.mark.parametrize("trailing", [0, 1, 2, 3])
 def test_calls_and_results_stay_together_whatever_comes_last(trailing):
     said = [text(f"Remark {n}.", "user") for n in range(trailing)]
-    continued([*history(*(lines(n, 60) for n in range(120))), *said])
+    continued([*history(*(lines(n, 120) for n in range(60))), *said])
 
 
 def test_parallel_calls_stay_together():
@@ -298,13 +299,3 @@ def test_the_system_instruction_and_the_tools_are_counted_and_kept():
 
     asyncio.run(talk())
     assert model.refusals == 0
-
-
-def test_it_holds_through_a_long_investigation():
-    model = gemini(
-        lambda n, _: call("fetch", number=n) if n < 60 else text("The end."), window=104_857
-    )
-    host = Host(agent(model, [fetch]), [ContextPlugin(engine=sre_agent(**SMALL))])
-    assert last_text(asyncio.run(host.ask(TASK))) == "The end."
-    assert model.refusals == 0
-    assert 1 <= model.compactions <= 15

@@ -42,7 +42,7 @@ def strands_agent(ears: Ears, how: str, store: Any, summarizer: Any) -> Agent:
             "hooks": [ToolRouterHook(store=store)],
         },
     }
-    model = Player(30, words=300, limit=9_000)
+    model = Player(20, words=300, limit=9_000)
     return Agent(model=model, tools=[fetch], callback_handler=None, **faces[how])
 
 
@@ -67,7 +67,7 @@ def respond(number: int) -> dict[str, Any]:
 @pytest.mark.parametrize("store", [Quoting(), ullage.MemoryStore()], ids=["quoting", "memory"])
 def test_adk_says_nothing_of_the_text(store, ears):
     made = engine("gemini", ears, policy=POLICY, store=store, summarizer=aquoting)
-    model = gemini(lambda n, _: call("respond", number=n) if n < 30 else text("Done."))
+    model = gemini(lambda n, _: call("respond", number=n) if n < 15 else text("Done."))
     payloads = ullage.adk.LargePayloadHandler(store)
     plugin = ullage.adk.ContextPlugin(engine=made, payloads=payloads)
     ask(Host(agent(model, [respond]), [plugin]), f"{CANARY}: find out what is wrong.")

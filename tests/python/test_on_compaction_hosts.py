@@ -48,7 +48,7 @@ def test_strands_tells(seam):
         "strategy": {"context_manager": {"strategies": [EngineStrategy(made)], "stash": False}},
         "manager": {"conversation_manager": MappingConversationManager(engine=made)},
     }
-    model = Player(60, words=500, window=9_000, limit=9_000)
+    model = Player(30, words=500, window=9_000, limit=9_000)
     Agent(model=model, tools=[fetch], callback_handler=None, **faces[seam])(TASK)
     assert model.refused == []
     assert told
@@ -60,7 +60,7 @@ def test_strands_tells(seam):
 def test_adk_tells(how, store):
     told: list[ullage.Report] = []
     made = engine(told, store, format="gemini", append_only=True)
-    model = gemini(investigation(50), window=9_000)
+    model = gemini(investigation(25), window=9_000)
     if how == "plugin":
         host = Host(agent(model, [adk_fetch]), [ullage.adk.ContextPlugin(engine=made)])
     else:

@@ -68,22 +68,22 @@ def test_an_agent_of_strands_is_recorded_at_every_seam(seam):
 @pytest.mark.parametrize("how", ["plugin", "callbacks"])
 def test_an_agent_of_adk_is_recorded(how):
     recorder = ullage.Recorder()
-    policy = ullage.Policy(window=20_000, reserve_output=1_000)
+    policy = ullage.Policy(window=10_000, reserve_output=1_000)
     engine = ullage.ContextManager(
         policy, model="gemini-2.5-pro", format="gemini", append_only=True, recorder=recorder
     )
-    model = gemini(investigation(60), window=20_000)
+    model = gemini(investigation(30), window=10_000)
     if how == "plugin":
         host = Host(adk_agent(model, [fetch_logs]), [AdkPlugin(engine=engine)])
     else:
         host = Host(adk_agent(model, [fetch_logs], **ContextCallbacks(engine=engine).fields()))
     ask(host, "Find out why checkout is slow.")
-    plain = gemini(investigation(60), window=10**9)
+    plain = gemini(investigation(30), window=10**9)
     ask(Host(adk_agent(plain, [fetch_logs])), "Find out why checkout is slow.")
     steps = Timeline.of(recorder.entries, ullage.Economics()).steps
     assert [step.prompt for step in steps] == model.counts
     assert recorder.model == "gemini-2.5-pro"
     assert all(after.without >= before.without for before, after in pairwise(steps))
     assert steps[-1].without == pytest.approx(plain.counts[-1], rel=0.05)
-    assert steps[-1].without > 1.5 * 20_000, plain.counts[-1]
+    assert steps[-1].without > 1.5 * 10_000, plain.counts[-1]
     ET.fromstring(recorder.html())
