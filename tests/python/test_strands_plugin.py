@@ -29,7 +29,7 @@ from ullage.strands import (
     MappingConversationManager,
     ToolRouterHook,
 )
-from ullage.strands.seam import PassiveConversationManager
+from ullage.strands.passive import PassiveConversationManager
 
 from .lengths import long
 

@@ -12,8 +12,8 @@ from strands.session.file_session_manager import FileSessionManager
 
 from tests.python.players import TASK, Player
 from ullage.strands import MappingConversationManager, SlidingWindowConversationManager
-from ullage.strands.history import MessageSnapshot
 from ullage.strands.session import RestorableConversationManager
+from ullage.strands.snapshot import MessageSnapshot
 
 
 @tool(name="fetch")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from operator import is_
 from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from ullage._engine.logger import Logger
 
@@ -17,40 +17,65 @@ _State = TypeVar("_State")
 
 
 class PerAgent(Generic[_State]):
-    """Something for each agent, for as long as the agent lives.
+    """A state for each agent, for as long as the agent lives.
 
-    One manager may serve the agents of a swarm in several threads, and what it knows of one is
-    nothing to the others.
+    One manager may serve the agents of a swarm in several threads. Each agent has a state of its
+    own.
 
     Args:
-        make: Makes it for an agent that is seen for the first time.
+        make: Makes the state of an agent that is seen for the first time.
     """
 
     def __init__(self, make: Callable[[Any], _State]) -> None:
         self._make = make
         self._lock = threading.RLock()
         self._states: WeakKeyDictionary[Any, _State] = WeakKeyDictionary()
-        # On agents that no weak reference leads to: any object with the attributes may be one.
+        # The attribute that holds the state of an object without weak references or a hash. Hosts
+        # pass such objects in place of agents.
         self._name = f"_ullage_{id(self)}"
 
     def of(self, agent: Any) -> _State:
-        """Returns the memory of this agent."""
+        """Returns the state of this agent."""
         with self._lock:
-            try:
-                if agent not in self._states:
-                    self._states[agent] = self._make(agent)
-                return self._states[agent]
-            except TypeError:
-                attributes: dict[str, Any] = vars(agent)
-                if self._name not in attributes:
-                    attributes[self._name] = self._make(agent)
-                state: _State = attributes[self._name]
-                return state
+            states, key = self._place(agent)
+            if key not in states:
+                states[key] = self._make(agent)
+            state: _State = states[key]
+            return state
+
+    def move(self, giver: Any, taker: Any) -> None:
+        """Gives the state of one object to another that has none yet."""
+        with self._lock:
+            states, key = self._place(giver)
+            if key in states:
+                state = states.pop(key)
+                states, key = self._place(taker)
+                states.setdefault(key, state)
 
     def agents(self) -> list[Any]:
-        """Those that still live."""
+        """Returns the agents that still live."""
         with self._lock:
             return list(self._states)
+
+    def _place(self, agent: Any) -> tuple[MutableMapping[Any, Any], Any]:
+        """Returns the mapping that holds the state of an agent, and the key in it."""
+        try:
+            hash(agent)
+            ref(agent)
+        except TypeError:
+            return vars(agent), self._name
+        return self._states, agent
+
+
+def reference(agent: Any) -> Callable[[], Any]:
+    """Returns a function that returns the agent, or None once the agent is gone.
+
+    An object that cannot be referred to weakly is kept alive.
+    """
+    try:
+        return ref(agent)
+    except TypeError:
+        return lambda: agent
 
 
 _SEAMS: PerAgent[list[str]] = PerAgent(lambda _: [])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import inspect
 import threading
 import time
 from functools import partial
@@ -14,7 +12,7 @@ from strands.agent.conversation_manager import NullConversationManager
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookProvider, HookRegistry
 
 from ullage._engine.logger import Logger
-from ullage._engine.steps import Step, Steps, arun, run
+from ullage._engine.steps import Step, Steps, arun, calling, run
 from ullage.strands.agents import accepted_options
 from ullage.strands.estimate import Fill, fill_of, is_surely_low
 from ullage.strands.settings import (
@@ -78,12 +76,7 @@ def _ensure_steps(agent: Any) -> Steps[None]:
 
 async def _acall(function: Callable[..., Any], *args: Any, **options: Any) -> None:
     """Calls a function beside the event loop, in a thread if it is not async."""
-    if inspect.iscoroutinefunction(function):
-        await function(*args, **options)
-        return
-    returned = await asyncio.to_thread(function, *args, **options)
-    if inspect.isawaitable(returned):
-        await returned
+    await arun(calling(partial(function, **options), *args))
 
 
 def reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]]:

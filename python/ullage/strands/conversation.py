@@ -339,7 +339,9 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         self.follow(agent)
         known, messages = self._known.of(agent), agent.messages
         index, answer = last_answer(messages)
-        known.observed = observe(self.engine_for(agent), messages[:index], answer, known.observed)
+        if answer is not known.observed:
+            known.observed = answer
+            observe(self.engine_for(agent), messages[:index], answer)
 
     def _manage(self, agent: Any) -> Steps[None]:
         """Layers 1 and 2; or, where an engine decides all, what that finds due."""

@@ -107,7 +107,7 @@ class DropInConversationManager(RestorableConversationManager):
         return DropInState() if agent is self else replace(self._known.of(self))
 
     def _own_state(self) -> DropInState:
-        agent = self._known_agent()
+        agent = self._agent()
         return self._known.of(self if agent is None else agent)
 
 

@@ -186,23 +186,19 @@ def reduction(
     return report
 
 
-def observe(engine: ContextManager, request: list[Any], answer: Any, seen: Any) -> Any:
-    """Learns from the usage of an answer to these messages, unless it was learned from before.
+def observe(engine: ContextManager, request: list[Any], answer: Any) -> None:
+    """Learns from the usage that came with the answer to these messages, if any came.
 
-    So it comes before every compaction, which changes what came before the answer.
-
-    Returns:
-        The answer to give as ``seen`` next time.
+    Call it before a compaction, which changes the messages that the usage is about.
     """
     reported, cached = usage_counts(answer)
-    if answer is None or answer is seen or reported is None:
-        return seen if answer is None else answer
-    said = {} if cached is None else {"cached_tokens": cached}
+    if reported is None:
+        return
+    options = {} if cached is None else {"cached_tokens": cached}
     try:
-        engine.observe(request, reported, **said)
+        engine.observe(request, reported, **options)
     except UllageError as error:
         logger.debug("error=<%s> | the usage taught nothing", error)
-    return answer
 
 
 def retrieval_tool(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -12,108 +11,17 @@ from ullage import ContextManager, Conversation, MessageError, Policy, TokenCoun
 from ullage._engine.logger import Logger
 from ullage._engine.pins import has_pin
 from ullage.strands.agents import PerAgent
+from ullage.strands.snapshot import TrackedView, is_same
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ullage import Repaired, View
+    from ullage import Repaired
 
 logger = Logger(__name__)
 
 # Strands requires a durable id of every message since 1.62.
 _HAS_IDS = "tracking_id" in Message.__annotations__
-
-
-_CONTENT = itemgetter("content")
-
-
-class MessageSnapshot:
-    """A row of messages as they were when they were added to it.
-
-    What puts another message, content or block in the place of one, or sets a pin, is seen; what
-    writes into a block is not. Comparing costs less than a tenth of a microsecond a message, for
-    which the row keeps columns rather than an object for each message.
-    """
-
-    def __init__(self, messages: Iterable[Any] = ()) -> None:
-        self.messages: list[Any] = []
-        self._contents: list[Any] = []
-        # The messages that had a pin: few, so they are looked up rather than compared one by one.
-        self._pinned: set[int] = set()
-        self.add(messages)
-
-    def __len__(self) -> int:
-        return len(self.messages)
-
-    def add(self, messages: Iterable[Any]) -> None:
-        """These come behind."""
-        new = [*messages]
-        self.messages += new
-        self._contents += map(_copied, new)
-        self._pinned |= _pinned(new)
-
-    def forget(self, oldest: int) -> None:
-        """So many of the oldest are forgotten."""
-        self._pinned.difference_update(map(id, self.messages[:oldest]))
-        del self.messages[:oldest]
-        del self._contents[:oldest]
-
-    def begins(self, messages: list[Any]) -> bool:
-        """True if these messages begin with the row, and nothing in it has changed."""
-        count = len(self.messages)
-        return count <= len(messages) and self._are(messages[:count])
-
-    def kept_at_end(self, messages: list[Any]) -> int:
-        """Counts the messages at the end that are those at the end of the row, unchanged."""
-        count = len(self.messages)
-        if count <= len(messages) and self._are(messages[len(messages) - count :]):
-            return count
-        kept = 0
-        for message, index in zip(reversed(messages), range(count - 1, -1, -1), strict=False):
-            if not self.is_still(index, message):
-                break
-            kept += 1
-        return kept
-
-    def is_still(self, index: int, message: Any) -> bool:
-        """True if a message of the row is this one, unchanged."""
-        return (
-            is_same([self.messages[index]], [message])
-            and is_same([self._contents[index]], _contents([message]))
-            and has_pin(message) is (id(self.messages[index]) in self._pinned)
-        )
-
-    def _are(self, messages: list[Any]) -> bool:
-        return (
-            is_same(self.messages, messages)
-            and is_same(self._contents, _contents(messages))
-            and _pinned(messages) == self._pinned
-        )
-
-
-class TrackedView:
-    """A view of messages that other code may edit.
-
-    A request without an edit costs a comparison of the messages, and O(new messages).
-
-    Args:
-        engine: Decides what the model sees.
-        state: The state of another view of these messages.
-    """
-
-    def __init__(self, engine: ContextManager, state: dict[str, Any] | None = None) -> None:
-        self.view = engine.open(state, append_only=True)
-        self._seen = MessageSnapshot()
-
-    def following(self, messages: list[Any]) -> View:
-        """The view. It reads the messages again if one of them was edited."""
-        if self._seen.begins(messages):
-            self._seen.add(messages[len(self._seen) :])
-        else:
-            self.view.release()
-            self._seen = MessageSnapshot(messages)
-        return self.view
-
 
 # Nothing is ever due to it: its views repair, and do nothing else.
 _REPAIRS = ContextManager(
@@ -305,28 +213,3 @@ def _repair(messages: list[Any]) -> Repaired:
         rules = ", ".join(sorted({done.rule for done in whole.repairs}))
         logger.info("repairs=<%d>, rules=<%s> | repaired", len(whole.repairs), rules)
     return whole
-
-
-def is_same(before: list[Any], now: list[Any]) -> bool:
-    """True if these are the same items. Only those that were replaced are read."""
-    try:
-        return before == now
-    except RecursionError:
-        # One was replaced, by one that is nested too deeply to be compared.
-        return False
-
-
-def _contents(messages: list[Any]) -> list[Any]:
-    try:
-        return [*map(_CONTENT, messages)]
-    except KeyError:
-        return [message.get("content") for message in messages]
-
-
-def _copied(message: Any) -> Any:
-    content = message.get("content")
-    return [*content] if isinstance(content, list) else content
-
-
-def _pinned(messages: list[Any]) -> set[int]:
-    return {id(one) for one in messages if "metadata" in one and has_pin(one)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import re
 import shlex
@@ -20,9 +19,11 @@ from strands.hooks import (
 from strands.tools import PythonAgentTool
 from strands.types.tools import AgentTool
 
-from ullage import FileStore, PolicyError, ReferenceTakenError
+from ullage import FileStore, PolicyError
 from ullage._core import is_retrieved, reference_of, references_in
+from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.logger import Logger
+from ullage._engine.steps import arun
 from ullage.strands.agents import PerAgent
 from ullage.strands.engines import require_engine
 from ullage.strands.settings import PREFIX, CascadeSettings
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ullage import ContextManager
+    from ullage._engine.artifact_writer import Artifact
     from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
@@ -38,8 +40,6 @@ logger = Logger(__name__)
 # Characters of a result that stay in front of the path to the whole. With the lines around them
 # they are well below the size from which on tool results are compressed.
 _PREVIEW_CHARS = 4_000
-# References that are tried for content whose own is taken by other content.
-_TRIES = 3
 
 # Inputs that hold a command line already, and those that stand alone on one.
 _OPTIONS = ("options", "args", "arguments", "flags")
@@ -116,6 +116,7 @@ class ToolRouterHook(HookProvider):
         self.max_result_chars = max(1, max_result_chars)
         self.artifact_threshold = max(1, artifact_threshold)
         self.store = store
+        self._writer = ArtifactWriter(store)
         # Whose conversations may refer to an artifact.
         self._agents: PerAgent[None] = PerAgent(lambda _: None)
 
@@ -167,7 +168,7 @@ class ToolRouterHook(HookProvider):
         most = min(self.artifact_threshold, self.max_result_chars)
         if self.store is not None and len(text) > most:
             try:
-                place = await self._store(self.store, tool, text)
+                place = await self._store(tool, text)
             except Exception:
                 logger.exception("tool=<%s> | the result was not stored", tool)
             else:
@@ -181,14 +182,19 @@ class ToolRouterHook(HookProvider):
             return text
         return f"{text[: self.max_result_chars]}\n\n[Truncated: {len(text):,} chars total]"
 
-    async def _store(self, store: Any, tool: str, text: str) -> str:
-        """Stores the whole, and says where it can be read.
+    async def _store(self, tool: str, text: str) -> str:
+        """Stores the text and returns where it can be read.
 
         That is its path from the folder that holds the artifacts, or else its reference.
         """
-        reference, returned = await asyncio.to_thread(_put, store, tool, text)
-        if inspect.isawaitable(returned):
-            await returned
+        content = text.encode("utf-8", "surrogatepass")
+
+        def artifact(salt: int) -> tuple[str, list[Artifact]]:
+            reference = reference_of(tool, content, salt)
+            return reference, [(reference, tool, content)]
+
+        reference = await arun(self._writer.kept(artifact))
+        store: Any = self.store
         if getattr(store, "above_limit", False):
             try:
                 live = [[*agent.messages] for agent in self._agents.agents()]
@@ -277,25 +283,6 @@ def _option(key: str, value: Any) -> list[str]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
-
-
-def _put(store: Store, tool: str, text: str) -> tuple[str, Any]:
-    """Offers the text to the store: its reference, and what the store returned.
-
-    Where a reference is taken by other content, the next one is tried.
-
-    Raises:
-        StoreError: If the store cannot keep it.
-    """
-    content = text.encode("utf-8", "surrogatepass")
-    for attempt in range(_TRIES - 1):
-        reference = reference_of(tool, content, attempt)
-        try:
-            return reference, store.put(content, reference=reference, tool=tool)
-        except ReferenceTakenError:
-            logger.debug("reference=<%s> | taken", reference)
-    reference = reference_of(tool, content, _TRIES)
-    return reference, store.put(content, reference=reference, tool=tool)
 
 
 def _clean(store: Any, conversations: list[Any]) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
-from weakref import ref
+from typing import Any
 
 from strands.agent.conversation_manager.summarizing_conversation_manager import (
     DEFAULT_SUMMARIZATION_PROMPT,
@@ -13,12 +12,9 @@ from strands.event_loop.streaming import process_stream
 
 from ullage import SummaryRequest, TokenCounter
 from ullage._core import quoted_summary, summary_request
-from ullage.strands.agents import PerAgent, model_id, model_window
+from ullage.strands.agents import PerAgent, model_id, model_window, reference
 from ullage.strands.refusals import reducing
 from ullage.strands.settings import UNKNOWN_WINDOW
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class AgentSummarizer:
@@ -36,11 +32,7 @@ class AgentSummarizer:
     """
 
     def __init__(self, agent: Any, by: Any = None, system_prompt: str | None = None) -> None:
-        self._agent: Callable[[], Any]
-        try:
-            self._agent = ref(agent)
-        except TypeError:
-            self._agent = lambda: agent
+        self._agent = reference(agent)
         self._by = by
         self._system_prompt = system_prompt
 

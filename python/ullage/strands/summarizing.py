@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +9,7 @@ from strands.agent import conversation_manager as strands_managers
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage._engine.logger import Logger
+from ullage._engine.steps import calling, run
 from ullage.strands.agents import model_window
 from ullage.strands.drop_in import DropInConversationManager, truncate_results
 from ullage.strands.history import History, identify, repair_history
@@ -85,10 +83,8 @@ class SummarizingConversationManager(
             Exception: What the summarizer raised, if ``e`` is given and nothing else helped.
         """
         self._known.of(agent).refusals.raise_problem(e)
-        # A thread of its own, because this one may have an event loop that waits for us.
-        context = contextvars.copy_context()
-        with ThreadPoolExecutor(1, thread_name_prefix="ullage-summary") as pool:
-            pool.submit(context.run, asyncio.run, self.areduce_context(agent, e)).result()
+        # In a thread, because this one may have an event loop that waits for us.
+        run(calling(self.areduce_context, agent, e))
 
     async def areduce_context(self, agent: Agent, e: Exception | None = None) -> None:
         """:meth:`reduce_context` beside the event loop."""

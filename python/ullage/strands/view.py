@@ -12,8 +12,9 @@ from ullage import BudgetError, ContextManager, StoreError, UllageError
 from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent, usage_counts
 from ullage.strands.engines import fixed
-from ullage.strands.history import TrackedView, hold_count
+from ullage.strands.history import hold_count
 from ullage.strands.seam import MOST_REFUSALS, EngineSeam
+from ullage.strands.snapshot import TrackedView
 
 if TYPE_CHECKING:
     from strands import Agent

@@ -1,0 +1,224 @@
+"""``SessionLog``: which messages of a conversation a session's log holds as they are now."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import copy
+import json
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from strands.types.session import decode_bytes_values, encode_bytes_values
+
+from ullage._engine.logger import Logger
+from ullage.strands.snapshot import MessageSnapshot
+
+if TYPE_CHECKING:
+    from strands.types.content import Message
+
+logger = Logger(__name__)
+
+# What has left the conversation is forgotten when there is this much more in the log than in it, so
+# that a long run costs no memory and a message costs no pass over all of them.
+_SLACK = 64
+
+# What Strands puts in the place of a result that a log lacks.
+_FILLER = "Tool was interrupted."
+
+# JSON of so many characters is stored as it is, for whoever reads a session: a task, a summary and
+# a few pins. What is longer is mostly tool results, which pack to a fraction.
+_READABLE = 4_000
+# The fastest: a state is made in the event loop, when what is packed has changed.
+_LEVEL = 1
+
+
+class SessionLog:
+    """What a session's log holds of one conversation, and what it does not.
+
+    The conversation is a *head*, which the log does not have as it is now, and a *tail*, which is
+    word for word the end of the log. Both are found by comparing the messages with those that were
+    logged, whoever changed them and however: nobody has to say what was done.
+
+    The log is taken to hold the messages that are there when it is first asked, but for those that
+    a session has put in front of it, and after that what :meth:`append` names.
+
+    Attributes:
+        offset: How many messages of the log lie in front of the tail.
+        head: The messages in front of the tail.
+    """
+
+    def __init__(self) -> None:
+        self.offset = 0
+        self.head: list[Message] = []
+        self._tail = MessageSnapshot()
+        # The head as it is stored, and what it was made from.
+        self._stored_head: list[Any] | str = []
+        self._stored_from: tuple[MessageSnapshot, list[int]] = (MessageSnapshot(), [])
+        # Whether the conversation was seen yet. What a session restores is known only after it has
+        # asked for the head.
+        self.has_begun = False
+        # Whether the last message of the log is not one of the conversation any more.
+        self._is_last_replaced = False
+        # The state that was restored last, until the conversation is seen again.
+        self._restored: tuple[int, list[Message], bool] | None = None
+        # Whether a session restored a running agent, which may get messages before it is seen.
+        self._was_running = False
+
+    def append(self, messages: list[Message], message: Message) -> None:
+        """The conversation has got this message, at its end, and the log takes it too."""
+        if self.has_begun:
+            self._tail.add([message])
+        self.begin(messages)
+        if len(self._tail) > 2 * len(messages) + _SLACK:
+            self.settle(messages)
+
+    def settle(self, messages: list[Message]) -> None:
+        """Finds anew where the tail of the conversation begins: one pass over the tail."""
+        self.begin(messages)
+        kept = self._tail.kept_at_end(messages)
+        gone = len(self._tail) - kept
+        self.offset += gone
+        self._tail.forget(gone)
+        self.head = messages[: len(messages) - kept]
+
+    def state(self) -> dict[str, Any]:
+        """What a session keeps of it."""
+        # An agent that finds no message in its log writes the next over the first. So it always
+        # finds the last one, and is told where another stands in its place.
+        replaced = bool(self.offset and not self._tail)
+        # Strands gives an id to a message that came without, when the agent is next invoked.
+        snapshot, sizes = self._stored_from[0], [*map(len, self.head)]
+        if sizes != self._stored_from[1] or not snapshot.begins(self.head):
+            self._stored_from = MessageSnapshot(self.head), sizes
+            self._stored_head = _pack([encode_bytes_values(message) for message in self.head])
+        return {
+            "removed_message_count": self.offset - replaced,
+            "head": self._stored_head,
+            "head_is_all": replaced,
+        }
+
+    def restore(self, count: int, head: list[Any], *, is_all: bool) -> list[Message]:
+        """Takes up what was left of a conversation; the messages to put in front of the log.
+
+        They are copies: a state may be restored any number of times.
+        """
+        head = decode_bytes_values(copy.deepcopy(head))
+        self._restored = (count, head, is_all)
+        if self.has_begun:
+            # If a running agent returns to a snapshot, its log continues: all of it comes before.
+            self.offset += len(self._tail)
+            self._tail = MessageSnapshot()
+        else:
+            self.load_offset()
+        return head[:-1] if is_all else list(head)
+
+    def load_offset(self) -> int | None:
+        """Returns the place in the log that a session manager loads the messages from.
+
+        A session manager asks for it right after :meth:`restore`, also for a running agent. Returns
+        None if nothing was restored since the conversation was seen last.
+        """
+        if self._restored is not None:
+            self._was_running, self.has_begun = self.has_begun or self._was_running, False
+            self.offset, self.head, self._is_last_replaced = self._restored
+        return None if self.has_begun else self.offset
+
+    def begin(self, messages: list[Message], log: AgentLog | None = None) -> None:
+        """Takes what stands behind the head for the tail, if the conversation was not seen yet.
+
+        Args:
+            messages: The conversation.
+            log: The log that it was restored from, if it was. Strands fills in and takes away
+                messages where calls and results in a log do not match: what it has mended is of
+                the head.
+        """
+        self._restored = None
+        if self.has_begun:
+            return
+        self.has_begun = True
+        if self._is_last_replaced:
+            self.offset += 1
+            messages[:] = [*self.head, *(messages[len(self.head) :] if self._was_running else [])]
+        tail = messages[len(self.head) :]
+        length = None if log is None else log.length
+        if log is not None and length is not None:
+            if self.offset + len(tail) != length or any(
+                _FILLER in str(message.get("content")) for message in tail
+            ):
+                kept = log.kept_at_end(tail)
+                tail = tail[len(tail) - kept :]
+            self.offset = length - len(tail)
+            self.head = messages[: len(messages) - len(tail)]
+        self._tail.add(tail)
+
+
+class AgentLog:
+    """The log of an agent's session, where its session manager keeps one.
+
+    No public name of Strands leads to it, but each agent has its session manager, and every manager
+    with a log has a repository and notes the last message of each agent.
+    """
+
+    def __init__(self, agent: Any) -> None:
+        self._agent = agent
+        self._sessions = getattr(agent, "_session_manager", None)
+
+    @property
+    def length(self) -> int | None:
+        """How many messages it has; None where nobody knows."""
+        latest = getattr(self._sessions, "_latest_agent_message", None)
+        last = latest.get(self._agent.agent_id) if isinstance(latest, dict) else None
+        number = getattr(last, "message_id", None)
+        return number + 1 if isinstance(number, int) else None
+
+    def kept_at_end(self, messages: list[Message]) -> int:
+        """How many messages at the end are those at the end of the log, which is read for it.
+
+        None of them, where it cannot be read.
+        """
+        length = self.length
+        if length is None or self._sessions is None:
+            return 0
+        try:
+            stored = self._sessions.session_repository.list_messages(
+                session_id=self._sessions.session_id,
+                agent_id=self._agent.agent_id,
+                offset=max(0, length - len(messages)),
+            )
+        except Exception:
+            # Any session of anybody's; what it could not read is stored once more.
+            logger.warning("the log of the session could not be read again", exc_info=True)
+            return 0
+        kept = 0
+        for message, one in zip(reversed(messages), reversed(stored), strict=False):
+            if message != one.to_message():
+                break
+            kept += 1
+        return kept
+
+
+def _pack(messages: list[Any]) -> list[Any] | str:
+    """The messages, or one text where they are long: their JSON, by zlib, in base64."""
+    try:
+        text = json.dumps(messages, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        # What is no JSON is for the session to judge, as everything else in a message.
+        return messages
+    if len(text) <= _READABLE:
+        return messages
+    return base64.b64encode(zlib.compress(text.encode("ascii"), _LEVEL)).decode("ascii")
+
+
+def unpack(stored: Any) -> Any:
+    """What was packed.
+
+    Raises:
+        ValueError: If it is a text that was not.
+    """
+    if not isinstance(stored, str):
+        return stored
+    try:
+        return json.loads(zlib.decompress(base64.b64decode(stored, validate=True)))
+    except (binascii.Error, zlib.error, RecursionError) as error:
+        raise ValueError("it is damaged") from error
