@@ -39,7 +39,31 @@ pub(super) fn bad(index: usize, problem: String, remedy: &str) -> Error {
 
 /// The role of a message, by the names that its format has for it.
 pub(super) fn role_of<N: Node>(entry: &N, index: usize, names: &[(&str, Role)]) -> Result<Role> {
-    role_named(field(entry, Key::Role).as_deref(), index, names)
+    let role = field(entry, Key::Role);
+    if let (None, Some((what, remedy))) = (&role, mistaken(entry)) {
+        return Err(bad(index, format!("it has no role: {what}"), remedy));
+    }
+    role_named(role.as_deref(), index, names)
+}
+
+/// What an entry without a role looks like, and what to give in its place.
+fn mistaken<N: Node>(entry: &N) -> Option<(&'static str, &'static str)> {
+    /// The types of LangChain's messages.
+    const LANGCHAIN: [&str; 7] = ["human", "ai", "system", "tool", "function", "AIMessageChunk", "HumanMessageChunk"];
+    let kind = field(entry, Key::Type);
+    if entry.field("message").is_some_and(|message| message.get(Key::Role).is_some()) {
+        return Some((
+            "it is an entry of a recording",
+            "give the `message` in it, or use `ullage replay` for the file",
+        ));
+    }
+    if kind.is_some_and(|kind| LANGCHAIN.contains(&&*kind)) && entry.present(Key::Content).is_some() {
+        return Some((
+            "it is a message of LangChain",
+            "convert the messages with LangChain's `convert_to_openai_messages`",
+        ));
+    }
+    None
 }
 
 /// The same for a format that has read the name already.

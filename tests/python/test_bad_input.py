@@ -67,6 +67,16 @@ REFUSED = [
     pytest.param([{"content": "x"}], "message 0.*role", id="role-missing"),
     pytest.param([{}], "message 0.*role", id="empty-message"),
     pytest.param(
+        [{"type": "human", "content": "x", "additional_kwargs": {}}],
+        "message 0.*LangChain.*convert_to_openai_messages",
+        id="langchain",
+    ),
+    pytest.param(
+        [{"type": "user", "uuid": "1", "message": {"role": "user", "content": "x"}}],
+        "message 0.*recording.*ullage replay",
+        id="recording",
+    ),
+    pytest.param(
         [*ASK, {"role": "function", "content": "x"}],
         "message 1.*'function'.*'user'",
         id="role-unknown",
