@@ -28,7 +28,6 @@ def test_all_presets_are_listed():
     assert str(refused.value).endswith(f"known are: {', '.join(PRESETS)}")
     found = json.loads(inside("policy", "presets", "--json")[1])
     assert found == {name: ullage.Policy.preset(name).to_dict() for name in PRESETS}
-    pytest.importorskip("rich")
     code, out, _ = inside("policy", "presets")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()[1:-1]] == list(PRESETS)

@@ -251,9 +251,9 @@ def test_an_empty_conversation_needs_nothing(name):
             assert inside(name, "-q", "-", stdin=empty)[1].strip() == empty
 
 
-def test_without_the_extras_all_but_tables_works(file, tmp_path):
+def test_without_the_extras_all_but_other_forms_works(file, tmp_path):
     for arguments in (
-        ["count", file, "--json"],
+        ["count", file],
         ["status", file],
         ["plan", file],
         ["compact", file, "-o", tmp_path / "out.json", "--store", tmp_path, "--budget", "3000"],
@@ -261,13 +261,11 @@ def test_without_the_extras_all_but_tables_works(file, tmp_path):
         ["repair", file],
         ["retrieve", "--store", tmp_path, "--pattern", "call-1"],
         ["policy", "show", "valis", "--json"],
-        ["policy", "presets", "--json"],
+        ["policy", "presets"],
     ):
         code, _, err = run(*arguments, command=BARE)
         assert code == 0, (arguments, err)
     for arguments in (
-        ["count", file],
-        ["policy", "presets"],
         ["policy", "show", "valis"],
         ["policy", "show", "valis", "--yaml"],
         ["completion", "bash"],
@@ -359,6 +357,21 @@ def test_colours_are_for_terminals_that_want_them(file, tmp_path):
         assert ESCAPE in on_terminal(*arguments)
         assert ESCAPE not in on_terminal(*arguments, NO_COLOR="1")
         assert ESCAPE not in "".join(map(str, inside(*arguments)))
+
+
+@pytest.mark.skipif(pty is None, reason="terminals of POSIX")
+def test_a_long_name_breaks_no_column(tmp_path):
+    name = f"{'a-long-name-' * 15}é.json"
+    for each in (name, "short.json"):
+        (tmp_path / each).write_text(json.dumps(MESSAGES))
+    lines = on_terminal("count", tmp_path, COLUMNS="100", NO_COLOR="1").splitlines()
+    assert max(map(len, lines)) <= 100
+    rows = [line.split() for line in lines]
+    assert (
+        "".join(row[0] for row in rows[1:-2]).replace(str(tmp_path), "").count("a-long-name-") == 15
+    )
+    # A file has the whole name in its line.
+    assert name in inside("count", tmp_path)[1]
 
 
 @pytest.mark.skipif(pty is None, reason="terminals of POSIX")

@@ -1,4 +1,4 @@
-"""The terminal: text, colours, tables and progress, drawn by rich (extra ``cli``) where it is.
+"""The terminal: text, colours, tables and progress. Bars and colours need rich (extra ``cli``).
 
 Colours are only for terminals, and not where ``NO_COLOR`` is set. What comes from a conversation
 cannot steer the terminal: its control characters are shown as escapes there.
@@ -6,16 +6,18 @@ cannot steer the terminal: its control characters are shown as escapes there.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
+import shutil
 import sys
 import time
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TextIO
+from unicodedata import east_asian_width
 
-from ullage.cli.errors import MissingExtraError
 from ullage.stores.records import to_json
 
 if TYPE_CHECKING:
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 
 # All that terminals obey but for the ends of lines and tabs: C0, DEL and C1.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# Without a terminal, output is read by a program or a file and is not wrapped.
-_WIDTH_OF_A_FILE = 160
+# Columns between two columns of a table, and the least that a column of words gets on a terminal.
+_GAP, _LEAST_WORD = 2, 12
 # Seconds after which work is long, and its progress is shown.
 SHOWN_AFTER = 1.0
 # Seconds between two lines about progress where there is no bar, and between two frames of a bar.
@@ -57,46 +59,47 @@ def note(text: str, style: str | None = None) -> None:
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, below: str = ""
 ) -> None:
-    """Draws a table.
+    """Prints a table. A word that is too long for the terminal goes on in the next line.
 
     Args:
         heads: The heads of its columns.
         rows: The cells of each row.
         left: So many columns at the left are words; the others are figures.
-        below: What is said below it.
-
-    Raises:
-        MissingExtraError: If rich is not installed.
+        below: The line below it.
     """
-    require_tables()
-    from rich.table import Table
-    from rich.text import Text
-
-    console = _console()
-    assert console is not None  # noqa: S101 - as required
-    if not console.is_terminal:
-        console.width = _WIDTH_OF_A_FILE
-    drawn = Table(box=None, pad_edge=False, collapse_padding=True)
-    for number, head in enumerate(heads):
-        is_word = number < left
-        drawn.add_column(
-            head, justify="left" if is_word else "right", no_wrap=not is_word, overflow="fold"
-        )
-    for row in rows:
-        drawn.add_row(*(Text(_visible(cell)) for cell in row))
-    console.print(drawn)
+    cells = [[_visible(cell) for cell in row] for row in (heads, *rows)]
+    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+    if sys.stdout.isatty():
+        figures = sum(widths[left:]) + _GAP * (len(widths) - 1)
+        room = max(_LEAST_WORD, (shutil.get_terminal_size().columns - figures) // max(left, 1))
+        widths[:left] = [min(width, room) for width in widths[:left]]
+    for row in cells:
+        pieces = [_folded(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for line in itertools.zip_longest(*pieces, fillvalue=""):
+            padded = [
+                piece + " " * (width - _width(piece)) if number < left else piece.rjust(width)
+                for number, (piece, width) in enumerate(zip(line, widths, strict=True))
+            ]
+            print((" " * _GAP).join(padded).rstrip())
     if below:
-        console.print(below, style="dim", markup=False)
+        say(below, "dim")
 
 
-def require_tables(instead: str = "use --json") -> None:
-    """Makes sure that tables can be drawn; asked before the work, so that none is lost.
+def _width(text: str) -> int:
+    """Columns of a terminal that a text takes."""
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
-    Raises:
-        MissingExtraError: If rich is not installed.
-    """
-    if _console() is None:
-        raise MissingExtraError("the table", "rich", instead)
+
+def _folded(text: str, width: int) -> list[str]:
+    """The text in pieces of at most ``width`` columns."""
+    pieces, room = [""], width
+    for character in text:
+        room -= _width(character)
+        if room < 0 and pieces[-1]:
+            pieces.append("")
+            room = width - _width(character)
+        pieces[-1] += character
+    return pieces
 
 
 class Progress:

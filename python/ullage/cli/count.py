@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.cli.codes import FINE
-from ullage.cli.console import progress, require_tables, say_json, table
+from ullage.cli.console import progress, say_json, table
 from ullage.cli.conversations import STANDARD_INPUT, read, standard_input
 from ullage.cli.errors import CommandError, about
 from ullage.cli.options import (
@@ -75,8 +75,6 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the counts."""
-    if not options.json:
-        require_tables()
     counter = counter_of(options) or ullage.TokenCounter()
     engine = ullage.ContextManager(counter=counter, format=options.format)
     counts: list[Count] = []

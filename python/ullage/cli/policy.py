@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage._engine import policy_file
 from ullage.cli.codes import FINE, FOUND
-from ullage.cli.console import require_tables, say, say_json, table
+from ullage.cli.console import say, say_json, table
 from ullage.cli.errors import MissingExtraError
 from ullage.cli.faults import faults
 from ullage.cli.options import add_json, command, completed
@@ -91,7 +91,6 @@ def list_presets(options: argparse.Namespace) -> int:
     if options.json:
         say_json({name: policy.to_dict() for name, policy in presets.items()})
         return FINE
-    require_tables("use --json, or `ullage policy show NAME --json`")
     rows = [
         [
             name,

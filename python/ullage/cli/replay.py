@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage._engine.files import write_whole
 from ullage.cli.codes import FAILED, FINE, FOUND
-from ullage.cli.console import complain, progress, require_tables, say_json
+from ullage.cli.console import complain, progress, say_json
 from ullage.cli.conversations import read_all
 from ullage.cli.errors import CommandError
 from ullage.cli.options import add_files, add_json, at_least, command, completed, value_of
@@ -108,8 +108,6 @@ def run(options: argparse.Namespace) -> int:
     )
     # A page is enough where nothing else can be shown.
     has_table = not options.json and not options.html
-    if has_table:
-        require_tables()
     with progress("sessions") as work:
         sessions = read_all(options.files, unread)
         work.total = len(sessions)
