@@ -360,10 +360,10 @@ def is_retrieved(text: str) -> bool:
     """True if the text is a piece of a stored output that a retrieval returned. O(1)."""
 
 def removal_note(text: str) -> tuple[int, str] | None:
-    """The number of messages that a note of the engine stands for, and what it says of them.
+    """The number of messages that the first note in a string stands for, and what it says of them.
 
     Returns:
-        None if the text is not such a note, or does not hold as much as the note says. O(length).
+        None if no text in the string is such a note, or holds as much as the note says. O(length).
     """
 
 def quoted_summary(text: str) -> str:

@@ -13,7 +13,7 @@ use super::node::{Build, Node};
 use crate::error::Result;
 use crate::message::Role;
 
-/// The beginning of a border. With its number and the end of its line it takes no more tokens than the frame of a block.
+/// The beginning of a border. With its number and the end of its line it takes about as many tokens as the frame of a block.
 const RULE: &str = "\n\n---";
 
 /// The smallest number and how many there are: six digits are two tokens in most vocabularies.
