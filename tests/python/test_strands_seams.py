@@ -123,7 +123,7 @@ def history(chance):
     return messages
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(chance=st.randoms(use_true_random=False))
 def test_every_request_is_valid_whatever_the_history_looks_like(seam, chance):
     requests: list[str] = []
