@@ -6,6 +6,7 @@ import json
 import lzma
 import subprocess
 import sys
+from pathlib import Path
 
 import ullage
 from ullage.cli import main
@@ -13,16 +14,15 @@ from ullage.cli import main
 from .conversations import long_conversation, render
 from .histories import history
 
+ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "ullage"]
-# Python without the libraries of the extras.
-BARE = [
-    sys.executable,
-    "-c",
-    (
-        "import sys; sys.modules.update(dict.fromkeys(['rich', 'shtab', 'tomli_w', 'yaml']));"
-        "from ullage.cli import main; sys.exit(main(sys.argv[1:]))"
-    ),
-]
+# Python without the libraries of the extras runs the commands of a list, one after the other.
+BARE = """
+import json, sys
+sys.modules.update(dict.fromkeys(['rich', 'shtab', 'tomli_w', 'yaml']))
+from tests.python.commands import inside
+print(json.dumps([inside(*command) for command in json.loads(sys.argv[1])]))
+"""
 ROUNDS = 20
 MESSAGES = render(long_conversation(ROUNDS), "anthropic")
 BEDROCK = render(long_conversation(ROUNDS), "bedrock")
@@ -59,6 +59,14 @@ def inside(*arguments, stdin=b""):
         found.append(stream.buffer.getvalue().decode())
     assert "Traceback" not in found[1], found[1]
     return code, *found
+
+
+def bare(commands):
+    """What each of these commands comes to without the libraries of the extras."""
+    asked = json.dumps([list(map(str, command)) for command in commands])
+    found = run(asked, command=[sys.executable, "-c", BARE], cwd=ROOT)
+    assert found[0] == 0, found[2]
+    return json.loads(found[1])
 
 
 def lines(values):

@@ -11,7 +11,7 @@ _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 # A flaky test is a bug, so the examples are the same in every run. `make test-all` takes "long";
 # `--hypothesis-profile=thorough` looks for new examples.
-for _name, _examples in (("default", 20), ("long", 100)):
+for _name, _examples in (("default", 12), ("long", 100)):
     settings.register_profile(
         _name,
         max_examples=_examples,

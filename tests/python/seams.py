@@ -1,4 +1,4 @@
-"""Every way into a Strands agent, with a window that a run of a few dozen calls exceeds."""
+"""Every way into a Strands agent, with a window that a run of a dozen calls exceeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ullage.strands import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WINDOW = 12_000
+WINDOW = 6_000
 
 
 class Seam:

@@ -30,7 +30,7 @@ from tests.python.summarizers import FORGED, lazy, release
 from ullage.adk import ContextCompactor, EventsSummarizer, SummarySettings
 from ullage.adk.prior_summary import HEADER, REQUEST, WAITING
 
-from .lengths import first, long
+from .lengths import first
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")
 
@@ -112,7 +112,7 @@ def test_summaries_go_on_from_one_another_and_do_not_grow():
 @pytest.mark.parametrize("processes", [1, 12])
 @pytest.mark.parametrize(
     ("overlap", "shown", "left"),
-    [(0, True, 1), (2, True, 1), (0, False, 5), long(1, True, 1)],
+    [(0, True, 1), (2, True, 1), (0, False, 5), pytest.param(1, True, 1, marks=pytest.mark.long)],
 )
 def test_windows_of_invocations_are_summarized(overlap, shown, left, processes):
     async def run():

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ullage
@@ -290,7 +290,6 @@ def test_a_process_killed_at_any_moment_leaves_only_whole_files(tmp_path, kills)
     assert [path for path in files(tmp_path) if path.suffix == ".tmp"] == []
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.text(max_size=40), st.text(max_size=40), st.binary(max_size=300))
 def test_what_was_put_comes_back_whatever_it_and_its_session_are(tool, session, content):
     with tempfile.TemporaryDirectory() as folder:
@@ -479,7 +478,7 @@ def test_a_child_stores_and_reads_whatever_threads_of_its_parent_did(tmp_path):
     try:
         for thread in threads:
             thread.start()
-        for fork in range(12):
+        for fork in range(6):
             child = os.fork()
             if child == 0:
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)

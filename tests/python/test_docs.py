@@ -105,13 +105,13 @@ def test_the_readme_is_short():
 
 
 # The blocks of the README run the same hosts.
-OF_HOSTS = ("strands_agent.py", "adk_agent.py")
+OF_README = ("openai_loop.py", "strands_agent.py", "adk_agent.py")
 
 
 @pytest.mark.parametrize(
     "example",
     [
-        pytest.param(name, marks=pytest.mark.long if name in OF_HOSTS else ())
+        pytest.param(name, marks=pytest.mark.long if name in OF_README else ())
         for name in EXAMPLES
         if name != "local_provider.py"
     ],

@@ -455,7 +455,7 @@ def test_threads_share_an_engine_each_with_its_own_list():
 
 def test_threads_that_share_a_list_get_an_error_or_an_answer_and_never_a_panic():
     engine = ullage.ContextManager(ullage.Policy(window=20_000), store=ullage.MemoryStore())
-    for _ in range(12):
+    for _ in range(6):
         messages = render(long_conversation(60, 250), "bedrock")
         errors = in_threads(
             [lambda b=b, m=messages: engine.compact(m, b) for b in (20_000, 6_000) * 3]

@@ -177,7 +177,7 @@ def test_a_request_counts_its_system_prompt_and_its_tools():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("children", [8, long(60)])
+@pytest.mark.parametrize("children", [4, long(60)])
 def test_a_child_counts_whatever_threads_of_its_parent_did(children):
     counter, stopped = ullage.TokenCounter(), threading.Event()
     *_, messages = grown(400)

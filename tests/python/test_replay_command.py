@@ -6,8 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from .commands import BARE, inside
-from .commands import run as process
+from .commands import bare, inside
 from .test_replay import long_session
 
 run = partial(inside, "replay")
@@ -76,10 +75,12 @@ def test_the_page_is_one_file_that_names_what_it_shows(file, tmp_path):
 
 
 def test_without_the_extra_the_table_says_what_it_needs_and_json_works(file):
-    code, out, err = process("replay", file, "--context", "4000", command=BARE)
+    command = ["replay", file, "--context", "4000"]
+    table, in_json = bare([command, [*command, "--json"]])
+    code, out, err = table
     assert (code, out) == (2, "")
     assert "pip install 'ullage[cli]'" in err
-    code, out, err = process("replay", file, "--context", "4000", "--json", command=BARE)
+    code, out, err = in_json
     assert (code, err) == (0, "")
     assert json.loads(out)["rows"]
 

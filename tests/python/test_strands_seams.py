@@ -29,7 +29,7 @@ from demo.rules import check_history
 from tests.python.players import TASK, Player, fetch
 from tests.python.seams import SEAMS, WINDOW
 
-from .lengths import first
+from .lengths import first, long
 
 pytestmark = pytest.mark.parametrize("seam", SEAMS)
 
@@ -43,14 +43,14 @@ def agent_of(seam, model, **more):
 
 
 def test_interrupted_and_cancelled_calls_go_on(seam):
-    model = player(24, width=2)
+    model = player(12, width=2)
     agent = agent_of(SEAMS[seam](), model)
 
     def disturb(event: BeforeToolCallEvent) -> None:
         number = event.tool_use["input"]["number"]
-        if number % 700 == 300:
+        if number % 200 == 0:
             event.interrupt(f"approval {number}", reason="may it?")
-        if number % 1_100 == 501:
+        if number % 600 == 501:
             event.cancel_tool = "not now"
 
     agent.add_hook(disturb, BeforeToolCallEvent)
@@ -123,14 +123,16 @@ def history(chance):
     return messages
 
 
-@settings(max_examples=settings.default.max_examples // 3)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(chance=st.randoms(use_true_random=False))
 def test_every_request_is_valid_whatever_the_history_looks_like(seam, chance):
-    requests = []
+    requests: list[str] = []
+    invalid: list[Any] = []
 
     class Validating(Player):
         async def stream(self, messages, *given, **more):
-            requests.append(copy.deepcopy(messages))
+            invalid.extend(ullage.validate(messages, "bedrock"))
+            requests.append(str(messages))
             async for event in super().stream(messages, *given, **more):
                 yield event
 
@@ -143,9 +145,8 @@ def test_every_request_is_valid_whatever_the_history_looks_like(seam, chance):
         model.rest = 3
         agent(f"go on {turn}")
     assert len(requests) >= 16
-    for request in requests:
-        assert ullage.validate(request, "bedrock") == []
-    assert "go on 3" in str(requests[-1])
+    assert invalid == []
+    assert "go on 3" in requests[-1]
 
 
 def test_an_interrupted_tool_leaves_a_history_that_is_repaired_in_place(seam):
@@ -168,7 +169,7 @@ def test_an_interrupted_tool_leaves_a_history_that_is_repaired_in_place(seam):
 
 
 def test_calls_that_may_still_be_answered_are_not_repaired(seam):
-    model = player(30)
+    model = player(15)
     agent = agent_of(SEAMS[seam](), model)
     agent(TASK)
     agent.messages.append({"role": "assistant", "content": [use(1), use(2)]})
@@ -192,7 +193,7 @@ def test_every_message_has_a_durable_id_of_its_own(seam, tmp_path):
     agent = begun(player(0, words=1_200))
     for event in (BeforeModelCallEvent, AfterInvocationEvent):
         agent.hooks.add_callback(event, check, order=2_000)
-    for turn in range(5):
+    for turn in range(3):
         agent.model.rest = 3
         agent(f"{TASK} {turn}")
         twin = begun(player(0))
@@ -207,7 +208,7 @@ def test_a_structured_answer_comes_through(seam):
 
         words: int
 
-    model = player(25)
+    model = player(12)
     agent = agent_of(SEAMS[seam](), model)
 
     def at_last(_event: BeforeModelCallEvent) -> None:
@@ -220,7 +221,7 @@ def test_a_structured_answer_comes_through(seam):
     assert result.structured_output == Answer(words=600)
 
 
-@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("width", [3, long(1)])
 def test_results_larger_than_the_window_of_the_model_do_not_end_the_agent(seam, width):
     model = player(6, words=4 * WINDOW, width=width)
     agent = agent_of(SEAMS[seam](), model)
@@ -235,7 +236,7 @@ def test_the_agents_of_a_graph_and_a_swarm_share_it(seam):
 
     def several(kind, count):
         return [
-            agent_of(shared, player(16), name=f"{kind}{n}", agent_id=f"{kind}{n}")
+            agent_of(shared, player(8), name=f"{kind}{n}", agent_id=f"{kind}{n}")
             for n in range(count)
         ]
 
@@ -249,14 +250,14 @@ def test_the_agents_of_a_graph_and_a_swarm_share_it(seam):
     swarm = several("agent", 2)
     assert asyncio.run(Swarm(swarm).invoke_async(TASK)).status.value == "completed"
     for agent in (*agents, swarm[0]):
-        assert len(agent.model.requests) > 14
+        assert len(agent.model.requests) > 6
         check_history(agent.messages[:-1])
 
 
 def test_agents_in_threads_share_it(seam):
     shared, failed = SEAMS[seam](), []
     agents = [
-        agent_of(shared, player(20, words=300 + 60 * n), name=f"a{n}", agent_id=f"a{n}")
+        agent_of(shared, player(12, words=300 + 60 * n), name=f"a{n}", agent_id=f"a{n}")
         for n in range(3)
     ]
 
@@ -292,14 +293,14 @@ def test_a_session_that_is_killed_at_random_turns_goes_on(seam, seed, tmp_path):
     chance = random.Random(seed)
     folder = tmp_path / "0"
     possible: list[Any] = [[]]
-    for life in range(5):
+    for life in range(3):
         # Killed between a request and its answer, an agent asks twice in a row: not ours to judge.
-        model = player(20, words=chance.randrange(100, 900), strict=False)
+        model = player(12, words=chance.randrange(100, 900), strict=False)
         sessions = FileSessionManager("s", storage_dir=str(folder))
         agent = agent_of(SEAMS[seam](), model, agent_id="a", session_manager=sessions)
         assert contents(agent.messages) in possible
         seen: list[Any] = [contents(agent.messages)]
-        dies_at, left = chance.randrange(3, 40), tmp_path / str(life + 1)
+        dies_at, left = chance.randrange(3, 24), tmp_path / str(life + 1)
 
         def tick(event, seen=seen, dies_at=dies_at, left=left, folder=folder):
             seen.append(contents(event.agent.messages))

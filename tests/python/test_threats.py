@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import stat
-from functools import partial
+from functools import cache, partial
 
 import pytest
 
@@ -43,6 +43,7 @@ def imported(tree):
     return {name.partition(".")[0] for name in names}
 
 
+@cache
 def parsed():
     return [(file, ast.parse(file.read_text(encoding="utf-8"))) for file in SOURCES]
 

@@ -159,7 +159,7 @@ def test_threads_that_append_during_compactions_lose_nothing_of_the_view(path):
         transcript.append(said(0))
 
         def write():
-            for number in range(1, 200):
+            for number in range(1, 60):
                 transcript.append(said(number))
 
         other = threading.Thread(target=write)
@@ -168,7 +168,7 @@ def test_threads_that_append_during_compactions_lose_nothing_of_the_view(path):
             before = transcript.view()
             transcript.set_view(list(before), since=before)
         other.join()
-        assert transcript.view() == list(map(said, range(200)))
+        assert transcript.view() == list(map(said, range(60)))
 
 
 def test_a_message_that_was_changed_in_place_comes_back_as_it_was_seen(path):
