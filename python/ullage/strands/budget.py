@@ -55,9 +55,22 @@ async def ensure_prompt_within_budget(agent: Any) -> None:
 
 def _ensure_steps(agent: Any) -> Steps[None]:
     manager = manager_of(agent)
-    for options in reductions(agent, settings_of(manager)):
+    is_done = yield from reduce_to_budget(agent, manager)
+    # A manager that looks itself before each model call need not.
+    checked = getattr(manager, "checked", None)
+    if is_done and callable(checked):
+        checked(agent)
+
+
+def reduce_to_budget(agent: Any, manager: Any) -> Steps[bool]:
+    """Has a manager reduce the prompt of an agent as often as it has to be.
+
+    Returns:
+        False if the manager raised, which is logged: the provider decides what is too long.
+    """
+    for options in _reductions(agent, settings_of(manager)):
         if manager is None:
-            return
+            break
         reduce = manager.reduce_context
         areduce = getattr(manager, "areduce_context", reduce)
         try:
@@ -67,11 +80,8 @@ def _ensure_steps(agent: Any) -> Steps[None]:
             )
         except Exception as error:  # noqa: BLE001 - the provider decides what is too long
             logger.warning("error=<%s> | the history was left as it is", error)
-            return
-    # A manager that looks itself before each model call need not.
-    checked = getattr(manager, "checked", None)
-    if callable(checked):
-        checked(agent)
+            return False
+    return True
 
 
 async def _acall(function: Callable[..., Any], *args: Any, **options: Any) -> None:
@@ -79,10 +89,10 @@ async def _acall(function: Callable[..., Any], *args: Any, **options: Any) -> No
     await arun(calling(partial(function, **options), *args))
 
 
-def reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]]:
-    """The reductions that an agent needs, each with what it is asked with, until it needs no more.
+def _reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]]:
+    """Yields the options of each reduction that an agent needs, until it needs no more.
 
-    Whoever iterates reduces before asking for the next.
+    The caller reduces before it asks for the next.
     """
     if is_surely_low(agent, settings):
         return

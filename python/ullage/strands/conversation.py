@@ -6,10 +6,9 @@ Layer 0, what happens to results as they arrive, is :class:`~ullage.strands.Tool
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from strands.agent.conversation_manager import SummarizingConversationManager
 from strands.hooks import (
@@ -24,26 +23,24 @@ from strands.types.exceptions import ContextWindowOverflowException
 from ullage import (
     BudgetError,
     ContextManager,
-    ModelLimits,
-    Policy,
     PolicyError,
-    TokenCounter,
     UllageError,
 )
 from ullage._engine.calling import is_in_event_loop
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Steps, arun, run
-from ullage.strands.agents import PerAgent, accepted_options, last_answer, model_id
-from ullage.strands.budget import reductions
+from ullage.strands.agents import PerAgent, accepted_options, last_answer
+from ullage.strands.budget import reduce_to_budget
+from ullage.strands.cascade_engines import Engines, EngineSettings
+from ullage.strands.compressing import ResultCompression
 from ullage.strands.engines import compaction, fixed, observe, reduction, require_engine
-from ullage.strands.estimate import _estimate_prompt_tokens, fill_of, prompt_token_limit
+from ullage.strands.estimate import fill_of, prompt_token_limit
+from ullage.strands.events import Stage, estimated_tokens, note_reduction, reason_of, stage_of
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.refusals import Refusals, is_reducing, reducing
 from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
-    ESCALATION_THRESHOLD_RATIO,
-    MAX_REDUCTION_HISTORY,
     PREFIX,
     PROACTIVE_COMPRESSION_THRESHOLD,
     SMALL_CONVERSATION_THRESHOLD,
@@ -51,7 +48,6 @@ from ullage.strands.settings import (
     CascadeSettings,
     zones,
 )
-from ullage.strands.summaries import AgentSummarizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,9 +59,6 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-_PRESET = Policy.preset("cyber-autoagent")
-# So many times would what a summary is made from fit into the window: it is counted by our count.
-_SUMMARY_INPUTS = 2
 # The range that Strands clamps the share of a summary to.
 _LEAST_SUMMARY, _MOST_SUMMARY = 0.1, 0.8
 
@@ -81,23 +74,6 @@ _NOTE = 100
 # More tokens than any conversation has.
 _ENDLESS = 1 << 40
 
-_Stage = Literal["compression", "sliding", "summarizing"]
-
-
-@dataclass(frozen=True)
-class Engines:
-    """The engines that decide for one agent.
-
-    Attributes:
-        key: What they were made for.
-        window: Removes the oldest messages where there are too many, and does nothing else.
-        reduction: Does all that brings a conversation inside a budget.
-    """
-
-    key: tuple[Any, ...]
-    window: ContextManager
-    reduction: ContextManager
-
 
 @dataclass
 class _AgentState:
@@ -108,20 +84,16 @@ class _AgentState:
         observed: The last answer whose usage was learned from.
         engines: What decides for the agent.
         invoked: Whether the agent is at work.
-        put_off: Whether it is to be managed when it has done its work.
         checked: The conversation as its budget was ensured last: its length and last message.
-        mapped: The messages that Layer 1 has looked at.
-        mapped_by: The settings of the mapper that did; None where it may see them anew each time.
+        compression: Layer 1 for the agent.
     """
 
     refusals: Refusals = field(default_factory=lambda: Refusals(_MOST_REFUSALS))
     observed: Any = None
     engines: Engines | None = None
     invoked: bool = False
-    put_off: bool = False
     checked: tuple[int, Any] | None = None
-    mapped: list[Any] = field(default_factory=list)
-    mapped_by: Any = None
+    compression: ResultCompression = field(default_factory=ResultCompression)
 
 
 class MappingConversationManager(RestorableConversationManager, SummarizingConversationManager):
@@ -238,11 +210,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         writing a file or waiting for a summary, is put off until the hook that follows, which is
         awaited.
         """
-        known = self._known.of(agent)
-        may_wait = self.engine is not None or self.store is not None
-        if known.invoked and may_wait and is_in_event_loop():
-            known.put_off = True
-        else:
+        if not (self._may_block and self._known.of(agent).invoked and is_in_event_loop()):
             # Strands calls this in its `finally`: raising would hide the answer, or the error, of
             # the invocation. The check before the next model call reports what is still wrong.
             run(_log_errors(self._manage(agent)))
@@ -316,11 +284,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             return
         if checked is None or checked[0] != length or checked[1] is not last:
             await arun(_log_errors(self._manage(agent)))
-            try:
-                for options in reductions(agent, self.settings):
-                    await self.areduce_context(agent, **options)
-            except (UllageError, ContextWindowOverflowException) as error:
-                logger.warning("error=<%s> | the history was left as it is", error)
+            await arun(reduce_to_budget(agent, self))
         # The engine counts better than the estimate of the thresholds.
         await arun(_log_errors(self._compact_if_due(agent)))
 
@@ -329,10 +293,14 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         await self._known.of(event.agent).refusals.after_model_call(event, smaller)
 
     async def _after_invocation(self, event: AfterInvocationEvent) -> None:
-        known = self._known.of(event.agent)
-        put_off, known.invoked, known.put_off = known.put_off, False, False
-        if put_off:
+        self._known.of(event.agent).invoked = False
+        if self._may_block:
             await arun(_log_errors(self._manage(event.agent)))
+
+    @property
+    def _may_block(self) -> bool:
+        """True if managing a conversation may write a file or wait for a summary."""
+        return self.engine is not None or self.store is not None
 
     def _begin(self, agent: Any) -> None:
         """Before anything is changed: what a session has to know, and what the usage teaches."""
@@ -354,13 +322,13 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             self._compress(agent)
         yield from self._hold_window(agent)
         if len(agent.messages) < before:
-            _note(agent, "sliding", "window", before, None)
+            note_reduction(agent, "sliding", "window", before, None)
 
     def _compact_if_due(self, agent: Any) -> Steps[None]:
         before = len(agent.messages)
         report = yield from compaction(self.engine_for(agent), agent.messages, **fixed(agent))
         if report.stages:
-            _note(agent, _stage_of(report), "due", before, None)
+            note_reduction(agent, stage_of(report), "due", before, None)
 
     def _reduce(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
         """One reduction: after a refusal it must make progress, otherwise it may."""
@@ -373,7 +341,8 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             return
         with reducing(agent):
             self._begin(agent)
-            reason, before, tokens = _reason_of(agent, error), len(agent.messages), _tokens(agent)
+            reason, before = reason_of(agent, error), len(agent.messages)
+            tokens = estimated_tokens(agent)
             if error is not None:
                 self._known.of(agent).refusals.add(error)
                 # A large result goes first, also one that has just come.
@@ -386,23 +355,23 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                     refusal=error,
                     first=first,
                 )
-                stage = _stage_of(report)
+                stage = stage_of(report)
             elif self.engine is None:
                 stage = yield from self._run_layers(agent, escalation)
             else:
                 beside = fixed(agent)
-                stage = _stage_of(
+                stage = stage_of(
                     (yield from compaction(self.engine, agent.messages, hard=True, **beside))
                 )
-        if (len(agent.messages), _tokens(agent)) != (before, tokens):
-            _note(agent, stage, reason, before, tokens)
+        if (len(agent.messages), estimated_tokens(agent)) != (before, tokens):
+            note_reduction(agent, stage, reason, before, tokens)
         elif self.engine is None and before <= self.preserve_first + self.preserve_last + 1:
             raise ContextWindowOverflowException(
                 f"nothing is left to remove: {before} messages remain, of which the first"
                 f" {self.preserve_first} and the last {self.preserve_last} stay"
             ) from error
 
-    def _run_layers(self, agent: Any, escalation: int) -> Steps[_Stage]:
+    def _run_layers(self, agent: Any, escalation: int) -> Steps[Stage]:
         """Layers 1 to 3, until the prompt is below its threshold; the last one that had to act.
 
         Each escalation spares half as many messages of the last zone, the last one spares none.
@@ -425,42 +394,19 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             policy = self.engine_for(agent).policy
             room = _NOTE + policy.summary_tokens + policy.summary_lines
             report = yield from self._reach_low_mark(agent, spared, room)
-        return _stage_of(report)
+        return stage_of(report)
 
     def _compress(self, agent: Any, last: int | None = None) -> None:
-        """Layer 1: compresses what is too large between the zones, in place.
-
-        What was looked at before is not looked at again, but for a mapper of somebody else's, which
-        may ask where a message stands.
+        """Layer 1: compresses large results between the zones, in place.
 
         Args:
             agent: Whose messages they are.
             last: Messages of the last zone, if not all of it is spared.
         """
-        known, messages, mapper = self._known.of(agent), agent.messages, self.mapper
-        start = self.preserve_first
-        end = len(messages) - (self.preserve_last if last is None else last)
-        if len(messages) < SMALL_CONVERSATION_THRESHOLD or start >= end:
-            return
-        by = mapper.settings if type(mapper) is LargeToolResultMapper else None
-        seen = set(map(id, known.mapped)) if by is not None and by == known.mapped_by else set()
-        changed = {}
-        for index in range(start, end):
-            if id(messages[index]) in seen:
-                continue
-            try:
-                mapped = mapper(messages[index], index, messages)
-            except Exception:
-                # A mapper of somebody else's; what it fails at is not worth the agent.
-                logger.exception("message=<%d> | the mapper failed, the message stays", index)
-                continue
-            # A mapper may say None for what it would leave out; a call would lose its result.
-            if mapped is not None and mapped is not messages[index]:
-                changed[index] = mapped
-        if changed:
-            logger.info("LAYER 2 COMPRESSION: Compressing %d tool result(s)", len(changed))
-            messages[:] = [changed.get(index, message) for index, message in enumerate(messages)]
-        known.mapped_by, known.mapped = by, messages[start:end]
+        messages, last = agent.messages, self.preserve_last if last is None else last
+        if len(messages) >= SMALL_CONVERSATION_THRESHOLD:
+            zone = range(self.preserve_first, len(messages) - last)
+            self._known.of(agent).compression.compress(messages, zone, self.mapper)
 
     def _hold_window(self, agent: Any) -> Steps[None]:
         """Layer 2: the oldest messages between the zones leave, if there are too many."""
@@ -504,54 +450,21 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         return round(self.settings.prompt_telemetry_threshold * (1 - self.summary_ratio), 9)
 
     def _engines(self, agent: Any) -> Engines:
-        """The engines of an agent; new ones where its model, its limit or an attribute changed."""
-        known, model = self._known.of(agent), getattr(agent, "model", None)
-        limit = prompt_token_limit(agent, self.settings)
-        first, last, window, store = (
-            self.preserve_first,
-            self.preserve_last,
-            self._window_size,
-            self.store,
-        )
-        by = self.summarization_agent, self.summarization_system_prompt
-        key = (model, limit, self._low, window, first, last, store, by)
-        before = known.engines
-        if before is not None and before.key == key:
-            return before
-        identity = model_id(model)
-        if before is not None and before.key[0] is model:
-            # A counter learns about the model, so the new engine keeps it.
-            counter = before.reduction.counter
-        else:
-            counter = TokenCounter() if identity is None else TokenCounter.for_model(identity)
-        limits = ModelLimits(identity or "", limit, limit, None, "override").policy()
-        policy = _PRESET.replace(
-            window=limits.window,
-            reserve_output=min(limits.reserve_output, _PRESET.reserve_output),
-            # The cascade compares its own estimate with the preset's mark. The engine counts
-            # better, and acts by itself only on what the estimate has not seen coming.
-            high=ESCALATION_THRESHOLD_RATIO,
+        """Returns the engines of an agent. They are new if its model, limit or an attribute is."""
+        settings = EngineSettings(
+            model=getattr(agent, "model", None),
+            limit=prompt_token_limit(agent, self.settings),
             low=self._low,
-            keep_first=first,
-            keep_recent=last,
-            max_messages=window,
-            # The model that is asked for the summary has the same window.
-            summary_input=max(1, min(_PRESET.summary_input, limit // _SUMMARY_INPUTS)),
+            window=self._window_size,
+            keep_first=self.preserve_first,
+            keep_last=self.preserve_last,
+            store=self.store,
+            summarization_agent=self.summarization_agent,
+            summarization_prompt=self.summarization_system_prompt,
         )
-        engine = partial(
-            ContextManager,
-            counter=counter,
-            store=store,
-            format="bedrock",
-            model=identity,
-            append_only=True,
-        )
-        # The cascade counts the messages first, and reduces what is still too large after that.
-        known.engines = Engines(
-            key,
-            engine(policy.replace(stages=["window"])),
-            engine(policy.replace(max_messages=None), summarizer=AgentSummarizer(agent, *by)),
-        )
+        known = self._known.of(agent)
+        if known.engines is None or known.engines.settings != settings:
+            known.engines = Engines.of(agent, settings, known.engines)
         return known.engines
 
 
@@ -576,44 +489,3 @@ def _end_of(messages: Any) -> tuple[int, Any]:
 def _is_overridden(method: Any, own: Any) -> bool:
     """True if a subclass, or an attribute of the object, replaces a method."""
     return getattr(method, "__func__", None) is not own
-
-
-def _stage_of(report: Report) -> _Stage:
-    return "sliding" if report.summary is None else "summarizing"
-
-
-def _tokens(agent: Any) -> int | None:
-    try:
-        return _estimate_prompt_tokens(agent)
-    except UllageError:
-        return None
-
-
-def _reason_of(agent: Any, error: Exception | None) -> str:
-    """Why a reduction is asked for; what the agent says of it, is said once."""
-    said = getattr(agent, "_pending_reduction_reason", None)
-    if isinstance(said, str):
-        with contextlib.suppress(AttributeError, TypeError):
-            agent._pending_reduction_reason = None  # noqa: SLF001
-        return said
-    return "budget" if error is None else "overflow"
-
-
-def _note(agent: Any, stage: _Stage, reason: str, before: int, tokens: int | None) -> None:
-    """Logs a reduction, and puts it behind the last few on ``agent._context_reduction_events``."""
-    after = len(agent.messages)
-    logger.info("Context reduced via %s manager: messages %d->%d", stage, before, after)
-    event = {
-        "stage": stage,
-        "reason": reason,
-        "before_messages": before,
-        "after_messages": after,
-        "before_tokens": tokens,
-        "after_tokens": _tokens(agent),
-        "removed_messages": max(0, before - after),
-    }
-    known = getattr(agent, "_context_reduction_events", None)
-    events = [*known, event] if isinstance(known, list) else [event]
-    # An agent may refuse attributes; its history is a courtesy.
-    with contextlib.suppress(AttributeError, TypeError):
-        agent._context_reduction_events = events[-MAX_REDUCTION_HISTORY:]  # noqa: SLF001

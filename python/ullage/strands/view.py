@@ -20,63 +20,10 @@ if TYPE_CHECKING:
     from strands import Agent
     from strands.middleware import InvokeModelContext
 
-    from ullage import Policy
+    from ullage import Policy, View
     from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
-
-
-class _AgentView:
-    """The view of one agent's messages, and the engine for the time that the store fails.
-
-    Args:
-        engine: Decides.
-        state: The state of another view of these messages.
-    """
-
-    def __init__(self, engine: ContextManager, state: dict[str, Any] | None = None) -> None:
-        self._engine = engine
-        self._view = TrackedView(engine, state)
-        self._sent: list[Any] = []
-
-    async def request(self, messages: list[Any], **beside: Any) -> list[Any]:
-        """The messages to send, or the shortest that there are; the provider decides.
-
-        Raises:
-            MessageError: If they cannot be read.
-        """
-        view = self._view.following(messages)
-        try:
-            self._sent = await view.amessages(messages, **beside)
-        except BudgetError as error:
-            logger.warning("error=<%s> | the request stays above its budget", error)
-            self._sent = await view.amessages(messages, max(1, error.floor), **beside)
-        except StoreError as error:
-            # Nothing is lost by it: the agent has every message.
-            logger.warning("error=<%s> | compacted without the store", error)
-            other = _AgentView(_without_store(self._engine), view.state())
-            self._sent = await other.request(messages, **beside)
-        hold_count(self._sent, self._engine.policy)
-        return self._sent
-
-    async def make_smaller(self) -> None:
-        """Makes the next request smaller than the last.
-
-        Raises:
-            ContextWindowOverflowException: If nothing is left to remove, or the store cannot keep
-                it.
-        """
-        try:
-            await self._view.view.arefused()
-        except UllageError as error:
-            raise ContextWindowOverflowException(
-                f"the history cannot be made smaller: {error}"
-            ) from error
-
-    def observe(self, reported: int | None, cached: int | None) -> None:
-        """Ends a row of refusals, and learns from the tokens that were reported, if any were."""
-        if reported is not None:
-            self._view.view.observe(reported, cached)
 
 
 class ContextView(EngineSeam, Plugin):
@@ -122,7 +69,7 @@ class ContextView(EngineSeam, Plugin):
     ) -> None:
         given = {"policy": policy, "store": store, "model": model}
         super().__init__(engine, given, max_retries, shrink=False, retrieval=retrieval)
-        self._views = PerAgent(lambda agent: _AgentView(self.engine_of(agent)))
+        self._views = PerAgent(lambda agent: TrackedView(self.engine_of(agent)))
 
     @property
     def name(self) -> str:
@@ -145,7 +92,7 @@ class ContextView(EngineSeam, Plugin):
         given = context.messages
         live = agent.messages if len(agent.messages) == len(given) else given
         try:
-            shown = await self._views.of(agent).request(live, **fixed(agent))
+            shown = await self._shown(agent, live)
         except UllageError as error:
             logger.warning("error=<%s> | the request was left as it is", error)
             return context
@@ -155,12 +102,44 @@ class ContextView(EngineSeam, Plugin):
         shown = [copies.get(id(one)) or copy.deepcopy(one) for one in shown]
         return context.replace(messages=shown)
 
+    async def _shown(self, agent: Any, messages: list[Any]) -> list[Any]:
+        """Returns the messages to send, or the fewest possible ones; the provider decides.
+
+        Raises:
+            MessageError: If they cannot be read.
+        """
+        engine, view = self.engine_of(agent), self._views.of(agent).following(messages)
+        try:
+            shown = await _within_budget(view, messages, fixed(agent))
+        except StoreError as error:
+            # Nothing is lost by it: the agent has every message.
+            logger.warning("error=<%s> | compacted without the store", error)
+            other = _without_store(engine).open(view.state(), append_only=True)
+            shown = await _within_budget(other, messages, fixed(agent))
+        hold_count(shown, engine.policy)
+        return shown
+
     async def _smaller(self, agent: Agent, messages: list[Any]) -> None:  # noqa: ARG002 - they stay
         self._known.of(agent).refusals.add()
-        await self._views.of(agent).make_smaller()
+        try:
+            await self._views.of(agent).view.arefused()
+        except UllageError as error:
+            raise ContextWindowOverflowException(
+                f"the history cannot be made smaller: {error}"
+            ) from error
 
     def _learn(self, agent: Agent, answer: Any) -> None:
-        self._views.of(agent).observe(*usage_counts(answer))
+        reported, cached = usage_counts(answer)
+        if reported is not None:
+            self._views.of(agent).view.observe(reported, cached)
+
+
+async def _within_budget(view: View, messages: list[Any], beside: dict[str, Any]) -> list[Any]:
+    try:
+        return await view.amessages(messages, **beside)
+    except BudgetError as error:
+        logger.warning("error=<%s> | the request stays above its budget", error)
+        return await view.amessages(messages, max(1, error.floor), **beside)
 
 
 def _without_store(engine: ContextManager) -> ContextManager:
