@@ -274,6 +274,7 @@ impl<'a> Reading<'a, '_> {
             known.spoken += counts;
             known.used_in(source.message);
             known.is_spoken_of |= source.stays;
+            known.is_asked |= source.stays && source.origin == Origin::Asked;
         });
         if source.slot.is_none() || source.origin == Origin::Call {
             return;

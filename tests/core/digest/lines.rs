@@ -409,6 +409,31 @@ fn in_talk_what_is_said_once_is_kept_before_pleasantries() {
     }
 }
 
+/// A failure, and a line about what was asked, are worth more than a hundred lines that differ in their numbers only.
+#[test]
+fn the_one_line_that_tells_something_stays_of_a_log() {
+    for (request, line) in [
+        ("Look through the logs.", "2026-11-23 21:15:07 ERROR card reader did not answer"),
+        ("Why was payment 4711 refused?", "2026-11-23 21:15:07 INFO payment 4711 refused by the card reader"),
+    ] {
+        let mut messages = vec![Message::text("user", request)];
+        for file in 0..12 {
+            let entry = |at: usize| format!("2026-11-23 {file:02}:{at:02}:07 INFO cart {} paid", file * 997 + at);
+            let mut log: Vec<String> = (0..120).map(entry).collect();
+            if file == 3 {
+                log.insert(60, line.to_owned());
+            }
+            let id = format!("r-{file}");
+            messages.extend([Message::call(&id, "read"), Message::result(&id, &log.join("\n"))]);
+        }
+        let left = render(&messages, Format::Anthropic);
+        let left =
+            compact(&engine(&Policy::default(), &exact(), Storing::On), &left, Format::Anthropic, 6_000, Urgency::Soft);
+        let left = left.expect("it fits").output.to_string();
+        assert!(left.contains(line), "{request}");
+    }
+}
+
 #[test]
 fn what_the_user_asked_for_is_kept() {
     let session = session(80);
