@@ -23,6 +23,8 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # maturin installs into the environment that is named here; a conda of the user's beside it would make it refuse.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
+# Without bytecode on the disk, each process of the tests compiles them and the package again: 5 seconds each.
+unexport PYTHONDONTWRITEBYTECODE
 # Errors only, also from the pip that maturin calls: it warns of every dependency that is for another Python.
 export PIP_QUIET := 2
 
