@@ -23,7 +23,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # maturin installs into the environment that is named here; a conda of the user's beside it would make it refuse.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
-# Without compiled files each process of the tests compiles the package and its hosts again, a third of their time.
+# Without bytecode on the disk, each process of the tests compiles them and the package again: 5 seconds each.
 unexport PYTHONDONTWRITEBYTECODE
 # Errors only, also from the pip that maturin calls: it warns of every dependency that is for another Python.
 export PIP_QUIET := 2

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# The imports of the hosts make so many objects that looking through them takes a sixteenth of the time.
+gc.set_threshold(20_000, 20, 50)
+
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 # A flaky test is a bug, so the examples are the same in every run. `make test-all` takes "long";
