@@ -20,12 +20,7 @@ from strands.hooks import (
 )
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage import (
-    BudgetError,
-    ContextManager,
-    PolicyError,
-    UllageError,
-)
+from ullage import ContextManager, PolicyError, UllageError
 from ullage._engine.calling import is_in_event_loop
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Steps, arun, run
@@ -34,27 +29,19 @@ from ullage.strands.budget import reduce_to_budget
 from ullage.strands.cascade_engines import Engines, EngineSettings
 from ullage.strands.compressing import ResultCompression
 from ullage.strands.engines import compaction, fixed, observe, reduction, require_engine
-from ullage.strands.estimate import fill_of, prompt_token_limit
-from ullage.strands.events import Stage, estimated_tokens, note_reduction, reason_of, stage_of
+from ullage.strands.estimate import prompt_token_limit
+from ullage.strands.events import estimated_tokens, note_reduction, reason_of, stage_of
+from ullage.strands.layers import Layers
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.refusals import Refusals, is_reducing, reducing
 from ullage.strands.session import RestorableConversationManager
-from ullage.strands.settings import (
-    ESCALATION_MAX_PASSES,
-    PREFIX,
-    PROACTIVE_COMPRESSION_THRESHOLD,
-    SMALL_CONVERSATION_THRESHOLD,
-    WINDOW_OVERFLOW_THRESHOLD,
-    CascadeSettings,
-    zones,
-)
+from ullage.strands.settings import PREFIX, CascadeSettings, zones
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from strands import Agent
 
-    from ullage import Report
     from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
@@ -65,14 +52,6 @@ _LEAST_SUMMARY, _MOST_SUMMARY = 0.1, 0.8
 # When a provider refuses a history that counted as fitting, its own count is higher than ours by a
 # share that nobody knows. The next try aims so far below what was refused.
 _SHARE = 0.7
-# Refusals in a row after which the overflow is raised, although each try was smaller than the last:
-# by then a try is below 3 % of what was refused first.
-_MOST_REFUSALS = 10
-
-# Tokens of the note that stands for what was removed.
-_NOTE = 100
-# More tokens than any conversation has.
-_ENDLESS = 1 << 40
 
 
 @dataclass
@@ -88,7 +67,7 @@ class _AgentState:
         compression: Layer 1 for the agent.
     """
 
-    refusals: Refusals = field(default_factory=lambda: Refusals(_MOST_REFUSALS))
+    refusals: Refusals = field(default_factory=Refusals)
     observed: Any = None
     engines: Engines | None = None
     invoked: bool = False
@@ -318,9 +297,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             yield from self._compact_if_due(agent)
             return
         before = len(agent.messages)
-        if before >= PROACTIVE_COMPRESSION_THRESHOLD * self._window_size:
-            self._compress(agent)
-        yield from self._hold_window(agent)
+        yield from self._layers(agent).manage()
         if len(agent.messages) < before:
             note_reduction(agent, "sliding", "window", before, None)
 
@@ -346,7 +323,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             if error is not None:
                 self._known.of(agent).refusals.add(error)
                 # A large result goes first, also one that has just come.
-                first = partial(self._compress, agent, 0) if self.engine is None else None
+                first = partial(self._layers(agent).compress, 0) if self.engine is None else None
                 report = yield from reduction(
                     agent,
                     self.engine_for(agent),
@@ -357,7 +334,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 )
                 stage = stage_of(report)
             elif self.engine is None:
-                stage = yield from self._run_layers(agent, escalation)
+                stage = yield from self._layers(agent).reduce(escalation)
             else:
                 beside = fixed(agent)
                 stage = stage_of(
@@ -371,83 +348,15 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 f" {self.preserve_first} and the last {self.preserve_last} stay"
             ) from error
 
-    def _run_layers(self, agent: Any, escalation: int) -> Steps[Stage]:
-        """Layers 1 to 3, until the prompt is below its threshold; the last one that had to act.
-
-        Each escalation spares half as many messages of the last zone, the last one spares none.
-        """
-        was_due = self._is_due(agent)
-        self._compress(agent)
-        if was_due and not self._is_due(agent):
-            return "compression"
-        yield from self._hold_window(agent)
-        if was_due and not self._is_due(agent):
-            return "sliding"
-        spared = self.preserve_last >> escalation if escalation < ESCALATION_MAX_PASSES else 0
-        try:
-            report = yield from self._reach_low_mark(agent, spared, None)
-        except BudgetError:
-            # What is spared is too large by itself. A large result in it goes before the rest does.
-            self._compress(agent, 0)
-            if not self._is_due(agent):
-                return "compression"
-            policy = self.engine_for(agent).policy
-            room = _NOTE + policy.summary_tokens + policy.summary_lines
-            report = yield from self._reach_low_mark(agent, spared, room)
-        return stage_of(report)
-
-    def _compress(self, agent: Any, last: int | None = None) -> None:
-        """Layer 1: compresses large results between the zones, in place.
-
-        Args:
-            agent: Whose messages they are.
-            last: Messages of the last zone, if not all of it is spared.
-        """
-        messages, last = agent.messages, self.preserve_last if last is None else last
-        if len(messages) >= SMALL_CONVERSATION_THRESHOLD:
-            zone = range(self.preserve_first, len(messages) - last)
-            self._known.of(agent).compression.compress(messages, zone, self.mapper)
-
-    def _hold_window(self, agent: Any) -> Steps[None]:
-        """Layer 2: the oldest messages between the zones leave, if there are too many."""
-        if len(agent.messages) > WINDOW_OVERFLOW_THRESHOLD * self._window_size:
-            # A budget without end: this is about their number.
-            yield from compaction(self._engines(agent).window, agent.messages, budget=_ENDLESS)
-
-    def _reach_low_mark(self, agent: Any, spared: int, room: int | None) -> Steps[Report]:
-        """Layer 3: down to the low mark of the limit.
-
-        Args:
-            agent: Whose messages are reduced.
-            spared: Messages of the last zone that stay.
-            room: Tokens beside what must stay, if the low mark cannot be reached; None to raise.
-        """
-        engine, messages = self.engine_for(agent), agent.messages
-        count, fill = len(messages), fill_of(agent, self.settings)
-        first = min(self.preserve_first, count)
-        pins = [*range(first), *range(max(first, count - spared), count)]
-        beside: dict[str, Any] = fixed(agent)
-        if fill is not None and fill.tokens > fill.beside:
-            # Where what stands beside the messages leaves little room, a reduction leaves half of
-            # it: going for the low mark would drain the conversation and still not get there.
-            most = fill.threshold if fill.beside < fill.threshold else fill.limit
-            target = max(self._low * fill.limit, (fill.beside + most) / 2)
-            # The thresholds are shares of an estimate. The engine counts; the share is the same.
-            share = (target - fill.beside) / (fill.tokens - fill.beside)
-            status = engine.status(messages, **beside)
-            budget = min(int(status.tokens * min(max(share, 0.0), 1.0)), status.available)
-            beside = {"budget": max(1, budget)}
-        return (yield from compaction(engine, messages, room=room, hard=True, pins=pins, **beside))
-
-    def _is_due(self, agent: Any) -> bool:
-        fill = fill_of(agent, self.settings)
-        return fill is not None and fill.is_due
-
     @property
     def _low(self) -> float:
         """Share of the limit to which a reduction goes down."""
         # Rounded, since 0.65 * 0.7 is 0.45499999999999996 to a computer.
         return round(self.settings.prompt_telemetry_threshold * (1 - self.summary_ratio), 9)
+
+    def _layers(self, agent: Any) -> Layers:
+        compression = self._known.of(agent).compression
+        return Layers(agent, self._engines(agent), compression, self.mapper, self.settings)
 
     def _engines(self, agent: Any) -> Engines:
         """Returns the engines of an agent. They are new if its model, limit or an attribute is."""

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from strands.hooks import HookRegistry
     from strands.types.content import Message
 
-# Refusals in a row after which an overflow is raised. Each takes three tenths of the conversation
-# or a quarter of its messages, so a provider that goes on does not refuse the size.
-_MOST_REFUSALS = 10
-
 # What Strands leaves of a text, and how it is known again.
 _KEPT = 200
 _MARK = "... [truncated:"
@@ -47,7 +43,7 @@ class DropInState:
         summary: The last summary.
     """
 
-    refusals: Refusals = field(default_factory=lambda: Refusals(_MOST_REFUSALS))
+    refusals: Refusals = field(default_factory=Refusals)
     pinned_first: bool = False
     model_calls: int = 0
     summary: Any = None

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
+# Refusals in a row after which the overflow is raised, although each request was smaller than the
+# one before. A manager takes about three tenths each time, so a provider that still refuses does not
+# refuse the size.
+_MOST = 10
+
 # The agents whose conversation is being reduced in this context, threads begun in it included.
 _reducing: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
     "ullage_reducing", default=()
@@ -30,7 +35,7 @@ class Refusals:
         most: How many requests in a row are made smaller.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int = _MOST) -> None:
         self._most = most
         self.count = 0
         # Why nothing could be made smaller, until Strands asks for it.
