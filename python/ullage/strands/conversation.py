@@ -1,6 +1,6 @@
-"""The cascade of Cyber-AutoAgent: layers, each where those before it did not suffice.
+"""The manager of Cyber-AutoAgent's cascade, whose layers reduce a conversation one after another.
 
-Layer 0, what happens to results as they arrive, is :class:`~ullage.strands.ToolRouterHook`.
+Layer 0, for results as they arrive, is :class:`~ullage.strands.ToolRouterHook`.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _SHARE = 0.7
 
 @dataclass
 class _AgentState:
-    """What is known of one agent, and of no other.
+    """The state of one agent.
 
     Attributes:
         refusals: Refusals since the provider last answered.
         observed: The last answer whose usage was learned from.
-        engines: What decides for the agent.
-        invoked: Whether the agent is at work.
-        checked: The conversation as its budget was ensured last: its length and last message.
+        engines: The engines of the cascade for the agent.
+        invoked: True while an invocation of the agent runs.
+        checked: Length and last message of the conversation when its budget was ensured last.
         compression: Layer 1 for the agent.
     """
 
@@ -92,10 +92,10 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
     overflow, the history is brought well below what was refused, or the overflow is raised again:
     never a loop without progress. What the provider reports for each prompt corrects the count.
 
-    Or ``engine`` decides all of it, by its own policy.
+    If ``engine`` is given, it decides all of this by its own policy.
 
-    Messages are changed in place (``agent.messages[:] = ...``), never in themselves. One manager
-    may serve several agents in several threads: nothing that it knows of one is used for another.
+    The list of messages is changed in place (``agent.messages[:] = ...``); a message never is. One
+    manager may serve several agents in several threads. Each agent has a state of its own.
 
     Args:
         window_size: Messages of the window; ``CYBER_CONVERSATION_WINDOW`` or 100 if not given.
@@ -110,16 +110,16 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             gives the same object back where nothing is to be done. If not given, a
             ``LargeToolResultMapper``.
         engine: Decides in place of the layers. One engine may serve several agents.
-        store: Where what leaves the conversation is kept; without one it is lost.
+        store: Keeps removed content, which is lost without one.
         summarization_agent: Summarizes in place of the agent's own model.
-        summarization_system_prompt: What stands above the request for a summary.
-        env_prefix: What the names of the variables begin with. They are read here, once.
+        summarization_system_prompt: The system prompt of the request for a summary.
+        env_prefix: The prefix of the variables' names. They are read here, once.
 
     Attributes:
         mapper: The mapper.
         preserve_first: Messages of the first zone.
         preserve_last: Messages of the last zone.
-        settings: What the environment says.
+        settings: The settings of the environment.
         engine: The engine that was given.
 
     Raises:
@@ -172,9 +172,9 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         self._known = PerAgent(lambda _: _AgentState())
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Registers the check before each model call, and what follows on a refusal.
+        """Registers the check before each model call, and the recovery from a refusal.
 
-        Strands awaits hooks. What asks for a summary or writes a file is done in them.
+        Strands awaits hooks, so summaries are asked for and files are written in them.
         """
         super().register_hooks(registry, **kwargs)
         registry.add_callback(BeforeInvocationEvent, self._before_invocation)
@@ -183,11 +183,11 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         registry.add_callback(AfterInvocationEvent, self._after_invocation)
 
     def apply_management(self, agent: Agent, **_: Any) -> None:
-        """Layers 1 and 2; or what the engine that was given finds due.
+        """Runs Layers 1 and 2, or compacts if the engine that was given finds it due.
 
-        Strands calls it at the end of an invocation, in its event loop. What would hold that up, by
-        writing a file or waiting for a summary, is put off until the hook that follows, which is
-        awaited.
+        Strands calls it at the end of an invocation, in its event loop. If it might block that by
+        writing a file or waiting for a summary, it leaves the work to the hook after the
+        invocation, which is awaited.
         """
         if not (self._may_block and self._known.of(agent).invoked and is_in_event_loop()):
             # Strands calls this in its `finally`: raising would hide the answer, or the error, of
@@ -195,9 +195,9 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             run(_log_errors(self._manage(agent)))
 
     async def aapply_management(self, agent: Agent, **_: Any) -> None:
-        """The same beside the event loop, which serves other agents.
+        """Does the same without blocking the event loop.
 
-        An ``apply_management`` of a subclass is called, in a thread.
+        An ``apply_management`` of a subclass is called in a thread.
         """
         if _is_overridden(self.apply_management, MappingConversationManager.apply_management):
             await asyncio.to_thread(self.apply_management, agent)
@@ -205,11 +205,11 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             await arun(_log_errors(self._manage(agent)))
 
     def checked(self, agent: Agent) -> None:
-        """The budget of this agent was ensured, and need not be before its next model call."""
+        """Skips the check before the next model call of this agent: its budget was just ensured."""
         self._known.of(agent).checked = _end_of(agent.messages)
 
     def engine_for(self, agent: Agent) -> ContextManager:
-        """What decides for this agent: the engine that was given, or its own."""
+        """Returns the engine of this agent: the one that was given, or its own."""
         return self._engines(agent).reduction if self.engine is None else self.engine
 
     def reduce_context(
@@ -233,9 +233,9 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
     async def areduce_context(
         self, agent: Agent, e: Exception | None = None, *, escalation: int = 0, **_: Any
     ) -> None:
-        """The same beside the event loop, in which an async model is asked for the summary.
+        """Does the same without blocking the event loop, in which the summary is awaited.
 
-        A ``reduce_context`` of a subclass is called, in a thread.
+        A ``reduce_context`` of a subclass is called in a thread.
 
         Raises:
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
@@ -282,7 +282,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         return self.engine is not None or self.store is not None
 
     def _begin(self, agent: Any) -> None:
-        """Before anything is changed: what a session has to know, and what the usage teaches."""
+        """Notes the messages for the session and learns from the last usage, before any change."""
         self.follow(agent)
         known, messages = self._known.of(agent), agent.messages
         index, answer = last_answer(messages)
@@ -291,7 +291,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             observe(self.engine_for(agent), messages[:index], answer)
 
     def _manage(self, agent: Any) -> Steps[None]:
-        """Layers 1 and 2; or, where an engine decides all, what that finds due."""
+        """Runs Layers 1 and 2, or compacts if the engine that was given finds it due."""
         self._begin(agent)
         if self.engine is not None:
             yield from self._compact_if_due(agent)
@@ -308,7 +308,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             note_reduction(agent, stage_of(report), "due", before, None)
 
     def _reduce(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
-        """One reduction: after a refusal it must make progress, otherwise it may."""
+        """Reduces once. After a refusal it must make progress, otherwise it may."""
         if is_reducing(agent):
             logger.debug("an agent is summarized by itself, and was left as it is")
             if error is not None:
@@ -350,7 +350,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 
     @property
     def _low(self) -> float:
-        """Share of the limit to which a reduction goes down."""
+        """The share of the limit to which a reduction goes down."""
         # Rounded, since 0.65 * 0.7 is 0.45499999999999996 to a computer.
         return round(self.settings.prompt_telemetry_threshold * (1 - self.summary_ratio), 9)
 
@@ -378,10 +378,10 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 
 
 def _log_errors(steps: Steps[None]) -> Steps[None]:
-    """Carries the steps out; an error is logged.
+    """Carries the steps out and logs an error.
 
-    The provider decides: it may count less than we do, and what our store cannot keep may still
-    fit. If it does not, the provider says so, and the history is reduced.
+    The provider decides. It may count fewer tokens than we do, and content that our store cannot
+    keep may still fit. If it does not, the provider refuses it, and the history is reduced.
     """
     try:
         yield from steps
@@ -396,5 +396,5 @@ def _end_of(messages: Any) -> tuple[int, Any]:
 
 
 def _is_overridden(method: Any, own: Any) -> bool:
-    """Whether a subclass, or an attribute of the object, stands in for a method."""
+    """Returns True if a subclass, or an attribute of the object, replaces a method."""
     return getattr(method, "__func__", None) is not own

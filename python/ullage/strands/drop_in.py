@@ -1,4 +1,4 @@
-"""What the managers share that take the place of Strands' own."""
+"""The base of the managers that replace those of Strands under the same names."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from strands.hooks import HookRegistry
     from strands.types.content import Message
 
-# What Strands leaves of a text, and how it is known again.
+# Strands keeps so many characters at each end of a text, and this mark between them.
 _KEPT = 200
 _MARK = "... [truncated:"
 
 # A picture costs a model some fifteen hundred tokens, whatever its file weighs.
 _PICTURE = 6_000
 
-# What has to leave before a refused request is sent again: the rest fits more often than not, and
-# a provider that refuses it once more is asked with three tenths less again.
+# The share that has to be removed before a refused request is sent again. The rest fits more often
+# than not; if the provider refuses it too, three tenths of it are removed again.
 _SHARE = 0.3
 
 
 @dataclass
 class DropInState:
-    """What is known of one agent.
+    """The state of one agent.
 
     Attributes:
         refusals: Refusals since the provider last answered.
-        pinned_first: Whether the first messages were pinned.
-        model_calls: Model calls, for a window that is applied before every so many.
+        pinned_first: True once the first messages were pinned.
+        model_calls: Number of model calls; ``per_turn`` may apply the window every few of them.
         summary: The last summary.
     """
 
@@ -50,13 +50,13 @@ class DropInState:
 
 
 class DropInConversationManager(RestorableConversationManager):
-    """A manager that knows something of each agent that it serves, and says it to a session.
+    """A manager with a state for each agent, which a session keeps.
 
     A subclass has ``pin_first`` from the class of Strands that it takes the place of.
 
     Attributes:
-        stored: What of an agent's a session keeps: the name in the state, and that of the
-            attribute.
+        stored: The attributes of ``DropInState`` that a session keeps, as pairs of the name in
+            the session and the name of the attribute.
     """
 
     pin_first: int | None
@@ -67,16 +67,16 @@ class DropInConversationManager(RestorableConversationManager):
         self._known: PerAgent[DropInState] = PerAgent(self._new_state)
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Registers what Strands' own does, and what a refusal and an answer change."""
+        """Registers the hooks of Strands' manager, and one for refusals and answers."""
         super().register_hooks(registry, **kwargs)
         registry.add_callback(AfterModelCallEvent, self._after_model_call)
 
     @abstractmethod
     def _after_model_call(self, event: AfterModelCallEvent) -> Awaitable[None] | None:
-        """What follows on an answer, or on a refusal."""
+        """Handles an answer, or a refusal."""
 
     def get_state(self) -> dict[str, Any]:
-        """What a session keeps, see :class:`RestorableConversationManager`."""
+        """Returns what a session keeps, see :class:`RestorableConversationManager`."""
         known = self._own_state()
         return {**super().get_state(), **{key: getattr(known, name) for key, name in self.stored}}
 
@@ -99,7 +99,7 @@ class DropInConversationManager(RestorableConversationManager):
             known.pinned_first = True
 
     def _new_state(self, agent: Any) -> DropInState:
-        # What was restored before there was an agent is the first that comes.
+        # A state that was restored before an agent was known is that of the next agent.
         return DropInState() if agent is self else replace(self._known.of(self))
 
     def _own_state(self) -> DropInState:
@@ -108,11 +108,12 @@ class DropInConversationManager(RestorableConversationManager):
 
 
 def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
-    """Replaces messages whose tool results can be shorter, in place; whether there were any.
+    """Shortens tool results in place, and returns True if there was one to shorten.
 
-    The largest go first, wherever they stand, until three tenths of the conversation have left. A
-    text keeps its first and last 200 characters, JSON becomes such a text, and a picture or a
-    document a word about it. The status of a result stays, and what would become longer too.
+    The largest are shortened first, wherever they stand, until three tenths of the conversation are
+    removed. A text keeps its first and last 200 characters, JSON becomes such a text, and a picture
+    or a document becomes a note. The status of a result stays, and so does a text that would become
+    longer.
 
     Args:
         messages: The messages.
@@ -140,7 +141,7 @@ def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
 
 
 def _truncate_block(block: Any) -> Any:
-    """The block; a copy where something in it is shorter."""
+    """Returns the block, or a copy if something in it is shorter."""
     result = block.get("toolResult")
     if result is None:
         return block
@@ -173,7 +174,7 @@ def _media_note(kind: str, medium: Any) -> str:
 
 
 def _size(value: Any) -> int:
-    """Characters of what a model reads; a medium is what it costs in characters."""
+    """Returns the characters that a model reads. A medium counts what it costs in characters."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, bytes):

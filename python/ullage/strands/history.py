@@ -1,4 +1,4 @@
-"""Histories that providers take: edits, pins, durable ids, repairs and places to cut."""
+"""Keeps histories valid for providers: cuts, pins, durable ids and repairs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = Logger(__name__)
 # Strands requires a durable id of every message since 1.62.
 _HAS_IDS = "tracking_id" in Message.__annotations__
 
-# Nothing is ever due to it: its views repair, and do nothing else.
+# Its window is never full, so its views repair and never compact.
 _REPAIRS = ContextManager(
     Policy(window=1 << 40), counter=TokenCounter.preset("cyber-autoagent"), format="bedrock"
 )
@@ -45,7 +45,7 @@ class History:
         self._callers = {call.message for call in self._calls}
 
     def pinned(self, more: Iterable[int] = ()) -> set[int]:
-        """The messages that may not leave: those with a pin, ``more``, and their partners.
+        """Returns the messages that must stay: those with a pin, ``more``, and their partners.
 
         A call whose results are pinned stays, and so do the results of a pinned call.
         """
@@ -58,11 +58,11 @@ class History:
         return found
 
     def requests(self) -> list[int]:
-        """The messages in which the user asks something, rather than a tool answers."""
+        """Returns the messages in which the user asks something."""
         return [index for index, role in enumerate(self._roles) if role == "user"]
 
     def waiting(self) -> range:
-        """What waits for an answer, if anything does: the last request and what it led to."""
+        """Returns the places of the last request and of all after it, if it has no answer yet."""
         count = len(self._roles)
         if not count or self._roles[-1] == "assistant":
             return range(0)
@@ -70,14 +70,14 @@ class History:
         return range(count if request is None else request, count)
 
     def cut_from(self, start: int, pinned: set[int]) -> list[int] | None:
-        """The messages that stay if the history is cut at the first place from ``start`` on.
+        """Returns the messages that stay if the history is cut at the first place from ``start``.
 
-        Behind the cut stands a request of the user; behind a pinned message of the user, an answer
-        to it. Where there is neither, it is between two steps of a tool loop, and the request that
-        the loop works on stays.
+        The first message after the cut is a request of the user, or an answer if the last pinned
+        message before it is the user's. If there is neither, the cut is between two steps of a tool
+        loop, and the request that the loop works on stays.
 
         Returns:
-            Their indices; None if there is no place, or nothing in front of it can leave.
+            Their indices; None if there is no place, or nothing before it can be removed.
         """
         role: str | None = None
         for index in range(len(self._roles)):
@@ -96,12 +96,12 @@ class History:
         return self._kept(index, pinned | {request})
 
     def summary_end(self, count: int, pinned: set[int], most: int) -> int:
-        """The number of messages to summarize, one more or less if that makes roles alternate.
+        """Returns how many messages to summarize, so that roles alternate after it.
 
         Args:
-            count: How many it would be.
-            pinned: Indices of those that stay in front of the summary.
-            most: How many it may be.
+            count: The number that was asked for; the result may be one more or less.
+            pinned: Indices of the messages that stay before the summary.
+            most: The most messages that may be summarized.
         """
         last = max((index for index in pinned if index < count), default=None)
         after = "user" if last is None or self._roles[last] == "assistant" else "assistant"
@@ -116,14 +116,14 @@ class History:
         return [*kept, *range(cut, len(self._roles))] if len(kept) < cut else None
 
     def _follows(self, index: int, role: str | None) -> bool:
-        """Whether a history may go on with this message behind one of that role."""
+        """Returns True if this message may come after one of that role."""
         if role is None or role == "assistant":
             return self._roles[index] == "user"
         answers = self._roles[index] == "assistant" and index not in self._callers
         return answers or self._is_step(index)
 
     def _is_step(self, index: int) -> bool:
-        """Whether a call stands here whose results come next."""
+        """Returns True if this message has a call, and the next one its results."""
         return index in self._callers and self._roles[index + 1 : index + 2] == ["tool"]
 
     def _request_before(self, index: int) -> int | None:
@@ -155,7 +155,7 @@ def hold_count(messages: list[Any], policy: Policy, pins: Iterable[int] = ()) ->
 
 
 def identify(messages: list[Any], known: Iterable[Any]) -> None:
-    """Gives a durable id to each message that has none, except to those that were known before.
+    """Gives a durable id to each new message without one. ``known`` messages stay as they are.
 
     Strands does so for every message that it appends. Messages of others are not changed.
     """
@@ -168,7 +168,7 @@ def identify(messages: list[Any], known: Iterable[Any]) -> None:
 
 
 def with_pin(message: Any) -> Any:
-    """The message with a pin: itself if it has one, otherwise a copy."""
+    """Returns the message if it has a pin, otherwise a copy with one."""
     if has_pin(message):
         return message
     metadata = message.get("metadata") or {}

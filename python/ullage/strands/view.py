@@ -73,7 +73,7 @@ class ContextView(EngineSeam, Plugin):
 
     @property
     def name(self) -> str:
-        """What Strands knows the plugin by."""
+        """The name of the plugin in Strands."""
         return "ullage:view"
 
     def init_agent(self, agent: Agent) -> None:
@@ -84,7 +84,7 @@ class ContextView(EngineSeam, Plugin):
         agent.add_middleware(InvokeModelStage.Input, self.request)
 
     async def request(self, context: InvokeModelContext) -> InvokeModelContext:
-        """The request with the messages that the model is shown.
+        """Returns the request with the messages that the model is shown.
 
         Where other middleware has added or removed messages before, the view is of those messages.
         """
