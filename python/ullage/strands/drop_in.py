@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.hooks import AfterModelCallEvent
 
+from ullage import TokenCounter
 from ullage.strands.agents import PerAgent
 from ullage.strands.history import with_pin
 from ullage.strands.refusals import Refusals
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 _KEPT = 200
 _MARK = "... [truncated:"
 
-# A picture costs a model some fifteen hundred tokens, whatever its file weighs.
-_PICTURE = 6_000
+# It compares messages with one another, so a rough count will do.
+_COUNTER = TokenCounter.with_ratio(4)
 
 # The share that has to be removed before a refused request is sent again. The rest fits more often
 # than not; if the provider refuses it too, three tenths of it are removed again.
@@ -123,14 +124,14 @@ def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
     """
     whole, found = 0, []
     for index, message in enumerate(messages):
-        size = sum(map(_size, message["content"]))
+        size = _tokens(message)
         whole += size
         if index in spared:
             continue
         content = [_truncate_block(block) for block in message["content"]]
         if any(new is not old for new, old in zip(content, message["content"], strict=True)):
-            gain = size - sum(map(_size, content))
-            found.append((gain, index, {**message, "content": content}))
+            shorter = {**message, "content": content}
+            found.append((size - _tokens(shorter), index, shorter))
     gone = 0
     for gain, index, message in sorted(found, key=lambda each: (-each[0], each[1])):
         messages[index] = message
@@ -138,6 +139,10 @@ def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
         if gone >= whole * _SHARE:
             break
     return bool(found)
+
+
+def _tokens(message: Any) -> int:
+    return _COUNTER.count_messages([message], "bedrock")
 
 
 def _truncate_block(block: Any) -> Any:
@@ -171,16 +176,3 @@ def _media_note(kind: str, medium: Any) -> str:
     data = source.get("bytes") or b""
     name = f", {medium['name']}" if medium.get("name") else ""
     return f"[{kind}: {medium.get('format', 'unknown')}{name}, {len(data)} bytes]"
-
-
-def _size(value: Any) -> int:
-    """Returns the characters that a model reads. A medium counts what it costs in characters."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, bytes):
-        return _PICTURE
-    if isinstance(value, dict):
-        return sum(map(_size, value.values())) + sum(map(_size, value))
-    if isinstance(value, (list, tuple)):
-        return sum(map(_size, value))
-    return len(str(value))
