@@ -26,7 +26,8 @@ from ullage._engine.steps import Step
 from ullage.stores.retrieval import DEFAULT_LIMIT
 from ullage.stores.tools import RetrievalTool
 from ullage.strands.agents import model_id, model_window, tool_specs, usage_counts
-from ullage.strands.history import hold_count, identify
+from ullage.strands.cuts import hold_count
+from ullage.strands.history import identify
 from ullage.strands.settings import UNKNOWN_WINDOW
 
 if TYPE_CHECKING:

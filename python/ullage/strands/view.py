@@ -11,8 +11,8 @@ from strands.types.exceptions import ContextWindowOverflowException
 from ullage import BudgetError, ContextManager, StoreError, UllageError
 from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent, usage_counts
+from ullage.strands.cuts import hold_count
 from ullage.strands.engines import fixed
-from ullage.strands.history import hold_count
 from ullage.strands.seam import MOST_REFUSALS, EngineSeam
 from ullage.strands.snapshot import TrackedView
 
