@@ -1,4 +1,4 @@
-"""What a look before a model call spares, and that it sees the same as one that spares nothing."""
+"""A check before a model call skips the estimate, and finds the same as one that never does."""
 
 # mypy: disable-error-code="arg-type,attr-defined,list-item,union-attr,index"
 
@@ -22,7 +22,7 @@ def agent_of(**more):
 
 
 def is_near(agent, settings):
-    """What a look that spares nothing finds."""
+    """Returns the result of a check that skips nothing."""
     fill = fill_of(agent, settings)
     return fill.is_due or fill.tokens >= 0.8 * fill.limit
 

@@ -1,4 +1,4 @@
-"""What holds for any conversation and any settings of the cascade."""
+"""Rules that hold for any conversation and any settings of the cascade."""
 
 # mypy: disable-error-code="arg-type"
 
@@ -79,7 +79,7 @@ def test_the_history_stays_valid_and_the_task_and_the_last_message_stay(act, see
     assert agent.messages[0]["content"][0] == {"text": TASK}
     ends = zip(agent.messages[-1]["content"], last["content"], strict=False)
     assert [set(new) for new, _ in ends] == [set(block) for block in last["content"]]
-    # What says that something left may be longer than the little that left.
+    # The note about removed messages may be longer than a few short ones.
     assert size_of(agent.messages) <= size + 100
     assert messages == before, "messages are replaced and not written to"
 

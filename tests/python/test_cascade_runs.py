@@ -42,7 +42,7 @@ def agent_of(manager, model, *tools, **more):
 
 
 def plain(messages):
-    """What of messages a session stores."""
+    """Returns the part of messages that a session stores."""
     return [{"role": m["role"], "content": m["content"]} for m in messages]
 
 

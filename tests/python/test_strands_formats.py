@@ -1,4 +1,4 @@
-"""What each seam leaves of a conversation, in the hands of the request formatters of Strands."""
+"""Strands formats the conversation that each seam leaves into requests that providers accept."""
 
 # mypy: disable-error-code="arg-type,attr-defined,union-attr,override"
 

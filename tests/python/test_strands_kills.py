@@ -82,7 +82,7 @@ def test_a_killed_agent_comes_back_as_it_was_at_one_of_its_last_moments(seam, se
         def tick(event, seen=seen, moment=moment, left=left, folder=folder):
             seen.append(contents(event.agent.messages))
             if len(seen) >= moment and not left.exists():
-                # What an exception leaves is stored too; a kill leaves this.
+                # The session also stores what an exception leaves; a kill leaves this.
                 shutil.copytree(folder, left)
                 raise Killed
 

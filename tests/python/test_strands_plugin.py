@@ -260,7 +260,7 @@ def test_policy_store_and_model_make_an_engine_and_the_rest_is_for_the_model_of_
 
 
 def given_as(seam):
-    """How an agent gets the seam."""
+    """Returns the arguments that give an agent the seam."""
     if isinstance(seam, EngineStrategy):
         pytest.importorskip("strands.experimental.context_manager")
         return {"context_manager": {"strategies": [seam], "stash": False}}

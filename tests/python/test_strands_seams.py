@@ -1,4 +1,4 @@
-"""What agents do beside talking, with every seam: pauses, forms, other agents, sudden ends."""
+"""Agents pause, fill in forms, call other agents and end suddenly, with every seam."""
 
 # mypy: disable-error-code="arg-type,assignment,attr-defined,override,union-attr,typeddict-item"
 

@@ -152,7 +152,7 @@ class Memory(SessionRepository):
 
 
 class Place:
-    """Where a session is kept; a copy of it is what another process would find."""
+    """The folder of a session. Another process would find a copy of it."""
 
     def __init__(self, kind, folder):
         self.kind, self.folder, self.memory = kind, folder, Memory()
@@ -191,7 +191,7 @@ def begin(place, manager, calls=0, agent_id="a", **more):
 
 
 def said(messages):
-    """What of the messages a host keeps: ids that a session hands out anew are left aside."""
+    """Returns the messages as a host keeps them, without ids that a session assigns again."""
     return [{key: m[key] for key in m if key != "tracking_id"} for m in messages]
 
 
@@ -299,7 +299,7 @@ def test_an_agent_killed_at_random_moments_goes_on_from_what_was_stored(place, t
             nonlocal moment, left
             moment -= 1
             if not moment:
-                # What an exception leaves behind is stored too; a real kill leaves this.
+                # The session also stores what an exception leaves; a real kill leaves this.
                 left = place.copied(tmp_path / f"life-{life}")
                 raise Killed
 

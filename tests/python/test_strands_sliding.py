@@ -67,7 +67,7 @@ def conversation(seed):
 
 
 def reduced(manager, messages, e=None):
-    """What a manager leaves of a copy of the messages, or what it raises."""
+    """Returns the messages that a manager leaves of a copy, or the error that it raises."""
     agent = SimpleNamespace(messages=copy.deepcopy(messages))
     try:
         manager.reduce_context(agent, e) if e else manager.apply_management(agent)

@@ -1,4 +1,4 @@
-"""What a session keeps of a conversation that a manager has changed: small, whole, and in step."""
+"""A session keeps a conversation that a manager has changed: small, whole, and in step."""
 
 # mypy: disable-error-code="arg-type,attr-defined,union-attr,override"
 

@@ -62,7 +62,7 @@ def agent_of(model, manager, **more):
 
 
 def reduced(manager, messages, e=None):
-    """What a manager leaves of a copy of the messages, or what it raises."""
+    """Returns the messages that a manager leaves of a copy, or the error that it raises."""
     model = Summarizer()
     agent = SimpleNamespace(messages=copy.deepcopy(messages), model=model, aux_model=model)
     try:

@@ -31,7 +31,7 @@ def agent_of(model, view, **more):
 
 
 def contents(messages):
-    """What is said, without the ids that differ from run to run."""
+    """Returns the messages without the ids that differ from run to run."""
     text = json.dumps([message["content"] for message in messages], default=str)
     for number, identity in enumerate(dict.fromkeys(_IDS.findall(text))):
         text = text.replace(identity, f"call-{number}")

@@ -1,4 +1,4 @@
-"""Reads the facts about an agent, and keeps a memory for each agent."""
+"""The state of each agent, and its model, tools, last answer and usage."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _SEAMS: PerAgent[list[str]] = PerAgent(lambda _: [])
 
 
 def note_seam(agent: Any, name: str) -> None:
-    """Notes what reduces the context of an agent, and warns if something of ullage did already."""
+    """Notes that a seam reduces the context of an agent. Warns if the agent has one already."""
     seams = _SEAMS.of(agent)
     seams.append(name)
     if len(seams) > 1:
@@ -105,7 +105,7 @@ def accepted_options(method: Callable[..., Any], options: dict[str, Any]) -> dic
 
 
 def model_id(model: Any) -> str | None:
-    """The id of a model, where it has one."""
+    """Returns the id of a model, or None."""
     try:
         config = model.get_config() if hasattr(model, "get_config") else None
     except Exception:  # noqa: BLE001 - a model that cannot say what it is, is one that nobody knows
@@ -115,22 +115,22 @@ def model_id(model: Any) -> str | None:
 
 
 def model_window(model: Any) -> int | None:
-    """The window of a model, where the model says."""
+    """Returns the window of a model, or None if the model has no such number."""
     window = getattr(model, "context_window_limit", None)
     return window if isinstance(window, int) and _is_count(window) and window > 0 else None
 
 
 class _Specs:
-    """The tool definitions of an agent, and what they were made from."""
+    """The tool definitions of an agent, and the tools that they were made from."""
 
     def __init__(self, _: Any) -> None:
         self._made_from: list[Any] = []
         self._made: list[Any] | None = None
 
     def of(self, registry: Any) -> list[Any]:
-        """The definitions: the same list for as long as the tools and their own are the same.
+        """Returns the definitions, as the same list until a tool or its definition changes.
 
-        Strands checks and copies each of them whenever it is asked.
+        Strands checks and copies each definition whenever it is asked for them.
         """
         try:
             tools = [*registry.registry.values(), *registry.dynamic_tools.values()]
@@ -148,7 +148,7 @@ _SPECS: PerAgent[_Specs] = PerAgent(_Specs)
 
 
 def tool_specs(agent: Any) -> list[Any] | None:
-    """The tool definitions that an agent sends; not to be changed."""
+    """Returns the tool definitions that an agent sends. Do not change them."""
     registry = getattr(agent, "tool_registry", None)
     return None if registry is None else _SPECS.of(agent).of(registry)
 
@@ -163,7 +163,7 @@ def last_answer(messages: list[Any]) -> tuple[int, Any]:
 
 
 def usage_counts(answer: Any) -> tuple[int | None, int | None]:
-    """The whole prompt of an answer, and what of it was read from the provider's cache."""
+    """Returns the tokens of an answer's whole prompt, and of them those read from a cache."""
     metadata = answer.get("metadata") if isinstance(answer, Mapping) else None
     usage = metadata.get("usage") if isinstance(metadata, Mapping) else None
     if not isinstance(usage, Mapping):
@@ -173,9 +173,9 @@ def usage_counts(answer: Any) -> tuple[int | None, int | None]:
 
 
 def prompt_tokens(usage: Mapping[str, Any]) -> int | None:
-    """The whole prompt of a usage, cached parts included.
+    """Returns the tokens of the whole prompt, cached parts included.
 
-    Providers count them into ``inputTokens`` or beside it; the total tells which.
+    Some providers include cached parts in ``inputTokens``, others do not. The total shows which.
     """
     inputs: Any = usage.get("inputTokens")
     outputs: Any = usage.get("outputTokens") or 0

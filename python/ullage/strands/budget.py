@@ -1,4 +1,4 @@
-"""Layer 4 of the cascade: a prompt is brought inside its budget before each model call."""
+"""Layer 4 of the cascade: the prompt is reduced to its budget before each model call."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# Before the conversation manager's own check, which then finds the work done.
+# The hook runs before the conversation manager's own check, which then has nothing to do.
 _ORDER = -10.0
 
-# Replaces an answer that was nothing but reasoning: providers refuse an empty message.
+# Replaces the content of an answer that was only reasoning: providers refuse an empty message.
 _STRIPPED = {"text": "[reasoning removed]"}
 
 _lock = threading.RLock()
@@ -49,14 +49,14 @@ def _ensure_prompt_within_budget(agent: Any) -> None:
 
 
 async def ensure_prompt_within_budget(agent: Any) -> None:
-    """The same beside the event loop."""
+    """Does the same without blocking the event loop."""
     await arun(_ensure_steps(agent))
 
 
 def _ensure_steps(agent: Any) -> Steps[None]:
     manager = manager_of(agent)
     is_done = yield from reduce_to_budget(agent, manager)
-    # A manager that looks itself before each model call need not.
+    # A manager with a check of its own before each model call can skip it.
     checked = getattr(manager, "checked", None)
     if is_done and callable(checked):
         checked(agent)
@@ -85,7 +85,7 @@ def reduce_to_budget(agent: Any, manager: Any) -> Steps[bool]:
 
 
 async def _acall(function: Callable[..., Any], *args: Any, **options: Any) -> None:
-    """Calls a function beside the event loop, in a thread if it is not async."""
+    """Awaits an async function. Calls any other in a thread, so the event loop goes on."""
     await arun(calling(partial(function, **options), *args))
 
 
@@ -136,7 +136,7 @@ def clear_shared_conversation_manager() -> None:
 
 
 def manager_of(agent: Any) -> Any:
-    """The manager that reduces an agent's conversation: its own, else the shared one, or None."""
+    """Returns the manager of an agent: its own, else the shared one, or None."""
     own = getattr(agent, "conversation_manager", None)
     if own is None or isinstance(own, NullConversationManager):
         return get_shared_conversation_manager()
@@ -144,7 +144,7 @@ def manager_of(agent: Any) -> Any:
 
 
 def settings_of(manager: Any) -> CascadeSettings:
-    """The settings of a manager of the cascade; for any other those of the environment."""
+    """Returns the settings of a manager of the cascade, or else those of the environment."""
     settings = getattr(manager, "settings", None)
     return settings if isinstance(settings, CascadeSettings) else CascadeSettings.from_env()
 
@@ -204,7 +204,7 @@ class PromptBudgetHook(HookProvider):
             logger.exception("the budget was not ensured")
 
     def _on_after_model_call(self, event: AfterModelCallEvent) -> None:
-        # It was said of this model call, and of no other.
+        # The reason holds for this model call only.
         if getattr(event.agent, "_pending_reduction_reason", None) is not None:
             with contextlib.suppress(AttributeError):
                 del event.agent._pending_reduction_reason  # type: ignore[attr-defined]  # noqa: SLF001

@@ -22,7 +22,7 @@ _ANTHROPIC = ("anthropic", "claude")
 
 
 def supports_prompt_cache(model: Any) -> bool:
-    """True if the provider of a Strands model takes cache points in a system prompt.
+    """Returns True if the provider of a model takes cache points in a system prompt.
 
     Amazon Bedrock does for Claude and Nova, Anthropic's own interface does, and LiteLLM where it
     leads to Claude. Others are sent plain text.
@@ -40,7 +40,7 @@ def supports_prompt_cache(model: Any) -> bool:
 def system_prompt_for(
     prompt: str | Sequence[SystemContentBlock], model: Any
 ) -> str | list[SystemContentBlock]:
-    """A system prompt in the shape in which the provider of ``model`` can cache it.
+    """Returns a system prompt in the shape in which the provider of ``model`` can cache it.
 
     Args:
         prompt: The text, or its blocks.
@@ -60,10 +60,9 @@ def system_prompt_for(
 
 
 def is_prompt_cached(agent: Any) -> bool:
-    """True if the provider answered the last prompt of an agent mostly from its cache.
+    """Returns True if the provider answered the last prompt of an agent mostly from its cache.
 
-    What the agent says itself (``_prompt_cache_hit``) counts before what the usage of its last
-    answer shows.
+    If the agent has ``_prompt_cache_hit``, that decides; otherwise the usage of its last answer.
     """
     said = getattr(agent, "_prompt_cache_hit", None)
     if isinstance(said, bool):

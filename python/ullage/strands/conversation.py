@@ -1,6 +1,6 @@
-"""The cascade of Cyber-AutoAgent: layers, each where those before it did not suffice.
+"""The manager of Cyber-AutoAgent's cascade, whose layers reduce a conversation one after another.
 
-Layer 0, what happens to results as they arrive, is :class:`~ullage.strands.ToolRouterHook`.
+Layer 0, for results as they arrive, is :class:`~ullage.strands.ToolRouterHook`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,7 @@ from strands.hooks import (
 )
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage import (
-    BudgetError,
-    ContextManager,
-    PolicyError,
-    UllageError,
-)
+from ullage import ContextManager, PolicyError, UllageError
 from ullage._engine.calling import is_in_event_loop
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Steps, arun, run
@@ -34,27 +29,19 @@ from ullage.strands.budget import reduce_to_budget
 from ullage.strands.cascade_engines import Engines, EngineSettings
 from ullage.strands.compressing import ResultCompression
 from ullage.strands.engines import compaction, fixed, observe, reduction, require_engine
-from ullage.strands.estimate import fill_of, prompt_token_limit
-from ullage.strands.events import Stage, estimated_tokens, note_reduction, reason_of, stage_of
+from ullage.strands.estimate import prompt_token_limit
+from ullage.strands.events import estimated_tokens, note_reduction, reason_of, stage_of
+from ullage.strands.layers import Layers
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.refusals import Refusals, is_reducing, reducing
 from ullage.strands.session import RestorableConversationManager
-from ullage.strands.settings import (
-    ESCALATION_MAX_PASSES,
-    PREFIX,
-    PROACTIVE_COMPRESSION_THRESHOLD,
-    SMALL_CONVERSATION_THRESHOLD,
-    WINDOW_OVERFLOW_THRESHOLD,
-    CascadeSettings,
-    zones,
-)
+from ullage.strands.settings import PREFIX, CascadeSettings, zones
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from strands import Agent
 
-    from ullage import Report
     from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
@@ -65,30 +52,22 @@ _LEAST_SUMMARY, _MOST_SUMMARY = 0.1, 0.8
 # When a provider refuses a history that counted as fitting, its own count is higher than ours by a
 # share that nobody knows. The next try aims so far below what was refused.
 _SHARE = 0.7
-# Refusals in a row after which the overflow is raised, although each try was smaller than the last:
-# by then a try is below 3 % of what was refused first.
-_MOST_REFUSALS = 10
-
-# Tokens of the note that stands for what was removed.
-_NOTE = 100
-# More tokens than any conversation has.
-_ENDLESS = 1 << 40
 
 
 @dataclass
 class _AgentState:
-    """The memory of one agent, and of no other.
+    """The state of one agent.
 
     Attributes:
         refusals: Refusals since the provider last answered.
         observed: The last answer whose usage was learned from.
-        engines: What decides for the agent.
-        invoked: Whether the agent is at work.
-        checked: The conversation as its budget was ensured last: its length and last message.
+        engines: The engines of the cascade for the agent.
+        invoked: True while an invocation of the agent runs.
+        checked: Length and last message of the conversation when its budget was ensured last.
         compression: Layer 1 for the agent.
     """
 
-    refusals: Refusals = field(default_factory=lambda: Refusals(_MOST_REFUSALS))
+    refusals: Refusals = field(default_factory=Refusals)
     observed: Any = None
     engines: Engines | None = None
     invoked: bool = False
@@ -113,10 +92,10 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
     overflow, the history is brought well below what was refused, or the overflow is raised again:
     never a loop without progress. What the provider reports for each prompt corrects the count.
 
-    Or ``engine`` decides all of it, by its own policy.
+    If ``engine`` is given, it decides all of this by its own policy.
 
-    Messages are changed in place (``agent.messages[:] = ...``), never in themselves. One manager
-    may serve several agents in several threads: nothing that it knows of one is used for another.
+    The list of messages is changed in place (``agent.messages[:] = ...``); a message never is. One
+    manager may serve several agents in several threads. Each agent has a state of its own.
 
     Args:
         window_size: Messages of the window; ``CYBER_CONVERSATION_WINDOW`` or 100 if not given.
@@ -131,16 +110,16 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             gives the same object back where nothing is to be done. If not given, a
             ``LargeToolResultMapper``.
         engine: Decides in place of the layers. One engine may serve several agents.
-        store: Where what leaves the conversation is kept; without one it is lost.
+        store: Keeps removed content, which is lost without one.
         summarization_agent: Summarizes in place of the agent's own model.
-        summarization_system_prompt: What stands above the request for a summary.
-        env_prefix: What the names of the variables begin with. They are read here, once.
+        summarization_system_prompt: The system prompt of the request for a summary.
+        env_prefix: The prefix of the variables' names. They are read here, once.
 
     Attributes:
         mapper: The mapper.
         preserve_first: Messages of the first zone.
         preserve_last: Messages of the last zone.
-        settings: What the environment says.
+        settings: The settings of the environment.
         engine: The engine that was given.
 
     Raises:
@@ -193,9 +172,9 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         self._known = PerAgent(lambda _: _AgentState())
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Registers the check before each model call, and what follows on a refusal.
+        """Registers the check before each model call, and the recovery from a refusal.
 
-        Strands awaits hooks. What asks for a summary or writes a file is done in them.
+        Strands awaits hooks, so summaries are asked for and files are written in them.
         """
         super().register_hooks(registry, **kwargs)
         registry.add_callback(BeforeInvocationEvent, self._before_invocation)
@@ -204,11 +183,11 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         registry.add_callback(AfterInvocationEvent, self._after_invocation)
 
     def apply_management(self, agent: Agent, **_: Any) -> None:
-        """Layers 1 and 2; or what the engine that was given finds due.
+        """Runs Layers 1 and 2, or compacts if the engine that was given finds it due.
 
-        Strands calls it at the end of an invocation, in its event loop. What would hold that up, by
-        writing a file or waiting for a summary, is put off until the hook that follows, which is
-        awaited.
+        Strands calls it at the end of an invocation, in its event loop. If it might block that by
+        writing a file or waiting for a summary, it leaves the work to the hook after the
+        invocation, which is awaited.
         """
         if not (self._may_block and self._known.of(agent).invoked and is_in_event_loop()):
             # Strands calls this in its `finally`: raising would hide the answer, or the error, of
@@ -216,9 +195,9 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             run(_log_errors(self._manage(agent)))
 
     async def aapply_management(self, agent: Agent, **_: Any) -> None:
-        """The same beside the event loop, which serves other agents.
+        """Does the same without blocking the event loop.
 
-        An ``apply_management`` of a subclass is called, in a thread.
+        An ``apply_management`` of a subclass is called in a thread.
         """
         if _is_overridden(self.apply_management, MappingConversationManager.apply_management):
             await asyncio.to_thread(self.apply_management, agent)
@@ -226,11 +205,11 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             await arun(_log_errors(self._manage(agent)))
 
     def checked(self, agent: Agent) -> None:
-        """The budget of this agent was ensured, and need not be before its next model call."""
+        """Skips the check before the next model call of this agent: its budget was just ensured."""
         self._known.of(agent).checked = _end_of(agent.messages)
 
     def engine_for(self, agent: Agent) -> ContextManager:
-        """Returns the engine for this agent: the one that was given, or its own."""
+        """Returns the engine of this agent: the one that was given, or its own."""
         return self._engines(agent).reduction if self.engine is None else self.engine
 
     def reduce_context(
@@ -254,9 +233,9 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
     async def areduce_context(
         self, agent: Agent, e: Exception | None = None, *, escalation: int = 0, **_: Any
     ) -> None:
-        """The same beside the event loop, in which an async model is asked for the summary.
+        """Does the same without blocking the event loop, in which the summary is awaited.
 
-        A ``reduce_context`` of a subclass is called, in a thread.
+        A ``reduce_context`` of a subclass is called in a thread.
 
         Raises:
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
@@ -303,7 +282,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         return self.engine is not None or self.store is not None
 
     def _begin(self, agent: Any) -> None:
-        """Before anything is changed: what a session has to know, and what the usage teaches."""
+        """Notes the messages for the session and learns from the last usage, before any change."""
         self.follow(agent)
         known, messages = self._known.of(agent), agent.messages
         index, answer = last_answer(messages)
@@ -312,15 +291,13 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             observe(self.engine_for(agent), messages[:index], answer)
 
     def _manage(self, agent: Any) -> Steps[None]:
-        """Layers 1 and 2; or, where an engine decides all, what that finds due."""
+        """Runs Layers 1 and 2, or compacts if the engine that was given finds it due."""
         self._begin(agent)
         if self.engine is not None:
             yield from self._compact_if_due(agent)
             return
         before = len(agent.messages)
-        if before >= PROACTIVE_COMPRESSION_THRESHOLD * self._window_size:
-            self._compress(agent)
-        yield from self._hold_window(agent)
+        yield from self._layers(agent).manage()
         if len(agent.messages) < before:
             note_reduction(agent, "sliding", "window", before, None)
 
@@ -331,7 +308,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             note_reduction(agent, stage_of(report), "due", before, None)
 
     def _reduce(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
-        """One reduction: after a refusal it must make progress, otherwise it may."""
+        """Reduces once. After a refusal it must make progress, otherwise it may."""
         if is_reducing(agent):
             logger.debug("an agent is summarized by itself, and was left as it is")
             if error is not None:
@@ -346,7 +323,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             if error is not None:
                 self._known.of(agent).refusals.add(error)
                 # A large result goes first, also one that has just come.
-                first = partial(self._compress, agent, 0) if self.engine is None else None
+                first = partial(self._layers(agent).compress, 0) if self.engine is None else None
                 report = yield from reduction(
                     agent,
                     self.engine_for(agent),
@@ -357,7 +334,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 )
                 stage = stage_of(report)
             elif self.engine is None:
-                stage = yield from self._run_layers(agent, escalation)
+                stage = yield from self._layers(agent).reduce(escalation)
             else:
                 beside = fixed(agent)
                 stage = stage_of(
@@ -371,83 +348,15 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 f" {self.preserve_first} and the last {self.preserve_last} stay"
             ) from error
 
-    def _run_layers(self, agent: Any, escalation: int) -> Steps[Stage]:
-        """Layers 1 to 3, until the prompt is below its threshold; the last one that had to act.
-
-        Each escalation spares half as many messages of the last zone, the last one spares none.
-        """
-        was_due = self._is_due(agent)
-        self._compress(agent)
-        if was_due and not self._is_due(agent):
-            return "compression"
-        yield from self._hold_window(agent)
-        if was_due and not self._is_due(agent):
-            return "sliding"
-        spared = self.preserve_last >> escalation if escalation < ESCALATION_MAX_PASSES else 0
-        try:
-            report = yield from self._reach_low_mark(agent, spared, None)
-        except BudgetError:
-            # The spared messages are too large by themselves. A large result in them goes first.
-            self._compress(agent, 0)
-            if not self._is_due(agent):
-                return "compression"
-            policy = self.engine_for(agent).policy
-            room = _NOTE + policy.summary_tokens + policy.summary_lines
-            report = yield from self._reach_low_mark(agent, spared, room)
-        return stage_of(report)
-
-    def _compress(self, agent: Any, last: int | None = None) -> None:
-        """Layer 1: compresses large results between the zones, in place.
-
-        Args:
-            agent: Whose messages they are.
-            last: Messages of the last zone, if not all of it is spared.
-        """
-        messages, last = agent.messages, self.preserve_last if last is None else last
-        if len(messages) >= SMALL_CONVERSATION_THRESHOLD:
-            zone = range(self.preserve_first, len(messages) - last)
-            self._known.of(agent).compression.compress(messages, zone, self.mapper)
-
-    def _hold_window(self, agent: Any) -> Steps[None]:
-        """Layer 2: the oldest messages between the zones leave, if there are too many."""
-        if len(agent.messages) > WINDOW_OVERFLOW_THRESHOLD * self._window_size:
-            # A budget without end: this is about their number.
-            yield from compaction(self._engines(agent).window, agent.messages, budget=_ENDLESS)
-
-    def _reach_low_mark(self, agent: Any, spared: int, room: int | None) -> Steps[Report]:
-        """Layer 3: down to the low mark of the limit.
-
-        Args:
-            agent: Whose messages are reduced.
-            spared: Messages of the last zone that stay.
-            room: Tokens beside what must stay, if the low mark cannot be reached; None to raise.
-        """
-        engine, messages = self.engine_for(agent), agent.messages
-        count, fill = len(messages), fill_of(agent, self.settings)
-        first = min(self.preserve_first, count)
-        pins = [*range(first), *range(max(first, count - spared), count)]
-        beside: dict[str, Any] = fixed(agent)
-        if fill is not None and fill.tokens > fill.beside:
-            # If little room is left beside the messages, a reduction leaves half of it: the
-            # low mark would drain the conversation and still not be reached.
-            most = fill.threshold if fill.beside < fill.threshold else fill.limit
-            target = max(self._low * fill.limit, (fill.beside + most) / 2)
-            # The thresholds are shares of an estimate. The engine counts; the share is the same.
-            share = (target - fill.beside) / (fill.tokens - fill.beside)
-            status = engine.status(messages, **beside)
-            budget = min(int(status.tokens * min(max(share, 0.0), 1.0)), status.available)
-            beside = {"budget": max(1, budget)}
-        return (yield from compaction(engine, messages, room=room, hard=True, pins=pins, **beside))
-
-    def _is_due(self, agent: Any) -> bool:
-        fill = fill_of(agent, self.settings)
-        return fill is not None and fill.is_due
-
     @property
     def _low(self) -> float:
-        """Share of the limit to which a reduction goes down."""
+        """The share of the limit to which a reduction goes down."""
         # Rounded, since 0.65 * 0.7 is 0.45499999999999996 to a computer.
         return round(self.settings.prompt_telemetry_threshold * (1 - self.summary_ratio), 9)
+
+    def _layers(self, agent: Any) -> Layers:
+        compression = self._known.of(agent).compression
+        return Layers(agent, self._engines(agent), compression, self.mapper, self.settings)
 
     def _engines(self, agent: Any) -> Engines:
         """Returns the engines of an agent. They are new if its model, limit or an attribute is."""
@@ -469,10 +378,10 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 
 
 def _log_errors(steps: Steps[None]) -> Steps[None]:
-    """Carries the steps out; an error is logged.
+    """Carries the steps out and logs an error.
 
-    The provider decides: it may count less than we do, and what our store cannot keep may still
-    fit. If it does not, the provider says so, and the history is reduced.
+    The provider decides. It may count fewer tokens than we do, and content that our store cannot
+    keep may still fit. If it does not, the provider refuses it, and the history is reduced.
     """
     try:
         yield from steps
@@ -487,5 +396,5 @@ def _end_of(messages: Any) -> tuple[int, Any]:
 
 
 def _is_overridden(method: Any, own: Any) -> bool:
-    """True if a subclass, or an attribute of the object, replaces a method."""
+    """Returns True if a subclass, or an attribute of the object, replaces a method."""
     return getattr(method, "__func__", None) is not own

@@ -1,4 +1,4 @@
-"""The common base of the managers that replace Strands' own."""
+"""The base of the managers that replace those of Strands under the same names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.hooks import AfterModelCallEvent
 
+from ullage import TokenCounter
 from ullage.strands.agents import PerAgent
 from ullage.strands.history import with_pin
 from ullage.strands.refusals import Refusals
@@ -20,47 +21,43 @@ if TYPE_CHECKING:
     from strands.hooks import HookRegistry
     from strands.types.content import Message
 
-# Refusals in a row after which an overflow is raised. Each takes three tenths of the conversation
-# or a quarter of its messages, so a provider that goes on does not refuse the size.
-_MOST_REFUSALS = 10
-
-# Strands keeps this many characters of a text, and recognizes a shortened text by this.
+# Strands keeps so many characters at each end of a text, and this mark between them.
 _KEPT = 200
 _MARK = "... [truncated:"
 
-# A picture costs a model some fifteen hundred tokens, whatever its file weighs.
-_PICTURE = 6_000
+# It compares messages with one another, so a rough count will do.
+_COUNTER = TokenCounter.with_ratio(4)
 
-# The share that leaves before a refused request is sent again. The rest fits more often than not;
-# if the provider refuses once more, three tenths leave again.
+# The share that has to be removed before a refused request is sent again. The rest fits more often
+# than not; if the provider refuses it too, three tenths of it are removed again.
 _SHARE = 0.3
 
 
 @dataclass
 class DropInState:
-    """The memory of one agent.
+    """The state of one agent.
 
     Attributes:
         refusals: Refusals since the provider last answered.
-        pinned_first: Whether the first messages were pinned.
-        model_calls: Model calls, for a window that is applied before every so many.
+        pinned_first: True once the first messages were pinned.
+        model_calls: Number of model calls; ``per_turn`` may apply the window every few of them.
         summary: The last summary.
     """
 
-    refusals: Refusals = field(default_factory=lambda: Refusals(_MOST_REFUSALS))
+    refusals: Refusals = field(default_factory=Refusals)
     pinned_first: bool = False
     model_calls: int = 0
     summary: Any = None
 
 
 class DropInConversationManager(RestorableConversationManager):
-    """A manager that knows something of each agent that it serves, and says it to a session.
+    """A manager with a state for each agent, which a session keeps.
 
     A subclass has ``pin_first`` from the class of Strands that it takes the place of.
 
     Attributes:
-        stored: What of an agent's a session keeps: the name in the state, and that of the
-            attribute.
+        stored: The attributes of ``DropInState`` that a session keeps, as pairs of the name in
+            the session and the name of the attribute.
     """
 
     pin_first: int | None
@@ -71,16 +68,16 @@ class DropInConversationManager(RestorableConversationManager):
         self._known: PerAgent[DropInState] = PerAgent(self._new_state)
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Registers what Strands' own does, and what a refusal and an answer change."""
+        """Registers the hooks of Strands' manager, and one for refusals and answers."""
         super().register_hooks(registry, **kwargs)
         registry.add_callback(AfterModelCallEvent, self._after_model_call)
 
     @abstractmethod
     def _after_model_call(self, event: AfterModelCallEvent) -> Awaitable[None] | None:
-        """Ends the refusals after an answer; makes a refused request smaller."""
+        """Handles an answer, or a refusal."""
 
     def get_state(self) -> dict[str, Any]:
-        """Returns the state for a session, see :class:`RestorableConversationManager`."""
+        """Returns what a session keeps, see :class:`RestorableConversationManager`."""
         known = self._own_state()
         return {**super().get_state(), **{key: getattr(known, name) for key, name in self.stored}}
 
@@ -103,7 +100,7 @@ class DropInConversationManager(RestorableConversationManager):
             known.pinned_first = True
 
     def _new_state(self, agent: Any) -> DropInState:
-        # State that was restored before there was an agent belongs to the first agent that comes.
+        # A state that was restored before an agent was known is that of the next agent.
         return DropInState() if agent is self else replace(self._known.of(self))
 
     def _own_state(self) -> DropInState:
@@ -112,11 +109,12 @@ class DropInConversationManager(RestorableConversationManager):
 
 
 def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
-    """Replaces messages whose tool results can be shorter, in place; whether there were any.
+    """Shortens tool results in place, and returns True if there was one to shorten.
 
-    The largest go first, wherever they stand, until three tenths of the conversation have left. A
-    text keeps its first and last 200 characters, JSON becomes such a text, and a picture or a
-    document a word about it. The status of a result stays, and what would become longer too.
+    The largest are shortened first, wherever they stand, until three tenths of the conversation are
+    removed. A text keeps its first and last 200 characters, JSON becomes such a text, and a picture
+    or a document becomes a note. The status of a result stays, and so does a text that would become
+    longer.
 
     Args:
         messages: The messages.
@@ -126,14 +124,14 @@ def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
     """
     whole, found = 0, []
     for index, message in enumerate(messages):
-        size = sum(map(_size, message["content"]))
+        size = _tokens(message)
         whole += size
         if index in spared:
             continue
         content = [_truncate_block(block) for block in message["content"]]
         if any(new is not old for new, old in zip(content, message["content"], strict=True)):
-            gain = size - sum(map(_size, content))
-            found.append((gain, index, {**message, "content": content}))
+            shorter = {**message, "content": content}
+            found.append((size - _tokens(shorter), index, shorter))
     gone = 0
     for gain, index, message in sorted(found, key=lambda each: (-each[0], each[1])):
         messages[index] = message
@@ -143,8 +141,12 @@ def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
     return bool(found)
 
 
+def _tokens(message: Any) -> int:
+    return _COUNTER.count_messages([message], "bedrock")
+
+
 def _truncate_block(block: Any) -> Any:
-    """The block; a copy where something in it is shorter."""
+    """Returns the block, or a copy if something in it is shorter."""
     result = block.get("toolResult")
     if result is None:
         return block
@@ -174,16 +176,3 @@ def _media_note(kind: str, medium: Any) -> str:
     data = source.get("bytes") or b""
     name = f", {medium['name']}" if medium.get("name") else ""
     return f"[{kind}: {medium.get('format', 'unknown')}{name}, {len(data)} bytes]"
-
-
-def _size(value: Any) -> int:
-    """Characters of what a model reads; a medium is what it costs in characters."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, bytes):
-        return _PICTURE
-    if isinstance(value, dict):
-        return sum(map(_size, value.values())) + sum(map(_size, value))
-    if isinstance(value, (list, tuple)):
-        return sum(map(_size, value))
-    return len(str(value))

@@ -26,7 +26,8 @@ from ullage._engine.steps import Step
 from ullage.stores.retrieval import DEFAULT_LIMIT
 from ullage.stores.tools import RetrievalTool
 from ullage.strands.agents import model_id, model_window, tool_specs, usage_counts
-from ullage.strands.history import hold_count, identify
+from ullage.strands.cuts import hold_count
+from ullage.strands.history import identify
 from ullage.strands.settings import UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
@@ -42,12 +43,12 @@ logger = Logger(__name__)
 
 _MODELS = ModelCatalog(default={"window": UNKNOWN_WINDOW})
 
-# Of the originals, in the folder of a session.
+# The folder of the originals, in the folder of a session.
 _FOLDER = "artifacts"
 
 
 def require_engine(engine: Any) -> None:
-    """Rejects what is given for an engine and is not one.
+    """Raises an error if this is not an engine.
 
     Raises:
         PolicyError: If it is neither a ``ContextManager`` nor None.
@@ -108,19 +109,20 @@ def warn_of_lost_originals(agent: Any, store: Store | None) -> None:
 
 
 def fixed(agent: Any) -> dict[str, Any]:
-    """Returns the parts of an agent's request that take room beside the messages."""
+    """Returns the system prompt and the tools, which take part of the window too."""
     return {"system": getattr(agent, "system_prompt", None), "tools": tool_specs(agent)}
 
 
 def compaction(
     engine: ContextManager, messages: list[Any], *, room: int | None = None, **options: Any
 ) -> Steps[Report]:
-    """Compacts the messages in place: new ones get an id, and a limit on their number is held.
+    """Compacts the messages in place, gives new ones an id, and holds a limit on their number.
 
     Args:
-        engine: What decides.
+        engine: The engine.
         messages: The messages.
-        room: If the budget cannot be met, it is what must stay and so many tokens.
+        room: If the budget cannot be met, the messages that must stay may have so many tokens
+            more; None to raise.
         options: Those of ``ContextManager.compact``.
     """
     before = [*messages]
@@ -153,11 +155,11 @@ def reduction(
 
     Args:
         agent: Whose messages they are.
-        engine: What decides.
+        engine: The engine.
         messages: The messages that were refused.
         share: The share.
         refusal: The provider's error.
-        first: What is tried before it.
+        first: A function that is called before the engine.
 
     Raises:
         ContextWindowOverflowException: If the messages cannot be made smaller.
@@ -204,14 +206,14 @@ def observe(engine: ContextManager, request: list[Any], answer: Any) -> None:
 def retrieval_tool(
     store: Store, *, name: str = "retrieve", limit: int = DEFAULT_LIMIT
 ) -> PythonAgentTool:
-    """A tool that reads stored outputs back.
+    """Returns a tool that reads stored outputs back.
 
-    What it returns is known by its first line and stored by nobody again. A call that cannot be
-    answered is a result with the status ``error`` that says why.
+    The first line of its results marks them, so they are not stored again. If a call cannot be
+    answered, its result has the status ``error`` and says why.
 
     Args:
         store: The store of the engine; sync or async.
-        name: What the model calls it by.
+        name: The name of the tool.
         limit: Most characters of an answer.
     """
     tool = RetrievalTool(store, name=name, limit=limit)

@@ -1,4 +1,4 @@
-"""Estimates the size of an agent's next prompt, by the formula of Cyber-AutoAgent.
+"""Estimates an agent's next prompt by the formula of Cyber-AutoAgent.
 
 8,000 tokens for the system prompt, 3,000 for the tools, 50 for each message, and the characters of
 the messages over a ratio that depends on the model. It needs no tokenizer and is low for Claude;
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# If the constants of the estimate take more than this share of the limit, they hide the size of the
-# prompt. Then the real system prompt and tools are counted in their place.
+# If the constants of the formula are more than this share of the limit, the tokens of the agent's
+# own system prompt and tools replace them.
 _MOST_OVERHEAD = 0.25
 
-# Messages that are added are estimated by themselves, and each estimate is rounded down.
+# New messages are estimated by themselves, and each estimate is rounded down.
 _ROUNDING = 1
 
 
 @dataclass(frozen=True)
 class Fill:
-    """The fill level of an agent's prompt.
+    """The size of an agent's prompt, and its limits.
 
     Attributes:
         tokens: Tokens of the prompt.
-        beside: Those of them that are not of the messages.
-        limit: Tokens that it may have.
-        threshold: From so many on it is reduced.
+        beside: Tokens of the system prompt and the tools, which are among them.
+        limit: Tokens that the prompt may have.
+        threshold: The prompt is reduced if it has so many tokens or more.
     """
 
     tokens: int
@@ -52,12 +52,12 @@ class Fill:
 
     @property
     def is_due(self) -> bool:
-        """True if it is to be reduced."""
+        """True if the prompt is to be reduced."""
         return self.tokens >= self.threshold
 
 
 def _estimate_prompt_tokens(agent: Any) -> int:
-    """Tokens of the next prompt of an agent by the formula. O(messages).
+    """Returns the tokens of the next prompt of an agent by the formula. O(messages).
 
     Raises:
         MessageError: If the messages are no list.
@@ -66,7 +66,7 @@ def _estimate_prompt_tokens(agent: Any) -> int:
 
 
 def _safe_estimate_tokens(agent: Any) -> int | None:
-    """The same, or None with a line in the log where it cannot be said; 0 without messages."""
+    """Returns the estimate, 0 without messages, or None and logs why there is none."""
     messages = getattr(agent, "messages", None)
     if messages is None:
         logger.warning("TOKEN ESTIMATION FAILED: agent.messages is None")
@@ -85,7 +85,7 @@ def _safe_estimate_tokens(agent: Any) -> int | None:
 
 
 def reported_tokens(agent: Any) -> int | None:
-    """The size of the last prompt as the provider reported it, where the agent noted that."""
+    """Returns the size of the last prompt that the provider reported, if the agent noted it."""
     metrics = getattr(agent, "event_loop_metrics", None)
     for name in ("projected_context_size", "latest_context_size"):
         size = getattr(metrics, name, None)
@@ -99,10 +99,10 @@ def reported_tokens(agent: Any) -> int | None:
 
 
 def prompt_token_limit(agent: Any, settings: CascadeSettings) -> int:
-    """The tokens that an agent's prompt may have.
+    """Returns the tokens that an agent's prompt may have.
 
-    What the agent says (``_prompt_token_limit``), what its model says, what is known of the model
-    by its id, and else the limit of the settings.
+    The first of these that is known decides: the agent's ``_prompt_token_limit``, the model's
+    window, the limits of the model's id, the limit of the settings.
     """
     said = getattr(agent, "_prompt_token_limit", None)
     if isinstance(said, int) and not isinstance(said, bool) and said > 0:
@@ -110,13 +110,13 @@ def prompt_token_limit(agent: Any, settings: CascadeSettings) -> int:
     model = getattr(agent, "model", None)
     window = model_window(model)
     if window is None and (known := known_limits(model_id(model) or "")) is not None:
-        # The limit of a request, which some providers set below the window.
+        # The limit of a request; some providers set it below the window.
         window = known[1]
     return settings.context_limit if window is None else window
 
 
 def fill_of(agent: Any, settings: CascadeSettings) -> Fill | None:
-    """Returns the fill level: by the estimate, else by the last report, else None."""
+    """Returns the size by the estimate, else by the last reported usage, else None."""
     limit, threshold, beside = _bounds(agent, settings)
     tokens = _safe_estimate_tokens(agent)
     if tokens is None:
@@ -133,7 +133,7 @@ def fill_of(agent: Any, settings: CascadeSettings) -> Fill | None:
 
 
 def is_surely_low(agent: Any, settings: CascadeSettings) -> bool:
-    """True if the prompt is surely below all marks, so that the estimate need not be made."""
+    """Returns True if the prompt is surely below each threshold, so no estimate is needed."""
     if not isinstance(getattr(agent, "messages", None), list) or not agent.messages:
         return False
     limit, threshold, beside = _bounds(agent, settings)
@@ -146,9 +146,9 @@ def is_surely_low(agent: Any, settings: CascadeSettings) -> bool:
 
 
 def _bounds(agent: Any, settings: CascadeSettings) -> tuple[int, int, int]:
-    """The limit of the prompt, from what on it is reduced, and what stands beside the messages.
+    """Returns the limit, the threshold, and the tokens of the system prompt and the tools.
 
-    Those are the constants, or what is really sent.
+    The latter are the constants of the formula, or counted if those are too much of the limit.
     """
     limit = prompt_token_limit(agent, settings)
     threshold = int(limit * settings.relaxed_threshold(cached=is_prompt_cached(agent)))
@@ -159,10 +159,10 @@ def _bounds(agent: Any, settings: CascadeSettings) -> tuple[int, int, int]:
 
 
 class _Prompt:
-    """The known sizes of one agent's prompts, so that a look costs only what is new.
+    """The last estimate of one agent's prompt, so that the next check costs O(new messages).
 
-    After any other change than new messages at the end, nothing is known. The last message is
-    estimated anew each time, since hooks add to it.
+    After any change other than new messages at the end, the estimate is void. The last message is
+    estimated again each time, since hooks add to it.
     """
 
     def __init__(self, _: Any) -> None:
@@ -176,7 +176,7 @@ class _Prompt:
         self._total, self._last = 0, 0
 
     def note(self, agent: Any, tokens: int, *conditions: int) -> None:
-        """The prompt has so many tokens."""
+        """Remembers how many tokens the prompt has."""
         self._messages, self._conditions = (
             agent.messages[:-1],
             (getattr(agent, "model", None), *conditions),
@@ -184,7 +184,7 @@ class _Prompt:
         self._tokens = tokens - _estimate(agent, agent.messages[-1:]) + _ROUNDING
 
     def upper_bound(self, agent: Any, *conditions: int) -> int | None:
-        """Returns the upper bound of the prompt now, if that is known."""
+        """Returns the most tokens that the prompt can have now, or None if that is not known."""
         known, messages = self._messages, agent.messages
         if (
             self._conditions != (getattr(agent, "model", None), *conditions)
@@ -198,7 +198,7 @@ class _Prompt:
         return self._tokens + _estimate(agent, messages[-1:]) + _ROUNDING
 
     def beside(self, system: Any, tools: list[Any]) -> int:
-        """Tokens of a system prompt and tools, counted once for as long as they are the same."""
+        """Returns the tokens of a system prompt and tools; counts the same ones once."""
         of, with_tools, tokens = self._beside
         if of is not system or with_tools is not tools:
             counter = _counter(None)
@@ -220,7 +220,7 @@ _PROMPTS: PerAgent[_Prompt] = PerAgent(_Prompt)
 
 
 def _estimate(agent: Any, messages: list[Any]) -> int:
-    """Returns the formula's tokens for messages by themselves.
+    """Returns the tokens of the messages by the formula, without its constants.
 
     Raises:
         MessageError: If they cannot be read.

@@ -1,4 +1,4 @@
-"""Histories that providers take: edits, pins, durable ids, repairs and places to cut."""
+"""Keeps histories valid for providers: repairs, durable ids and pins."""
 
 from __future__ import annotations
 
@@ -23,139 +23,15 @@ logger = Logger(__name__)
 # Strands requires a durable id of every message since 1.62.
 _HAS_IDS = "tracking_id" in Message.__annotations__
 
-# Nothing is ever due to it: its views repair, and do nothing else.
+# Its window is never full, so its views repair and never compact.
 _REPAIRS = ContextManager(
     Policy(window=1 << 40), counter=TokenCounter.preset("cyber-autoagent"), format="bedrock"
 )
 _VIEWS: PerAgent[TrackedView] = PerAgent(lambda _: TrackedView(_REPAIRS))
 
 
-class History:
-    """The requests, calls and results of some messages, as they are when it is made.
-
-    Raises:
-        MessageError: If the messages cannot be read.
-    """
-
-    def __init__(self, messages: list[Any]) -> None:
-        conversation = Conversation(messages, "bedrock")
-        self._messages = messages
-        self._roles = conversation.roles
-        self._calls = conversation.calls
-        self._callers = {call.message for call in self._calls}
-
-    def pinned(self, more: Iterable[int] = ()) -> set[int]:
-        """The messages that may not leave: those with a pin, ``more``, and their partners.
-
-        A call whose results are pinned stays, and so do the results of a pinned call.
-        """
-        fixed = {n for n, message in enumerate(self._messages) if has_pin(message)}.union(more)
-        found = set(fixed)
-        for call in self._calls:
-            pair = {call.message} if call.result is None else {call.message, call.result.message}
-            if pair & fixed:
-                found |= pair
-        return found
-
-    def requests(self) -> list[int]:
-        """The messages in which the user asks something, rather than a tool answers."""
-        return [index for index, role in enumerate(self._roles) if role == "user"]
-
-    def waiting(self) -> range:
-        """Returns the range of messages that wait for an answer: the last request and its calls."""
-        count = len(self._roles)
-        if not count or self._roles[-1] == "assistant":
-            return range(0)
-        request = self._request_before(count)
-        return range(count if request is None else request, count)
-
-    def cut_from(self, start: int, pinned: set[int]) -> list[int] | None:
-        """The messages that stay if the history is cut at the first place from ``start`` on.
-
-        Behind the cut stands a request of the user; behind a pinned message of the user, an answer
-        to it. Where there is neither, it is between two steps of a tool loop, and the request that
-        the loop works on stays.
-
-        Returns:
-            Their indices; None if there is no place, or nothing in front of it can leave.
-        """
-        role: str | None = None
-        for index in range(len(self._roles)):
-            if index >= start and self._follows(index, role):
-                return self._kept(index, pinned)
-            if index in pinned:
-                role = self._roles[index]
-        steps = [index for index in range(start, len(self._roles)) if self._is_step(index)]
-        if not steps:
-            return None
-        request = self._request_before(steps[0])
-        if request is None or request in pinned:
-            return self._kept(steps[0], pinned)
-        # The request takes the place of one message more.
-        index = next((index for index in steps if index > start), steps[0])
-        return self._kept(index, pinned | {request})
-
-    def summary_end(self, count: int, pinned: set[int], most: int) -> int:
-        """The number of messages to summarize, one more or less if that makes roles alternate.
-
-        Args:
-            count: How many it would be.
-            pinned: Indices of those that stay in front of the summary.
-            most: How many it may be.
-        """
-        last = max((index for index in pinned if index < count), default=None)
-        after = "user" if last is None or self._roles[last] == "assistant" else "assistant"
-        follows = "assistant" if after == "user" else "user"
-        candidates = (count, count + 1, count - 1)
-        most = min(most, len(self._roles) - 1)
-        allowed = (n for n in candidates if 1 < n <= most and n - 1 not in pinned)
-        return next((n for n in allowed if self._roles[n] == follows), count)
-
-    def _kept(self, cut: int, staying: set[int]) -> list[int] | None:
-        kept = sorted(index for index in staying if index < cut)
-        return [*kept, *range(cut, len(self._roles))] if len(kept) < cut else None
-
-    def _follows(self, index: int, role: str | None) -> bool:
-        """True if a history may go on with this message behind one of that role."""
-        if role is None or role == "assistant":
-            return self._roles[index] == "user"
-        answers = self._roles[index] == "assistant" and index not in self._callers
-        return answers or self._is_step(index)
-
-    def _is_step(self, index: int) -> bool:
-        """True if the results of a call that is here come next."""
-        return index in self._callers and self._roles[index + 1 : index + 2] == ["tool"]
-
-    def _request_before(self, index: int) -> int | None:
-        return next((n for n in range(index - 1, -1, -1) if self._roles[n] == "user"), None)
-
-
-def hold_count(messages: list[Any], policy: Policy, pins: Iterable[int] = ()) -> None:
-    """Removes the oldest messages without a note if there are more than the policy allows.
-
-    The engine removes messages only if its note about them is shorter. Pinned messages, the zones
-    of the policy, the first request and the last one stay here too.
-    """
-    most, count = policy.max_messages, len(messages)
-    if most is None or count <= most:
-        return
-    history = History(messages)
-    requests = history.requests()
-    zones = {*range(policy.keep_first), *range(count - policy.keep_recent, count), *pins}
-    zones.update(requests[:1], requests[-1:])
-    if requests and messages[requests[-1] - 1]["role"] == "assistant":
-        # Without an answer between them the two requests would become one, which grows.
-        zones.add(requests[-1] - 1)
-    staying = history.pinned(zones.intersection(range(count)))
-    leaving = [index for index in range(count - 1) if index not in staying]
-    room = max(1, int(most * policy.low_messages))
-    cuts = (history.cut_from(i + 1, staying) for i in reversed(leaving[: count - room]))
-    if (kept := next(filter(None, cuts), None)) is not None:
-        messages[:] = repair_history([messages[index] for index in kept])
-
-
 def identify(messages: list[Any], known: Iterable[Any]) -> None:
-    """Gives a durable id to each message that has none, except to those that were known before.
+    """Gives a durable id to each new message without one. ``known`` messages stay as they are.
 
     Strands does so for every message that it appends. Messages of others are not changed.
     """
@@ -168,7 +44,7 @@ def identify(messages: list[Any], known: Iterable[Any]) -> None:
 
 
 def with_pin(message: Any) -> Any:
-    """The message with a pin: itself if it has one, otherwise a copy."""
+    """Returns the message if it has a pin, otherwise a copy with one."""
     if has_pin(message):
         return message
     metadata = message.get("metadata") or {}

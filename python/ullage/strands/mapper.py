@@ -33,8 +33,8 @@ class LargeToolResultMapper:
     sampled like JSON and stays text. A tool's input keeps its shape: only strings in it are cut, so
     that it still fits the schema of the tool.
 
-    What is compressed is a copy; what is not is the very same object, and so is what was compressed
-    before: doing it twice changes nothing. Keeps no state, so one mapper may serve many threads.
+    A compressed message is a copy. A message with nothing to compress is the same object, also if
+    it was compressed before. The mapper keeps no state, so it may serve many threads.
 
     Args:
         max_tool_chars: A result or an input of more characters is compressed.
@@ -56,7 +56,7 @@ class LargeToolResultMapper:
         self.sample_limit = max(0, sample_limit)
 
     def __call__(self, message: Any, index: int, messages: Any) -> Any:  # noqa: ARG002 - Strands' protocol
-        """The message, with what is too large in it compressed.
+        """Returns the message with its large results and inputs compressed.
 
         Args:
             message: A message of Strands.
@@ -76,11 +76,11 @@ class LargeToolResultMapper:
 
     @property
     def settings(self) -> tuple[int, int, int]:
-        """The settings in their present form: they alone decide about a message."""
+        """The values of its arguments, which alone decide how a message is compressed."""
         return self.max_tool_chars, self.truncate_at, self.sample_limit
 
     def is_large(self, message: Any) -> bool:
-        """True if a message holds something that is too large and not yet compressed."""
+        """Returns True if a message has a result or an input that it would compress."""
         return self(message, 0, (message,)) is not message
 
     def _map_block(self, block: Any) -> Any:
@@ -115,7 +115,7 @@ class LargeToolResultMapper:
         return {**result, "content": new} if sum(map(_size, new)) < total else result
 
     def _first(self, content: list[Any], sizes: list[int]) -> Iterator[Any]:
-        """The first items that fit, and all media."""
+        """Yields the first items that fit, and all media."""
         left = self.truncate_at
         for item, size in zip(content, sizes, strict=True):
             left -= size
@@ -123,7 +123,7 @@ class LargeToolResultMapper:
                 yield item
 
     def _shares(self, sizes: list[int]) -> list[int]:
-        """Returns the share of each item, so that all fit within the limit: small ones whole."""
+        """Returns the characters that each item keeps within the limit; small items stay whole."""
         shares = [0] * len(sizes)
         left = self.truncate_at
         smallest_first = sorted(range(len(sizes)), key=sizes.__getitem__)
@@ -133,7 +133,7 @@ class LargeToolResultMapper:
         return shares
 
     def _item(self, item: Any, size: int, share: int) -> list[Any]:
-        """Returns an item of a result, shortened, in one block or two."""
+        """Returns the compressed item of a result, as one block or two."""
         if size <= share:
             return [item]
         text = item.get("text")
@@ -146,7 +146,7 @@ class LargeToolResultMapper:
         return [note, {**item, "text": json.dumps(sample, ensure_ascii=False)}]
 
     def _sample(self, value: Any, size: int, share: int) -> tuple[Any, dict[str, Any]]:
-        """Returns a sample of JSON, behind a block that says how it was shortened."""
+        """Returns a block that tells how JSON was compressed, and a sample of the JSON."""
         sample: dict[str, Any] | list[Any]
         items = len(value) if isinstance(value, (dict, list)) else None
         if isinstance(value, dict):
@@ -181,7 +181,7 @@ class LargeToolResultMapper:
         return call if new is given else {**call, "input": new}
 
     def _shorten(self, value: Any) -> Any:
-        """A value of the same shape, in which no string is too long; the same one if none is."""
+        """Returns the value, or a copy of the same shape if a string in it is too long."""
         if isinstance(value, str):
             return _cut(value, self.truncate_at) if _is_long(value, self.truncate_at) else value
         if isinstance(value, dict):
@@ -209,7 +209,7 @@ def _is_note(item: Any) -> bool:
 
 
 def _size(item: Any) -> int:
-    """Characters of an item of a result; media have none."""
+    """Returns the characters of an item of a result; media have none."""
     if not isinstance(item, dict):
         return 0
     if isinstance(text := item.get("text"), str):
@@ -231,7 +231,7 @@ def _clip(value: Any, most: int) -> Any:
 
 
 def _is_long(text: str, most: int) -> bool:
-    """True if it is too long, and was not cut to that length before."""
+    """Returns True if a text is too long, and was not cut to that length before."""
     return len(text) > most + len(_ending(len(text))) and not _ENDING.search(text[most:])
 
 

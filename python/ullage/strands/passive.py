@@ -32,7 +32,7 @@ class PassiveConversationManager(RestorableConversationManager):
 
     def __init__(self) -> None:
         super().__init__()
-        # What knows why the context could not be made smaller.
+        # The refusals know why the context could not be made smaller.
         self.refusals: Refusals | None = None
 
     def apply_management(self, agent: Agent, **_: Any) -> None:
@@ -68,7 +68,7 @@ class PassiveConversationManager(RestorableConversationManager):
 
 
 def _is_default(manager: Any) -> bool:
-    """Whether this is what an agent has that was given no manager."""
+    """Returns True if this is the manager of an agent that was given none."""
     return type(manager) is SlidingWindowConversationManager and _settings(manager) == _settings(
         SlidingWindowConversationManager()
     )

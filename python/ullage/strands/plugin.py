@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ullage import ContextManager, Policy
     from ullage.stores.protocol import Store
 
-# Strands itself tries so often, and asks a strategy anew each time.
+# Strands itself retries so often, and asks the strategy each time.
 _STRANDS_RETRIES = 3
 
 
@@ -69,11 +69,11 @@ class ContextPlugin(EngineSeam, Plugin):
 
     @property
     def name(self) -> str:
-        """The name by which Strands knows the plugin."""
+        """The name of the plugin in Strands."""
         return "ullage:context"
 
     def init_agent(self, agent: Agent) -> None:
-        """Takes the place of a manager that would do nothing, or that nobody asked for."""
+        """Registers the hooks, and replaces a manager that does nothing or is the default."""
         self._attach(agent)
         agent.add_hook(self.before_model_call, BeforeModelCallEvent)
 
@@ -131,7 +131,7 @@ class EngineStrategy(EngineSeam):
         self._attach(agent)
 
     async def apply(self, context: ContextState) -> bool:
-        """Compacts the messages in place; whether that changed them."""
+        """Compacts the messages in place, and returns True if that changed them."""
         agent, messages = context.agent, context.messages
         if context.overflow:
             refusals = self._known.of(agent).refusals

@@ -1,4 +1,4 @@
-"""Makes a request smaller after a provider has refused it as too long."""
+"""Refusals: a provider rejects a request as too long, and it is made smaller and sent again."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
+# Refusals in a row after which the overflow is raised, although each request was smaller than the
+# one before. A manager takes about three tenths each time, so a provider that still refuses does
+# not refuse the size.
+_MOST = 10
+
 # The agents whose conversation is being reduced in this context, threads begun in it included.
 _reducing: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
     "ullage_reducing", default=()
@@ -30,14 +35,14 @@ class Refusals:
         most: How many requests in a row are made smaller.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int = _MOST) -> None:
         self._most = most
         self.count = 0
-        # Why nothing could be made smaller, until Strands asks for it.
+        # The reason why nothing could be made smaller, until Strands asks for a reduction.
         self._problem: Exception | None = None
 
     def end(self) -> None:
-        """The provider has answered, or the agent is invoked anew."""
+        """Forgets the refusals: the provider has answered, or the agent was invoked again."""
         self.count, self._problem = 0, None
 
     def add(self, error: Exception | None = None) -> None:
@@ -56,10 +61,11 @@ class Refusals:
             ) from error
 
     async def recover(self, smaller: Callable[[], Awaitable[None]]) -> bool:
-        """Makes a refused request smaller; returns False if Strands is to raise the overflow.
+        """Calls the function that makes a refused request smaller; returns False if it raises.
 
-        Strands does that in its event loop, and calls itself again for each attempt. So only what
-        cannot be made smaller is left to it, for the overflow to get out.
+        Strands then asks for a reduction in its event loop, and calls itself again for each
+        attempt. So only a request that cannot be made smaller is left to it, which raises the
+        overflow.
         """
         self._problem = None
         try:
@@ -80,7 +86,7 @@ class Refusals:
             event.retry = await self.recover(smaller)
 
     def raise_problem(self, error: Exception | None) -> None:
-        """Raises why nothing could be made smaller, if that was tried already."""
+        """Raises the reason why nothing could be made smaller, if that was tried already."""
         problem, self._problem = self._problem, None
         if error is not None and problem is not None:
             raise problem from (None if problem is error else error)
@@ -88,7 +94,10 @@ class Refusals:
 
 @contextmanager
 def reducing(*agents: Any) -> Iterator[None]:
-    """The conversations of these agents are being reduced; a summary makes no summary in turn."""
+    """Marks the conversations of these agents as being reduced.
+
+    So the request for a summary does not ask for a summary itself.
+    """
     token = _reducing.set((*_reducing.get(), *map(id, agents)))
     try:
         yield
@@ -97,5 +106,5 @@ def reducing(*agents: Any) -> Iterator[None]:
 
 
 def is_reducing(agent: Any) -> bool:
-    """True if the conversation of an agent is being reduced in this context."""
+    """Returns True if the conversation of an agent is being reduced in this context."""
     return id(agent) in _reducing.get()

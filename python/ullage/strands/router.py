@@ -80,7 +80,7 @@ class ToolRouterHook(HookProvider):
         TypeError: If ``shell_tool`` is no tool.
     """
 
-    # The number of artifacts that `artifacts_dir` keeps, and the marks of its cleaning.
+    # A folder of artifacts keeps so many, and is cleaned above the other number.
     MAX_ARTIFACTS_PER_SESSION = 100
     ARTIFACT_CLEANUP_THRESHOLD = 150
 
@@ -117,7 +117,7 @@ class ToolRouterHook(HookProvider):
         self.artifact_threshold = max(1, artifact_threshold)
         self.store = store
         self._writer = ArtifactWriter(store)
-        # Whose conversations may refer to an artifact.
+        # The agents whose conversations may refer to an artifact.
         self._agents: PerAgent[None] = PerAgent(lambda _: None)
 
     def register_hooks(self, registry: HookRegistry, **_: Any) -> None:
@@ -208,10 +208,10 @@ class ToolRouterHook(HookProvider):
 
 
 def command_line(name: str, given: Any) -> str:
-    """The command ``<name> <options> <target|host|url|ip> --key value ...`` of a call.
+    """Returns the command ``<name> <options> <target|host|url|ip> --key value ...`` of a call.
 
-    Every word is quoted for a POSIX shell, so nothing in it is more than a word: no second command,
-    no redirection, no variable. What the words mean to the program is for the program.
+    Every word is quoted for a POSIX shell, so it stays a word: no second command, no redirection,
+    no variable. The program decides what the words mean.
 
     Args:
         name: The tool that the model asked for.
@@ -231,7 +231,7 @@ def command_line(name: str, given: Any) -> str:
 
 
 def _as_tool(tool: Any) -> AgentTool | None:
-    """The tool that runs command lines: an agent tool, or a module of one such as strands_tools'.
+    """Returns the tool that runs command lines, from a tool or a module such as strands_tools.
 
     Raises:
         TypeError: If it is neither.
@@ -252,7 +252,7 @@ def _as_tool(tool: Any) -> AgentTool | None:
 
 
 def _split(value: Any) -> Iterator[str]:
-    """The words of options that are one line, or a list of words."""
+    """Yields the words of options that are one line, or a list of words."""
     if value in (None, ""):
         return
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""``EngineSeam``: an engine at work for agents, beside the event loop."""
+"""``EngineSeam``: connects an engine to agents, without blocking their event loop."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ _SHARES = (0.7, 0.5, 0.3, 0.2, 0.2)
 
 @dataclass
 class _SeamState:
-    """The memory of one agent."""
+    """The state of one agent."""
 
     engine: ContextManager
     refusals: Refusals
 
 
 class EngineSeam:
-    """The common base of the plugin, the strategy and the view: each agent has an engine and hooks.
+    """The base of the plugin, the strategy and the view: each agent has its engine and its hooks.
 
     Args:
-        engine: What decides, for every agent. If not given, each agent has an engine for its model.
+        engine: The engine of every agent. If not given, each agent has an engine for its model.
         given: The ``policy``, ``store`` and ``model`` of the engines in place of those.
         max_retries: How often in a row a refused request is made smaller and sent again.
         shrink: Whether tool results are shrunk as they arrive.
@@ -67,7 +67,7 @@ class EngineSeam:
             what it has.
     """
 
-    # True if the seam sends a refused request again, rather than Strands.
+    # False if Strands itself sends a refused request again.
     _retries = True
 
     def __init__(
@@ -95,7 +95,7 @@ class EngineSeam:
         self._known = PerAgent(new_state)
 
     def engine_of(self, agent: Agent) -> ContextManager:
-        """Returns the engine for this agent."""
+        """Returns the engine of this agent."""
         return self._known.of(agent).engine
 
     def before_invocation(self, event: BeforeInvocationEvent) -> None:
@@ -142,7 +142,7 @@ class EngineSeam:
                 agent.tool_registry.process_tools([tool])
 
     async def _compact(self, agent: Agent, messages: list[Any]) -> bool:
-        """Compacts the messages in place if they are above the high mark; whether it did.
+        """Compacts the messages in place if they are above the high mark; True if it did.
 
         An error is logged: the provider decides. It may count less than we do, and what our store
         cannot keep may still fit. What the provider would reject is repaired first.

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from strands import Agent
     from strands.types.content import Message
 
-# Before and after what is registered without an order: session managers are, and ask for the state
-# at the same events.
+# These hooks run before and after those without an order. Session managers have none, and ask for
+# the state at the same events.
 _FIRST = -1_000.0
 _LAST = 1_000.0
 
@@ -65,9 +65,9 @@ class RestorableConversationManager(ConversationManager):
 
     @property
     def removed_message_count(self) -> int:
-        """Counts the logged messages in front of those that still are as they were logged.
+        """The number of logged messages before those that are still as they were logged.
 
-        Where nothing but the oldest messages were removed, it is their number.
+        If only the oldest messages were removed, it is their number.
         """
         restored = self._log().load_offset()
         return self._settle().offset if restored is None else restored
@@ -77,7 +77,7 @@ class RestorableConversationManager(ConversationManager):
         """Takes what the base class and its subclasses write; the messages themselves decide."""
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Registers what notes which messages a session's log has."""
+        """Registers the hooks that note which messages a session's log has."""
         super().register_hooks(registry, **kwargs)
         registry.add_callback(AgentInitializedEvent, self._bind_agent, order=_FIRST)
         registry.add_callback(AgentInitializedEvent, self._begin_log, order=_LAST)
@@ -86,14 +86,14 @@ class RestorableConversationManager(ConversationManager):
             registry.add_callback(BeforeModelCallEvent, self._before_request, order=_FIRST)
 
     def get_state(self) -> dict[str, Any]:
-        """Returns the state for a session: the place in its log, and the messages in front of it.
+        """Returns what a session keeps: the place in its log, and the messages before it.
 
         It is JSON; the messages are copies.
         """
         return {"__name__": type(self).__name__, **self._settle().state()}
 
     def restore_from_session(self, state: dict[str, Any]) -> list[Message] | None:
-        """Takes the state back; what it returns goes in front of the log.
+        """Restores the state, and returns the messages to put before those of the log.
 
         Raises:
             ValueError: If it is the state of another class, or none.
@@ -114,7 +114,7 @@ class RestorableConversationManager(ConversationManager):
         return self._log().restore(count, head, is_all=is_all) or None
 
     def follow(self, agent: Agent) -> SessionLog:
-        """The log of this agent; begun with its messages as they are, if it has none yet."""
+        """Returns the log of this agent. A new one begins with its messages as they are."""
         log = self._log_of(agent)
         log.begin(agent.messages)
         return log
@@ -167,7 +167,7 @@ class RestorableConversationManager(ConversationManager):
 
 
 def _head_of(state: dict[str, Any]) -> Any:
-    """The messages in front of the log: of managers that are not ours, their summary if any."""
+    """Returns the messages before the log; in a state of Strands' managers, the summary if any."""
     summary = state.get("summary_message")
     return state.get("head", [] if summary is None else [summary])
 

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# What has left the conversation is forgotten when there is this much more in the log than in it, so
-# that a long run costs no memory and a message costs no pass over all of them.
+# Messages that left the conversation are forgotten when the log has this many more than it. So a
+# long run costs no memory, and a message costs no pass over all of them.
 _SLACK = 64
 
-# What Strands puts in the place of a result that a log lacks.
+# Strands writes this text as the result of a call if the log has none.
 _FILLER = "Tool was interrupted."
 
-# JSON of so many characters is stored as it is, for whoever reads a session: a task, a summary and
-# a few pins. What is longer is mostly tool results, which pack to a fraction.
+# JSON of up to so many characters is stored as it is, so that people can read a session: a task, a
+# summary and a few pins. Longer JSON is mostly tool results, which pack to a fraction.
 _READABLE = 4_000
-# The fastest: a state is made in the event loop, when what is packed has changed.
+# The fastest level: a state is made in the event loop whenever its messages have changed.
 _LEVEL = 1
 
 
 class SessionLog:
-    """What a session's log holds of one conversation, and what it does not.
+    """The part of one conversation that a session's log holds, and the part that it does not.
 
     The conversation is a *head*, which the log does not have as it is now, and a *tail*, which is
     word for word the end of the log. Both are found by comparing the messages with those that were
@@ -55,18 +55,18 @@ class SessionLog:
         # The head as it is stored, and what it was made from.
         self._stored_head: list[Any] | str = []
         self._stored_from: tuple[MessageSnapshot, list[int]] = (MessageSnapshot(), [])
-        # Whether the conversation was seen yet. What a session restores is known only after it has
-        # asked for the head.
+        # True once the conversation was seen. The messages that a session restores are known only
+        # after it has asked for the head.
         self.has_begun = False
-        # Whether the last message of the log is not one of the conversation any more.
+        # True if the last message of the log is no longer one of the conversation.
         self._is_last_replaced = False
         # The state that was restored last, until the conversation is seen again.
         self._restored: tuple[int, list[Message], bool] | None = None
-        # Whether a session restored a running agent, which may get messages before it is seen.
+        # True if a session restored a running agent, which may get messages before it is seen.
         self._was_running = False
 
     def append(self, messages: list[Message], message: Message) -> None:
-        """The conversation has got this message, at its end, and the log takes it too."""
+        """Notes a message that the conversation has got at its end, and the log too."""
         if self.has_begun:
             self._tail.add([message])
         self.begin(messages)
@@ -74,7 +74,7 @@ class SessionLog:
             self.settle(messages)
 
     def settle(self, messages: list[Message]) -> None:
-        """Finds anew where the tail of the conversation begins: one pass over the tail."""
+        """Finds again where the tail of the conversation begins: one pass over the tail."""
         self.begin(messages)
         kept = self._tail.kept_at_end(messages)
         gone = len(self._tail) - kept
@@ -83,7 +83,7 @@ class SessionLog:
         self.head = messages[: len(messages) - kept]
 
     def state(self) -> dict[str, Any]:
-        """What a session keeps of it."""
+        """Returns what a session keeps of it."""
         # An agent that finds no message in its log writes the next over the first. So it always
         # finds the last one, and is told where another stands in its place.
         replaced = bool(self.offset and not self._tail)
@@ -99,7 +99,7 @@ class SessionLog:
         }
 
     def restore(self, count: int, head: list[Any], *, is_all: bool) -> list[Message]:
-        """Takes up what was left of a conversation; the messages to put in front of the log.
+        """Restores a conversation, and returns the messages to put before those of the log.
 
         They are copies: a state may be restored any number of times.
         """
@@ -125,7 +125,7 @@ class SessionLog:
         return None if self.has_begun else self.offset
 
     def begin(self, messages: list[Message], log: AgentLog | None = None) -> None:
-        """Takes what stands behind the head for the tail, if the conversation was not seen yet.
+        """Takes the messages after the head as the tail, if the conversation was not seen yet.
 
         Args:
             messages: The conversation.
@@ -166,16 +166,16 @@ class AgentLog:
 
     @property
     def length(self) -> int | None:
-        """How many messages it has; None where nobody knows."""
+        """The number of messages in the log, or None if nobody knows it."""
         latest = getattr(self._sessions, "_latest_agent_message", None)
         last = latest.get(self._agent.agent_id) if isinstance(latest, dict) else None
         number = getattr(last, "message_id", None)
         return number + 1 if isinstance(number, int) else None
 
     def kept_at_end(self, messages: list[Message]) -> int:
-        """How many messages at the end are those at the end of the log, which is read for it.
+        """Returns how many messages at the end are also at the end of the log, which it reads.
 
-        None of them, where it cannot be read.
+        It returns 0 if the log cannot be read.
         """
         length = self.length
         if length is None or self._sessions is None:
@@ -199,11 +199,11 @@ class AgentLog:
 
 
 def _pack(messages: list[Any]) -> list[Any] | str:
-    """The messages, or one text where they are long: their JSON, by zlib, in base64."""
+    """Returns the messages, or if they are long their JSON, packed by zlib, in base64."""
     try:
         text = json.dumps(messages, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        # What is no JSON is for the session to judge, as everything else in a message.
+        # A value that is not JSON is for the session to judge, as everything else in a message.
         return messages
     if len(text) <= _READABLE:
         return messages
@@ -211,7 +211,7 @@ def _pack(messages: list[Any]) -> list[Any] | str:
 
 
 def unpack(stored: Any) -> Any:
-    """What was packed.
+    """Returns the messages that were packed.
 
     Raises:
         ValueError: If it is a text that was not.

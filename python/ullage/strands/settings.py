@@ -35,7 +35,7 @@ SMALL_CONVERSATION_THRESHOLD = 3
 # Reductions that an agent remembers.
 MAX_REDUCTION_HISTORY = 5
 
-# The formula of the estimate adds these beside the messages, and for each.
+# The formula of the estimate adds these to the messages, and the last one to each message.
 SYSTEM_PROMPT_OVERHEAD_TOKENS = 8_000
 TOOL_DEFINITIONS_OVERHEAD_TOKENS = 3_000
 PROMPT_OVERHEAD_TOKENS = SYSTEM_PROMPT_OVERHEAD_TOKENS + TOOL_DEFINITIONS_OVERHEAD_TOKENS
@@ -48,13 +48,13 @@ TOOL_COMPRESS_THRESHOLD = 10_000
 TOOL_COMPRESS_SAMPLES = 3
 TOOL_COMPRESS_SAMPLE_CHARS = 100
 
-# Messages of the last zone at least, if nobody says.
+# The least messages of the last zone, if it is not set.
 PRESERVE_LAST_LEAST = 8
 # Shares of the window: of the last zone, and of both together at most.
 PRESERVE_LAST_SHARE = 0.15
 PRESERVE_SHARE_MOST = 0.5
 
-# The ranges that variables are brought into: a share of 0 or 1 would reduce always or never.
+# The ranges of the variables. A share of nothing would reduce always, a share of all never.
 _RANGES: dict[str, tuple[float, float]] = {
     "context_limit": (1, math.inf),
     "prompt_telemetry_threshold": (0.1, 0.95),
@@ -70,7 +70,7 @@ _RANGES: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True)
 class CascadeSettings:
-    """The settings from outside. Each field is the variable of its name behind the prefix.
+    """The settings of the environment. Each field is the variable of its name after the prefix.
 
     Attributes:
         context_limit: Tokens of the window, where neither agent nor model says.

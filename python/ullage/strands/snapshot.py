@@ -18,15 +18,15 @@ _CONTENT = itemgetter("content")
 class MessageSnapshot:
     """A row of messages as they were when they were added to it.
 
-    What puts another message, content or block in the place of one, or sets a pin, is seen; what
-    writes into a block is not. Comparing costs less than a tenth of a microsecond a message, for
-    which the row keeps columns rather than an object for each message.
+    It detects replaced messages, contents and blocks, and pins. It does not detect edits inside a
+    block. Comparing costs less than a tenth of a microsecond a message, because the row keeps
+    columns rather than an object for each message.
     """
 
     def __init__(self, messages: Iterable[Any] = ()) -> None:
         self.messages: list[Any] = []
         self._contents: list[Any] = []
-        # Which of them had a pin: few, so they are looked up rather than compared one by one.
+        # Ids of those with a pin. They are few, so they are looked up rather than compared.
         self._pinned: set[int] = set()
         self.add(messages)
 
@@ -34,25 +34,25 @@ class MessageSnapshot:
         return len(self.messages)
 
     def add(self, messages: Iterable[Any]) -> None:
-        """These come behind."""
+        """Appends messages to the row."""
         new = [*messages]
         self.messages += new
         self._contents += map(_copied, new)
         self._pinned |= _pinned(new)
 
     def forget(self, oldest: int) -> None:
-        """So many of the oldest are forgotten."""
+        """Forgets so many of the oldest messages."""
         self._pinned.difference_update(map(id, self.messages[:oldest]))
         del self.messages[:oldest]
         del self._contents[:oldest]
 
     def begins(self, messages: list[Any]) -> bool:
-        """Whether these messages begin with the row, and nothing in it has changed."""
+        """Returns True if these messages begin with the row, and nothing in it has changed."""
         count = len(self.messages)
         return count <= len(messages) and self._are(messages[:count])
 
     def kept_at_end(self, messages: list[Any]) -> int:
-        """How many messages at the end are those at the end of the row, and have not changed."""
+        """Returns how many messages at the end are at the end of the row too, unchanged."""
         count = len(self.messages)
         if count <= len(messages) and self._are(messages[len(messages) - count :]):
             return count
@@ -64,7 +64,7 @@ class MessageSnapshot:
         return kept
 
     def is_still(self, index: int, message: Any) -> bool:
-        """Whether a message of the row is this one, and has not changed."""
+        """Returns True if a message of the row is this one, and has not changed."""
         return (
             is_same([self.messages[index]], [message])
             and is_same([self._contents[index]], _contents([message]))
@@ -104,7 +104,7 @@ class TrackedView:
 
 
 def is_same(before: list[Any], now: list[Any]) -> bool:
-    """Whether these are the same items. Only those that were replaced are read."""
+    """Returns True if these are equal items. Only items that were replaced are read."""
     try:
         return before == now
     except RecursionError:

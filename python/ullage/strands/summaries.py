@@ -28,7 +28,7 @@ class AgentSummarizer:
         agent: The agent whose messages are summarized; it is not kept alive.
         by: The agent that summarizes, with its own tools and hooks. Its messages are afterwards
             what they were before.
-        system_prompt: What stands above the request, in place of ullage's words.
+        system_prompt: The system prompt of the request, in place of ullage's.
     """
 
     def __init__(self, agent: Any, by: Any = None, system_prompt: str | None = None) -> None:
@@ -37,7 +37,7 @@ class AgentSummarizer:
         self._system_prompt = system_prompt
 
     async def __call__(self, request: SummaryRequest) -> str:
-        """The summary.
+        """Returns the summary.
 
         Raises:
             RuntimeError: If the agent is gone, or the model does not answer in words.
@@ -85,7 +85,7 @@ _BUSY: PerAgent[threading.Lock] = PerAgent(lambda _: threading.Lock())
 
 
 def _is_busy(agent: Any) -> bool:
-    """True if somebody else has the agent at work."""
+    """Returns True if another invocation of the agent runs."""
     # The agent has it itself in older versions of Strands.
     lock = getattr(getattr(agent, "_concurrency", agent), "_invocation_lock", None)
     return bool(lock is not None and lock.locked())
@@ -96,15 +96,15 @@ def _prompt_message(request: SummaryRequest) -> Any:
 
 
 async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | None) -> str:
-    """The summary of some messages of an agent, asked for with words alone, in those of Strands.
+    """Returns a summary of some messages of an agent, asked for by Strands' own prompt.
 
-    Providers refuse a request with calls in it and no tools beside them.
+    The request has text only. Providers refuse a request with calls in it and no tools beside them.
 
     Args:
         agent: Whose messages they are, and whose model is asked where nobody else is.
         messages: The messages.
         by: The agent that summarizes, or None.
-        prompt: What the model is told in place of Strands' own prompt.
+        prompt: The system prompt in place of Strands' own.
 
     Raises:
         RuntimeError: If the model does not answer in words.
@@ -127,7 +127,7 @@ async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | Non
 
 
 def _words(message: Any) -> str:
-    """The text of an answer, that of citations included."""
+    """Returns the text of an answer, that of citations included."""
     content = _without_citations(message or {"content": []})["content"]
     texts = [block["text"] for block in content if block.get("text")]
     if not texts:
@@ -136,7 +136,7 @@ def _words(message: Any) -> str:
 
 
 def _without_citations(message: Any) -> Any:
-    """The message with the words of its citations as texts."""
+    """Returns the message with the words of its citations as texts."""
     blocks = [
         part
         for block in message["content"]

@@ -11,8 +11,9 @@ from strands.types.exceptions import ContextWindowOverflowException
 from ullage._engine.logger import Logger
 from ullage._engine.steps import calling, run
 from ullage.strands.agents import model_window
+from ullage.strands.cuts import History
 from ullage.strands.drop_in import DropInConversationManager, truncate_results
-from ullage.strands.history import History, identify, repair_history
+from ullage.strands.history import identify, repair_history
 from ullage.strands.refusals import is_reducing
 from ullage.strands.settings import UNKNOWN_WINDOW
 from ullage.strands.summaries import summary_of
@@ -40,7 +41,7 @@ class SummarizingConversationManager(
         summary_ratio: Share of the messages that is summarized, from 0.1 to 0.8.
         preserve_recent_messages: Messages at the end that are not.
         summarization_agent: Summarizes in place of the agent's own model.
-        summarization_system_prompt: What its model is told in place of Strands' own prompt.
+        summarization_system_prompt: The system prompt of its model in place of Strands' own.
         pin_first: Messages at the start that are pinned at the first reduction and never leave.
         proactive_compression: Whether summaries are made before the window of the model is full:
             True for 70 % of it, or ``{"compression_threshold": share}``.
@@ -87,7 +88,7 @@ class SummarizingConversationManager(
         run(calling(self.areduce_context, agent, e))
 
     async def areduce_context(self, agent: Agent, e: Exception | None = None) -> None:
-        """:meth:`reduce_context` beside the event loop."""
+        """Does the same as :meth:`reduce_context` without blocking the event loop."""
         self.follow(agent)
         known = self._known.of(agent)
         if e is None:
@@ -109,7 +110,7 @@ class SummarizingConversationManager(
         if refusals > 1 and truncate_results(messages, History(messages).pinned()):
             return
         try:
-            # If the newest messages are too many, fewer of them are spared each time.
+            # Fewer of the newest messages are spared each time, since they may be too many.
             await self._summarize(agent, self.preserve_recent_messages >> (refusals - 1))
         except Exception as error:
             if truncate_results(messages, History(messages).pinned()):
@@ -162,7 +163,7 @@ class SummarizingConversationManager(
         await self._known.of(event.agent).refusals.after_model_call(event, smaller)
 
     async def _reduce(self, agent: Any, e: Exception | None) -> None:
-        """Reduces as this class does, or as a subclass that has its own way."""
+        """Reduces the context by this class, or by the method of a subclass."""
         if type(self).reduce_context is SummarizingConversationManager.reduce_context:
             await self.areduce_context(agent, e)
         else:

@@ -11,8 +11,8 @@ from strands.types.exceptions import ContextWindowOverflowException
 from ullage import BudgetError, ContextManager, StoreError, UllageError
 from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent, usage_counts
+from ullage.strands.cuts import hold_count
 from ullage.strands.engines import fixed
-from ullage.strands.history import hold_count
 from ullage.strands.seam import MOST_REFUSALS, EngineSeam
 from ullage.strands.snapshot import TrackedView
 
@@ -73,7 +73,7 @@ class ContextView(EngineSeam, Plugin):
 
     @property
     def name(self) -> str:
-        """The name by which Strands knows the plugin."""
+        """The name of the plugin in Strands."""
         return "ullage:view"
 
     def init_agent(self, agent: Agent) -> None:
@@ -84,7 +84,7 @@ class ContextView(EngineSeam, Plugin):
         agent.add_middleware(InvokeModelStage.Input, self.request)
 
     async def request(self, context: InvokeModelContext) -> InvokeModelContext:
-        """The request with the messages that the model is shown.
+        """Returns the request with the messages that the model is shown.
 
         Where other middleware has added or removed messages before, the view is of those messages.
         """
