@@ -13,8 +13,9 @@ use super::node::{Build, Node};
 use crate::error::Result;
 use crate::message::Role;
 
-/// The beginning of a border. With its number and the end of its line it takes about as many tokens as the frame of a block.
-const RULE: &str = "\n\n---";
+/// What stands before the number of a border, and after it. With two tokens of the number it takes at most four tokens,
+/// as the frame of a block does: a line that begins with dashes would take a fifth.
+const BORDER: (&str, &str) = ("\n\n", " ---\n");
 
 /// The smallest number and how many there are: six digits are two tokens in most vocabularies.
 const NUMBERS: (u128, u128) = (100_000, 900_000);
@@ -86,9 +87,7 @@ pub(super) fn join(texts: &[&str]) -> String {
             let mut hasher = Xxh3::new();
             hasher.update(out.trim_start().as_bytes());
             let number = number(&hasher);
-            out.push_str(RULE);
-            out.push_str(&number);
-            out.push('\n');
+            out.extend([BORDER.0, &number, BORDER.1]);
         }
         out.push_str(text);
     }
@@ -101,19 +100,18 @@ pub fn joined_texts(string: &str) -> Vec<&str> {
     let mut before = Xxh3::new();
     // Hosts may take away the space around a text.
     let (mut start, mut read) = (0, string.len() - string.trim_start().len());
-    for rule in memmem::find_iter(string.as_bytes(), RULE) {
-        let after = rule + RULE.len();
-        let end = after + DIGITS;
-        if string.as_bytes().get(end) != Some(&b'\n') {
+    for tail in memmem::find_iter(string.as_bytes(), BORDER.1) {
+        let Some(border) = tail.checked_sub(BORDER.0.len() + DIGITS).filter(|border| *border >= start) else {
             continue;
+        };
+        let Some(told) = string.get(border..tail).and_then(|border| border.strip_prefix(BORDER.0)) else { continue };
+        if read < border {
+            before.update(&string.as_bytes()[read..border]);
+            read = border;
         }
-        if read < rule {
-            before.update(&string.as_bytes()[read..rule]);
-            read = rule;
-        }
-        if string.get(after..end) == Some(&number(&before)) {
-            texts.push(&string[start..rule]);
-            start = end + 1;
+        if told == number(&before) {
+            texts.push(&string[start..border]);
+            start = tail + BORDER.1.len();
         }
     }
     texts.push(&string[start..]);

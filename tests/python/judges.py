@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOTE = "[ullage: "
+# Between the texts of one string.
+BORDER = re.compile(r"\n\n\d{6} ---\n")
 REFERENCE = re.compile(r"\b[a-z0-9_]{1,32}-[0-9a-f]{16}\b")
 # What the exact counters add for each message and each block, and for a picture of one tile.
 MESSAGE, BLOCK, IMAGE = 4, 4, 85 + 170
@@ -23,7 +25,9 @@ MESSAGE, BLOCK, IMAGE = 4, 4, 85 + 170
 
 def blocks(message: Any) -> list[Any]:
     content = message["content"]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    if not isinstance(content, str):
+        return list(content)
+    return [{"type": "text", "text": text} for text in BORDER.split(content)]
 
 
 def call_id(block: Any) -> str | None:

@@ -1,6 +1,7 @@
 """A text can say of itself that it is stored: whether it is, only the store knows."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import ullage
 from tests.python.conversations import long_conversation, render
 from tests.python.histories import history
+from tests.python.judges import BLOCK, MESSAGE
 
 POLICY = ullage.Policy(window=20_000, reserve_output=1_000, keep_recent=2, low=0.5)
 FOREIGN = (
@@ -98,9 +100,12 @@ def test_the_string_of_a_user_stays_one_when_a_note_joins_it(format):
         report = engine.compact(messages, hard=True)
         assert report.removed_messages > 40
         first = messages[0]["content"]
-        assert first.startswith(f"{task}\n\n---")
+        assert re.match(rf"{re.escape(task)}\n\n\d{{6}} ---\n\[ullage: ", first)
         assert first.count("[ullage: ") == 1, "a newer note takes the place of the older one"
         assert all(reference in first for reference in report.references)
+        # The string takes no more than was counted for its two texts.
+        counted = engine.counter.count_messages(messages[:1])
+        assert ullage.count_tokens(first) + MESSAGE + BLOCK <= counted
         before = list(messages)
         engine.compact(messages, hard=True)
         assert messages == before
@@ -120,7 +125,7 @@ def test_a_user_or_a_tool_that_quotes_a_joined_note_writes_none():
             {"role": "user", "content": quoted},
         ]
         engine.compact(later, hard=True)
-        assert later[0]["content"].startswith(quoted + "\n\n---")
+        assert re.match(rf"{re.escape(quoted)}\n\n\d{{6}} ---\n", later[0]["content"])
         assert later[-1]["content"] == quoted
 
 

@@ -171,15 +171,18 @@ pub fn blocks(entry: &Value) -> Vec<Value> {
     }
 }
 
-/// The texts of a string, which a line of dashes and six digits parts.
+/// The texts of a string, which a line of six digits and dashes parts.
 pub fn texts(string: &str) -> Vec<&str> {
-    let is_border = |at: &usize| {
-        let line = string[*at..].trim_start_matches('\n').lines().next().unwrap_or_default();
-        line.strip_prefix("---").is_some_and(|number| number.len() == 6 && number.bytes().all(|b| b.is_ascii_digit()))
+    let length = "\n\n123456 ---\n".len();
+    let is_border = |end: &usize| {
+        let border = end.checked_sub(length).and_then(|at| string.get(at..*end));
+        let number = border.and_then(|border| border.strip_prefix("\n\n")?.strip_suffix(" ---\n"));
+        number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    let borders: Vec<usize> = string.match_indices("\n\n---").map(|(at, _)| at).filter(is_border).collect();
-    let starts = std::iter::once(0).chain(borders.iter().map(|at| at + "\n\n---123456\n".len()));
-    let ends = borders.iter().copied().chain([string.len()]);
+    let ends = string.match_indices(" ---\n").map(|(at, tail)| at + tail.len());
+    let borders: Vec<usize> = ends.filter(is_border).collect();
+    let starts = std::iter::once(0).chain(borders.iter().copied());
+    let ends = borders.iter().map(|end| end - length).chain([string.len()]);
     starts.zip(ends).map(|(start, end)| &string[start..end]).collect()
 }
 

@@ -33,8 +33,8 @@ fn parts(entry: &Value, format: Format) -> Vec<String> {
 /// Words that may hold a border, a note and space at either end.
 fn words() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
-        Just("\n\n---".to_owned()),
-        Just("\n\n---123456\n".to_owned()),
+        Just(" ---\n".to_owned()),
+        Just("\n\n123456 ---\n".to_owned()),
         Just(removal_note(3, &Whereabouts::Lost, "of a stranger")),
         Just(" \n".to_owned()),
         "[a-zé\u{fffd}0-9\n-]{0,12}",
@@ -102,7 +102,7 @@ fn only_a_user_has_joined_texts() {
 
 #[test]
 fn many_borders_take_time_in_proportion() {
-    let text = "\n\n---123456\n[ullage: 3 earlier messages".repeat(50_000);
+    let text = "\n\n123456 ---\n[ullage: 3 earlier messages".repeat(50_000);
     for format in FORMATS {
         assert_eq!(parts(&user(&text), format).len(), 1);
     }
