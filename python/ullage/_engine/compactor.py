@@ -220,13 +220,13 @@ class Compactor:
     def done(self, plan: Plan, chosen: Chosen, start: float) -> Report:
         """Records and logs what was done, begun at ``start``."""
         report = _report(plan, chosen, start)
-        if plan.is_empty and not (report.warnings or report.repairs):
-            return report
-        self._engine.record(plan)
         for warning in report.warnings:
             logger.info("budget=<%d>, warning=<%s> | not all as wished", report.budget, warning)
         for repair in report.repairs:
             logger.info("repair=<%s> | the messages were repaired", repair)
+        if plan.is_empty and not report.repairs:
+            return report
+        self._engine.record(plan)
         logger.info(
             "before=<%d>, after=<%d>, budget=<%d>, stages=<%s>, removed_messages=<%d> | compacted",
             report.tokens_before,
