@@ -202,3 +202,13 @@ def test_threads_that_share_an_engine_each_tell():
 def test_what_cannot_be_called_is_refused():
     with pytest.raises(ullage.PolicyError, match="on_compaction: a str cannot be called"):
         engine("print")
+
+
+def test_the_log_tells_of_no_compaction_that_waits(caplog):
+    messages = [{"role": "user", "content": "word " * 1_000}]
+    window = ullage.TokenCounter().count_messages(messages) + 10
+    policy = ullage.Policy(window=window, reserve_output=0)
+    with caplog.at_level(logging.INFO, "ullage"):
+        ullage.ContextManager(policy, store=ullage.MemoryStore()).compact(messages)
+    assert "it waits until it must" in caplog.text
+    assert "compacted" not in caplog.text
