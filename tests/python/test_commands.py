@@ -171,6 +171,16 @@ def test_the_help_says_what_the_codes_mean(name):
         assert "exit codes: 0 for success" in " ".join(out.split())
 
 
+def test_the_demo_finds_its_answer_within_its_window():
+    code, out, err = inside("demo")
+    assert (code, err) == (0, "")
+    sizes = [int(line.split()[-1].replace(",", "")) for line in out.splitlines()[1:4]]
+    whole, window, largest = sizes
+    assert largest <= window < whole
+    assert ", 0 invalid requests" in out
+    assert out.count(": yes") == 2
+
+
 def test_without_a_command_the_help_is_printed():
     code, out, err = run()
     assert (code, out) == (2, "")

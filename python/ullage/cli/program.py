@@ -15,6 +15,7 @@ from ullage.cli import (
     compact,
     completion,
     count,
+    demo,
     lint,
     plan,
     policy,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 # In the order in which one meets them.
 _COMMANDS = (
+    demo,
     count,
     status,
     plan,
