@@ -48,7 +48,7 @@ pub(super) fn role_of<N: Node>(entry: &N, index: usize, names: &[(&str, Role)]) 
 
 /// What an entry without a role looks like, and what to give in its place.
 fn mistaken<N: Node>(entry: &N) -> Option<(&'static str, &'static str)> {
-    /// The types of LangChain's messages.
+    /// The types of `LangChain`'s messages.
     const LANGCHAIN: [&str; 7] = ["human", "ai", "system", "tool", "function", "AIMessageChunk", "HumanMessageChunk"];
     let kind = field(entry, Key::Type);
     if entry.field("message").is_some_and(|message| message.get(Key::Role).is_some()) {
