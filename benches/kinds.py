@@ -1,4 +1,4 @@
-"""What compactions keep of other work than coding, and after several compactions.
+"""Measures what compactions keep of work other than coding, and after several compactions.
 
 Research, data analysis and a support talk are made up (``benches/support/kinds.py``): they show
 where an engine fails, not how good it is. For a talk the measure is evidence: the part of the
@@ -106,7 +106,7 @@ def talks() -> None:
 
 
 def repeated(folder: str | None) -> None:
-    """What three compactions of a growing session keep, beside one of the same history."""
+    """Prints the shares kept by three compactions of a growing session, beside one of it all."""
     name, sessions = retention.sessions(folder, retention.HALVES[0])
     print(f"{name}: kept after {TIMES} compactions beside after one: {', '.join(MEASURES)}")
     for context in REPEATED:

@@ -1,4 +1,4 @@
-"""What compactions keep of what agents needed afterwards, against a window and a line cover.
+"""Measures what compactions keep for an agent's next steps, beside a window and a line cover.
 
 Weights are chosen on one half of the sessions and figures reported on the other. The half of a
 session follows from its name: ``--half chosen`` or ``--half all`` measure another one.
@@ -28,7 +28,7 @@ CONTEXTS = (40_000, 80_000)
 SHARES = (0.25, 0.125)
 # The high mark at which the cost of whole sessions is simulated.
 COST_AT = 50_000
-# What a plan is timed over.
+# Tokens of the histories over which plans are timed.
 LENGTHS = (80_000, 1_000_000)
 RUNS = 11
 MADE_UP = 3
@@ -55,7 +55,7 @@ def half_of(session: replay.Session) -> str:
 
 
 def sessions(folder: str | None, half: str) -> tuple[str, list[replay.Session]]:
-    """What is measured, and what it is."""
+    """Returns the name of the data, and the sessions."""
     folder = folder or os.environ.get("ULLAGE_SESSIONS")
     if folder:
         read = replay.read_sessions(folder)
@@ -89,7 +89,7 @@ def cell(found: replay.Replay, row: replay.Row | None, name: str) -> str:
 
 
 def promises(found: replay.Replay) -> None:
-    """What must be 0, how much of the budget is used, and what whole sessions cost."""
+    """Prints the counts that must be 0, the share of budgets used, and the cost of sessions."""
     rows = [row for row in found.rows() if row.policy == POLICY]
     overshoot = max((row.overshoot for row in rows), default=0)
     invalid = sum(row.violations for row in rows)

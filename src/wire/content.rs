@@ -46,7 +46,7 @@ pub(super) fn role_of<N: Node>(entry: &N, index: usize, names: &[(&str, Role)]) 
     role_named(role.as_deref(), index, names)
 }
 
-/// What an entry without a role looks like, and what to give in its place.
+/// Recognizes an entry without a role, and says what to give in its place.
 fn mistaken<N: Node>(entry: &N) -> Option<(&'static str, &'static str)> {
     /// The types of `LangChain`'s messages.
     const LANGCHAIN: [&str; 7] = ["human", "ai", "system", "tool", "function", "AIMessageChunk", "HumanMessageChunk"];

@@ -13,7 +13,7 @@ use super::node::{Build, Node};
 use crate::error::Result;
 use crate::message::Role;
 
-/// What stands before the number of a border, and after it. With two tokens of the number it takes at most four tokens,
+/// The text before the number of a border, and after it. With two tokens of the number it takes at most four tokens,
 /// as the frame of a block does: a line that begins with dashes would take a fifth.
 const BORDER: (&str, &str) = ("\n\n", " ---\n");
 

@@ -36,7 +36,7 @@ class Loop:
             request = await context.get_messages_for_request(provider=provider)
             # Amplifier's own models of a request take it.
             assert len([Message(**message) for message in request]) == len(request)
-            # What was given as a string stays one, a note about removed messages included.
+            # A string stays a string, also with a note about removed messages.
             assert all(isinstance(message["content"], str) for message in request)
             assert not faults(request)
             assert tokens(request) <= BUDGET

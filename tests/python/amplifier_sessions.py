@@ -10,7 +10,7 @@ from ullage.amplifier import SimpleContextManager
 
 FORMS = ("openai", "anthropic")
 TASK = "Audit the repository for ways around the login."
-# What marks the notice of a compaction, which is in no history.
+# The mark of the notice about a compaction, which is in no history.
 NOTICE = "context-compaction"
 
 
@@ -22,7 +22,7 @@ class Hooks:
 
     @property
     def compactions(self) -> int:
-        """How many there were."""
+        """The number of requests."""
         return len(self.budgets)
 
     async def emit(self, event: str, data: dict[str, Any]) -> None:
@@ -64,22 +64,22 @@ def called(form: str, number: int, output: str) -> list[dict[str, Any]]:
 
 
 def talk(messages: list[Any]) -> list[Any]:
-    """What the model is sent as messages: Amplifier's providers take system messages out."""
+    """The messages that the model gets: Amplifier's providers take system messages out."""
     return [message for message in messages if message["role"] != "system"]
 
 
 def faults(messages: list[Any]) -> list[str]:
-    """What a provider would reject."""
+    """The violations that a provider would reject."""
     return [str(found) for found in ullage.validate(talk(messages))]
 
 
 def tokens(messages: list[Any]) -> int:
-    """What they take, counted by a counter that has seen nothing before."""
+    """Their tokens, by a counter that has seen nothing before."""
     return ullage.TokenCounter().count_messages(messages)
 
 
 def is_request(message: dict[str, Any]) -> bool:
-    """Whether an orchestrator asks the model after it."""
+    """True if an orchestrator asks the model after it."""
     return message["role"] in {"tool", "user"}
 
 
@@ -92,12 +92,12 @@ def filled(messages: list[dict[str, Any]], **settings: Any) -> SimpleContextMana
 
 
 def requested(context: SimpleContextManager, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
-    """What the model would be sent."""
+    """The request that the model would get."""
     return asyncio.run(context.get_messages_for_request(*args, **kwargs))
 
 
 async def asked(context: SimpleContextManager, budget: int) -> list[dict[str, Any]]:
-    """What the model would be sent with this budget, which it keeps to."""
+    """The request that the model would get with this budget, which it keeps to."""
     request = await context.get_messages_for_request(budget)
     assert tokens(request) <= budget
     assert not faults(request)
@@ -105,5 +105,5 @@ async def asked(context: SimpleContextManager, budget: int) -> list[dict[str, An
 
 
 def contents(request: list[dict[str, Any]]) -> list[Any]:
-    """What is said in a request, the notice aside."""
+    """The contents of a request, without the notice."""
     return [m["content"] for m in request if NOTICE not in str(m.get("metadata"))]

@@ -19,7 +19,7 @@ FLAGS = (
 )  # fmt: skip
 # A browser that has not begun by then will not.
 STARTS_WITHIN = 30
-# What a message of the protocol may take; a page of some megabytes is one.
+# The largest message of the protocol: a page of some megabytes is one message.
 MOST_OF_A_MESSAGE = 64_000_000
 
 
@@ -86,7 +86,7 @@ class Browser:
         self.run("document.readyState === 'complete' ? 0 : new Promise(done => onload = done)")
 
     def run(self, script: str):
-        """What a script gives, which is the tests' and not the page's."""
+        """Runs a script of the tests, not of the page, and returns its result."""
         done = self.ask(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )

@@ -62,7 +62,7 @@ def inside(*arguments, stdin=b""):
 
 
 def bare(commands):
-    """What each of these commands comes to without the libraries of the extras."""
+    """Runs each of these commands without the libraries of the extras."""
     asked = json.dumps([list(map(str, command)) for command in commands])
     found = run(asked, command=[sys.executable, "-c", BARE], cwd=ROOT)
     assert found[0] == 0, found[2]

@@ -1,4 +1,4 @@
-"""What ullage says: whatever a test notes, the log above debug level, and the spans."""
+"""Collects ullage's output: notes of a test, the log above debug level, and the spans."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.genai import errors, types
 
-# What this provider takes for a token; about what Gemini does in logs full of digits.
+# Characters of a token for this provider, about as many as for Gemini in logs full of digits.
 CHARS_A_TOKEN = 2
 
 
@@ -35,7 +35,7 @@ def dumped(content: types.Content) -> str:
 
 
 def tokens_of(request: Any) -> int:
-    """What the provider counts: the contents, the system instruction and the tools."""
+    """The provider's count: the contents, the system instruction and the tools."""
     return tokens_as_sent(request, [dumped(content) for content in request.contents])
 
 
@@ -144,7 +144,7 @@ class Gemini(BaseLlm):
 
     @property
     def compactions(self) -> int:
-        """How often a request did not begin with the one before."""
+        """The number of requests that did not begin with the one before."""
         pairs = itertools.pairwise(self.sent)
         return sum(after[: len(before)] != before for before, after in pairs)
 

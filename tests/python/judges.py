@@ -1,4 +1,4 @@
-"""What must hold of any messages, checked without ullage but for `count_tokens` of one text."""
+"""Rules for any messages, checked without ullage but for `count_tokens` of one text."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -19,7 +19,7 @@ NOTE = "[ullage: "
 # Between the texts of one string.
 BORDER = re.compile(r"\n\n\d{6} ---\n")
 REFERENCE = re.compile(r"\b[a-z0-9_]{1,32}-[0-9a-f]{16}\b")
-# What the exact counters add for each message and each block, and for a picture of one tile.
+# Tokens that the exact counters add for a message, a block, and a picture of one tile.
 MESSAGE, BLOCK, IMAGE = 4, 4, 85 + 170
 
 
@@ -65,7 +65,7 @@ def text_of(block: Any) -> str | None:
 
 
 def faults(messages: list[Any]) -> list[str]:
-    """What a provider would reject: first role, alternation, empty content, pairs not adjacent."""
+    """The violations of a provider's rules: first role, alternation, empty content, pairs apart."""
     found = []
     talk = [m for m in messages if m["role"] != "system"]
     if talk and talk[0]["role"] != "user":
@@ -142,7 +142,7 @@ def texts(messages: list[Any]) -> Iterator[str]:
 
 
 def is_request(message: Any) -> bool:
-    """Whether a person's words are in it."""
+    """True if a person's words are in it."""
     own = (t for b in blocks(message) if (t := text_of(b)) is not None)
     return message["role"] == "user" and any(not t.startswith(NOTE) for t in own)
 
@@ -152,7 +152,7 @@ def is_pinned(message: Any) -> bool:
 
 
 def host_number(message: Any) -> int | None:
-    """Which message of the conversation this was; None for one that ullage made."""
+    """The number of this message in the conversation; None for one that ullage made."""
     number: int | None = message.get("x_host", {}).get("number")
     return number
 

@@ -23,7 +23,7 @@ class LoopProbe:
     def __init__(self, patience: float = 30) -> None:
         self._patience = patience
         self._loop: asyncio.AbstractEventLoop | None = None
-        # Whether the loop was free, for each piece of work.
+        # True for each piece of work during which the loop was free.
         self.was_free: list[bool] = []
 
     def run(self, main: Coroutine[Any, Any, Any]) -> Any:

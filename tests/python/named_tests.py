@@ -1,4 +1,4 @@
-"""What pages of the documentation claim in tables, and the tests that they name for it."""
+"""The claims in tables of the documentation, and the tests that they name."""
 
 import re
 from pathlib import Path

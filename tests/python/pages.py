@@ -1,4 +1,4 @@
-"""What the pages of the documentation take for granted: the names that are the reader's own.
+"""Names that the pages of the documentation use and the reader defines.
 
 A page that is not here has all that its code needs.
 """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.python.loop_probe import LoopProbe
 
 TASK = "The first task: fetch what there is and sum it up."
-# What one picture or document weighs here.
+# Tokens of one picture or document here.
 MEDIUM = 300
 
 

@@ -3,9 +3,9 @@
 import ullage
 
 WINDOW = 8_000
-# What stands beside the messages: a provider's own count is so much larger.
+# Tokens beside the messages: a provider's own count is so much larger.
 BESIDE = 700
-# Where a page, a table or an attribute is not careful, one of these ends it or turns it around.
+# Each of these ends a careless page, table or attribute, or turns it around.
 HOSTILE = (
     "</pre></details></main></body><script>document.title='owned'</script>"
     "<img src=x onerror=\"document.title='owned'\"><style>*{display:none}</style>"

@@ -32,7 +32,7 @@ class Seam:
 
     @property
     def given(self) -> dict[str, Any]:
-        """What an agent is made with; the lists are its own."""
+        """The arguments of an agent; the lists are its own."""
         return {
             key: [*value] if isinstance(value, list) else value
             for key, value in self._given.items()

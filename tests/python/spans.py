@@ -1,4 +1,4 @@
-"""What OpenTelemetry was told: its own SDK with exporters in memory, once for all tests."""
+"""OpenTelemetry's own SDK with exporters in memory, once for all tests."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Exported:
         ]
 
     def total(self, metric: str, **attributes: str) -> float:
-        """What a counter came to, or how often a histogram was told, for these attributes."""
+        """The value of a counter, or the count of a histogram, for these attributes."""
         wanted = {name.replace("__", "."): value for name, value in attributes.items()}
         points = [point for found, point in self.points(metric) if wanted.items() <= found.items()]
         total: float = sum(getattr(point, "count", None) or point.value for point in points)

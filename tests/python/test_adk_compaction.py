@@ -143,7 +143,7 @@ def test_windows_of_invocations_are_summarized(overlap, shown, left, processes):
         for content in model.seen[-1].contents
         if texts(content)[:1] and HEADER in texts(content)[0]
     ]
-    # Where nobody shows the summarizer what was there, ADK keeps one summary beside the other.
+    # ADK keeps one summary beside the other, because nobody shows the summarizer the first.
     assert len(summaries) == left
     assert "request 11" in all_text(model.seen[-1])
     if shown:
@@ -183,7 +183,7 @@ def test_stored_events_stay_as_they_were():
 
 
 def sessions_of(kind, folder):
-    """What makes a service of sessions that outlive it."""
+    """Returns a maker of services whose sessions outlive them."""
     memory = InMemorySessionService()
     if kind == "database":
         pytest.importorskip("sqlalchemy", reason="the extra `db` of google-adk is not installed")

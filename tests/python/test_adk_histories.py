@@ -52,7 +52,7 @@ class Life:
         await self.service.append_event(session=self.session, event=event)
 
     async def requested(self):
-        """What the model would see now, which it has to take."""
+        """The messages that the model would see now, and has to accept."""
         if self.kind == "own":
             await self.compactor.compact(self.session, self.service)
         else:

@@ -1,4 +1,4 @@
-"""What the plugin remembers of conversations: enough to decide once, and no more."""
+"""The plugin's memory of conversations: enough to decide once, and no more."""
 
 # mypy: disable-error-code="arg-type,misc,override"
 

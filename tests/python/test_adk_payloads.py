@@ -1,6 +1,6 @@
 """Large results under real ADK agents: what stands for them, and where the whole is."""
 
-# What a handler gives is a dict or None, and a test that gets None fails anyway.
+# A handler returns a dict or None, and a test that gets None fails anyway.
 # mypy: disable-error-code="arg-type,attr-defined,dict-item,index,misc,no-any-return,override,type-arg,union-attr"
 
 import asyncio

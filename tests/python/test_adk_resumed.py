@@ -1,4 +1,4 @@
-"""What was decided about a session holds in other processes, and in runs at the same time."""
+"""A decision about a session holds in other processes, and in runs at the same time."""
 
 # mypy: disable-error-code="arg-type,misc,override"
 
@@ -280,7 +280,7 @@ def test_of_a_streamed_answer_the_last_piece_has_the_decision():
                 run_config=RunConfig(streaming_mode=StreamingMode.SSE),
             )
             async for event in events:
-                # What a service would store of it, or send.
+                # The data that a service would store or send.
                 sent = event.model_dump(mode="json")["actions"]["state_delta"]
                 pieces.append((event.partial, KEY in sent))
 

@@ -17,7 +17,7 @@ from .gemini_host import Host, agent, call, gemini, last_text, text
 
 
 class Envelope(BaseModel):
-    """What the tools of an SRE agent on ADK return: an object, not a dict."""
+    """The result of an SRE agent's tools on ADK: an object, not a dict."""
 
     model_config = ConfigDict(frozen=True)
     status: str = "success"

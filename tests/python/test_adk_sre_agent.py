@@ -47,7 +47,7 @@ def history(*responses: Any) -> list[types.Content]:
 
 
 def continued(contents: list[types.Content], words: str = "Go on.", **settings: Any) -> Any:
-    """What the model was sent when the user went on with a session that has these contents."""
+    """The model after the user went on with a session that has these contents."""
     model = gemini([text("It is the database.")], window=104_857)
     host = Host(
         agent(model, [fetch], instruction=INSTRUCTION),

@@ -1,4 +1,4 @@
-"""What ADK reports of model calls, added up, with a budget that is kept."""
+"""ADK's reports of model calls, added up, with a budget that is kept."""
 
 # mypy: disable-error-code="arg-type,misc,override"
 

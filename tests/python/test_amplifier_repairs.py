@@ -1,4 +1,4 @@
-"""What is interrupted in an Amplifier session is repaired in what the model sees."""
+"""An interrupted Amplifier session is repaired in the model's view."""
 
 from __future__ import annotations
 

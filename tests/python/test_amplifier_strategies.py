@@ -1,4 +1,4 @@
-"""What the strategies of an Amplifier context keep."""
+"""The messages that the strategies of an Amplifier context keep."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def result(text):
 
 
 def stored(folder, tool, output, **more):
-    """What a store keeps of an output that is shrunk at arrival."""
+    """The content that a store keeps of an output that is shrunk at arrival."""
     store = ullage.FileStore(folder, **more)
     engine = ullage.ContextManager(store=store)
     engine.shrink(tool, result(output))
@@ -339,7 +339,7 @@ def test_a_compaction_removes_what_is_old_and_not_referred_to(tmp_path):
     assert references[0] in left
     assert references[1] not in left
     assert len(left) == 101, "the newest hundred, and the one that is referred to"
-    # What the conversation leads to is there, also through transcripts.
+    # Everything that the conversation refers to is there, also through transcripts.
     seen, wanted = set(), ullage._core.references_in(messages)
     while wanted:
         reference = wanted.pop()
@@ -429,7 +429,7 @@ def test_a_long_process_leaves_no_more_than_its_newest_conversations_need(tmp_pa
         if number % 100 == 99:
             store.clean([idle])
     assert store.path(idle)
-    # What 256 conversations hold, what was stored before the first cleaning, and the idle one.
+    # The files of 256 conversations, those from before the first cleaning, and the idle one.
     assert len(store.list()) < 270
 
 

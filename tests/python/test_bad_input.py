@@ -56,7 +56,7 @@ def engine() -> ullage.ContextManager:
 ASK = user([{"text": "the task"}])
 
 REFUSED = [
-    # What is wrong, and a word that the error must say.
+    # Wrong messages, and a word that the error must say.
     pytest.param(user(None), "message 0.*content", id="content-none"),
     pytest.param(user(5), "message 0.*content", id="content-number"),
     pytest.param(user(b"bytes"), "message 0.*bytes", id="content-bytes"),

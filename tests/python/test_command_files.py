@@ -1,4 +1,4 @@
-"""What `ullage compact` and `ullage repair` write: in the form they read, whole or not at all."""
+"""Files that `ullage compact` and `ullage repair` write: in the form they read, or not at all."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def test_what_is_written_in_place_has_the_form_that_was_read(name, tmp_path):
     assert {entry.name for entry in tmp_path.iterdir() if ".part" in entry.name} == set()
     if name == "request.json":
         assert json.loads(path.read_text())["model"] == "x"
-    # What left is in the store, byte for byte.
+    # Everything that was removed is in the store, byte for byte.
     listed = inside("retrieve", "--store", store)[1].split()
     raw = [inside("retrieve", reference, "--store", store, "--raw")[1] for reference in listed]
     assert raw == [ullage.FileStore(store).get(reference).decode() for reference in listed]
@@ -212,7 +212,7 @@ def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new(kill, times, tmp_pa
             # Before Python is up, the signal ends it in its own way.
             assert code in {0, 1, 130, -signal.SIGINT}
             assert not [entry for entry in tmp_path.iterdir() if ".part" in entry.name]
-        # What is stored is whole, whatever became of the file.
+        # The stored content is whole, whatever became of the file.
         kept = ullage.FileStore(store)
         assert all(kept.get(reference) for reference in kept.list())
 

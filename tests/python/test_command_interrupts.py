@@ -29,7 +29,7 @@ def stuck(*_, **more):
 """
 # The command, after a change of something in it.
 CHANGED = "{change}\nfrom ullage.cli import main\nsys.exit(main())"
-# What is stuck, and the command that uses it.
+# The step that is stuck, and the command that uses it.
 LONG = {
     "count": ("import ullage.cli.count as c; c._bytes = stuck", ("count", "notes.txt")),
     "lint": ("import ullage; ullage.validate = stuck", ("lint", "a.json")),

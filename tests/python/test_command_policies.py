@@ -245,7 +245,7 @@ def test_what_cannot_be_retrieved_is_said(arguments, says, store):
 
 
 def completions(tmp_path, *words):
-    """What bash completes the last of these words by."""
+    """The words by which bash completes the last of these."""
     script = tmp_path / "ullage.bash"
     script.write_text(inside("completion", "bash")[1])
     complete = (

@@ -24,7 +24,7 @@ from .commands import (
     run,
 )
 
-# What opens a terminal of its own for a command; only where there are such.
+# Opens a terminal of its own for a command, on systems that have such.
 pty = pytest.importorskip("pty") if os.name == "posix" else None
 ESCAPE = "\x1b"
 READING = {
@@ -337,7 +337,7 @@ def test_closed_streams_are_no_fault(file):
 
 
 def on_terminal(*arguments, **environment):
-    """What a command shows on a terminal."""
+    """The output of a command on a terminal."""
     assert pty is not None
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200", **environment}

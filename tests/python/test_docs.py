@@ -136,7 +136,7 @@ def test_every_known_page_has_code():
 
 
 def anchors_of(page: Path) -> set[str]:
-    """What GitHub makes of the headings: letters and digits, hyphens for spaces, numbers if twice."""
+    """GitHub's anchors of the headings: letters, digits, hyphens for spaces, a number if twice."""
     anchors: set[str] = set()
     text = FENCED.sub("", page.read_text(encoding="utf-8"))
     for heading in HEADING.findall(text):
@@ -148,7 +148,7 @@ def anchors_of(page: Path) -> set[str]:
 
 
 def problem_of(page: str, target: str) -> str | None:
-    """What is wrong with a link; None for one that leads somewhere."""
+    """The fault of a link; None for one that leads somewhere."""
     parts = urlsplit(target)
     if parts.scheme or parts.netloc:
         host = parts.hostname or ""

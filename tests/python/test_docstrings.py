@@ -106,7 +106,7 @@ def test_what_a_function_raises_itself_is_said():
 
 def test_what_is_said_to_be_raised_can_be_imported():
     public = {name for module in MODULES for name in dir(importlib.import_module(module))}
-    # What Strands raises of itself, and lets its managers raise.
+    # Strands raises it, and lets its managers raise it.
     public |= {"ContextWindowOverflowException"}
     said = {(one.name, error) for one in PUBLIC for error in one.section("Raises")}
     known = {error for _, error in said if error in public or hasattr(builtins, error)}
@@ -199,7 +199,7 @@ def test_what_is_raised_is_said(name, error, call):
     assert {kind.__name__ for kind in type(caught.value).__mro__} & set(said)
 
 
-# What is called on every turn, or over much text.
+# These are called on every turn, or over much text.
 @pytest.mark.parametrize(
     "name",
     [

@@ -1,4 +1,4 @@
-"""What a plan costs and saves, and where prices come from."""
+"""Costs and savings of a plan, and the source of prices."""
 
 import json
 from typing import Any

@@ -22,7 +22,7 @@ def test_every_test_that_the_tables_name_exists():
 def test_every_row_names_a_test_or_a_page():
     rows = rows_of(TABLES)
     assert len(rows) > 80
-    # What ullage lacks has no test; its row leads to where that is said.
+    # A feature that ullage lacks has no test; its row links to the explanation.
     lacking = [row for row in rows if not named_in(row)]
     assert [row for row in lacking if not LINK.search(row.split("|")[-2])] == []
     assert len(lacking) < 5

@@ -28,7 +28,7 @@ from .conversations import (
 from .judges import NOTE
 
 POLICY = ullage.Policy(window=6_000, reserve_output=1_000, low=0.5)
-# Where each output is cut by itself, before whole messages go.
+# Each output is cut by itself, before whole messages are removed.
 PLAIN = ullage.Policy(
     window=6_000, reserve_output=1_000, low=0.5, stages=["offload", "compress", "window"]
 )
@@ -104,7 +104,7 @@ def parts(content: types.Content) -> list[types.Part]:
 
 
 def faults(objects: list[types.Content]) -> list[str]:
-    """What the API rejects: calls that the next content does not answer, one for one and in their order of tools."""
+    """Violations for the API: calls that the next content does not answer, one for one and in order."""
     found: list[str] = []
     asked: list[tuple[str | None, str | None]] = []
     for index, content in enumerate(objects):
@@ -213,7 +213,7 @@ def test_long_results_are_shortened_inside_their_wrapper(engine, objects):
     short = [r for r in answers if str(r.response.get("result")).startswith(NOTE)]
     assert {r.name for r in short} == {"read_file", "list_files"}
     assert all(list(r.response) == ["result"] for r in short)
-    # What stands beside the text of a result stays: here a picture.
+    # A picture beside the text of a result stays.
     pictured = [r for r in answers if r.parts]
     assert pictured
     assert all(r.parts[0].inline_data.data == PNG for r in pictured)

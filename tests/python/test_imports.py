@@ -1,4 +1,4 @@
-"""What importing the package brings, and what it does not."""
+"""Modules that importing the package loads, and modules that it does not."""
 
 import doctest
 import importlib.metadata

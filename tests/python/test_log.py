@@ -21,7 +21,7 @@ Message = tuple[str, str, str, str]
 ROW = re.compile(
     r"^\| `(ullage\.[\w.]+)` \| ([\w ]+) \| ([\w, ]*) ?\| (.+?) \| .+ \|$", re.MULTILINE
 )
-# What a level is in the code; a message whose level is chosen there says so.
+# The name of a level in the code; a message whose level is chosen there says so.
 LEVELS = {"exception": "error", "log": "warning or debug"}
 
 

@@ -561,7 +561,7 @@ def test_objects_with_attributes_are_messages_too(engine, message, block):
     plan = engine.plan(dicts)
     report = engine.compact(objects)
     assert report.tokens_before == plan.tokens_before
-    # What is stored of removed messages has other fields, and so its reference other letters.
+    # The stored messages have other fields, and so their reference has other letters.
     assert abs(report.tokens_after - plan.tokens_after) < 5
     assert [_plain(o) for o in before] == copies
     assert objects[-1] is before[-1]

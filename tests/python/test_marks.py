@@ -109,7 +109,7 @@ def test_the_string_of_a_user_stays_one_when_a_note_joins_it(format):
         before = list(messages)
         engine.compact(messages, hard=True)
         assert messages == before
-    # What was removed first is found through the notes.
+    # The messages that were removed first are found through the notes.
     assert any("of turn 0" in text for text in stored(store))
 
 

@@ -1,4 +1,4 @@
-"""What is known of a model: its limits by its id, and the policy and the counter they make."""
+"""The limits of a model, by its id, and the policy and the counter that they make."""
 
 import logging
 import math

@@ -398,7 +398,7 @@ def _kept_text(message) -> int:
 
 
 def _edits(plan, numbers):
-    """What a plan does, with messages of the abstract conversation in place of entries of a list."""
+    """Applies a plan to messages of the abstract conversation in place of entries of a list."""
     for edit in plan.edits:
         said = {k: v for k, v in edit.items() if k not in ("place", "messages", "note_in")}
         if edit["action"] == "remove":

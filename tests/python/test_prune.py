@@ -1,4 +1,4 @@
-"""What is superseded gives way to a line, and comes back from the store."""
+"""Superseded content is replaced by a line, and comes back from the store."""
 
 # mypy: disable-error-code="arg-type,dict-item,index,union-attr"
 

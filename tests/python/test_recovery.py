@@ -1,4 +1,4 @@
-"""What left a conversation comes back as it was, also where it is no text or one long line."""
+"""Removed content comes back as it was, also if it is not text or is one long line."""
 
 import contextlib
 import enum

@@ -1,4 +1,4 @@
-"""What repair gives back: the host's own objects wherever nothing changed, and the host's own exceptions."""
+"""The result of a repair: the host's own objects wherever nothing changed, and its exceptions."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_a_transcript_of_claude_code_is_its_main_chain(tmp_path):
         said("4", "3", "user", got("a")),
         said("5", "3", "assistant", use("b"), id="m1"),
         said("6", "5", "user", got("b"), toolUseResult={"big": "copy"}),
-        # What the user took back, a subagent, and remarks.
+        # A message that the user took back, a subagent, and remarks.
         said("7", "6", "assistant", [{"type": "text", "text": "Wrong."}], id="m2"),
         said("8", "7", "user", "No."),
         said("s", None, "user", "A part.", isSidechain=True),

@@ -253,7 +253,7 @@ def test_anything_may_be_retrieved(content, pattern, context, limit):
     assert store.get(REFERENCE) == content
 
 
-# What a writer in another process does: the same content under the same references, again and again.
+# A writer in another process: the same content under the same references, again and again.
 WRITER = """
 import sys, ullage
 store, name, rounds = ullage.FileStore(sys.argv[1]), sys.argv[2], int(sys.argv[3])

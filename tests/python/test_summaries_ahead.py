@@ -164,7 +164,7 @@ def test_one_that_hangs_is_not_asked_a_second_time(way, beside):
 
 def test_a_turn_plans_for_a_summary_only_where_there_may_be_one(monkeypatch):
     def plans(engine, messages):
-        """How often a compaction that leaves the messages looks for what to summarize."""
+        """The number of times that a compaction without changes looks for messages to summarize."""
         made = []
         begin = engine._components.compactor.begin
 

@@ -14,7 +14,7 @@ from ullage.supyagent import ContextManager, ContextSettings, count_messages_tok
 from .histories import history
 
 LIMIT = 6_000
-# What Supyagent counts for a request beside its messages.
+# Tokens that Supyagent counts for a request beside its messages.
 FRAME = 3
 
 

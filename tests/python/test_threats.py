@@ -1,4 +1,4 @@
-"""What docs/threats.md promises and no other file shows, and that every test which it names is there."""
+"""Promises of docs/threats.md that no other file shows; every test that it names is there."""
 
 import ast
 import contextlib
@@ -58,7 +58,7 @@ def test_every_test_that_the_page_names_exists():
 def test_nothing_executes_or_unpickles_what_it_reads():
     refused = {"eval", "exec", "compile", "__import__", "os.system", "os.popen"}
     modules = {"subprocess", "pickle", "marshal", "shelve", "ctypes", "code", "runpy", "pty"}
-    # Who configures a module of Amplifier names functions, as for any module of it; the package has a
+    # A configuration of Amplifier names functions, as for any module of it; the package has a
     # table of its own. The others are constants.
     loads = {"amplifier/configuration.py", "__init__.py"}
     for file, tree in parsed():
@@ -116,7 +116,7 @@ class Failing(ullage.MemoryStore):
 
 
 def refusal(verb):
-    """What it says where it refuses."""
+    """The error by which it refuses."""
     try:
         verb()
     except ullage.UllageError as error:
@@ -125,7 +125,7 @@ def refusal(verb):
 
 
 def told(caplog):
-    """What is logged above debug, with the traces of errors."""
+    """The log above debug level, with the traces of errors."""
     formatter = logging.Formatter()
     records = [record for record in caplog.records if record.levelno > logging.DEBUG]
     return "\n".join(formatter.format(record) for record in records)

@@ -278,7 +278,7 @@ def work(path, acknowledge):
 
 
 def killed(path, seconds):
-    """What a process was told before it was killed."""
+    """The lines that a process was told before it was killed."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

@@ -26,7 +26,7 @@ def checked(test):
 
 
 def mypy(*programs: Path, cwd: Path) -> str:
-    """What mypy says, with ullage installed as a user has it, or where Python itself finds it."""
+    """The output of mypy, with ullage installed as a user has it, or where Python finds it."""
     # A cache of its own beside that of the project, whose options are others.
     cache = cwd / ".mypy_cache" / "users"
     options = ["--strict", "--follow-imports=silent", f"--cache-dir={cache}", "--config-file="]

@@ -1,4 +1,4 @@
-"""What sessions use, what it costs, and the budget."""
+"""The tokens that sessions use, their cost, and the budget."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Where Valis' files go: a folder, or any backend, whatever it does."""
+"""The place of Valis' files: a folder, or any backend, whatever it does."""
 
 import asyncio
 import copy

@@ -20,7 +20,7 @@ def histories(backend):
 
 
 def grown(made, messages, state=(), faults=parted, agent=None):
-    """What is left of a session that goes on from what it is given back."""
+    """The messages of a session that goes on from the messages that it is given back."""
     left = list(state)
     for message in messages:
         left = [*left, message]

@@ -1,4 +1,4 @@
-"""What a compaction would have cost recorded sessions: the proof, and a way to choose settings.
+"""Measures compactions on recorded sessions, to show their quality and to choose settings.
 
     >>> from ullage import replay
     >>> sweep = replay.Sweep([replay.read_policy("default")], contexts=[40_000])

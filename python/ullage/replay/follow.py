@@ -26,7 +26,7 @@ def follow(
     store: Store | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Recorder:
-    """What an engine would have done in a recorded session, as the recording of a real run.
+    """Runs an engine over a recorded session, and records it as a real run.
 
     Each answer of the model is taken for a request with all that stands before it. The history is
     compacted in front of it, as far as the policy has it; results come in as they are. A session

@@ -32,7 +32,7 @@ BASELINES = ("window", "line-cover")
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is tried on each session.
+    """The policies and baselines to try on each session.
 
     Attributes:
         settings: The policies.
@@ -60,7 +60,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of one session, and whether it had to be repaired first."""
+    """The measures of one session, and True if it had to be repaired first."""
 
     cuts: list[Cut]
     costs: list[Cost]
@@ -123,7 +123,7 @@ def _at(
     history = messages[:message]
     found = []
     for share in sweep.shares:
-        # What no policy has kept anything of.
+        # The cut before any policy has kept something of it.
         nothing = Cut(
             session=name,
             policy="",
@@ -150,7 +150,7 @@ def _at(
 def _baseline(
     history: list[Any], needs: Needs, counter: TokenCounter, name: str, nothing: Cut
 ) -> Cut:
-    """What a baseline leaves of a history."""
+    """Returns the part of a history that a baseline leaves."""
     start = time.perf_counter()
     after, kept = needs.kept_by(name, history, counter, nothing.budget)
     seconds = time.perf_counter() - start
@@ -162,7 +162,7 @@ def _baseline(
 def _compacted(
     history: list[Any], needs: Needs, counter: TokenCounter, setting: Setting, nothing: Cut
 ) -> Cut:
-    """What a policy leaves of a history."""
+    """Returns the part of a history that a policy leaves."""
     store = MemoryStore()
     engine = ContextManager(setting.policy, counter=counter, store=store)
     left = list(history)
@@ -183,7 +183,7 @@ def _compacted(
 
 
 def _stored(context: list[Any], store: MemoryStore) -> list[bytes]:
-    """What is stored where the context refers to, and where that refers to in turn."""
+    """Returns stored content that the context refers to, and content that this refers to."""
     contents: dict[str, bytes] = {}
     wanted = references_in(context)
     while wanted:
@@ -200,7 +200,7 @@ def _stored(context: list[Any], store: MemoryStore) -> list[bytes]:
 
 
 def _costs(name: str, messages: list[Any], counter: TokenCounter, sweep: Sweep) -> list[Cost]:
-    """What the requests of a session cost under each policy."""
+    """Returns the cost of a session's requests under each policy."""
     requests = requests_of(messages, counter)
     prices = sweep.economics.prices()
 

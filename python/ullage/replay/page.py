@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ullage.replay.results import Cut, Replay, Row
 
-# What is plotted, with what it says.
+# The measures that are plotted, with their captions.
 _MEASURES = {
     "anchors": "names that were needed and are there",
     "lines": "names that are there in a line that a tool had printed",

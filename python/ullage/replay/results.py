@@ -1,4 +1,4 @@
-"""What a replay measures, and how it adds up."""
+"""The measures of a replay, and their sums."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Retention:
-    """How much of what was needed after a cut is still there.
+    """The share that is still there of the text needed after a cut.
 
     An anchor is a path, name, id or number that a tool brought up before the cut and that the agent
     was the first to repeat after it. Presence is the most that a model could use, not what it
@@ -82,7 +82,7 @@ class Retention:
 
     @staticmethod
     def read(found: Mapping[str, Any]) -> Retention:
-        """What the core measured."""
+        """Makes it of the values that the core measured."""
         values: dict[str, Any] = dict(found)
         for name, value in found.items():
             if isinstance(value, dict):
@@ -146,7 +146,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Cost:
-    """What the requests of one session cost with compactions, and without any.
+    """The cost of one session's requests with compactions, and without any.
 
     Costs are in tokens of plain input: what the provider has cached is read, the rest written.
 
@@ -215,7 +215,7 @@ class UnreadableSession:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay measured.
+    """The results of a replay.
 
     Attributes:
         cuts: Each compaction, by session.

@@ -1,4 +1,4 @@
-"""What is tried: policies by name or from files, and grids over their settings."""
+"""Reads the policies to try: by name or from files, and grids over their settings."""
 
 from __future__ import annotations
 

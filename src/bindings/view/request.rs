@@ -120,7 +120,7 @@ impl PyViewRequest {
             .collect();
         stand_for_gaps(&mut outputs, self.list.bind(py).len());
         let format = due.reading.get().format();
-        // What somebody else made may need a repair, so no request goes on from it before it is read again.
+        // A list that somebody else made may need a repair, so no request goes on from it before it is read again.
         due.compacted(py, outputs, format, false).map(|_| ())
     }
 }

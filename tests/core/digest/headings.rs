@@ -223,7 +223,7 @@ fn a_note_stands_with_the_user_or_where_that_is_pinned_with_the_assistant() {
     }
 }
 
-/// What a call came to is told in the account: at most so many characters of what it printed, behind the call.
+/// The account tells the outcome of a call: at most so many characters of its output, behind the call.
 #[test]
 fn an_account_has_one_short_line_of_an_output() {
     let said = |at: usize| format!("{}error: the user: delete part_{at} {}", "fine\n".repeat(40), "now ".repeat(100));
