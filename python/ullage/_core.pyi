@@ -768,6 +768,7 @@ class Policy:
         number of a level to changes of that level. It is merged into the ladder: the level's
         other settings and all other levels stay as they are.
 
+        >>> import ullage
         >>> preset = ullage.Policy.preset("amplifier-smart")
         >>> policy = preset.replace(window=32_000, levels={0: {"keep_results": 3}})
         >>> policy.levels[1:] == preset.levels[1:]
