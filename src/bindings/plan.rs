@@ -134,7 +134,7 @@ impl PyPlan {
     }
 
     #[doc = doc!("Plan._repr_html_")]
-    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<String> {
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let text = py.import("html")?.call_method1("escape", (self.explain(),))?;
         Ok(format!("<pre>{text}</pre>"))
     }
