@@ -38,7 +38,6 @@ __all__ = [
     "ViewLookup",
     "ViewRequest",
     "__version__",
-    "audited_summary",
     "cache_factors",
     "compress",
     "count_tokens",
@@ -59,7 +58,6 @@ __all__ = [
     "session_cuts",
     "share_compactions",
     "summary_request",
-    "summary_without_model",
     "tool_outcome",
     "unchanged_tokens",
     "unknown_limits",
@@ -1018,38 +1016,6 @@ def summary_request(
 
     Raises:
         PolicyError: If there is no such prompt or format.
-        MessageError: If the messages cannot be read.
-    """
-
-def summary_without_model(
-    messages: Sequence[Any],
-    counter: TokenCounter,
-    *,
-    format: str,
-    previous: str,
-    fallback: str,
-    max_tokens: int,
-) -> str:
-    """Returns an account of messages that are all removed, without a model; see ``Policy``.
-
-    Raises:
-        PolicyError: If there is no such fallback or format.
-        MessageError: If the messages cannot be read.
-    """
-
-def audited_summary(
-    messages: Sequence[Any],
-    counter: TokenCounter,
-    *,
-    format: str,
-    previous: str,
-    summary: str,
-    max_tokens: int,
-    lines: int,
-) -> str:
-    """A summary in at most ``max_tokens``, with lines of what it lost in at most ``lines``.
-
-    Raises:
         MessageError: If the messages cannot be read.
     """
 

@@ -81,7 +81,7 @@ mod _core {
     #[pymodule_export]
     use super::store::{PyFileStore, PyMemoryStore, PyStore};
     #[pymodule_export]
-    use super::summary::{audited_summary, quoted_summary, summary_request, summary_without_model};
+    use super::summary::{quoted_summary, summary_request};
     #[pymodule_export]
     use super::transcript::PyTranscriptFile;
     #[pymodule_export]
